@@ -1,5 +1,5 @@
 /**
- * Builder of the page's assets: `page/front/` in one script and one style sheet, named by what is in
+ * Builder of the page's assets: `page/front/` in a script, that of its worker and a style sheet, named by what is in
  * them, and the document that loads them, in one module that the program carries. The module is
  * committed, so that nothing is bundled when the program is built or starts; a test holds it current.
  */
@@ -11,10 +11,10 @@ const FRONT = `${ROOT}page/front/`;
 /** Path of the module. */
 export const PAGE_ASSETS = `${ROOT}page/assets/page_assets.ts`;
 
-/** Bundles the script. Throws with the bundler's message if it fails. */
-async function script(): Promise<string> {
+/** Bundles a script. Throws with the bundler's message if it fails. */
+async function script(entry: string): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--frozen", "--platform=browser", "--minify", "main.tsx"],
+    args: ["bundle", "--quiet", "--frozen", "--platform=browser", "--minify", entry],
     cwd: FRONT,
     env: { NO_COLOR: "1" },
     stdin: "null",
@@ -30,22 +30,29 @@ async function script(): Promise<string> {
 const smaller = (css: string) =>
   css.replaceAll(/\/\*[^]*?\*\//g, "").replaceAll(/\s*\n\s*/g, "\n").trim();
 
-const named = (text: string, type: "js" | "css") =>
-  `milepost.${createHash("sha256").update(text).digest("hex").slice(0, 12)}.${type}`;
+const named = (text: string, type: "js" | "css", name = "milepost") =>
+  `${name}.${createHash("sha256").update(text).digest("hex").slice(0, 12)}.${type}`;
 
 /** Returns the text of the module. */
 export async function pageAssets(): Promise<string> {
-  const js = await script();
+  const js = await script("main.tsx");
+  const worker = await script("stream_worker.ts");
   const css = smaller(await Deno.readTextFile(`${FRONT}style.css`));
   const [scriptName, styleName] = [named(js, "js"), named(css, "css")];
+  const workerName = named(worker, "js", "milepost-worker");
   const html = (await Deno.readTextFile(`${FRONT}index.html`))
-    .replace("SCRIPT", scriptName).replace("STYLE", styleName);
+    .replace("SCRIPT", scriptName).replace("STYLE", styleName).replace("WORKER", workerName);
   const assets = [
     { path: "/", contentType: "text/html; charset=utf-8", body: html },
     {
       path: `/assets/${scriptName}`,
       contentType: "text/javascript; charset=utf-8",
       body: js,
+    },
+    {
+      path: `/assets/${workerName}`,
+      contentType: "text/javascript; charset=utf-8",
+      body: worker,
     },
     { path: `/assets/${styleName}`, contentType: "text/css; charset=utf-8", body: css },
   ];

@@ -1,6 +1,6 @@
 /** Stream of a container's log, which is read on where it broke off. */
 import { LogLines } from "./log_lines.ts";
-import { call } from "./page_state.ts";
+import { call, comebacks } from "./page_state.ts";
 import { CallError } from "./server_calls.ts";
 import { pause } from "./view_feed.ts";
 import { backoffMs } from "./view_state.ts";
@@ -45,16 +45,26 @@ function pathOf({ namespace, pod, container, isPrevious }: LogPlace, since: stri
   return `/logs/${encodeURIComponent(namespace)}/${encodeURIComponent(pod)}?${query}`;
 }
 
-/** A signal for as long as the tab is seen: one that nobody sees shall hold no connection. */
+/**
+ * A signal for as long as the tab is seen: one that nobody sees shall hold no connection. It also ends when the page's
+ * own stream has come back: this one says nothing while there are no lines, so that it may be dead without a sign.
+ */
 function whileSeen(signal: AbortSignal) {
   const stop = new AbortController();
-  const look = () => document.visibilityState === "hidden" && stop.abort();
+  const isHidden = () => document.visibilityState === "hidden";
+  const look = () => isHidden() && stop.abort();
   document.addEventListener("visibilitychange", look);
   look();
+  const first = comebacks.peek();
+  const unfollow = comebacks.subscribe((count) => count !== first && stop.abort());
   return {
     signal: AbortSignal.any([signal, stop.signal]),
-    isHidden: () => stop.signal.aborted,
-    end: () => document.removeEventListener("visibilitychange", look),
+    isStopped: () => stop.signal.aborted,
+    isHidden,
+    end: () => {
+      document.removeEventListener("visibilitychange", look);
+      unfollow();
+    },
   };
 }
 
@@ -117,8 +127,8 @@ export async function followLog(place: LogPlace, options: FollowOptions): Promis
       seen.end();
     }
     if (signal.aborted) return;
-    if (seen.isHidden()) {
-      onState({ phase: "hidden" });
+    if (seen.isStopped()) {
+      if (seen.isHidden()) onState({ phase: "hidden" });
       await untilSeen(signal);
       continue;
     }

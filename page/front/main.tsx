@@ -2,11 +2,11 @@
 import { render } from "preact";
 import { startSparklines } from "./list_sparklines.ts";
 import { PageFrame } from "./page_frame.tsx";
-import { startPage, startTheme } from "./page_state.ts";
+import { feed, startPage, startTheme } from "./page_state.ts";
 import { startSession } from "./session_key.ts";
 
 startTheme();
-startSession();
+startSession(feed.otherSession);
 startPage();
 startSparklines();
 const root = document.getElementById("page");

@@ -11,8 +11,8 @@ import {
   type View,
   viewFragment,
 } from "./url_state.ts";
-import { keyOf, readCurves, readList } from "./view_answers_read.ts";
-import { openFeed } from "./view_feed.ts";
+import { createTabFeed } from "./tab_feed.ts";
+import { fieldsOf, keyOf, readCurves, readList, textOf } from "./view_answers_read.ts";
 import {
   type Connection,
   curvesAfter,
@@ -60,23 +60,28 @@ const queryOf = (pairs: readonly (readonly [string, string])[]) =>
 /** Jobs whose curves a page shows. */
 export const shownJobs = (it: JobView) => [keyOf(it), ...it.compared.filter(jobNameOf)];
 
-/** The path of what a view looks at. Parts of a view that change only its looks do not change it. */
-const feedPath = computed(() => {
+/** The list of a view, as parameters. Parts of a view that change only its looks do not change it. */
+const listQuery = computed(() => {
   const it = view.value;
-  if (it.page === "jobs") return `/view/v1/events?${queryOf(listParameters(it))}`;
+  if (it.page === "jobs") return queryOf(listParameters(it)) || `limit=${it.limit}`;
   // The shortest of the names that begin so is the job's own, and the first from A to Z.
-  return `/view/v1/events?${
-    queryOf([
-      ["kind", it.kind],
-      ["namespace", it.namespace],
-      ["text", `${it.namespace}/${it.name}`.slice(0, 128)],
-      ["sort", "name"],
-      ["order", "ascending"],
-      ["limit", "25"],
-      ...shownJobs(it).map((key) => ["job", key] as const),
-    ])
-  }`;
+  return queryOf([
+    ["kind", it.kind],
+    ["namespace", it.namespace],
+    ["text", `${it.namespace}/${it.name}`.slice(0, 128)],
+    ["sort", "name"],
+    ["order", "ascending"],
+    ["limit", "25"],
+  ]);
 });
+
+/** The keys of the jobs whose curves a view shows, between blanks: no name has one. */
+const jobKeys = computed(() => view.value.page === "job" ? shownJobs(view.value).join(" ") : "");
+
+/** The feed of what is looked at. */
+export const feed = createTabFeed();
+/** Counts how often the connection has come back: what has a connection of its own may be dead, too. */
+export const comebacks = signal(0);
 
 /** The key of the open session; undefined if there is none. */
 export const sessionKey = computed(() =>
@@ -105,13 +110,15 @@ export function startPage(): void {
   };
   globalThis.addEventListener("popstate", read);
   globalThis.addEventListener("hashchange", read);
-  setInterval(() => {
+  const tick = () => {
     if (document.visibilityState === "visible") now.value = Date.now();
-  }, 1000);
+  };
+  setInterval(tick, 1000);
+  document.addEventListener("visibilitychange", tick);
   let page = "";
   effect(() => {
-    const [path, key] = [feedPath.value, sessionKey.value];
-    if (key === undefined) return;
+    const [query, keys, state] = [listQuery.value, jobKeys.value, sessionState.value];
+    if (state.phase !== "open") return feed.look(undefined, undefined, NOBODY);
     const shown = untracked(() => view.value.page === "jobs" ? "jobs" : keyOf(view.value));
     if (shown !== page) {
       // Rows of another page are not this one's; those of another filter stay until the new ones come.
@@ -119,29 +126,38 @@ export function startPage(): void {
     }
     page = shown;
     outage.value = "";
-    let isFirst = true;
-    return openFeed({
-      path,
-      key,
-      onConnection: (next) => {
-        if (next.phase === "refused" && next.status === 401) return loseSession(ENDED);
-        if (next.phase === "live") isFirst = true;
-        connection.value = next;
-      },
-      onEvent: (event, data) => {
-        now.value = Date.now();
-        if (event === "jobs") {
-          list.value = listAfter(isFirst ? undefined : untracked(() => list.value), readList(data));
-          isFirst = false;
-        } else if (event === "curves") {
-          curves.value = curvesAfter(untracked(() => curves.value), readCurves(data));
-          outage.value = "";
-        } else if (event === "outage") {
-          outage.value = String(Object(data).reason ?? "");
-        }
-      },
-    });
+    connection.value = { phase: "connecting" };
+    const look = { key: state.session.key, list: query, jobs: keys === "" ? [] : keys.split(" ") };
+    feed.look(look, state.session, { onConnection: follow, onEvent: take });
   });
+}
+
+const NOBODY = { onEvent: () => {}, onConnection: () => {} };
+/** Whether the next rows are the first ones since the stream began. */
+let isFirst = true;
+
+/** Follows the connection. */
+function follow(next: Connection): void {
+  if (next.phase === "refused" && next.status === 401) return loseSession(ENDED);
+  if (next.phase === "live") {
+    isFirst = true;
+    if (untracked(() => connection.value.phase) === "down") comebacks.value++;
+  }
+  connection.value = next;
+}
+
+/** Takes news. */
+function take(event: string, data: unknown): void {
+  now.value = Date.now();
+  if (event === "jobs") {
+    list.value = listAfter(isFirst ? undefined : untracked(() => list.value), readList(data));
+    isFirst = false;
+  } else if (event === "curves") {
+    curves.value = curvesAfter(untracked(() => curves.value), readCurves(data));
+    outage.value = "";
+  } else if (event === "outage") {
+    outage.value = textOf(fieldsOf(data).reason);
+  }
 }
 
 /** Light or dark; "auto" follows the system. */

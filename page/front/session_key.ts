@@ -98,15 +98,24 @@ async function enter(key: string): Promise<void> {
 export const enterToken = (token: string): Promise<void> =>
   enter(token.trim().replace(/^bearer\s+/i, ""));
 
-/** Takes the code out of the address, so that it is in no history, or the key that the tab has. */
-export function startSession(): void {
+/**
+ * Takes the code out of the address, so that it is in no history, or the key that the tab has, or the session of
+ * another tab: `otherSession` resolves with it, or with undefined. Without any a proxy may have one.
+ */
+export async function startSession(otherSession: () => Promise<unknown>): Promise<void> {
   const [, code] = /^#code=([^&]*)/.exec(location.hash) ?? [];
   if (code !== undefined) {
     history.replaceState(null, "", `${location.pathname}#/jobs`);
-    exchangeCode(code);
-    return;
+    return await exchangeCode(code);
   }
   const session = storedSession();
-  if (session === undefined) enter("");
-  else sessionState.value = { phase: "open", session };
+  if (session !== undefined) {
+    sessionState.value = { phase: "open", session };
+    return;
+  }
+  const { key, login, ...facts } = fieldsOf(await otherSession());
+  if (sessionState.value.phase !== "starting") return;
+  const other = readSession(facts, login === "token" ? "token" : "code", textOf(key));
+  if (other.key === "") await enter("");
+  else keep(other);
 }

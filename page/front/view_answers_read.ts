@@ -101,7 +101,8 @@ export interface JobName {
 /** Returns `<plural>.<group>/<namespace>/<name>`. */
 export const keyOf = ({ kind, namespace, name }: JobName) => `${kind}/${namespace}/${name}`;
 
-function nameOf(value: unknown): JobName {
+/** Reads the parts of a job's name. */
+export function nameOf(value: unknown): JobName {
   const { kind, namespace, name } = fieldsOf(value);
   return { kind: textOf(kind), namespace: textOf(namespace), name: textOf(name) };
 }

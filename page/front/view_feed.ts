@@ -1,45 +1,49 @@
 /** Feed of what is looked at: one stream that comes back by itself. */
 import { CallError, send } from "./server_calls.ts";
 import { createSseParser } from "./sse_parts.ts";
-import { backoffMs, type Connection, connectionAfterFailure } from "./view_state.ts";
-
-/** Options of {@link openFeed}. */
-export interface FeedOptions {
-  readonly path: string;
-  readonly key: string;
-  readonly onEvent: (event: string, data: unknown) => void;
-  readonly onConnection: (connection: Connection) => void;
-}
+import {
+  backoffMs,
+  type Connection,
+  connectionAfterFailure,
+  type FeedOptions,
+} from "./view_state.ts";
 
 /** The server says something at least every 15 s; after this time without a word the stream is dead. */
 const SILENCE_MS = 40_000;
 /** Refusals after which another try of the same would be refused too. */
 const FINAL: readonly number[] = [400, 401, 403, 404, 422];
 
+/** Time between two looks at how long nothing was heard, in milliseconds. */
+const LOOK_MS = 5_000;
+
+/** When the server was last heard. */
+interface Hearing {
+  ms: number;
+}
+
 /** Reads a stream to its end. Returns why it ended. */
 async function readStream(
   { path, key, onEvent }: FeedOptions,
   signal: AbortSignal,
+  heard: Hearing,
   onOpen: () => void,
 ): Promise<string> {
   const silence = new AbortController();
   let timer = 0;
-  const watch = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), SILENCE_MS);
-  };
   let why = "the server ended the stream";
   try {
     const { body } = await send({ path, key, signal: AbortSignal.any([signal, silence.signal]) });
     if (body === null) return why;
+    heard.ms = Date.now();
     onOpen();
-    watch();
+    // By the time of day: of a computer that slept, the stream is found dead as soon as it wakes.
+    timer = setInterval(() => Date.now() - heard.ms > SILENCE_MS && silence.abort(), LOOK_MS);
     const parse = createSseParser();
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return why;
-      watch();
+      heard.ms = Date.now();
       for (const part of parse(value)) {
         if (part.kind === "event") onEvent(part.event, JSON.parse(part.data));
         else if (part.text.startsWith("ended:")) why = part.text.slice("ended:".length).trim();
@@ -50,7 +54,7 @@ async function readStream(
     if (error instanceof CallError) throw error;
     return "the connection broke";
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }
 
@@ -60,14 +64,16 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     const done = () => {
       clearTimeout(timer);
       globalThis.removeEventListener("online", done);
-      document.removeEventListener("visibilitychange", onVisible);
+      page?.removeEventListener("visibilitychange", onVisible);
       signal.removeEventListener("abort", done);
       resolve();
     };
-    const onVisible = () => document.visibilityState === "visible" && done();
+    // A worker has no document.
+    const page = typeof document === "undefined" ? undefined : document;
+    const onVisible = () => page?.visibilityState === "visible" && done();
     const timer = setTimeout(done, ms);
     globalThis.addEventListener("online", done);
-    document.addEventListener("visibilitychange", onVisible);
+    page?.addEventListener("visibilitychange", onVisible);
     signal.addEventListener("abort", done);
   });
 }
@@ -80,12 +86,13 @@ export function openFeed(options: FeedOptions): () => void {
     connection = next;
     if (!stop.signal.aborted) options.onConnection(next);
   };
+  const heard: Hearing = { ms: Date.now() };
   const run = async () => {
     let failures = 0;
     while (!stop.signal.aborted) {
       let reason: string;
       try {
-        reason = await readStream(options, stop.signal, () => {
+        reason = await readStream(options, stop.signal, heard, () => {
           failures = 0;
           become({ phase: "live" });
         });
@@ -97,7 +104,7 @@ export function openFeed(options: FeedOptions): () => void {
       }
       if (stop.signal.aborted) return;
       failures++;
-      become(connectionAfterFailure(connection, Date.now(), reason));
+      become(connectionAfterFailure(connection, heard.ms, reason));
       await pause(backoffMs(failures, Math.random()), stop.signal);
     }
   };

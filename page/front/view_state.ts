@@ -46,6 +46,17 @@ export type Connection =
   /** It does not come back by itself. */
   | { readonly phase: "refused"; readonly status: number; readonly reason: string };
 
+/** A feed: one stream that comes back by itself. */
+export interface FeedOptions {
+  readonly path: string;
+  readonly key: string;
+  readonly onEvent: (event: string, data: unknown) => void;
+  readonly onConnection: (connection: Connection) => void;
+}
+
+/** Opens a feed. Returns a function that closes it. */
+export type OpenFeed = (options: FeedOptions) => () => void;
+
 /** Returns the connection after a failure: it is down since the first one. */
 export function connectionAfterFailure(
   before: Connection,

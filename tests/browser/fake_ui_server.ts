@@ -1,23 +1,12 @@
 /** Fake server of the page: the real assets under the real policy, and jobs that nobody runs. */
 import { PAGE_ASSET_LIST } from "../../page/assets/page_assets.ts";
+import { CONTENT_SECURITY_POLICY } from "../../page/server/security_headers.ts";
 import { fakeCurves, fakeDetails, type FakeRow, fakeRow, hostileRow } from "./fake_jobs.ts";
 import { fakeLogs } from "./fake_logs.ts";
 import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
 
 /** The policy that the page lives under; violations are reported. */
-export const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-  "report-uri /report",
-].join("; ");
+export const POLICY = `${CONTENT_SECURITY_POLICY}; report-uri /report`;
 
 /** How often the jobs that train change, in milliseconds. */
 const CHANGE_MS = 500;
@@ -33,6 +22,8 @@ export interface FakeUiServer extends AsyncDisposable {
   /** Reports of the policy. */
   readonly reports: readonly string[];
 }
+
+const NO_RIGHT = 'user "ada" may list no kind of jobs in any of the namespaces';
 
 const status = (code: number, message: string) =>
   Response.json({ kind: "Status", apiVersion: "v1", code, message }, { status: code });
@@ -76,6 +67,8 @@ function curvesOf(query: URLSearchParams) {
   };
 }
 
+const sumOf = (numbers: Iterable<number>) => [...numbers].reduce((sum, it) => sum + it, 0);
+
 /** Starts a server with so many jobs. */
 export function startFakeUiServer(
   { jobs, hostile = false }: { jobs: number; hostile?: boolean },
@@ -83,7 +76,8 @@ export function startFakeUiServer(
   const startMs = Date.now();
   const reports: string[] = [];
   const changes: { path: string; body: unknown }[] = [];
-  const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  /** Streams, with how many lists each has. */
+  const open = new Map<ReadableStreamDefaultController<Uint8Array>, number>();
   let [isDown, step, rights, key] = [false, 0, "all", "the-key"];
   let login = "code";
   const logs = fakeLogs({ hostile, startMs });
@@ -107,28 +101,41 @@ export function startFakeUiServer(
 
   function stream(query: URLSearchParams): Response {
     const encoder = new TextEncoder();
-    const sent = new Map<string, string>();
+    const lists = query.getAll("list").map((text) => ({
+      query: new URLSearchParams(text),
+      sent: new Map<string, string>(),
+      last: "",
+    }));
     let timer: ReturnType<typeof setInterval> | undefined;
-    let last = "";
     let own: ReadableStreamDefaultController<Uint8Array> | undefined;
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         own = controller;
-        open.add(controller);
+        open.set(controller, lists.length);
         const write = (event: string, data: unknown) =>
           controller.enqueue(
             encoder.encode(`event: ${event}\nid: 1\ndata: ${JSON.stringify(data)}\n\n`),
           );
         const look = () => {
-          const window = windowOf(query, rows());
-          const changed = window.rows.filter((row) => sent.get(row.uid) !== JSON.stringify(row));
-          for (const row of changed) sent.set(row.uid, JSON.stringify(row));
-          const order = window.rows.map(({ uid }) => uid);
-          const shape = JSON.stringify([order, window.total, rights]);
-          if (changed.length > 0 || shape !== last) {
-            write("jobs", { ...window, ...denied(), rows: changed, order });
+          for (const [place, list] of lists.entries()) {
+            if (rights === "none") {
+              const code = 403;
+              if (list.last !== rights) write("refused", { list: place, code, message: NO_RIGHT });
+              list.last = rights;
+              list.sent.clear();
+              continue;
+            }
+            const window = windowOf(list.query, rows());
+            const isNew = (row: FakeRow) => list.sent.get(row.uid) !== JSON.stringify(row);
+            const changed = window.rows.filter(isNew);
+            for (const row of changed) list.sent.set(row.uid, JSON.stringify(row));
+            const order = window.rows.map(({ uid }) => uid);
+            const shape = JSON.stringify([order, window.total, rights]);
+            if (changed.length > 0 || shape !== list.last) {
+              write("jobs", { list: place, ...window, ...denied(), rows: changed, order });
+            }
+            list.last = shape;
           }
-          last = shape;
           if (query.getAll("job").length > 0) write("curves", curvesOf(query));
         };
         look();
@@ -174,12 +181,8 @@ export function startFakeUiServer(
       if (route === "delete") deleted.add(name);
       return Response.json({});
     }
-    if (route === "view" && rights === "none") {
-      return status(403, 'user "ada" may list no kind of jobs in any of the namespaces');
-    }
-    if (pathname === "/view/v1/events") {
-      return stream(searchParams);
-    }
+    if (pathname === "/view/v1/events") return stream(searchParams);
+    if (route === "view" && rights === "none") return status(403, NO_RIGHT);
     if (pathname === "/view/v1/jobs") {
       return Response.json({ ...windowOf(searchParams, rows()), ...denied() });
     }
@@ -188,6 +191,7 @@ export function startFakeUiServer(
       return Response.json({ suspend: true, resume: true, stop: true, delete: true, logs: true });
     }
     if (route === "objects") {
+      if (!rows().some((row) => row.name === name)) return status(404, `"${name}" not found`);
       const details = fakeDetails(kind, namespace, name, Date.now());
       const stop = stops.get(name);
       return Response.json(
@@ -205,7 +209,7 @@ export function startFakeUiServer(
   }
 
   const endStreams = () => {
-    for (const controller of open) {
+    for (const controller of open.keys()) {
       open.delete(controller);
       try {
         controller.close();
@@ -226,7 +230,13 @@ export function startFakeUiServer(
         isDown = (searchParams.get("down") ?? String(isDown)) === "true";
         if (searchParams.has("logs")) logs.breakOff();
         else if (searchParams.size > 0) endStreams();
-        return Response.json({ reports, changes, logs: logs.open, streams: open.size });
+        return Response.json({
+          reports,
+          changes,
+          logs: logs.open,
+          streams: open.size,
+          lists: sumOf(open.values()),
+        });
       }
       if (pathname === "/report") {
         reports.push(await request.text());

@@ -40,6 +40,17 @@ async function control(change = {}) {
   return await response.json();
 }
 
+/** Waits until something is there. */
+async function until(look) {
+  const endMs = Date.now() + WAIT.timeout;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    assert.ok(Date.now() < endMs, "that did not come in time");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 /** Shows a view of an open tab. */
 async function go(page, fragment) {
   await page.evaluate((it) => {
@@ -249,9 +260,81 @@ const journeys = {
     await see(page, "Log in to the cluster");
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
     const behind = await tab({ extraHTTPHeaders: { Authorization: "Bearer a.good.token" } });
+    // Only requests of the tab itself get these headers here.
+    await behind.addInitScript(() => delete globalThis.SharedWorker);
     await behind.goto(`${origin}/`);
     await behind.locator(".jobs tbody tr").nth(4).waitFor(WAIT);
     assert.equal(await behind.getByRole("button", { name: "Log out" }).count(), 0);
+  },
+
+  /** Twelve tabs, of which one was given a code: one connection holds the streams of all, which live. */
+  async tabs() {
+    const first = await openJobs();
+    const context = first.context();
+    const views = [
+      "#/jobs?state=Running",
+      "#/jobs?text=bert",
+      JOB,
+      `${JOB}?with=trainjobs.trainer.kubeflow.org/team-b/bert-base-1`,
+    ];
+    const others = [];
+    for (let count = 1; count < 12; count++) {
+      const page = await context.newPage();
+      page.on("pageerror", (error) => problems.push(String(error.stack)));
+      page.setDefaultTimeout(WAIT.timeout);
+      await page.goto(`${origin}/${views[count % views.length]}`);
+      others.push(page);
+    }
+    for (const page of [first, ...others]) {
+      await see(page, /^Live$/);
+      await page.locator(".jobs tbody tr, .chart").first().waitFor(WAIT);
+      // What changes each half second goes on changing, in tabs that nobody sees, too.
+      const text = () =>
+        page.evaluate(() =>
+          document.querySelector(".progress .number, .legend .number")?.textContent
+        );
+      const before = await text();
+      await page.waitForFunction(
+        (it) => document.querySelector(".progress .number, .legend .number")?.textContent !== it,
+        before,
+      );
+    }
+    assert.equal((await control()).streams, 1);
+    await control({ down: "true" });
+    for (const page of [first, ...others]) await see(page, /Disconnected since \d/);
+    await control({ down: "false" });
+    for (const page of [first, ...others]) await see(page, /^Live$/);
+    assert.equal((await control()).streams, 1);
+    assert.deepEqual(
+      await others[0].evaluate(() => [document.cookie, Object.keys(localStorage)]),
+      ["", []],
+    );
+    for (const page of others) await page.close();
+    const { lists } = await until(async () => {
+      const seen = await control();
+      return seen.lists === 1 && seen;
+    });
+    assert.equal(lists, 1);
+    await control({ key: "another" });
+    await see(first, "The session could not be opened");
+    const late = await context.newPage();
+    await late.goto(origin);
+    await see(late, "No session in this tab");
+    assert.deepEqual((await control()).reports, []);
+  },
+
+  /** The same without a worker: each tab has a stream of its own. */
+  async alone() {
+    const context = await browser.newContext();
+    await context.addInitScript(() => delete globalThis.SharedWorker);
+    const page = await context.newPage();
+    await page.goto(address);
+    await see(page, /^Live$/);
+    await page.locator(".jobs tbody tr").nth(4).waitFor(WAIT);
+    assert.equal((await control()).streams, 1);
+    const second = await context.newPage();
+    await second.goto(origin);
+    await see(second, "No session in this tab");
   },
 
   /** Barriers of each view, in both themes. */

@@ -1,0 +1,91 @@
+/**
+ * Worker that holds the one stream of all tabs of a browser, which allows six connections to a server, and knows the
+ * session of any tab, for tabs that are opened beside. It keeps both in memory alone, and no longer than the tabs.
+ */
+import { createFeedHub } from "./feed_hub.ts";
+import { fieldsOf, textOf } from "./view_answers_read.ts";
+import { openFeed } from "./view_feed.ts";
+import { readTabMessage, type TabMessage, type WorkerMessage } from "./worker_messages.ts";
+
+/** Tabs say every 20 s that they are there, hidden ones once a minute: after so many looks without a word one is gone. */
+const [LOOK_MS, MOST_MISSED] = [30_000, 6];
+
+/** The part of a `SharedWorkerGlobalScope` that is used. */
+interface WorkerScope {
+  onconnect: ((event: MessageEvent) => void) | null;
+}
+declare const self: WorkerScope;
+
+/** A tab. */
+interface Tab {
+  readonly port: MessagePort;
+  session: unknown;
+  turn: number;
+  missed: number;
+}
+
+const hub = createFeedHub(openFeed);
+const tabs = new Set<Tab>();
+
+const tell = (tab: Tab, message: WorkerMessage) => tab.port.postMessage(message);
+
+function leave(tab: Tab): void {
+  tab.session = undefined;
+  tabs.delete(tab);
+  hub.leave(tab);
+}
+
+const keyOf = ({ session }: Tab) => textOf(fieldsOf(session).key);
+
+/** Ends the session of a tab in all others, too. */
+function forget(tab: Tab): void {
+  const key = keyOf(tab);
+  leave(tab);
+  if (key === "") return;
+  for (const other of [...tabs].filter((it) => keyOf(it) === key)) {
+    const { turn } = other;
+    leave(other);
+    const connection = { phase: "refused", status: 401, reason: "" } as const;
+    tell(other, { kind: "connection", turn, connection });
+  }
+}
+
+function heard(tab: Tab, message: TabMessage): void {
+  if (message.kind === "leave") return leave(tab);
+  if (message.kind === "forget") return forget(tab);
+  if (message.kind === "ask") {
+    const other = [...tabs].findLast((it) => it !== tab && keyOf(it) !== "");
+    return tell(tab, { kind: "session", session: other?.session ?? null });
+  }
+  const { look, session, turn } = message;
+  tab.missed = 0;
+  if (tabs.has(tab) && tab.turn === turn) return;
+  [tab.turn, tab.session] = [turn, session];
+  tabs.add(tab);
+  hub.look(tab, look, {
+    onEvent: (event, data) => tell(tab, { kind: "event", turn, event, data }),
+    onConnection: (connection) => {
+      const isOver = connection.phase === "refused" && connection.status === 401;
+      // Nobody shall be given a session that is over.
+      if (isOver) tab.session = undefined;
+      tell(tab, { kind: "connection", turn, connection });
+    },
+  });
+}
+
+self.onconnect = ({ ports: [port] }) => {
+  if (port === undefined) return;
+  const tab: Tab = { port, session: undefined, turn: 0, missed: 0 };
+  port.onmessage = ({ data }) => {
+    const message = readTabMessage(data);
+    if (message !== undefined) heard(tab, message);
+  };
+};
+
+// Counted, not measured: of a computer that wakes no tab has been silent.
+setInterval(() => {
+  for (const tab of [...tabs]) {
+    tab.missed += 1;
+    if (tab.missed > MOST_MISSED) leave(tab);
+  }
+}, LOOK_MS);
