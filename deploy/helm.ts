@@ -3,6 +3,7 @@
  * replaced by expressions of the template in the YAML.
  */
 import { stringify } from "yaml";
+import { flagOf } from "../app/configuration/setting_entries.ts";
 import { VERSION } from "../app/version.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, POLICY_SECRETS } from "../crds/names.ts";
@@ -61,7 +62,7 @@ const INLINE: Readonly<Record<string, string>> = {
   trialResources: `{{ with .Values.trialResources }}'{{ join "', '" . }}'{{ end }}`,
   trialResourceControllers:
     `{{ with .Values.admissionPolicy.trialResourceControllers }}'{{ join "', '" . }}'{{ end }}`,
-  readWithApiTokens: "{{ .Values.ui.enabled }}",
+  readWithApiTokens: flagOf("readWithApiTokens"),
   uiName: "{{ .Values.ui.name }}",
   uiReplicas: "{{ .Values.ui.replicas }}",
   uiHosts: `{{ join "," .Values.ui.hosts }}`,

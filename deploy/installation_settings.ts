@@ -36,7 +36,7 @@ export interface Settings {
   /** The same as a list, and those that run these kinds, unless they make Jobs or JobSets of them. */
   readonly trialResources: unknown;
   readonly trialResourceControllers: unknown;
-  /** Value of `--read-with-api-tokens`; without one the flag is absent. */
+  /** The flag `--read-with-api-tokens`, or nothing. */
   readonly readWithApiTokens: string;
   /** The page: name of its objects, replicas, more hosts by commas, Secret of its certificate, resources. */
   readonly uiName: string;

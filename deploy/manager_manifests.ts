@@ -63,9 +63,7 @@ export function managerArguments(settings: Settings): string[] {
       ? []
       : [`${flagOf("trialResource")}=${settings.trialResource}`]),
     `${flagOf("logLevel")}=${settings.logLevel}`,
-    ...(settings.readWithApiTokens === ""
-      ? []
-      : [`${flagOf("readWithApiTokens")}=${settings.readWithApiTokens}`]),
+    ...(settings.readWithApiTokens === "" ? [] : [settings.readWithApiTokens]),
   ];
 }
 

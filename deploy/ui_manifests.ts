@@ -253,7 +253,7 @@ export function uiManagerPatch({ name }: Pick<Settings, "name">) {
     patch: stringify([{
       op: "add",
       path: "/spec/template/spec/containers/0/args/-",
-      value: `${flagOf("readWithApiTokens")}=true`,
+      value: flagOf("readWithApiTokens"),
     }]),
   };
 }

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
-import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { settingEntries } from "../../app/configuration/setting_entries.ts";
 import { readSettings } from "../../app/configuration/setting_sources.ts";
+import { settings as managerSettings } from "../../app/configuration/settings.ts";
 import { uiSettings } from "../../app/configuration/ui_settings.ts";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { MANAGER, UI } from "../../crds/names.ts";
@@ -67,7 +67,11 @@ Deno.test("the page is started with settings that it has", () => {
   const flags = Object.fromEntries(args.map((arg) => {
     const [flag = "", value = "true"] = arg.split("=");
     const at = entries.findIndex((it) => it.flag === flag);
-    assert.ok(at >= 0, arg);
+    assert.equal(
+      entries[at]?.usage.includes(" "),
+      arg.includes("="),
+      `${arg} is a switch or has a value`,
+    );
     return [Object.keys(uiSettings.shape)[at], value];
   }));
   // Kubernetes puts the namespace in.
@@ -116,13 +120,8 @@ Deno.test("the page talks to the API server, the manager and name servers alone"
 Deno.test("the component makes the manager take tokens of viewers, and any overlay can use it", () => {
   const { patch } = uiManagerPatch(DEFAULTS);
   const [{ value }] = z.tuple([z.object({ value: z.string() })]).parse(parseYaml(patch));
-  const [flag, given = ""] = value.split("=");
-  assert.equal(flag, "--read-with-api-tokens");
-  const { readWithApiTokens } = readConfiguration({
-    flags: { readWithApiTokens: given },
-    environment: {},
-  });
-  assert.equal(readWithApiTokens, true);
+  const entry = settingEntries(managerSettings).find(({ name }) => name === "readWithApiTokens");
+  assert.equal(value, entry?.usage, "it is a switch");
   const text = generatedFiles()["kustomize/components/ui/kustomization.yaml"] ?? "";
   assert.partialDeepStrictEqual(parseYaml(text), {
     kind: "Component",
