@@ -4,7 +4,8 @@ import { CompareChoice } from "./compare_choice.tsx";
 import { type ChartLine, LineSample, MetricChart } from "./metric_chart.tsx";
 import { Hostile, Moment, Notice, Switch } from "./marks_and_signs.tsx";
 import { connection, curves, outage, showJob, shownJobs } from "./page_state.ts";
-import { plainText } from "./readable_text.ts";
+import { durationText, numberText, plainText } from "./readable_text.ts";
+import { remainingCurve } from "./remaining_curve.ts";
 import { jobNameOf, type JobView, jobView, viewFragment } from "./url_state.ts";
 import { type Curve, type JobCurves, keyOf } from "./view_answers_read.ts";
 
@@ -21,34 +22,46 @@ function labelOf(view: JobView, key: string): string {
 const startOf = (job: JobCurves) =>
   Math.min(...job.curves.map(({ points }) => points[0]?.[0] ?? Infinity));
 
-/** Curves have one name if they are the same metric, or both the progress. */
-const chartKey = ({ name, isProgress }: Curve) => `${isProgress ? "p" : "m"} ${name}`;
+/** A chart: of a metric, of the progress, or of the time that was left by it. */
+interface Chart {
+  readonly kind: "metric" | "progress" | "remaining";
+  readonly title: string;
+  readonly lines: ChartLine[];
+}
+const KINDS = ["metric", "progress", "remaining"] as const;
+
+type ShownCurve = Pick<Chart, "kind" | "title"> & Pick<Curve, "points">;
+
+/** The curves of a job, with that of the time that was left. */
+function shownCurves({ curves }: JobCurves): ShownCurve[] {
+  return curves.flatMap(({ name, isProgress, points }): ShownCurve[] => {
+    if (!isProgress) return [{ kind: "metric", title: name, points }];
+    const left = remainingCurve(points);
+    const title = "Time left, by the progress";
+    return [
+      { kind: "progress", title: "Progress, %", points },
+      ...(left.length > 0 ? [{ kind: "remaining" as const, title, points: left }] : []),
+    ];
+  });
+}
 
 /** Returns the charts of all metrics, those of the page's own job first. */
-function chartsOf(view: JobView, byJob: ReadonlyMap<string, JobCurves>) {
-  const charts = new Map<string, { title: string; isProgress: boolean; lines: ChartLine[] }>();
+function chartsOf(view: JobView, byJob: ReadonlyMap<string, JobCurves>): Chart[] {
+  const charts = new Map<string, Chart>();
   shownJobs(view).forEach((key, place) => {
     const job = byJob.get(key);
-    for (const curve of job?.curves ?? []) {
-      const id = chartKey(curve);
-      const chart = charts.get(id) ??
-        {
-          title: curve.isProgress ? "Progress, %" : curve.name,
-          isProgress: curve.isProgress,
-          lines: [],
-        };
+    if (job === undefined) return;
+    for (const { kind, title, points } of shownCurves(job)) {
+      // A metric may be called as the progress is.
+      const id = `${kind} ${title}`;
+      const chart = charts.get(id) ?? { kind, title, lines: [] };
       charts.set(id, chart);
-      chart.lines.push({
-        key,
-        place,
-        label: labelOf(view, key),
-        points: curve.points,
-        marks: job?.marks ?? [],
-        startMs: job === undefined ? 0 : startOf(job),
-      });
+      const { marks } = job;
+      const [label, startMs] = [labelOf(view, key), startOf(job)];
+      chart.lines.push({ key, place, label, points, marks, startMs });
     }
   });
-  return [...charts.values()].sort((a, b) => Number(a.isProgress) - Number(b.isProgress));
+  return [...charts.values()].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
 }
 
 function ScaleControls({ view }: { view: JobView }) {
@@ -169,9 +182,9 @@ export function CurvesTab({ view }: { view: JobView }) {
     () => state === undefined ? [] : chartsOf(view, state.byJob),
     [state?.byJob, jobs],
   );
-  const names = charts.filter(({ isProgress }) => !isProgress).map(({ title }) => title);
-  const wanted = charts.filter(({ title, isProgress }) =>
-    view.metrics.length === 0 || isProgress || view.metrics.includes(title)
+  const names = charts.filter(({ kind }) => kind === "metric").map(({ title }) => title);
+  const wanted = charts.filter(({ title, kind }) =>
+    view.metrics.length === 0 || kind !== "metric" || view.metrics.includes(title)
   );
   const shown = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
   return (
@@ -200,12 +213,13 @@ export function CurvesTab({ view }: { view: JobView }) {
           )
       )}
       <div class="charts">
-        {shown.map(({ title, isProgress, lines }) => (
+        {shown.map(({ title, kind, lines }) => (
           <MetricChart
-            key={`${isProgress} ${title}`}
+            key={`${kind} ${title}`}
             title={title}
             lines={lines}
-            scale={isProgress ? { ...view, isLog: false, weight: 0 } : view}
+            scale={kind === "metric" ? view : { ...view, isLog: false, weight: 0 }}
+            textOf={kind === "remaining" ? durationText : numberText}
           />
         ))}
       </div>

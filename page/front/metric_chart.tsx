@@ -99,7 +99,10 @@ function drawMarks(
   ctx.restore();
 }
 
-function axesOf({ axis }: Scale, { grid, text }: Palette): uPlot.Axis[] {
+/** Returns the text of a value. */
+type TextOf = (value: number) => string;
+
+function axesOf({ axis }: Scale, { grid, text }: Palette, textOf: TextOf): uPlot.Axis[] {
   const look = {
     stroke: text,
     grid: { stroke: grid, width: 1 },
@@ -121,10 +124,13 @@ function axesOf({ axis }: Scale, { grid, text }: Palette): uPlot.Axis[] {
       font,
       size: 64,
       values: (_: uPlot, values: (number | null)[]) =>
-        values.map((it) => it === null ? "" : numberText(it)),
+        values.map((it) => it === null ? "" : textOf(it)),
     },
   ];
 }
+
+const hasOnePoint = (values: ArrayLike<number | null | undefined>) =>
+  Array.from(values).filter((it) => it !== null && it !== undefined).length === 1;
 
 function seriesOf(lines: readonly ChartLine[], { band }: Scale, { curves }: Palette) {
   const series: uPlot.Series[] = [{}];
@@ -142,20 +148,21 @@ function seriesOf(lines: readonly ChartLine[], { band }: Scale, { curves }: Pale
       stroke: colour,
       width: 1.6,
       dash: [...DASHES[place] ?? []],
-      points: { show: false },
+      // A line needs two points: one alone would not be seen.
+      points: { show: (plot, index) => hasOnePoint(plot.data[index] ?? []), size: 6 },
     });
   }
   return { series, bands };
 }
 
 /** What is shown of the values, in words. */
-function summaryOf(title: string, lines: readonly ChartLine[]): string {
+function summaryOf(title: string, lines: readonly ChartLine[], textOf: TextOf): string {
   const parts = lines.map(({ label, points }) => {
     const last = points.at(-1)?.[3];
     if (last === undefined) return `${label}: no values`;
     const min = Math.min(...points.map((it) => it[1]));
     const max = Math.max(...points.map((it) => it[2]));
-    return `${label}: ${numberText(last)} last, from ${numberText(min)} to ${numberText(max)}`;
+    return `${label}: ${textOf(last)} last, from ${textOf(min)} to ${textOf(max)}`;
   });
   return plainText(`${title}. ${parts.join(". ")}. Arrow keys move along the curve.`);
 }
@@ -169,7 +176,12 @@ function isZoomed({ data: [seconds], scales: { x } }: uPlot): boolean {
 
 /** The chart. */
 export function MetricChart(
-  { title, lines, scale }: { title: string; lines: readonly ChartLine[]; scale: Scale },
+  { title, lines, scale, textOf = numberText }: {
+    title: string;
+    lines: readonly ChartLine[];
+    scale: Scale;
+    textOf?: TextOf;
+  },
 ) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -215,7 +227,7 @@ export function MetricChart(
         legend: { show: false },
         padding: [6, 10, 0, 0],
         scales: { x: { time: scale.axis === "clock" }, y: { distr: scale.isLog ? 3 : 1 } },
-        axes: axesOf(scale, palette),
+        axes: axesOf(scale, palette, textOf),
         ...seriesOf(lines, scale, palette),
         cursor: { points: { show: false }, y: false },
         hooks: {
@@ -275,7 +287,7 @@ export function MetricChart(
           <li key={key}>
             <LineSample place={place} />
             {lines.length > 1 && <Hostile text={label} />}
-            <span class="number">{valueAt(table.curves[index]?.last ?? [], at.value)}</span>
+            <span class="number">{valueAt(table.curves[index]?.last ?? [], at.value, textOf)}</span>
           </li>
         ))}
       </ul>
@@ -285,7 +297,7 @@ export function MetricChart(
         class="plot"
         tabIndex={0}
         role="img"
-        aria-label={summaryOf(title, lines)}
+        aria-label={summaryOf(title, lines, textOf)}
         onKeyDown={move}
       />
       {table.left > 0 && (
@@ -296,8 +308,12 @@ export function MetricChart(
 }
 
 /** The value at an index, or the last before it; without an index the newest. */
-function valueAt(values: readonly (number | null | undefined)[], index: number | null): string {
+function valueAt(
+  values: readonly (number | null | undefined)[],
+  index: number | null,
+  textOf: TextOf,
+): string {
   const found = values.slice(0, index === null ? undefined : index + 1)
     .findLast((it) => it !== undefined && it !== null);
-  return found === undefined || found === null ? "–" : numberText(found);
+  return found === undefined || found === null ? "–" : textOf(found);
 }

@@ -77,6 +77,32 @@ export function hostileRow(index: number, startMs: number): FakeRow {
   };
 }
 
+/** Values that charts have trouble with, as many metrics as nobody wants, and one without a point. */
+function oddCurves(endMs: number) {
+  const points = (values: readonly (number | null)[]) =>
+    values.map((value, index) => {
+      const at = endMs - (values.length - index) * 10_000;
+      return [at, value, value, value];
+    });
+  const odd: Readonly<Record<string, readonly (number | null)[]>> = {
+    "one point": [0.5],
+    "one value": [1, 1, 1, 1],
+    "huge": [1, 3.4028234663852886e38, -3.4028234663852886e38, 1e308, -1e308],
+    "tiny": [1e-45, 3e-39, 1e-45],
+    "from tiny to huge": [1e-45, 1, 1e38],
+    "zero and below": [0, -1, -2, 0],
+    "across zero": [-1, 0, 1, 2],
+    "not a number": [null, 1, null, 2, null],
+    "never a number": [null, null],
+    "no points": [],
+  };
+  const more = Array.from({ length: 54 }, (_, index) => [`metric ${index}`, [index, 1]] as const);
+  return [...Object.entries(odd), ...more].map(([name, values]) => ({
+    name,
+    points: points(values),
+  }));
+}
+
 /** Returns the curves of a job. */
 export function fakeCurves(
   job: { kind: string; namespace: string; name: string },
@@ -105,6 +131,7 @@ export function fakeCurves(
       points: curve((part, index) => 0.95 - 0.7 * Math.exp(-part * 4) + noise(index) * 0.02, 0.02),
     },
     { name: "lr", points: curve((part) => 0.0003 * (1 + Math.cos(part * Math.PI)) / 2, 0) },
+    ...(job.name === "odd" ? oddCurves(endMs) : []),
     ...HOSTILE_TEXTS.filter(() => job.name === "hostile").map((name) => ({
       name,
       points: curve((part) => part, 0.1),

@@ -86,7 +86,8 @@ export function startFakeUiServer(
   const rows = () =>
     [
       ...HOSTILE_TEXTS.filter(() => hostile).map((_, index) => hostileRow(index, startMs)),
-      ...(hostile ? [{ ...fakeRow(0, 0, startMs), uid: "uid-hostile", name: "hostile" }] : []),
+      ...["hostile", "odd"].filter(() => hostile)
+        .map((name) => ({ ...fakeRow(0, 0, startMs), uid: `uid-${name}`, name })),
       ...Array.from({ length: jobs }, (_, index) => fakeRow(index, index < 3 ? step : 0, startMs)),
     ].filter((row) => !deleted.has(row.name));
   const denied = () =>

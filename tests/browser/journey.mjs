@@ -267,6 +267,51 @@ const journeys = {
     assert.equal(await behind.getByRole("button", { name: "Log out" }).count(), 0);
   },
 
+  /** Charts of odd values on both axes, smoothed and not, and of jobs of several namespaces found by text. */
+  async charts() {
+    const page = await openJobs();
+    const odd = "#/job/trainjobs.trainer.kubeflow.org/team-a/odd";
+    for (
+      const query of [
+        "",
+        "?scale=log",
+        "?scale=log&smooth=0.9",
+        "?smooth=0.99&band=no&axis=elapsed",
+      ]
+    ) {
+      await go(page, `${odd}${query}`);
+      await page.locator(".chart canvas").nth(11).waitFor(WAIT);
+      await page.getByRole("button", { name: /Show \d+ more charts/ }).click();
+      await page.locator(".chart canvas").nth(66).waitFor(WAIT);
+      await page.locator(".chart").filter({ hasText: "zero and below" }).waitFor(WAIT);
+      if (query.includes("log")) {
+        await see(page, "4 values at or below 0 have no place on this axis.");
+      }
+      // The page answers while all of them are drawn anew twice a second.
+      assert.ok(
+        await page.evaluate(() => new Promise((resolve) => setTimeout(() => resolve(true), 0))),
+      );
+      await go(page, "#/jobs");
+      await page.locator(".jobs tbody tr").nth(2).waitFor(WAIT);
+    }
+    await go(page, JOB);
+    await page.locator(".chart").filter({ hasText: "Time left, by the progress" }).waitFor(WAIT);
+    await page.getByRole("button", { name: "Log axis" }).click();
+    await page.getByText("Compare", { exact: true }).click();
+    await page.getByLabel(/Jobs whose namespace/).fill("team-b/bert");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Add team-b/bert-base-1", exact: true }).click();
+    await page.getByRole("list", { name: "Jobs of the charts" }).getByText("team-b/bert-base-1")
+      .waitFor(WAIT);
+    const hash = await page.evaluate(() => location.hash);
+    assert.match(hash, /scale=log.*with=trainjobs.trainer.kubeflow.org%2Fteam-b%2Fbert-base-1/);
+    const other = await page.context().newPage();
+    await other.goto(`${origin}/${hash}`);
+    await other.getByRole("list", { name: "Jobs of the charts" }).getByText("team-b/bert-base-1")
+      .waitFor(WAIT);
+    assert.equal(await other.getByRole("button", { name: "Log axis", pressed: true }).count(), 1);
+  },
+
   /** Twelve tabs, of which one was given a code: one connection holds the streams of all, which live. */
   async tabs() {
     const first = await openJobs();
