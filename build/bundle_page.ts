@@ -1,7 +1,8 @@
 /**
- * Builder of the page's assets: `page/front/` in a script, that of its worker and a style sheet, named by what is in
- * them, and the document that loads them, in one module that the program carries. The module is
- * committed, so that nothing is bundled when the program is built or starts; a test holds it current.
+ * Builder of the page's assets: `page/front/` as scripts, that of its worker and a style sheet, named by what is in
+ * them, and the document that loads them, in one module that the program carries. What is imported only when it is
+ * needed is a script of its own. The module is committed, so that nothing is bundled when the program is built or
+ * starts; a test holds it current.
  */
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -11,19 +12,47 @@ const FRONT = `${ROOT}page/front/`;
 /** Path of the module. */
 export const PAGE_ASSETS = `${ROOT}page/assets/page_assets.ts`;
 
-/** Bundles a script. Throws with the bundler's message if it fails. */
-async function script(entry: string): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["bundle", "--quiet", "--frozen", "--platform=browser", "--minify", entry],
-    cwd: FRONT,
-    env: { NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).output();
-  const text = new TextDecoder();
-  if (!success) throw new Error(`deno bundle failed: ${text.decode(stderr).trim()}`);
-  return text.decode(stdout);
+/** A script by its name. */
+interface Script {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Bundles an entry, in one script if it imports nothing later. Throws with the bundler's message if it fails. */
+async function scripts(entry: string): Promise<readonly Script[]> {
+  const folder = await Deno.makeTempDir();
+  try {
+    const shape = ["--platform=browser", "--minify", "--code-splitting", `--outdir=${folder}`];
+    const { success, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["bundle", "--quiet", "--frozen", ...shape, entry],
+      cwd: FRONT,
+      env: { NO_COLOR: "1" },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+    if (!success) throw new Error(`deno bundle failed: ${new TextDecoder().decode(stderr).trim()}`);
+    const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+    return await Promise.all(names.map(async (name) => ({
+      name,
+      text: await Deno.readTextFile(`${folder}/${name}`),
+    })));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Returns the script of that name. */
+function scriptOf(name: string, all: readonly Script[]): Script {
+  const found = all.find((it) => it.name === name);
+  if (found === undefined) throw new Error(`deno bundle made no ${name}`);
+  return found;
+}
+
+/** Returns links to the scripts that one imports at once, so that they are not loaded after it. */
+function preloads({ text }: Script): string {
+  return [...text.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)]
+    .map(([, name]) => `<link rel="modulepreload" href="/assets/${name}" />`).join("\n    ");
 }
 
 /** The style sheet without comments and indentation. */
@@ -35,25 +64,24 @@ const named = (text: string, type: "js" | "css", name = "milepost") =>
 
 /** Returns the text of the module. */
 export async function pageAssets(): Promise<string> {
-  const js = await script("main.tsx");
-  const worker = await script("stream_worker.ts");
+  const all = await scripts("main.tsx");
+  const entry = scriptOf("main.js", all);
+  const { text: worker } = scriptOf("stream_worker.js", await scripts("stream_worker.ts"));
   const css = smaller(await Deno.readTextFile(`${FRONT}style.css`));
-  const [scriptName, styleName] = [named(js, "js"), named(css, "css")];
+  const [scriptName, styleName] = [named(entry.text, "js"), named(css, "css")];
   const workerName = named(worker, "js", "milepost-worker");
   const html = (await Deno.readTextFile(`${FRONT}index.html`))
-    .replace("SCRIPT", scriptName).replace("STYLE", styleName).replace("WORKER", workerName);
+    .replace("SCRIPT", scriptName).replace("STYLE", styleName).replace("WORKER", workerName)
+    .replace("<!-- PRELOADS -->", preloads(entry));
+  const script = (name: string, body: string) => ({
+    path: `/assets/${name}`,
+    contentType: "text/javascript; charset=utf-8",
+    body,
+  });
   const assets = [
     { path: "/", contentType: "text/html; charset=utf-8", body: html },
-    {
-      path: `/assets/${scriptName}`,
-      contentType: "text/javascript; charset=utf-8",
-      body: js,
-    },
-    {
-      path: `/assets/${workerName}`,
-      contentType: "text/javascript; charset=utf-8",
-      body: worker,
-    },
+    ...all.map(({ name, text }) => script(name === entry.name ? scriptName : name, text)),
+    script(workerName, worker),
     { path: `/assets/${styleName}`, contentType: "text/css; charset=utf-8", body: css },
   ];
   return `/** Assets of the page, made by build/bundle_page.ts of page/front/. Do not edit. */

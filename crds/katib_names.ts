@@ -7,6 +7,7 @@ export const KATIB = {
   version: "v1beta1",
   apiVersion: "kubeflow.org/v1beta1",
   trialKind: "Trial",
+  experimentKind: "Experiment",
   /** Label on every pod of a trial: the Trial's name. */
   trialLabel: "katib.kubeflow.org/trial",
   /** Label of a Trial and of its job: the name of their Experiment. */

@@ -63,8 +63,8 @@ function reasonOf(kind: JobKind, job: AnyJob) {
   return earlyStopOf(kind, job) ?? failure ?? obstacleOf(kind, job);
 }
 
-/** When the condition that ended the job became True. */
-function endTimeOf(kind: JobKind, job: AnyJob): string | undefined {
+/** Returns when the condition that ended the job became True. */
+export function endTimeOf(kind: JobKind, job: AnyJob): string | undefined {
   if (endOf(kind, job) === undefined) return undefined;
   const types = [kind.conditions.earlyStopped, ...kind.conditions.ends.map(({ type }) => type)];
   return job.status?.conditions?.find(({ type, status }) =>

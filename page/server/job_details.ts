@@ -1,10 +1,10 @@
 /** Details of a job: its object, its pods and the events about them, read with the viewer's rights. */
 import type { JobKind } from "../../crds/job_kind.ts";
 import { type JsonObject, objectAt, textAt } from "../../crds/json.ts";
-import { type Kind, KINDS } from "../../crds/kinds.ts";
+import { KINDS } from "../../crds/kinds.ts";
 import type { CoreEvent } from "../../crds/kubernetes.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isForbidden } from "../../kube/errors.ts";
+import { asItIs, listUpTo, orDenied } from "./bounded_list.ts";
 import {
   byRank,
   podsOfJob,
@@ -44,51 +44,6 @@ export interface JobDetails {
   readonly cut?: readonly ("pods" | "events")[];
 }
 
-/** Items, or that they may not be read; `isCut` if there are more. */
-interface Found<T> {
-  readonly items: readonly T[];
-  readonly isCut?: boolean;
-  readonly isDenied?: boolean;
-}
-
-/** The kind without reading of its objects: they are shown as they are. */
-function asItIs(kind: JobKind): Kind<JsonObject> {
-  return { ...kind, parse: (value) => objectAt({ value }, "value") };
-}
-
-async function orDenied<T>(read: Promise<Found<T>>): Promise<Found<T>> {
-  try {
-    return await read;
-  } catch (error) {
-    if (isForbidden(error)) return { items: [], isDenied: true };
-    throw error;
-  }
-}
-
-/** Reads pages until there are as many as `most`. */
-async function listUpTo<T>(
-  client: Pick<KubeClient, "list">,
-  kind: Kind<T>,
-  most: number,
-  options: { namespace: string; labelSelector?: string; fieldSelector?: string },
-  signal: AbortSignal,
-): Promise<Found<T>> {
-  const items: T[] = [];
-  let token: string | undefined;
-  do {
-    const page = await client.list(kind, {
-      ...options,
-      limit: Math.min(DETAIL_LIMITS.page, most - items.length),
-      ...(token !== undefined && { continue: token }),
-      signal,
-      deadlineMs: DETAIL_LIMITS.deadlineMs,
-    });
-    items.push(...page.items);
-    token = page.continue;
-  } while (token !== undefined && items.length < most);
-  return { items, isCut: token !== undefined };
-}
-
 /** The object without what only its writers' tools read. */
 function shownObject(object: JsonObject): JsonObject {
   const { managedFields: _, ...metadata } = objectAt(object, "metadata");
@@ -104,19 +59,22 @@ export async function jobDetails(
   { kind, namespace, name }: NamedJob,
   signal: AbortSignal,
 ): Promise<JobDetails> {
-  const { deadlineMs } = DETAIL_LIMITS;
+  const { deadlineMs, page } = DETAIL_LIMITS;
+  const bounds = { page, deadlineMs, signal };
   const object = await client.get(asItIs(kind), { namespace, name }, { signal, deadlineMs });
   const uid = textAt(object, "metadata", "uid") ?? "";
   const events = (most: number, fieldSelector: string) =>
     orDenied<CoreEvent>(
-      listUpTo(client, KINDS.event, most, { namespace, fieldSelector }, signal),
+      listUpTo(client, KINDS.event, { ...bounds, most, namespace, fieldSelector }),
     );
   const [pods, ofJob, ofAll] = await Promise.all([
     orDenied(
-      listUpTo(client, KINDS.pod, DETAIL_LIMITS.pods, {
+      listUpTo(client, KINDS.pod, {
+        ...bounds,
+        most: DETAIL_LIMITS.pods,
         namespace,
         labelSelector: podsOfJob(kind, name),
-      }, signal),
+      }),
     ),
     events(DETAIL_LIMITS.eventsOfJob, `involvedObject.uid=${uid}`),
     events(DETAIL_LIMITS.eventsLookedAt, "involvedObject.kind=Pod"),

@@ -11,6 +11,7 @@ import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_chan
 import { jobDetails, type NamedJob } from "./job_details.ts";
 import { logPath } from "./log_query.ts";
 import { passOn } from "./passed_response.ts";
+import { searchDetails, searchList } from "./search_routes.ts";
 import { rightsOn } from "./viewer_rights.ts";
 
 /** Parts of the routes. */
@@ -121,6 +122,18 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   })),
   ofJob("GET", "objects", details),
   ofJob("GET", "rights", rights),
+  {
+    method: "GET",
+    path: "/searches",
+    answer: ({ client, kinds }, request) =>
+      searchList({ client, kinds, signal: signalOf(request) }, request),
+  },
+  {
+    method: "GET",
+    path: "/searches/{kind}/{namespace}/{name}",
+    answer: ({ client, kinds }, request, names) =>
+      searchDetails({ client, kinds, signal: signalOf(request) }, request, names),
+  },
   {
     method: "GET",
     path: "/logs/{namespace}/{pod}",

@@ -1,0 +1,80 @@
+/** Routes of searches: which there are, and one of them with its trials. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { HttpRequest, HttpResponse } from "../../http/message.ts";
+import { failureResponse, notFound } from "../../http/refusals.ts";
+import { NAME_PATTERN, pathOf } from "../../http/routes.ts";
+import { KATIB_SEARCH } from "../trials/katib_search.ts";
+import { SEARCH_LIMITS } from "../trials/search.ts";
+import type { SearchKind, SearchReader } from "../trials/search_kind.ts";
+import { shownSearch, withinAnswer } from "../trials/shown_search.ts";
+
+/** The kinds of searches: a kind is a row. */
+export const SEARCH_KINDS: readonly SearchKind[] = [KATIB_SEARCH];
+
+const namespace = z.string().regex(new RegExp(`^${NAME_PATTERN}$`));
+const namespacesSchema = z.array(namespace).max(SEARCH_LIMITS.namespaces);
+const choiceSchema = z.strictObject({
+  metric: z.string().min(1).max(SEARCH_LIMITS.textLength).optional(),
+  direction: z.enum(["minimize", "maximize"]).optional(),
+});
+
+const queryOf = ({ url }: HttpRequest) => new URLSearchParams(url.slice(pathOf(url).length + 1));
+
+const badRequest = (message: string): HttpResponse =>
+  failureResponse({ code: 400, reason: "BadRequest", message });
+
+/** Returns the response with a value, or that the browser has it already. */
+export function tagged(request: HttpRequest, value: unknown): HttpResponse {
+  const body = JSON.stringify(value);
+  const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
+  const headers = { "Content-Type": "application/json", "ETag": tag };
+  return request.header("if-none-match") === tag
+    ? { status: 304, headers, body: "" }
+    : { status: 200, headers, body };
+}
+
+/** Answers which searches there are in the namespaces of the query, or in all. */
+export async function searchList(
+  reader: SearchReader,
+  request: HttpRequest,
+): Promise<HttpResponse> {
+  const query = queryOf(request);
+  const { data: namespaces } = namespacesSchema.safeParse(query.getAll("namespace"));
+  if (namespaces === undefined || [...query.keys()].some((it) => it !== "namespace")) {
+    return badRequest(`namespace must be a name, at most ${SEARCH_LIMITS.namespaces} times`);
+  }
+  const found = await Promise.all(SEARCH_KINDS.map((kind) => kind.list(reader, namespaces)));
+  return tagged(request, {
+    searches: found.flatMap(({ rows }) => rows),
+    denied: found.flatMap(({ denied }) => denied),
+    absent: found.flatMap(({ absent }) => absent),
+    ...(found.some(({ isCut }) => isCut) && { isCut: true }),
+  });
+}
+
+/** Answers one search with its trials. */
+export async function searchDetails(
+  reader: SearchReader,
+  request: HttpRequest,
+  [id = "", namespace = "", name = ""]: readonly string[],
+): Promise<HttpResponse> {
+  const kind = SEARCH_KINDS.find((it) => it.id === id);
+  if (kind === undefined) return failureResponse(notFound(`there is no kind of search ${id}`));
+  const { data: choice } = choiceSchema.safeParse(Object.fromEntries(queryOf(request)));
+  if (choice === undefined) {
+    return badRequest("metric must be a name, and direction minimize or maximize");
+  }
+  const found = await kind.read(reader, { namespace, name });
+  if (found === undefined) {
+    return failureResponse(
+      notFound(`there is no search ${name} in ${namespace}, and no trial of it`),
+    );
+  }
+  const { metric, direction } = choice;
+  const search = shownSearch(found, {
+    ...(metric !== undefined && { metric }),
+    ...(direction !== undefined && { direction }),
+  });
+  return tagged(request, withinAnswer(search, SEARCH_LIMITS.answerCharacters));
+}

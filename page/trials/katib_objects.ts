@@ -1,0 +1,205 @@
+/** Experiments of Katib as searches. Their definitions check no field, so neither is one trusted. Pure. */
+import {
+  asTexts,
+  at,
+  type JsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+} from "../../crds/json.ts";
+import { KATIB } from "../../crds/katib_names.ts";
+import {
+  type Direction,
+  type FoundSearch,
+  type Objective,
+  type Parameter,
+  SEARCH_LIMITS,
+  type SearchRow,
+  shortText,
+  type Strategy,
+} from "./search.ts";
+import { finite } from "./shown_search.ts";
+
+/** Id of this kind of search. */
+export const EXPERIMENTS = `experiments.${KATIB.group}`;
+
+const DIRECTIONS: readonly Direction[] = ["minimize", "maximize"];
+const STRATEGIES: readonly Strategy[] = ["min", "max", "latest"];
+
+type Texts<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+/** The object without its fields that are undefined or empty. */
+export function present<T extends object>(fields: T): Texts<T>;
+export function present(fields: object): object {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== ""),
+  );
+}
+
+/** Returns the objective of a spec of an Experiment or a Trial. */
+export function objectiveOfSpec(spec: unknown): Objective | undefined {
+  const metric = textAt(spec, "objective", "objectiveMetricName");
+  if (metric === undefined || metric === "") return undefined;
+  const type = textAt(spec, "objective", "type");
+  return {
+    metric: shortText(metric),
+    ...present({
+      direction: DIRECTIONS.find((it) => it === type),
+      goal: numberAt(spec, "objective", "goal"),
+    }),
+  };
+}
+
+/** Returns which value of a metric counts, by the metric's name. */
+export function strategiesOfSpec(spec: unknown): ReadonlyMap<string, Strategy> {
+  const strategies = objectsAt(objectAt(spec, "objective"), "metricStrategies")
+    .slice(0, SEARCH_LIMITS.metrics);
+  return new Map(strategies.flatMap(({ name, value }) => {
+    const strategy = STRATEGIES.find((it) => it === value);
+    return typeof name === "string" && strategy !== undefined ? [[name, strategy] as const] : [];
+  }));
+}
+
+/** Returns a parameter of the search space; discrete and categorical ones are lists. */
+export function parameterOf(value: JsonObject): Parameter | undefined {
+  const name = textAt(value, "name");
+  if (name === undefined || name === "") return undefined;
+  const type = textAt(value, "parameterType") ?? "unknown";
+  const space = objectAt(value, "feasibleSpace");
+  const [min, max, step] = ["min", "max", "step"].map((key) => textAt(space, key));
+  const distribution = textAt(space, "distribution");
+  if (type === "categorical" || type === "discrete") {
+    const list = asTexts(at(space, "list")).slice(0, 64).map(shortText);
+    const shown = list.slice(0, 8).join(", ");
+    return { name, scale: "list", list, text: shortText(`${type}: ${shown}`) };
+  }
+  const [least, most] = [finite(min), finite(max)];
+  const isLog = (distribution === "logUniform" || distribution === "logNormal") &&
+    (least ?? 1) > 0;
+  const words = [
+    `${type} from ${min ?? "?"} to ${max ?? "?"}`,
+    ...(step === undefined || step === "" ? [] : [`in steps of ${step}`]),
+    ...(distribution === undefined || distribution === "uniform" ? [] : [distribution]),
+  ];
+  return {
+    name,
+    scale: isLog ? "log" : "linear",
+    text: shortText(words.join(", ")),
+    ...present({ min: least, max: most }),
+  };
+}
+
+/** The condition of a type if it is True. */
+export function heldBy(object: unknown, type: string): JsonObject | undefined {
+  return objectsAt(objectAt(object, "status"), "conditions")
+    .find((it) => it.type === type && it.status === "True");
+}
+
+const EXPERIMENT_STATES = [
+  ["Failed", "Failed"],
+  ["Succeeded", "Complete"],
+  ["Restarting", "Running"],
+  ["Running", "Running"],
+] as const;
+
+/** Returns the state of an Experiment, and what it says of it. */
+function stateOfExperiment(experiment: unknown) {
+  for (const [type, state] of EXPERIMENT_STATES) {
+    const condition = heldBy(experiment, type);
+    if (condition === undefined) continue;
+    const isEnd = state === "Complete" || state === "Failed";
+    const message = isEnd ? textAt(condition, "message") : undefined;
+    return { state, ...present({ message: message && shortText(message) }) };
+  }
+  return { state: "Created" as const };
+}
+
+function settingsOf(value: JsonObject): string {
+  const settings = objectsAt(value, "algorithmSettings").slice(0, 16)
+    .map((it) => `${textAt(it, "name") ?? "?"} ${textAt(it, "value") ?? "?"}`);
+  const name = textAt(value, "algorithmName") ?? "?";
+  return shortText(settings.length === 0 ? name : `${name} (${settings.join(", ")})`);
+}
+
+function notesOf(spec: unknown) {
+  const bounds = [
+    ["parallelTrialCount", "at once"],
+    ["maxTrialCount", "in all"],
+    ["maxFailedTrialCount", "may fail"],
+  ] as const;
+  const trials = bounds.flatMap(([key, words]) => {
+    const count = numberAt(spec, key);
+    return count === undefined ? [] : [`${count} ${words}`];
+  });
+  return [
+    ["Algorithm", at(spec, "algorithm") && settingsOf(objectAt(spec, "algorithm"))],
+    ["Early stopping", at(spec, "earlyStopping") && settingsOf(objectAt(spec, "earlyStopping"))],
+    ["Trials", trials.join(", ")],
+  ].flatMap(([name, text]) =>
+    typeof name === "string" && typeof text === "string" && text !== "" ? [{ name, text }] : []
+  );
+}
+
+/** A time that was not written, as Go's zero time. */
+export const realTime = (text: string | undefined) =>
+  text === undefined || Date.parse(text) <= 0 || Number.isNaN(Date.parse(text)) ? undefined : text;
+
+/** Returns what an Experiment says of its search, without its trials. */
+export function searchOfExperiment(
+  experiment: JsonObject,
+): Omit<FoundSearch, "trials" | "kind" | "namespace" | "name"> {
+  const spec = objectAt(experiment, "spec");
+  return {
+    ...stateOfExperiment(experiment),
+    ...present({
+      created: textAt(experiment, "metadata", "creationTimestamp"),
+      ended: realTime(textAt(experiment, "status", "completionTime")),
+      objective: objectiveOfSpec(spec),
+    }),
+    notes: notesOf(spec),
+    strategies: strategiesOfSpec(spec),
+    parameters: objectsAt(spec, "parameters").slice(0, SEARCH_LIMITS.parameters)
+      .map(parameterOf).filter((it) => it !== undefined),
+  };
+}
+
+const COUNTERS = [
+  ["trialsPending", "Created"],
+  ["trialsRunning", "Running"],
+  ["trialsSucceeded", "Complete"],
+  ["trialsEarlyStopped", "EarlyStopped"],
+  ["trialsFailed", "Failed"],
+  ["trialsKilled", "Killed"],
+  ["trialMetricsUnavailable", "MetricsUnavailable"],
+] as const;
+
+/** Returns the row of an Experiment in a list, with the counts and the best trial that Katib has written. */
+export function rowOfExperiment(experiment: JsonObject): SearchRow {
+  const { state, message, created, objective } = searchOfExperiment(experiment);
+  const optimal = objectAt(experiment, "status", "currentOptimalTrial");
+  const trial = textAt(optimal, "bestTrialName");
+  const metric = objectsAt(objectAt(optimal, "observation"), "metrics")
+    .find(({ name }) => name === objective?.metric);
+  const strategy = strategiesOfSpec(objectAt(experiment, "spec")).get(objective?.metric ?? "");
+  const value = textAt(metric, strategy ?? "latest") ?? textAt(metric, "latest");
+  const states = COUNTERS.flatMap(([key, word]) => {
+    const count = numberAt(experiment, "status", key) ?? 0;
+    return count > 0 ? [[word, count] as const] : [];
+  });
+  const counted = states.reduce((sum, [, count]) => sum + count, 0);
+  return {
+    kind: EXPERIMENTS,
+    namespace: textAt(experiment, "metadata", "namespace") ?? "",
+    name: textAt(experiment, "metadata", "name") ?? "",
+    state,
+    counts: { total: numberAt(experiment, "status", "trials") ?? counted, states },
+    ...present({
+      message,
+      created,
+      objective,
+      best: trial === undefined || trial === ""
+        ? undefined
+        : { trial, ...present({ value: value && shortText(value) }) },
+    }),
+  };
+}

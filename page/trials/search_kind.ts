@@ -1,0 +1,41 @@
+/** Kind of search: how its searches are found and read. Each kind is a file, and a row of the table of kinds. */
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import type { FoundSearch, SearchRow } from "./search.ts";
+
+/** What a kind reads with. */
+export interface SearchReader {
+  /** As the viewer. */
+  readonly client: Pick<KubeClient, "get" | "list">;
+  readonly kinds: JobKinds;
+  readonly signal: AbortSignal;
+}
+
+/** What cannot be listed, and where; without a namespace: in all of them. */
+export interface DeniedList {
+  readonly kind: string;
+  readonly namespace?: string;
+}
+
+/** Searches of a kind. */
+export interface FoundSearches {
+  readonly rows: readonly SearchRow[];
+  readonly denied: readonly DeniedList[];
+  /** More are there than were read. */
+  readonly isCut: boolean;
+  /** Kinds of objects that the cluster does not have. */
+  readonly absent: readonly string[];
+}
+
+/** A kind of search. */
+export interface SearchKind {
+  /** `<plural>.<group>`, in addresses. */
+  readonly id: string;
+  /** Lists searches of namespaces; without any, of all of them. */
+  list(reader: SearchReader, namespaces: readonly string[]): Promise<FoundSearches>;
+  /** Returns undefined if there is none of that name. Throws if nothing of it may be read. */
+  read(
+    reader: SearchReader,
+    search: { readonly namespace: string; readonly name: string },
+  ): Promise<FoundSearch | undefined>;
+}

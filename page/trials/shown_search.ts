@@ -1,0 +1,183 @@
+/** Search as it is shown: values of the objective, the best so far, counts, and what stopped what. Pure. */
+import {
+  type BestStep,
+  type Direction,
+  type FoundSearch,
+  type FoundTrial,
+  type Objective,
+  type Parameter,
+  SEARCH_LIMITS,
+  shortText,
+  type ShownSearch,
+  type ShownTrial,
+  type Strategy,
+  type TrialCounts,
+  type TrialMetric,
+} from "./search.ts";
+import { stoppedBy } from "./trial_stop_words.ts";
+
+/** What a viewer wants trials to be compared by. */
+export interface ObjectiveChoice {
+  readonly metric?: string;
+  readonly direction?: Direction;
+}
+
+/** Returns the number that a text is; undefined if it is none, or not finite. */
+export function finite(text: string | undefined): number | undefined {
+  const value = text === undefined || text.trim() === "" ? NaN : Number(text);
+  return Number.isFinite(value) ? value : undefined;
+}
+
+/** The names of what trials have, those of most trials first. */
+function metricNames(trials: readonly FoundTrial[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { metrics } of trials) {
+    for (const { name } of metrics) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].sort(([, one], [, other]) => other - one).map(([name]) => name);
+}
+
+/** The objective: the viewer's, else the search's, else the metric that most trials have, without a direction. */
+function objectiveOf(
+  { objective, trials }: FoundSearch,
+  { metric, direction }: ObjectiveChoice,
+): Objective | undefined {
+  const own = metric === undefined || metric === objective?.metric ? objective : undefined;
+  const name = metric ?? objective?.metric ?? metricNames(trials)[0];
+  if (name === undefined) return undefined;
+  return { ...own, metric: name, ...(direction !== undefined && { direction }) };
+}
+
+const BY_DIRECTION = { minimize: "min", maximize: "max" } as const;
+
+/** Returns the value of a trial by a strategy; where there is none of that sort, its newest. */
+export function valueOf(
+  metrics: readonly TrialMetric[],
+  name: string,
+  strategy: Strategy,
+): number | undefined {
+  const metric = metrics.find((it) => it.name === name);
+  return finite(metric?.[strategy]) ?? finite(metric?.latest);
+}
+
+/** The ratio of numbers from which an axis of them is logarithmic, where nobody says what it is. */
+const LOG_RATIO = 100;
+
+/** A parameter of which only values are known. */
+function seenParameter(name: string, values: readonly string[]): Parameter {
+  const numbers = values.map(finite).filter((it) => it !== undefined);
+  if (numbers.length < values.length) {
+    const list = [...new Set(values)].sort();
+    return { name, scale: "list", list, text: `${list.length} values` };
+  }
+  const [min, max] = [Math.min(...numbers), Math.max(...numbers)];
+  const scale = min > 0 && max / min >= LOG_RATIO ? "log" : "linear";
+  return { name, scale, min, max, text: `from ${min} to ${max}` };
+}
+
+/** The search's own parameters, and then those that its trials have besides. */
+function parametersOf({ parameters, trials }: FoundSearch): readonly Parameter[] {
+  const known = new Set(parameters.map(({ name }) => name));
+  const seen = new Map<string, string[]>();
+  for (const { name, value } of trials.flatMap(({ assignments }) => assignments)) {
+    if (known.has(name)) continue;
+    const values = seen.get(name) ?? [];
+    seen.set(name, values);
+    values.push(value);
+  }
+  return [...parameters, ...[...seen].map(([name, values]) => seenParameter(name, values))]
+    .slice(0, SEARCH_LIMITS.parameters);
+}
+
+const timeOf = (text: string | undefined) => Date.parse(text ?? "");
+
+/** Says whether the first value is better. */
+const isBetter = (direction: Direction, one: number, other: number) =>
+  direction === "minimize" ? one < other : one > other;
+
+/** Returns the trials that were better than all that had ended before them. A trial that runs is not among them. */
+export function bestSoFar(
+  trials: readonly ShownTrial[],
+  direction: Direction | undefined,
+): readonly BestStep[] {
+  if (direction === undefined) return [];
+  const ended = trials
+    .flatMap(({ name, value, ended: time }) =>
+      value === undefined || !Number.isFinite(timeOf(time)) || time === undefined
+        ? []
+        : [{ trial: name, time, value }]
+    )
+    .sort((one, other) => timeOf(one.time) - timeOf(other.time));
+  const steps: BestStep[] = [];
+  for (const step of ended) {
+    const best = steps.at(-1);
+    if (best === undefined || isBetter(direction, step.value, best.value)) steps.push(step);
+  }
+  return steps;
+}
+
+/** Returns how many trials are in which state. */
+export function countTrials(states: readonly string[]): TrialCounts {
+  const counts = new Map<string, number>();
+  for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return { total: states.length, states: [...counts] };
+}
+
+/** Returns the search as it is shown. */
+export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): ShownSearch {
+  const { strategies, trials: all, parameters: _, objective: __, ...facts } = found;
+  const chosen = objectiveOf(found, choice);
+  const { metric, direction } = chosen ?? {};
+  const strategy = (metric === undefined ? undefined : strategies.get(metric)) ??
+    (direction === undefined ? "latest" : BY_DIRECTION[direction]);
+  const parameters = parametersOf(found);
+  const metrics = metricNames(all).slice(0, SEARCH_LIMITS.metrics);
+  const trials = all.map(({ assignments, metrics: own, ...trial }): ShownTrial => {
+    const values = new Map(assignments.map(({ name, value }) => [name, shortText(value)]));
+    const value = metric === undefined ? undefined : valueOf(own, metric, strategy);
+    const newest = new Map(own.map(({ name, latest }) => [name, latest]));
+    return {
+      ...trial,
+      values: parameters.map(({ name }) => values.get(name) ?? null),
+      metrics: metrics.map((name) => {
+        const text = newest.get(name);
+        return text === undefined ? null : shortText(text);
+      }),
+      ...(value !== undefined && { value }),
+    };
+  }).sort((one, other) =>
+    timeOf(one.created) - timeOf(other.created) || (one.name < other.name ? -1 : 1)
+  );
+  const steps = bestSoFar(trials, direction);
+  const best = steps.at(-1)?.trial;
+  return {
+    ...facts,
+    ...(chosen !== undefined && { objective: { ...chosen, strategy } }),
+    metrics,
+    parameters,
+    trials,
+    counts: countTrials(trials.map(({ state }) => state)),
+    ...(best !== undefined && { best }),
+    bestSoFar: steps,
+    stops: stoppedBy(trials),
+  };
+}
+
+const OPEN: readonly string[] = ["Created", "Running", "Suspended"];
+
+/** Returns the search with as many trials as an answer has room for: the best, those that run, and the newest. */
+export function withinAnswer(search: ShownSearch, most: number): ShownSearch {
+  const { trials, best } = search;
+  let left = most - JSON.stringify({ ...search, trials: [] }).length;
+  const rank = ({ name, state }: ShownTrial) => name === best ? 0 : OPEN.includes(state) ? 1 : 2;
+  const places = trials.map((trial, place) => ({ trial, place }))
+    .sort((one, other) => rank(one.trial) - rank(other.trial) || other.place - one.place);
+  const kept = new Set<ShownTrial>();
+  for (const { trial } of places) {
+    left -= JSON.stringify(trial).length + 1;
+    if (left < 0) break;
+    kept.add(trial);
+  }
+  if (kept.size === trials.length) return search;
+  return { ...search, trials: trials.filter((it) => kept.has(it)), isCut: true };
+}

@@ -1,0 +1,79 @@
+/** Jobs of stopped Trials, read by their names: Katib gives them no label by which they could be listed. */
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { JsonObject } from "../../crds/json.ts";
+import { textAt } from "../../crds/json.ts";
+import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isForbidden, isNotFound } from "../../kube/errors.ts";
+import { isStoppedEarly, jobOfTrial } from "./katib_trials.ts";
+import type { SearchReader } from "./search_kind.ts";
+import type { TrialStop } from "./search.ts";
+import { stopOfJob } from "./trial_stop_words.ts";
+
+/** Most jobs that are read for one answer, and how many at a time. */
+const [MOST_READS, AT_ONCE] = [60, 6];
+/** Most stops that are remembered for one viewer, and for how long, in milliseconds. */
+const [MOST_KNOWN, KNOWN_MS] = [5_000, 300_000];
+const DEADLINE_MS = 10_000;
+
+/** What a job says of its stop; empty if it is gone, or says nothing. */
+interface KnownStop {
+  readonly stop?: TrialStop;
+}
+
+/** Why jobs were stopped does not change. What a viewer may read is remembered for that viewer's client alone. */
+const knownStops = new WeakMap<
+  SearchReader["client"],
+  ReturnType<typeof createBoundedCache<KnownStop>>
+>();
+
+function knownBy(client: SearchReader["client"]) {
+  const known = knownStops.get(client) ??
+    createBoundedCache<KnownStop>(MOST_KNOWN, { ttl: KNOWN_MS, perf: performance });
+  knownStops.set(client, known);
+  return known;
+}
+
+async function stopOf(
+  client: Pick<KubeClient, "get">,
+  kinds: JobKinds,
+  trial: JsonObject,
+  signal: AbortSignal,
+): Promise<KnownStop | undefined> {
+  const named = jobOfTrial(trial);
+  const kind = named && kinds.ofOwner(named);
+  if (named === undefined || kind === undefined) return {};
+  try {
+    const job = await client.get(kind, named, { signal, deadlineMs: DEADLINE_MS });
+    const stop = stopOfJob(kind, job);
+    // The Trial is marked before its job is.
+    return stop && { stop };
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return {};
+    throw error;
+  }
+}
+
+/**
+ * Returns why Trials were stopped, by their UIDs: what their jobs say. Of many stopped Trials some are left for the
+ * next time.
+ */
+export async function stopsOfTrials(
+  { client, kinds, signal }: SearchReader,
+  trials: readonly JsonObject[],
+): Promise<ReadonlyMap<string, TrialStop>> {
+  const known = knownBy(client);
+  const uidOf = (trial: JsonObject) => textAt(trial, "metadata", "uid") ?? "";
+  const stopped = trials.filter(isStoppedEarly);
+  const unknown = stopped.filter((it) => known.get(uidOf(it)) === undefined).slice(-MOST_READS);
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let trial = unknown.pop(); trial !== undefined; trial = unknown.pop()) {
+      const stop = await stopOf(client, kinds, trial, signal);
+      if (stop !== undefined) known.set(uidOf(trial), stop);
+    }
+  }));
+  return new Map(stopped.flatMap((trial) => {
+    const stop = known.get(uidOf(trial))?.stop;
+    return stop === undefined ? [] : [[uidOf(trial), stop] as const];
+  }));
+}

@@ -1,0 +1,81 @@
+/** Words for early stops of trials: rules, and what decided. Pure. */
+import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import { earlyStopOf, storedStopOf } from "../../crds/job_state.ts";
+import { asObject } from "../../crds/json.ts";
+import { SEARCH_LIMITS, shortText, type StoppedBy, type TrialStop } from "./search.ts";
+
+const COMPARISONS: ReadonlyMap<unknown, string> = new Map([
+  ["greater", "above"],
+  ["less", "below"],
+  ["equal", "equal to"],
+]);
+
+const wordOf = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : "?";
+
+/** Returns a rule in words, such as `loss above 2.5 at report 4`. */
+export function ruleWords(rule: unknown): string {
+  const { name, value, comparison, startStep, unit } = asObject(rule);
+  const compared = COMPARISONS.get(comparison) ?? wordOf(comparison);
+  const step = Number(startStep ?? 0);
+  const when = unit === "step"
+    ? `from step ${wordOf(startStep)} on`
+    : step === 0
+    ? "at any report"
+    : `at report ${wordOf(startStep)}`;
+  return shortText(`${wordOf(name)} ${compared} ${wordOf(value)} ${when}`);
+}
+
+/** Returns the rules of a list in words. */
+export const rulesInWords = (rules: readonly unknown[]): readonly string[] =>
+  rules.slice(0, SEARCH_LIMITS.rules).map(ruleWords);
+
+/** Returns why a job was, or is being, stopped; undefined if its object does not say that it is. */
+export function stopOfJob(kind: JobKind, job: AnyJob): TrialStop | undefined {
+  const stored = storedStopOf(job);
+  const condition = earlyStopOf(kind, job);
+  const { user } = stored ?? {};
+  const reason = stored?.reason ?? condition?.reason ?? "";
+  const message = stored?.message ?? condition?.message ?? "";
+  if (stored === undefined && condition === undefined) return undefined;
+  if (user === undefined) {
+    return { by: "rules", ...(message !== "" && { text: shortText(message) }) };
+  }
+  const text = [reason, message].filter((it) => it !== "").join(": ");
+  return { by: "request", text: shortText(text), user: shortText(user) };
+}
+
+/** Returns why a trial was stopped, by its job where that is known, else by its rules alone. */
+export function stopOfTrial(rules: readonly unknown[], job: TrialStop | undefined): TrialStop {
+  const words = rulesInWords(rules);
+  const had = words.length > 0 && { rules: words };
+  if (job !== undefined) return { ...job, ...(job.by === "rules" && had) };
+  return words.length > 0 ? { by: "rules", ...had } : { by: "unknown" };
+}
+
+/** What stopped a trial, as one text for all that were stopped by the same. */
+function causeOf({ by, text, rules = [], user }: TrialStop): string {
+  if (by === "request") {
+    const reason = text?.split(":")[0] ?? "";
+    return `${reason === "" ? "A request" : reason}, asked for by ${user ?? "somebody"}`;
+  }
+  if (by === "unknown") return "Nothing says by what";
+  // A TrainJob's own rules are not shown with each of its numbers.
+  return rules.length > 0 ? rules.join(" and ") : text ?? "Its rules";
+}
+
+/** Returns what stopped which trials, what stopped most first. */
+export function stoppedBy(
+  trials: readonly { readonly name: string; readonly stop?: TrialStop }[],
+): readonly StoppedBy[] {
+  const groups = new Map<string, { by: TrialStop["by"]; trials: string[] }>();
+  for (const { name, stop } of trials) {
+    if (stop === undefined) continue;
+    const text = causeOf(stop);
+    const group = groups.get(text) ?? { by: stop.by, trials: [] };
+    groups.set(text, group);
+    group.trials.push(name);
+  }
+  return [...groups].map(([text, group]) => ({ text, ...group }))
+    .sort((one, other) => other.trials.length - one.trials.length);
+}

@@ -1,0 +1,225 @@
+/** Tests of a search as it is shown: best so far, values, parameters that nobody declared, causes of stops, and bounds. */
+import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { trialsOfJobs } from "../../../page/trials/labelled_jobs.ts";
+import type { FoundSearch, FoundTrial } from "../../../page/trials/search.ts";
+import { shownSearch, withinAnswer } from "../../../page/trials/shown_search.ts";
+import { ruleWords, stopOfJob, stoppedBy } from "../../../page/trials/trial_stop_words.ts";
+
+const at = (minute: number) => new Date(Date.UTC(2026, 0, 31, 12, minute)).toISOString();
+
+function trial(index: number, more: Partial<FoundTrial> = {}): FoundTrial {
+  return {
+    name: `t-${index}`,
+    state: "Complete",
+    created: at(index),
+    ended: at(index + 10),
+    assignments: [],
+    metrics: [],
+    ...more,
+  };
+}
+const withLoss = (index: number, loss: string, more: Partial<FoundTrial> = {}) =>
+  trial(index, { metrics: [{ name: "loss", min: loss, latest: "9" }], ...more });
+
+function search(trials: readonly FoundTrial[], more: Partial<FoundSearch> = {}): FoundSearch {
+  return {
+    kind: "k",
+    namespace: "ns",
+    name: "s",
+    state: "Running",
+    notes: [],
+    strategies: new Map(),
+    objective: { metric: "loss", direction: "minimize" },
+    parameters: [],
+    trials,
+    ...more,
+  };
+}
+
+Deno.test("the best so far is that of the trials that ended, in the order of their ends", () => {
+  const { bestSoFar, best, trials, objective } = shownSearch(search([
+    withLoss(0, "3"),
+    withLoss(2, "1", { ended: at(30) }),
+    withLoss(1, "2"),
+    withLoss(3, "2.5"),
+    withLoss(4, "0.1", { state: "Running", ended: undefined }),
+    withLoss(5, "NaN", { metrics: [{ name: "loss", min: "NaN", latest: "NaN" }] }),
+  ]));
+  assert.equal(objective?.strategy, "min");
+  assert.deepEqual(bestSoFar.map(({ trial, value }) => [trial, value]), [
+    ["t-0", 3],
+    ["t-1", 2],
+    ["t-2", 1],
+  ]);
+  assert.equal(best, "t-2");
+  assert.deepEqual(trials.map(({ value }) => value), [3, 2, 1, 2.5, 0.1, undefined]);
+});
+
+const choices = {
+  "the other direction": { choice: { direction: "maximize" as const }, best: "t-1" },
+  "another metric without a direction": { choice: { metric: "acc" }, best: undefined },
+  "another metric with one": {
+    choice: { metric: "acc", direction: "minimize" as const },
+    best: "t-0",
+  },
+};
+for (const [name, { choice, best }] of Object.entries(choices)) {
+  Deno.test(`a viewer compares trials by ${name}`, () => {
+    const of = (index: number, loss: string, acc: string) =>
+      trial(index, {
+        metrics: [{ name: "loss", min: loss, max: loss, latest: loss }, {
+          name: "acc",
+          latest: acc,
+        }],
+      });
+    assert.equal(shownSearch(search([of(0, "1", "0.2"), of(1, "2", "0.9")]), choice).best, best);
+  });
+}
+
+Deno.test("without an objective trials are shown by the metric that most have, and none is the best", () => {
+  const { objective: _, ...none } = search([withLoss(0, "1")]);
+  const { objective, best } = shownSearch(none);
+  assert.deepEqual(objective, { metric: "loss", strategy: "latest" });
+  assert.equal(best, undefined);
+});
+
+Deno.test("parameters that nobody declared follow those that were, with the axis that fits their values", () => {
+  const of = (index: number, lr: string, opt: string, n: string) =>
+    trial(index, {
+      assignments: [
+        { name: "lr", value: lr },
+        { name: "__proto__", value: opt },
+        { name: "n", value: n },
+      ],
+    });
+  const { parameters, trials } = shownSearch(
+    search([of(0, "0.001", "sgd", "1"), of(1, "1", "adam", "4"), trial(2)]),
+  );
+  assert.deepEqual(
+    parameters.map(({ name, scale, min, max, list }) => [name, scale, min, max, list]),
+    [
+      ["lr", "log", 0.001, 1, undefined],
+      ["__proto__", "list", undefined, undefined, ["adam", "sgd"]],
+      ["n", "linear", 1, 4, undefined],
+    ],
+  );
+  assert.deepEqual(trials.map(({ values }) => values), [
+    ["0.001", "sgd", "1"],
+    ["1", "adam", "4"],
+    [null, null, null],
+  ]);
+});
+
+const rules: Record<string, { rule: unknown; want: string }> = {
+  "at one report": {
+    rule: { name: "loss", value: "2.5", comparison: "greater", startStep: 4 },
+    want: "loss above 2.5 at report 4",
+  },
+  "at any": {
+    rule: { name: "acc", value: "0.3", comparison: "less" },
+    want: "acc below 0.3 at any report",
+  },
+  "by steps": {
+    rule: { name: "loss", value: "1", comparison: "equal", startStep: 200, unit: "step" },
+    want: "loss equal to 1 from step 200 on",
+  },
+  "odd": { rule: { name: {}, value: [], comparison: "~" }, want: "? ~ ? at any report" },
+  "none at all": { rule: null, want: "? ? ? at any report" },
+};
+for (const [name, { rule, want }] of Object.entries(rules)) {
+  Deno.test(`a rule in words: ${name}`, () => assert.equal(ruleWords(rule), want));
+}
+
+const job = (status: Record<string, unknown>, spec: object = {}, name = "j") =>
+  TRAINJOB.parse({
+    apiVersion: TRAINJOB.apiVersion,
+    kind: TRAINJOB.kind,
+    metadata: { name, namespace: "ns", uid: "u", creationTimestamp: at(0) },
+    spec: { runtimeRef: { name: "r" }, ...spec },
+    status,
+  });
+const stopped = {
+  type: "EarlyStopped",
+  status: "True",
+  reason: "RulesMet",
+  message: "loss 3 is greater than 2.5, at report 4",
+  lastTransitionTime: at(3),
+};
+
+Deno.test("a job says what stopped it: its rules, or who asked for it", () => {
+  assert.equal(stopOfJob(TRAINJOB, job({})), undefined);
+  assert.deepEqual(stopOfJob(TRAINJOB, job({ conditions: [stopped] })), {
+    by: "rules",
+    text: "loss 3 is greater than 2.5, at report 4",
+  });
+  const stop = { reason: "Pruned", message: "worse", time: at(1), user: "ada", graceSeconds: 0 };
+  assert.deepEqual(stopOfJob(TRAINJOB, job({ stop })), {
+    by: "request",
+    text: "Pruned: worse",
+    user: "ada",
+  });
+});
+
+Deno.test("trials are put together by what stopped them, the most first", () => {
+  const of = (name: string, ...rules: string[]) => ({
+    name,
+    stop: { by: "rules" as const, rules },
+  });
+  const text = (it: string) => ({ by: "request" as const, text: it, user: "ada" });
+  assert.deepEqual(
+    stoppedBy([
+      of("a", "r1"),
+      { name: "b" },
+      of("c", "r2", "r3"),
+      of("d", "r2", "r3"),
+      { name: "e", stop: text("Pruned: worse than a") },
+      { name: "f", stop: text("Pruned: worse than c") },
+      { name: "g", stop: { by: "unknown" } },
+    ]),
+    [
+      { text: "r2 and r3", by: "rules", trials: ["c", "d"] },
+      { text: "Pruned, asked for by ada", by: "request", trials: ["e", "f"] },
+      { text: "r1", by: "rules", trials: ["a"] },
+      { text: "Nothing says by what", by: "unknown", trials: ["g"] },
+    ],
+  );
+});
+
+Deno.test("jobs without Trials are trials, and what differs in their variables is what was tried", () => {
+  const env = (lr: string) => ({
+    trainer: { env: [{ name: "LR", value: lr }, { name: "EPOCHS", value: "9" }] },
+  });
+  const jobs = [
+    job({ conditions: [stopped, { ...stopped, type: "Complete" }] }, env("1"), "a"),
+    job({
+      state: "Running",
+      trainerStatus: { lastUpdatedTime: at(1), metrics: [{ name: "loss", value: "2" }] },
+    }, env("2")),
+  ];
+  const trials = trialsOfJobs(jobs.map((it) => ({ kind: TRAINJOB, job: it })));
+  assert.deepEqual(trials.map(({ name, state, assignments }) => [name, state, assignments]), [
+    ["a", "EarlyStopped", [{ name: "LR", value: "1" }]],
+    ["j", "Running", [{ name: "LR", value: "2" }]],
+  ]);
+  assert.equal(trials[0]?.ended, at(3));
+  assert.equal(trials[0]?.job?.kind, TRAINJOB.id);
+});
+
+Deno.test("an answer without room for all has the best, those that run, and the newest, and says so", () => {
+  const text = "x".repeat(200);
+  const all = shownSearch(search([
+    withLoss(0, "0.5"),
+    trial(1, { message: text }),
+    trial(2, { message: text, state: "Running" }),
+    trial(3, { message: text }),
+    trial(4, { message: text }),
+  ]));
+  const whole = JSON.stringify(all).length;
+  assert.equal(withinAnswer(all, whole + 10), all);
+  const cut = withinAnswer(all, whole - 400);
+  assert.ok(JSON.stringify({ ...cut, isCut: undefined }).length <= whole - 400);
+  assert.deepEqual(cut.trials.map(({ name }) => name), ["t-0", "t-2", "t-4"]);
+  assert.equal(cut.isCut, true);
+  assert.equal(cut.counts.total, 5);
+});
