@@ -90,3 +90,43 @@ export function curveTable(lines: readonly CurveLine[], { isLog, weight }: Curve
 /** Returns the times of the marks at which a curve breaks. */
 export const gapsOf = (marks: readonly Mark[]) =>
   marks.filter(({ kind }) => kind === "gap").map(({ timeMs }) => timeMs);
+
+/** How far the values of a chart reach. */
+export interface ValueExtent {
+  /** Values are drawn divided by so many powers of ten: a chart has no steps for others. */
+  readonly exponent: number;
+  /** Powers of ten from the least to the greatest value above 0. */
+  readonly decades: number;
+}
+
+/** Exponents for which a chart has steps. */
+const [LEAST_EXPONENT, MOST_EXPONENT] = [-9, 12];
+
+/** Returns how far values reach. */
+export function valueExtent(curves: readonly CurveColumns[]): ValueExtent {
+  let [least, most] = [Infinity, 0];
+  for (const { last, min, max } of curves) {
+    for (const value of [...last, ...min, ...max]) {
+      if (typeof value !== "number" || value === 0) continue;
+      most = Math.max(most, Math.abs(value));
+      if (value > 0) least = Math.min(least, value);
+    }
+  }
+  if (most === 0) return { exponent: 0, decades: 0 };
+  const exponent = Math.floor(Math.log10(most));
+  return {
+    exponent: exponent < LEAST_EXPONENT || exponent > MOST_EXPONENT ? exponent : 0,
+    decades: least === Infinity ? 0 : Math.max(0, Math.log10(most) - Math.log10(least)),
+  };
+}
+
+/** Returns the powers of ten from `low` to `high`, no more than about eight of them. */
+export function decadeSteps(low: number, high: number): number[] {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const step = Math.max(1, Math.ceil((last - first) / 8));
+  const steps: number[] = [];
+  for (let power = Math.ceil(first / step) * step; power <= last; power += step) {
+    steps.push(10 ** power);
+  }
+  return steps;
+}

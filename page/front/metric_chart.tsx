@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import uPlot from "uplot";
-import { curveTable, gapsOf } from "./curve_table.ts";
+import { curveTable, decadeSteps, gapsOf, valueExtent } from "./curve_table.ts";
 import { Hostile } from "./marks_and_signs.tsx";
 import { colours } from "./page_state.ts";
 import { clockText, durationText, numberText, plainText, tickTexts } from "./readable_text.ts";
@@ -102,7 +102,15 @@ function drawMarks(
 /** Returns the text of a value. */
 type TextOf = (value: number) => string;
 
-function axesOf({ axis }: Scale, { grid, text }: Palette, textOf: TextOf): uPlot.Axis[] {
+/** Powers of ten beyond which a logarithmic axis has steps of several. */
+const MOST_DECADES = 12;
+
+function axesOf(
+  { axis }: Scale,
+  { grid, text }: Palette,
+  textOf: TextOf,
+  isWide: boolean,
+): uPlot.Axis[] {
   const look = {
     stroke: text,
     grid: { stroke: grid, width: 1 },
@@ -123,10 +131,20 @@ function axesOf({ axis }: Scale, { grid, text }: Palette, textOf: TextOf): uPlot
       ...look,
       font,
       size: 64,
+      ...(isWide && {
+        splits: (_: uPlot, _axis: number, low: number, high: number) => decadeSteps(low, high),
+        filter: (_: uPlot, steps: number[]) => steps,
+      }),
       values: (_: uPlot, values: (number | null)[]) =>
         values.map((it) => it === null ? "" : textOf(it)),
     },
   ];
+}
+
+/** The span of time that is shown; of one moment a minute around it. */
+function spanOf({ data: [seconds] }: uPlot, from: number, to: number): uPlot.Range.MinMax {
+  const [only = from, ...others] = seconds;
+  return others.length === 0 ? [only - 30, only + 30] : [from, to];
 }
 
 const hasOnePoint = (values: ArrayLike<number | null | undefined>) =>
@@ -187,13 +205,6 @@ export function MetricChart(
   const plot = useRef<uPlot | null>(null);
   const probe = useRef<HTMLSpanElement>(null);
   const at = useSignal<number | null>(null);
-  const shape = JSON.stringify([
-    lines.map(({ key, place }) => [key, place]),
-    scale.isLog,
-    scale.band,
-    scale.axis,
-    colours.value,
-  ]);
   const { isLog, weight, band, axis } = scale;
   const table = useMemo(() =>
     curveTable(
@@ -204,10 +215,27 @@ export function MetricChart(
       })),
       { isLog, weight },
     ), [lines, isLog, weight, axis]);
-  const data = useMemo((): uPlot.AlignedData => [
-    [...table.seconds],
-    ...table.curves.flatMap(({ last, min, max }) => band ? [min, max, last] : [last]),
-  ], [table, band]);
+  const { exponent, decades } = useMemo(() => valueExtent(table.curves), [table]);
+  const isWide = isLog && decades > MOST_DECADES;
+  const data = useMemo((): uPlot.AlignedData => {
+    const drawn = (values: (number | null | undefined)[]) =>
+      exponent === 0
+        ? values
+        : values.map((it) => typeof it === "number" ? it / 10 ** exponent : it);
+    return [
+      [...table.seconds],
+      ...table.curves.flatMap(({ last, min, max }) => band ? [min, max, last] : [last]).map(drawn),
+    ];
+  }, [table, band, exponent]);
+  const shape = JSON.stringify([
+    lines.map(({ key, place }) => [key, place]),
+    scale.isLog,
+    scale.band,
+    scale.axis,
+    colours.value,
+    exponent,
+    isWide,
+  ]);
   const newest = useRef(lines);
   newest.current = lines;
 
@@ -226,8 +254,11 @@ export function MetricChart(
         height: HEIGHT,
         legend: { show: false },
         padding: [6, 10, 0, 0],
-        scales: { x: { time: scale.axis === "clock" }, y: { distr: scale.isLog ? 3 : 1 } },
-        axes: axesOf(scale, palette, textOf),
+        scales: {
+          x: { time: scale.axis === "clock", range: spanOf },
+          y: { distr: scale.isLog ? 3 : 1 },
+        },
+        axes: axesOf(scale, palette, (value) => textOf(value * 10 ** exponent), isWide),
         ...seriesOf(lines, scale, palette),
         cursor: { points: { show: false }, y: false },
         hooks: {
@@ -301,7 +332,9 @@ export function MetricChart(
         onKeyDown={move}
       />
       {table.left > 0 && (
-        <p class="quiet">{table.left} values at or below 0 have no place on this axis.</p>
+        <p class="quiet">
+          Values at or below 0 have no place on this axis: {table.left} are left out.
+        </p>
       )}
     </figure>
   );

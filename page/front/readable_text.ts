@@ -27,7 +27,9 @@ export function logText(text: string): string {
 export function numberText(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace("e+", "e");
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
+    return value.toExponential(3).replace("e+", "e").replace(/\.?0*e/, "e");
+  }
   return String(Number(value.toPrecision(5)));
 }
 

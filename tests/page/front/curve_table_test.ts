@@ -1,6 +1,12 @@
 /** Tests of what charts are drawn from: tables of curves, smoothing, sparklines. */
 import assert from "node:assert/strict";
-import { curveTable, gapsOf, smoothed } from "../../../page/front/curve_table.ts";
+import {
+  curveTable,
+  decadeSteps,
+  gapsOf,
+  smoothed,
+  valueExtent,
+} from "../../../page/front/curve_table.ts";
 import { sparkPath } from "../../../page/front/spark_path.ts";
 
 const smoothCases: Record<
@@ -85,3 +91,31 @@ const sparkCases: Record<string, { points: [number, number][]; want: string | un
 for (const [sentence, { points, want }] of Object.entries(sparkCases)) {
   Deno.test(`sparkPath() of ${sentence}`, () => assert.equal(sparkPath(points, BOX), want));
 }
+
+const columns = (values: readonly (number | null)[]) => [{
+  last: [...values],
+  min: [...values],
+  max: [...values],
+}];
+const extents: Record<string, { values: (number | null)[]; exponent: number; decades: number }> = {
+  "nothing": { values: [], exponent: 0, decades: 0 },
+  "zeros and holes": { values: [0, null], exponent: 0, decades: 0 },
+  "usual values": { values: [0.01, -100, 10], exponent: 0, decades: 4 },
+  "huge values": { values: [-1e308, 1e300], exponent: 308, decades: 8 },
+  "tiny values": { values: [1e-45, 1e-40], exponent: -40, decades: 5 },
+  "none above 0": { values: [-1, -2], exponent: 0, decades: 0 },
+};
+for (const [sentence, { values, exponent, decades }] of Object.entries(extents)) {
+  Deno.test(`valueExtent(): ${sentence}`, () => {
+    const extent = valueExtent(columns(values));
+    assert.deepEqual([extent.exponent, Math.round(extent.decades)], [exponent, decades]);
+  });
+}
+
+Deno.test("decadeSteps() has few steps, however far apart the ends are", () => {
+  assert.deepEqual(decadeSteps(0.1, 100), [0.1, 1, 10, 100]);
+  for (const [low, high] of [[1e-45, 1e38], [1e-323, 1.7e308], [1, 1]] as const) {
+    const steps = decadeSteps(low, high);
+    assert.ok(steps.length >= 1 && steps.length <= 10, `${steps}`);
+  }
+});

@@ -50,7 +50,7 @@ table("numberText", numberText, [
 ]);
 table("valueText", valueText, [
   ["0.123456789", "0.12346"],
-  ["1e-9", "1.000e-9"],
+  ["1e-9", "1e-9"],
   ["nan", "nan"],
   ["", ""],
   ["0x10", "0x10"],
