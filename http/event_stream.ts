@@ -47,8 +47,13 @@ const STALL_MS = 30_000;
 
 /** One event. `data` is written as one line of JSON. */
 export function eventText(event: string, id: number | undefined, data: unknown): string {
+  return eventOfJson(event, id, JSON.stringify(data));
+}
+
+/** The same of data that is JSON already, on one line. */
+export function eventOfJson(event: string, id: number | undefined, json: string): string {
   const idLine = id === undefined ? "" : `id: ${id}\n`;
-  return `event: ${event}\n${idLine}data: ${JSON.stringify(data)}\n\n`;
+  return `event: ${event}\n${idLine}data: ${json}\n\n`;
 }
 
 /** A line that clients ignore. */

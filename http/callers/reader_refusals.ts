@@ -93,5 +93,10 @@ export const JSON_HEADERS = {
 
 /** Returns a response of 200 with `content` as JSON. */
 export function okResponse(content: unknown): HttpResponse {
-  return { status: 200, headers: JSON_HEADERS, body: JSON.stringify(content) };
+  return jsonResponse(JSON.stringify(content));
+}
+
+/** Returns the response with what is JSON already. */
+export function jsonResponse(body: string): HttpResponse {
+  return { status: 200, headers: JSON_HEADERS, body };
 }

@@ -37,25 +37,43 @@ export interface MissingJob {
   readonly name: string;
 }
 
+/** The JSON of curves that many viewers are given: it is written once for all of them. */
+const written = new WeakMap<ShownCurves, string>();
+
+function curvesJson(job: JobRef, curves: ShownCurves): string {
+  const known = written.get(curves);
+  if (known !== undefined) return known;
+  const json = JSON.stringify(curvesAnswer(job, curves));
+  written.set(curves, json);
+  return json;
+}
+
+/** Answer about curves. */
+export interface CurvesJson {
+  /** The whole answer. */
+  readonly json: string;
+  /** What it says of jobs that are not there; empty if nothing. */
+  readonly missing: string;
+}
+
 /** Returns the curves of jobs, and the names of those that are not there for this reader. */
-export function allCurvesAnswer(
+export function allCurvesJson(
   curves: readonly ShownCurves[],
   { seen, missing = [], strangers = [] }: {
     readonly seen: readonly JobRef[];
     readonly missing?: readonly CurveJob[];
     readonly strangers?: readonly MissingJob[];
   },
-) {
+): CurvesJson {
   const gone = [
     ...missing.map(({ kind, namespace, name }) => ({ kind: kind.id, namespace, name })),
     ...strangers,
   ];
   const byUid = new Map(seen.map((job) => [job.uid, job]));
-  return {
-    curves: curves.flatMap((it) => {
-      const job = byUid.get(it.uid);
-      return job === undefined ? [] : [curvesAnswer(job, it)];
-    }),
-    ...(gone.length > 0 && { missing: gone }),
-  };
+  const shown = curves.flatMap((it) => {
+    const job = byUid.get(it.uid);
+    return job === undefined ? [] : [curvesJson(job, it)];
+  });
+  const missingJson = gone.length === 0 ? "" : `,"missing":${JSON.stringify(gone)}`;
+  return { json: `{"curves":[${shown.join()}]${missingJson}}`, missing: missingJson };
 }

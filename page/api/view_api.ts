@@ -4,6 +4,7 @@ import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
 import { type Identified, identify, refusalOfPeer } from "../../http/callers/reader_checks.ts";
 import {
   JSON_HEADERS,
+  jsonResponse,
   okResponse,
   type ReaderRefusal,
   readerRefusalShape,
@@ -25,7 +26,7 @@ import type { FailureCause } from "../../http/refusals.ts";
 import { listQuery } from "../list/list_query.ts";
 import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
 import { readLists } from "./streamed_lists.ts";
-import { allCurvesAnswer, listAnswer } from "./view_answers.ts";
+import { allCurvesJson, listAnswer } from "./view_answers.ts";
 import { CURVE_LIMITS } from "./view_limits.ts";
 import { scopeOf, type ViewParts } from "./view_parts.ts";
 import { grantView, readCurves, streamResponse, type View } from "./view_stream.ts";
@@ -162,7 +163,7 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
     const signal = request.signal?.() ?? new AbortController().signal;
     const curves = await readCurves(options, { ...granted, zooms: true }, new Map(), signal);
     if ("retryAfterMs" in curves) return { why: "unavailable", ...curves } as const;
-    return okResponse(allCurvesAnswer(curves, granted.jobs));
+    return jsonResponse(allCurvesJson(curves, granted.jobs).json);
   }
 
   async function answerStream(caller: Identified, view: View) {

@@ -1,6 +1,7 @@
 /** Stream of all that a viewer looks at: the window of the list and the curves, each as it changes. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import {
+  eventOfJson,
   eventStreamResponse,
   eventText,
   runEventLoop,
@@ -15,7 +16,7 @@ import type { CurveQuery } from "./curve_query.ts";
 import type { ShownCurves } from "./owner_curves.ts";
 import type { ReaderScope } from "./scope.ts";
 import { type GrantedList, grantLists, type NamedList, StreamedList } from "./streamed_lists.ts";
-import { allCurvesAnswer, type MissingJob } from "./view_answers.ts";
+import { allCurvesJson, type MissingJob } from "./view_answers.ts";
 import { ZOOM_LIMITS } from "./view_limits.ts";
 import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
 
@@ -113,7 +114,7 @@ function listsOf({ list: query, scope, granted }: GrantedView): readonly Granted
 class ViewStream {
   readonly #lists: readonly StreamedList[];
   readonly #cursors = new Map<string, string>();
-  #lastMissing = "[]";
+  #lastMissing = "";
   #lastOutage = "";
   #id = 0;
   #nextMs = 0;
@@ -172,17 +173,20 @@ class ViewStream {
     }
     this.#lastOutage = "";
     for (const { uid, cursor } of curves) this.#cursors.set(uid, cursor);
-    const answer = allCurvesAnswer(curves, { seen, missing: gone, strangers });
+    const { json, missing } = allCurvesJson(curves, { seen, missing: gone, strangers });
     // Who looks at a job alone that is not there shall not wait for its curves.
-    const missing = JSON.stringify(answer.missing ?? []);
     if (curves.length === 0 && missing === this.#lastMissing) return;
     this.#lastMissing = missing;
-    await this.#send(write, "curves", answer);
+    await write(eventOfJson("curves", this.#nextId(), json));
   }
 
   async #send(write: WriteEvents, event: string, data: unknown): Promise<void> {
+    await write(eventText(event, this.#nextId(), data));
+  }
+
+  #nextId(): number {
     this.#id = Math.max(this.#id + 1, this.parts.clock.now());
-    await write(eventText(event, this.#id, data));
+    return this.#id;
   }
 }
 

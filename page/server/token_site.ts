@@ -67,6 +67,7 @@ async function mayReadLog(client: KubeClient, path: string): Promise<boolean> {
 export function createTokenSite(options: TokenSiteOptions): HttpHandler {
   const { assets, readers, clock, clientOf, managerOf } = options;
   const hosts = new Set(options.hosts);
+  const nobody = { ...options, client: clientOf(""), manager: () => undefined };
 
   /** Returns who asks. Failures count against the peer, as they do at the manager. */
   async function visitorOf(request: HttpRequest): Promise<Identified | ReaderRefusal> {
@@ -93,6 +94,8 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
     addressRefusal: (request) => hostsRefusal(request, hosts),
     session: { GET: session },
     async visit(request) {
+      // The view looks after who asks itself, also while it streams.
+      if (pathOf(request.url).startsWith("/view/")) return { parts: nobody };
       const caller = await visitorOf(request);
       if ("why" in caller) return refusalOf(caller);
       const { token } = caller.token;
@@ -105,7 +108,6 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
       };
       return {
         parts: { ...options, client, manager: () => managerOf(token) },
-        // The stream of the view looks after its own rights.
         lasting: (response) =>
           path.startsWith("/logs/") ? whileOpen(response, isOpen, clock, LOOK_AGAIN_MS) : response,
       };
