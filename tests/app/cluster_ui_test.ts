@@ -300,7 +300,10 @@ Deno.test("the page in a cluster gives each user what its own rights give", asyn
     assert.match(json(bare).message, /X-Milepost/);
     const document = await send(undefined, { path: "/" });
     assert.equal(document.status, 200);
-    assert.match(String(document.headers["content-security-policy"]), /require-trusted-types-for 'script'/);
+    assert.match(
+      String(document.headers["content-security-policy"]),
+      /require-trusted-types-for 'script'/,
+    );
     assert.equal(document.headers["set-cookie"], undefined);
   });
 
