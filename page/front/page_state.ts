@@ -143,6 +143,8 @@ function follow(next: Connection): void {
     isFirst = true;
     if (untracked(() => connection.value.phase) === "down") comebacks.value++;
   }
+  // What the viewer may not see any more is not shown on.
+  if (next.phase === "refused") list.value = undefined;
   connection.value = next;
 }
 

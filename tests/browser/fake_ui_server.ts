@@ -12,9 +12,10 @@ export const POLICY = `${CONTENT_SECURITY_POLICY}; report-uri /report`;
 const CHANGE_MS = 500;
 
 /**
- * A fake server. Its path `/control` takes `down` (all streams end, and nothing is answered until it
- * is false), `rights` (all, some or none may be listed), `key` (the session's key from now on) and `login` (code, or token,
- * which is that key), and returns what the server saw.
+ * A fake server. Its path `/control` returns what the server saw, and takes `down` (all streams end, and nothing is
+ * answered until it is false), `silent` (nothing more comes on the streams that are open), `rights` (all, some, look
+ * or none), `key` (the session's key from now on), `logs` (they break off), and, each as a text for people that is
+ * empty where all is well, `outage` (of curves), `away` (of the API server) and `refused` (of changes).
  */
 export interface FakeUiServer extends AsyncDisposable {
   /** The address to open, with a code. */
@@ -54,18 +55,24 @@ function windowOf(query: URLSearchParams, all: readonly FakeRow[]) {
   };
 }
 
-function curvesOf(query: URLSearchParams) {
+function curvesOf(query: URLSearchParams, gaps: readonly string[] = []) {
   return {
     curves: query.getAll("job").map((key) => {
       const [kind = "", namespace = "", name = ""] = key.split("/");
-      return fakeCurves({ kind, namespace, name }, {
+      const curves = fakeCurves({ kind, namespace, name }, {
         points: Number(query.get("points") ?? 128),
         endMs: Date.now(),
         metrics: query.getAll("metric"),
       });
+      const text = "another replica leads now";
+      const marks = gaps.map((time) => ({ time, kind: "gap", text }));
+      return { ...curves, marks: [...curves.marks, ...marks] };
     }),
   };
 }
+
+/** What `/control` changes with an end of all streams. */
+const ENDING = ["down", "key", "login"];
 
 const sumOf = (numbers: Iterable<number>) => [...numbers].reduce((sum, it) => sum + it, 0);
 
@@ -80,8 +87,18 @@ export function startFakeUiServer(
   const open = new Map<ReadableStreamDefaultController<Uint8Array>, number>();
   let [isDown, step, rights, key] = [false, 0, "all", "the-key"];
   let login = "code";
+  /** Streams on which nothing comes any more. */
+  const silent = new WeakSet<object>();
+  /** Why there are no curves, why the API server does not answer, and what it says to changes. */
+  let [outage, away, refused] = ["", "", ""];
+  const gaps: string[] = [];
   const logs = fakeLogs({ hostile, startMs });
-  const stops = new Map<string, { time: string; graceSeconds: number; reason: string }>();
+  const stops = new Map<string, object>();
+  const [reason = "", user = ""] = HOSTILE_TEXTS;
+  if (hostile) {
+    const [time, message] = [new Date(startMs).toISOString(), HOSTILE_TEXTS.join(" ")];
+    stops.set("hostile", { time, graceSeconds: 3_600, reason, message, user });
+  }
   const deleted = new Set<string>();
   const rows = () =>
     [
@@ -107,6 +124,7 @@ export function startFakeUiServer(
       sent: new Map<string, string>(),
       last: "",
     }));
+    let said = "";
     let timer: ReturnType<typeof setInterval> | undefined;
     let own: ReadableStreamDefaultController<Uint8Array> | undefined;
     const body = new ReadableStream<Uint8Array>({
@@ -137,12 +155,15 @@ export function startFakeUiServer(
             }
             list.last = shape;
           }
-          if (query.getAll("job").length > 0) write("curves", curvesOf(query));
+          if (query.getAll("job").length === 0) return;
+          if (outage === "") write("curves", curvesOf(query, gaps));
+          else if (said !== outage) write("outage", { reason: outage });
+          said = outage;
         };
         look();
         timer = setInterval(() => {
-          if (open.has(controller)) look();
-          else clearInterval(timer);
+          if (!open.has(controller)) clearInterval(timer);
+          else if (!silent.has(controller)) look();
         }, CHANGE_MS);
       },
       cancel() {
@@ -178,10 +199,13 @@ export function startFakeUiServer(
       if (request.headers.get("x-milepost") !== "1") return status(403, "not of this page");
       const body = await request.json();
       changes.push({ path: pathname, body });
+      if (refused !== "") return status(403, refused);
       if (route === "stop") stops.set(name, { time: new Date().toISOString(), ...body });
       if (route === "delete") deleted.add(name);
       return Response.json({});
     }
+    const isOfApi = ["objects", "rights", "logs"].includes(route);
+    if (isOfApi && away !== "") return status(503, away);
     if (pathname === "/view/v1/events") return stream(searchParams);
     if (route === "view" && rights === "none") return status(403, NO_RIGHT);
     if (pathname === "/view/v1/jobs") {
@@ -189,7 +213,8 @@ export function startFakeUiServer(
     }
     if (pathname === "/view/v1/curves") return Response.json(curvesOf(searchParams));
     if (route === "rights") {
-      return Response.json({ suspend: true, resume: true, stop: true, delete: true, logs: true });
+      const may = rights !== "look";
+      return Response.json({ suspend: may, resume: may, stop: may, delete: may, logs: true });
     }
     if (route === "objects") {
       if (!rows().some((row) => row.name === name)) return status(404, `"${name}" not found`);
@@ -229,8 +254,14 @@ export function startFakeUiServer(
         key = searchParams.get("key") ?? key;
         login = searchParams.get("login") ?? login;
         isDown = (searchParams.get("down") ?? String(isDown)) === "true";
+        refused = searchParams.get("refused") ?? refused;
+        away = searchParams.get("away") ?? away;
+        const isLed = outage !== "" && searchParams.get("outage") === "";
+        outage = searchParams.get("outage") ?? outage;
+        if (isLed) gaps.push(new Date().toISOString());
         if (searchParams.has("logs")) logs.breakOff();
-        else if (searchParams.size > 0) endStreams();
+        if (searchParams.has("silent")) { for (const it of open.keys()) silent.add(it); }
+        else if (ENDING.some((it) => searchParams.has(it))) endStreams();
         return Response.json({
           reports,
           changes,

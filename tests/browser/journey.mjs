@@ -115,6 +115,17 @@ const journeys = {
       await go(page, `${job}?tab=${part}`);
       await see(page, "<img src=x onerror=");
     }
+    await see(page, /Stopping:.*<script>globalThis.hostile=1/);
+    await control({ refused: "<img src=x onerror=globalThis.hostile=1> is forbidden" });
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await see(page, "<img src=x onerror=globalThis.hostile=1> is forbidden");
+    await control({ away: "</p><script>globalThis.hostile=1</script>" });
+    await see(page, "</p><script>globalThis.hostile=1</script>");
+    await control({ outage: '"><svg onload=globalThis.hostile=1>' });
+    await page.keyboard.press("Escape");
+    await go(page, job);
+    await see(page, '"><svg onload=globalThis.hostile=1>');
     assert.deepEqual(
       await page.evaluate(() => ({
         hostile: globalThis.hostile,
@@ -310,6 +321,88 @@ const journeys = {
     await other.getByRole("list", { name: "Jobs of the charts" }).getByText("team-b/bert-base-1")
       .waitFor(WAIT);
     assert.equal(await other.getByRole("button", { name: "Log axis", pressed: true }).count(), 1);
+  },
+
+  /** The leader dies; the API server is away; rights are lost while they are used: all of it is said, and comes back. */
+  async faults() {
+    const page = await openJobs();
+    const gone = (words) => page.getByText(words).first().waitFor({ ...WAIT, state: "detached" });
+    await go(page, JOB);
+    await page.locator(".chart canvas").first().waitFor(WAIT);
+    const gaps = page.locator(".marks li").filter({ hasText: "another replica leads now" });
+    assert.equal(await gaps.count(), 0);
+    await control({ outage: "no replica leads now" });
+    await see(page, "Curves cannot be had now: no replica leads now");
+    assert.ok(await page.locator(".chart canvas").count() > 0, "what was there stays");
+    await control({ outage: "" });
+    await gone("Curves cannot be had now");
+    await gaps.waitFor(WAIT);
+
+    await go(page, `${JOB}?tab=pods`);
+    await see(page, "resnet50-0-node-0-0");
+    await control({ away: "the API server cannot be reached now" });
+    await see(page, /cannot be read now: the API server cannot be reached now/);
+    await see(page, "resnet50-0-node-0-0");
+    await see(page, /^Live$/);
+    await control({ away: "" });
+    await gone(/cannot be read now/);
+
+    await control({ refused: 'jobs "resnet50-0" is forbidden: User "ada" cannot delete' });
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await see(page, 'jobs "resnet50-0" is forbidden: User "ada" cannot delete');
+    await page.keyboard.press("Escape");
+    await control({ refused: "" });
+
+    await control({ rights: "look" });
+    await go(page, `${JOB}?tab=events`);
+    await page.reload();
+    await see(page, "You may look at this job, and change nothing.");
+    assert.equal(await page.getByRole("button", { name: /…$/ }).count(), 0);
+
+    await control({ rights: "none" });
+    await see(page, "You may not see this job live");
+    await see(page, "may list no kind of jobs");
+    await go(page, "#/jobs");
+    await see(page, "You may not see these jobs");
+    assert.equal(await page.locator(".jobs tbody tr").count(), 0);
+    await control({ rights: "all" });
+    await page.locator(".jobs tbody tr").nth(4).waitFor(WAIT);
+    assert.deepEqual((await control()).reports, []);
+  },
+
+  /** A computer that sleeps for an hour: its stream is dead, its session is there or over; both come back. */
+  async asleep() {
+    const context = await browser.newContext();
+    // The clock of the test is that of tabs alone.
+    await context.addInitScript(() => delete globalThis.SharedWorker);
+    const page = await context.newPage();
+    page.setDefaultTimeout(WAIT.timeout);
+    await page.clock.install();
+    await page.goto(address);
+    await go(page, JOB);
+    await page.locator(".chart canvas").first().waitFor(WAIT);
+    const sleep = async (change) => {
+      await control({ silent: "true" });
+      await page.clock.fastForward("01:00:00");
+      await control(change);
+    };
+    await control({ silent: "true", down: "true" });
+    await page.clock.fastForward("01:00:00");
+    await page.clock.runFor(6_000);
+    await see(page, /Disconnected since \d.*\(1 h\)/);
+    await control({ silent: "true", down: "false" });
+    await page.clock.runFor(30_000);
+    await see(page, /^Live$/);
+    await page.getByText("Disconnected since").waitFor({ ...WAIT, state: "detached" });
+    await sleep({ key: "another" });
+    await page.clock.runFor(30_000);
+    await see(page, "The session could not be opened");
+    await see(page, "press Enter there for a new one");
+    await page.getByLabel(/Code, or the whole address/).fill(address);
+    await page.keyboard.press("Enter");
+    await page.locator(".chart canvas").first().waitFor(WAIT);
+    assert.equal(await page.evaluate(() => location.hash), JOB);
   },
 
   /** Twelve tabs, of which one was given a code: one connection holds the streams of all, which live. */

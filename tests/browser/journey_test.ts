@@ -17,6 +17,8 @@ const journeys: Readonly<Record<string, { sentence: string; jobs: number; hostil
   states: { sentence: "disconnected, forbidden, gone and an old code are said as such", jobs: 100 },
   login: { sentence: "a token logs in, is kept by its tab, and may come from a proxy", jobs: 20 },
   charts: { sentence: "odd values are drawn, and a view is in its link", jobs: 9, hostile: true },
+  faults: { sentence: "what fails is said, and comes back by itself", jobs: 9 },
+  asleep: { sentence: "an hour asleep is said, and ends by itself or with a new code", jobs: 9 },
   tabs: { sentence: "twelve tabs live by one connection and one code", jobs: 50 },
   alone: { sentence: "a tab without a worker has a stream of its own", jobs: 50 },
   axe: { sentence: "axe-core finds nothing serious in either theme", jobs: 60 },
