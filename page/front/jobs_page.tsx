@@ -14,6 +14,7 @@ import {
   viewFragment,
   WINDOW_SIZES,
 } from "./url_state.ts";
+import { sessionState } from "./session_key.ts";
 import type { Denied } from "./view_answers_read.ts";
 
 /** Time after the last key before the server is asked, in milliseconds. */
@@ -220,11 +221,19 @@ function NoRows({ view, total }: { view: ListView; total: number }) {
   );
 }
 
+/** The namespace of who looks, where that is a service account: its rights are there, if anywhere. */
+function ownNamespace(): string | undefined {
+  const state = sessionState.value;
+  const user = state.phase === "open" ? state.session.user : "";
+  return /^system:serviceaccount:([-a-z0-9]{1,63}):/.exec(user)?.[1];
+}
+
 function Content({ view }: { view: ListView }): ComponentChildren {
   const link = connection.value;
   const it = list.value;
   if (link.phase === "refused") {
     const isForbidden = link.status === 403;
+    const own = isForbidden ? ownNamespace() : undefined;
     return (
       <Notice
         kind="warning"
@@ -238,7 +247,12 @@ function Content({ view }: { view: ListView }): ComponentChildren {
             may see, above.
           </p>
         )}
-        <p>
+        <p class="row">
+          {own !== undefined && !view.namespaces.includes(own) && (
+            <a class="button" href={viewFragment({ ...FIRST_VIEW, namespaces: [own] })}>
+              Show jobs of <Hostile text={own} />
+            </a>
+          )}
           <a class="button" href={viewFragment(FIRST_VIEW)}>Show all jobs</a>
         </p>
       </Notice>

@@ -98,6 +98,8 @@ export function createSiteHandler(site: PageSite): HttpHandler {
       const response = failedCall(error, notAccepted);
       if (response !== undefined) return confined(response);
       if (error instanceof ClientGoneError) throw error;
+      // A browser breaks off what a view does not show any more.
+      if (request.signal?.().aborted) throw new ClientGoneError({ cause: error });
       log.error("a request of the page failed", { path: pathOf(request.url), error });
       const message = "internal error: see the log of milepost";
       return confined(failureResponse({ code: 500, reason: "InternalError", message }));
