@@ -184,6 +184,31 @@ Deno.test("on a real API server two users of the page see and change what each m
       },
     );
 
+    await t.step(
+      "a manager that is killed is missed in words, and curves come back by themselves",
+      async () => {
+        const path = `/view/v1/events?namespace=team-a&job=${TRAINJOB.id}/team-a/seen`;
+        await using events = await openEvents(page.url + path, { token: ada, ca: page.ca });
+        const heard = (what: RegExp) =>
+          until(
+            `the stream says ${what}`,
+            async () => what.test(JSON.stringify(await events.next())),
+          );
+        await heard(/"event":"curves"/);
+        await manager.kill("SIGKILL");
+        await heard(/"event":"outage".*the manager/);
+        assert.equal((await page.get("/view/v1/jobs?namespace=team-a", ada)).status, 200);
+        await manager.restart();
+        using reporter = await reporterOf(client, { namespace: "team-a", trainJob: "seen" });
+        await until("a push is taken", async () => {
+          const metrics = [{ name: "loss", value: "0.0625" }];
+          const status = { metrics, lastUpdatedTime: new Date().toISOString() };
+          return await reporter.send(manager.statusUrl, status) === 200;
+        });
+        await heard(/"event":"curves".*0\.0625/);
+      },
+    );
+
     await t.step("a right that is taken away ends a stream within 80 s", async () => {
       const path = "/view/v1/events?namespace=team-a";
       await using events = await openEvents(page.url + path, { token: ada, ca: page.ca });
