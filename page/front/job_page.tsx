@@ -18,6 +18,7 @@ import { plainText, shortKind, valueText } from "./readable_text.ts";
 import { type Reading, useReading } from "./repeated_reading.ts";
 import type { Session } from "./session_key.ts";
 import { StopNotice } from "./stop_notice.tsx";
+import { EXPERIMENTS, searchView } from "./search_view.ts";
 import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "./url_state.ts";
 import { keyOf, type Row } from "./view_answers_read.ts";
 
@@ -68,7 +69,11 @@ function Facts({ row }: { row: Row }) {
         <div>
           <dt>Experiment</dt>
           <dd>
-            <a href={viewFragment({ ...FIRST_VIEW, experiment: row.experiment })}>
+            <a
+              href={viewFragment(
+                searchView({ ...row, kind: EXPERIMENTS, name: row.experiment }),
+              )}
+            >
               <Hostile text={row.experiment} />
             </a>
           </dd>

@@ -11,11 +11,16 @@ const SHAPES: ReadonlyMap<string, string> = new Map([
   ["Complete", "M1.8 6.4l2.9 2.9l5.6-6.2"],
   ["Failed", "M2.4 2.4l7.2 7.2M9.6 2.4l-7.2 7.2"],
   ["EarlyStopped", "M2.5 2.5h7v7h-7Z"],
+  ["Killed", "M6 1.2L10.8 6L6 10.8L1.2 6Z"],
+  ["MetricsUnavailable", "M4 4.2a2 2 0 1 1 2.8 1.8c-.6.4-.8.8-.8 1.6M6 9.6v.3"],
 ]);
 
 /** Returns the state's name for people. */
-export const stateWord = (state: string) =>
-  state === "EarlyStopped" ? "Stopped early" : plainText(state);
+export const stateWord = (state: string) => WORDS.get(state) ?? plainText(state);
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ["EarlyStopped", "Stopped early"],
+  ["MetricsUnavailable", "No metrics"],
+]);
 
 /** A state, as a shape and a word. */
 export function StateSign({ state }: { state: string }) {

@@ -7,7 +7,9 @@ import { connection, now, setTheme, type Theme, theme, view } from "./page_state
 import { ageText, clockText, plainText } from "./readable_text.ts";
 import { LoginForm, LogOut } from "./login_form.tsx";
 import { type Session, sessionState } from "./session_key.ts";
-import { FIRST_VIEW, viewFragment } from "./url_state.ts";
+import { FIRST_SEARCHES } from "./search_view.ts";
+import { LaterPage } from "./later_page.tsx";
+import { FIRST_VIEW, type View, viewFragment } from "./url_state.ts";
 
 /** The state of the connection, as a shape and words. */
 function ConnectionSign() {
@@ -76,6 +78,12 @@ function Bar({ session }: { session?: Session }) {
         >
           Jobs
         </a>
+        <a
+          href={viewFragment(FIRST_SEARCHES)}
+          aria-current={view.value.page === "searches" ? "page" : undefined}
+        >
+          Trials
+        </a>
       </nav>
       <span class="space" />
       {session && <ConnectionSign />}
@@ -102,14 +110,26 @@ function skip(event: Event) {
   document.querySelector<HTMLElement>("#content")?.focus();
 }
 
+/** What the tab is called. */
+function titleOf(it: View): string {
+  if (it.page === "job" || it.page === "search") return plainText(it.name);
+  return it.page === "jobs" ? "Jobs" : "Trials";
+}
+
+function Page({ view: it, session }: { view: View; session: Session }) {
+  if (it.page === "jobs") return <JobsPage view={it} />;
+  if (it.page !== "job") return <LaterPage view={it} />;
+  return <JobPage key={`${it.kind}/${it.namespace}/${it.name}`} view={it} session={session} />;
+}
+
 /** The page. */
 export function PageFrame() {
   const state = sessionState.value;
   const it = view.value;
+  const title = titleOf(it);
   useEffect(() => {
-    const name = it.page === "job" ? `${plainText(it.name)} · Milepost` : "Jobs · Milepost";
-    document.title = name;
-  }, [it.page, it.page === "job" ? it.name : ""]);
+    document.title = `${title} · Milepost`;
+  }, [title]);
   if (state.phase === "starting") {
     return (
       <>
@@ -133,13 +153,7 @@ export function PageFrame() {
       <Bar session={state.session} />
       <DownBar />
       <main id="content" tabIndex={-1}>
-        {it.page === "jobs" ? <JobsPage view={it} /> : (
-          <JobPage
-            key={`${it.kind}/${it.namespace}/${it.name}`}
-            view={it}
-            session={state.session}
-          />
-        )}
+        <Page view={it} session={state.session} />
       </main>
     </>
   );

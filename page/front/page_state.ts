@@ -1,6 +1,6 @@
 /** State of the page: the view of the address, what its feed brought, the time, and the theme. */
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { CallError, send } from "./server_calls.ts";
+import { type Call, CallError, send } from "./server_calls.ts";
 import { loseSession, sessionState } from "./session_key.ts";
 import {
   jobNameOf,
@@ -11,6 +11,7 @@ import {
   type View,
   viewFragment,
 } from "./url_state.ts";
+import type { SearchView } from "./search_view.ts";
 import { createTabFeed } from "./tab_feed.ts";
 import { fieldsOf, keyOf, readCurves, readList, textOf } from "./view_answers_read.ts";
 import {
@@ -49,6 +50,12 @@ export function showList(before: ListView, change: Partial<ListView>, replace = 
   show({ ...before, offset: 0, ...change }, replace);
 }
 
+/** Shows a search with changes. */
+export function showSearch(change: Partial<SearchView>, replace = false): void {
+  const before = view.value;
+  if (before.page === "search") show({ ...before, ...change }, replace);
+}
+
 /** Shows a job with changes. */
 export function showJob(before: JobView, change: Partial<JobView>, replace = false): void {
   show({ ...before, ...change }, replace);
@@ -64,6 +71,8 @@ export const shownJobs = (it: JobView) => [keyOf(it), ...it.compared.filter(jobN
 const listQuery = computed(() => {
   const it = view.value;
   if (it.page === "jobs") return queryOf(listParameters(it)) || `limit=${it.limit}`;
+  // Searches are read by themselves; the stream says whether the server is there.
+  if (it.page !== "job") return "limit=1";
   // The shortest of the names that begin so is the job's own, and the first from A to Z.
   return queryOf([
     ["kind", it.kind],
@@ -91,8 +100,7 @@ export const sessionKey = computed(() =>
 /** Sends a request of this session; a key that is not taken any more ends it. */
 export async function call(
   path: string,
-  options: { readonly method?: "POST"; readonly body?: unknown; readonly signal?: AbortSignal } =
-    {},
+  options: Pick<Call, "body" | "signal" | "tag"> & { readonly method?: "POST" } = {},
 ): Promise<Response> {
   try {
     return await send({ ...options, path, key: sessionKey.value });
@@ -119,7 +127,7 @@ export function startPage(): void {
   effect(() => {
     const [query, keys, state] = [listQuery.value, jobKeys.value, sessionState.value];
     if (state.phase !== "open") return feed.look(undefined, undefined, NOBODY);
-    const shown = untracked(() => view.value.page === "jobs" ? "jobs" : keyOf(view.value));
+    const shown = untracked(() => view.value.page === "job" ? keyOf(view.value) : view.value.page);
     if (shown !== page) {
       // Rows of another page are not this one's; those of another filter stay until the new ones come.
       [list.value, curves.value] = [undefined, undefined];

@@ -10,7 +10,14 @@ export interface Reading<T> {
   readonly problem?: { readonly status: number; readonly message: string };
 }
 
-/** Reads a path now, again and again while the page is seen, and whenever `when` changes. */
+/** What was read is still so. */
+function withoutProblem<T>(before: Reading<T>): Reading<T> {
+  if (before.problem === undefined) return before;
+  const { problem: _, ...others } = before;
+  return others;
+}
+
+/** Reads a path now, again and again while the page is seen, and whenever `when` changes; nothing of an empty path. */
 export function useReading<T>(
   path: string,
   read: (value: unknown) => T,
@@ -19,14 +26,20 @@ export function useReading<T>(
 ): Reading<T> {
   const [reading, setReading] = useState<Reading<T>>({});
   useEffect(() => {
+    if (path === "") return;
     const stop = new AbortController();
     let [timer, failures] = [0, 0];
+    let tag: string | undefined;
     const look = async () => {
       if (document.visibilityState === "visible") {
         try {
-          const response = await call(path, { signal: stop.signal });
-          const value = read(await response.json());
-          if (!stop.signal.aborted) setReading({ value });
+          const response = await call(path, { signal: stop.signal, tag });
+          if (response.status === 304) setReading(withoutProblem);
+          else {
+            const value = read(await response.json());
+            tag = response.headers.get("etag") ?? undefined;
+            if (!stop.signal.aborted) setReading({ value });
+          }
           failures = 0;
         } catch (error) {
           if (stop.signal.aborted) return;

@@ -24,10 +24,14 @@ export interface Call {
   /** Empty: a proxy adds one. */
   readonly key?: string | undefined;
   readonly signal?: AbortSignal;
+  /** The tag of an answer that is there already: then a response of 304 may come. */
+  readonly tag?: string | undefined;
 }
 
 /** Sends a request and returns its response. Throws a {@link CallError} if it was refused. */
-export async function send({ method = "GET", path, body, key, signal }: Call): Promise<Response> {
+export async function send(
+  { method = "GET", path, body, key, signal, tag }: Call,
+): Promise<Response> {
   const stop = new AbortController();
   const timer = setTimeout(
     () => stop.abort(new CallError(0, "no answer came in time")),
@@ -43,6 +47,7 @@ export async function send({ method = "GET", path, body, key, signal }: Call): P
       redirect: "error",
       headers: {
         ...(key && { Authorization: `Bearer ${key}` }),
+        ...(tag !== undefined && { "If-None-Match": tag }),
         ...(method === "POST" && { ...OURS, "Content-Type": "application/json" }),
       },
       ...(method === "POST" && { body: JSON.stringify(body ?? {}) }),
@@ -53,7 +58,7 @@ export async function send({ method = "GET", path, body, key, signal }: Call): P
   } finally {
     clearTimeout(timer);
   }
-  if (response.ok) return response;
+  if (response.ok || (response.status === 304 && tag !== undefined)) return response;
   const text = (await response.text().catch(() => "")).slice(0, 65_536);
   const message = statusMessage(text, `the server answered ${response.status}`);
   throw new CallError(response.status, message.slice(0, MOST_MESSAGE));

@@ -4,6 +4,14 @@
  * It stands in the fragment, such as `#/jobs?state=Running`: no server needs to know these paths,
  * and names of jobs come into no log and no `Referer`. A link carries no rights.
  */
+import {
+  namesSearch,
+  readSearchesView,
+  readSearchView,
+  searchAddress,
+  type SearchesView,
+  type SearchView,
+} from "./search_view.ts";
 import { type JobName, keyOf } from "./view_answers_read.ts";
 
 /** Columns by which the list is sorted. */
@@ -79,7 +87,7 @@ export interface JobView extends JobName {
 }
 
 /** What the page shows. */
-export type View = ListView | JobView;
+export type View = ListView | JobView | SearchesView | SearchView;
 
 /** The list without filters. */
 export const FIRST_VIEW: ListView = {
@@ -182,6 +190,8 @@ export function readView(fragment: string): View {
   const [path = "", query = ""] = fragment.replace(/^#/, "").split(/\?(.*)/s);
   const given = new URLSearchParams(query);
   const [, page, ...parts] = path.split("/").map(decoded);
+  if (page === "searches") return readSearchesView(given);
+  if (page === "search" && namesSearch(parts)) return readSearchView(parts, given);
   const job = page === "job" && parts.length === 3 ? jobNameOf(parts.join("/")) : undefined;
   return job === undefined ? readListView(given) : readJobView(job, given);
 }
@@ -230,6 +240,10 @@ const queryText = (pairs: Pairs) =>
 export function viewFragment(view: View): string {
   if (view.page === "jobs") {
     return `#/jobs${queryText([...listParameters(view), ...pairsOf("pick", view.picked)])}`;
+  }
+  if (view.page !== "job") {
+    const { path, pairs } = searchAddress(view);
+    return `${path}${queryText(pairs)}`;
   }
   const path = [view.kind, view.namespace, view.name].map(encodeURIComponent).join("/");
   return `#/job/${path}${queryText(jobParameters(view))}`;

@@ -134,7 +134,7 @@ function notesOf(spec: unknown) {
   return [
     ["Algorithm", at(spec, "algorithm") && settingsOf(objectAt(spec, "algorithm"))],
     ["Early stopping", at(spec, "earlyStopping") && settingsOf(objectAt(spec, "earlyStopping"))],
-    ["Trials", trials.join(", ")],
+    ["Bounds", trials.join(", ")],
   ].flatMap(([name, text]) =>
     typeof name === "string" && typeof text === "string" && text !== "" ? [{ name, text }] : []
   );

@@ -95,15 +95,18 @@ const timeOf = (text: string | undefined) => Date.parse(text ?? "");
 const isBetter = (direction: Direction, one: number, other: number) =>
   direction === "minimize" ? one < other : one > other;
 
-/** Returns the trials that were better than all that had ended before them. A trial that runs is not among them. */
+/** Ends whose values count. */
+const COUNTING: readonly string[] = ["Complete", "EarlyStopped"];
+
+/** Returns the trials that were better than all that had ended before them. One that runs, or has failed, is not among them. */
 export function bestSoFar(
   trials: readonly ShownTrial[],
   direction: Direction | undefined,
 ): readonly BestStep[] {
   if (direction === undefined) return [];
   const ended = trials
-    .flatMap(({ name, value, ended: time }) =>
-      value === undefined || !Number.isFinite(timeOf(time)) || time === undefined
+    .flatMap(({ name, state, value, ended: time }) =>
+      value === undefined || !COUNTING.includes(state) || !Number.isFinite(timeOf(time)) || time === undefined
         ? []
         : [{ trial: name, time, value }]
     )

@@ -199,7 +199,7 @@ Deno.test("an Experiment says its objective, its space and its bounds", () => {
     notes: [
       { name: "Algorithm", text: "random (random_state 7)" },
       { name: "Early stopping", text: "medianstop" },
-      { name: "Trials", text: "3 at once, 12 in all" },
+      { name: "Bounds", text: "3 at once, 12 in all" },
     ],
   });
   assert.deepEqual([...strategies], [["loss", "latest"]]);

@@ -44,6 +44,7 @@ Deno.test("the best so far is that of the trials that ended, in the order of the
     withLoss(1, "2"),
     withLoss(3, "2.5"),
     withLoss(4, "0.1", { state: "Running", ended: undefined }),
+    withLoss(6, "0.2", { state: "Failed" }),
     withLoss(5, "NaN", { metrics: [{ name: "loss", min: "NaN", latest: "NaN" }] }),
   ]));
   assert.equal(objective?.strategy, "min");
@@ -53,7 +54,7 @@ Deno.test("the best so far is that of the trials that ended, in the order of the
     ["t-2", 1],
   ]);
   assert.equal(best, "t-2");
-  assert.deepEqual(trials.map(({ value }) => value), [3, 2, 1, 2.5, 0.1, undefined]);
+  assert.deepEqual(trials.map(({ value }) => value), [3, 2, 1, 2.5, 0.1, undefined, 0.2]);
 });
 
 const choices = {

@@ -1,0 +1,61 @@
+/** Order of trials in their table, and why they were stopped in words. Pure. */
+import { isOpen, type Search, type Trial, type TrialStop } from "./search_answer.ts";
+import type { SearchView } from "./search_view.ts";
+
+/** Returns why a trial was stopped, in words; `seen`: what its curve says. */
+export function stopWords(stop: TrialStop, seen: string): string {
+  const { by, text, rules, user } = stop;
+  if (by === "request") return `Asked for by ${user || "somebody"}: ${text}`;
+  const said = text || seen;
+  const all = rules.join(" and ");
+  if (said !== "" && rules.length < 2) return `By its rule: ${said}`;
+  if (said !== "") return `All of its rules were met: ${all}. The last one: ${said}`;
+  if (all === "") return "Nothing says by what.";
+  return rules.length === 1 ? `By its rule: ${all}` : `All of its rules were met: ${all}`;
+}
+
+/** Returns how long a trial took, or takes so far; undefined if it is not known. */
+export const tookMs = ({ startedMs, createdMs, endedMs, state }: Trial, nowMs: number) => {
+  const from = startedMs ?? createdMs;
+  const to = endedMs ?? (isOpen({ state }) ? nowMs : undefined);
+  return from === undefined || to === undefined ? undefined : Math.max(0, to - from);
+};
+
+const order = new Intl.Collator("en", { numeric: true });
+
+function compare(one: string | number | undefined, other: string | number | undefined): number {
+  if (one === undefined || other === undefined) return 0;
+  if (typeof one === "number" && typeof other === "number") return one - other;
+  const [a, b] = [Number(one), Number(other)];
+  if (one !== "" && other !== "" && !Number.isNaN(a) && !Number.isNaN(b)) return a - b;
+  return order.compare(String(one), String(other));
+}
+
+/** Returns the trials in the order of a column; those without a value come last in each order. */
+export function sortedTrials(
+  { trials, parameters, metrics, objective }: Pick<
+    Search,
+    "trials" | "parameters" | "metrics" | "objective"
+  >,
+  { sort, isDescending }: Pick<SearchView, "sort" | "isDescending">,
+): readonly Trial[] {
+  const [kind, name] = [sort.slice(0, 2), sort.slice(2)];
+  const place = (kind === "p:" ? parameters.map((it) => it.name) : metrics).indexOf(name);
+  const valueOf = (trial: Trial): string | number | undefined => {
+    if (kind === "p:") return trial.values[place];
+    if (kind === "m:") return trial.metrics[place];
+    if (sort === "name") return trial.name;
+    if (sort === "state") return trial.state;
+    if (sort === "took") return tookMs(trial, Date.now());
+    if (sort === "stop") return trial.stop && stopWords(trial.stop, "");
+    if (sort === "created") return trial.createdMs;
+    return trial.value;
+  };
+  // The best stands first by itself.
+  const isTurned = sort === "value" && objective?.direction === "maximize";
+  const sign = isDescending !== isTurned ? -1 : 1;
+  return trials.map((trial) => ({ trial, value: valueOf(trial) })).sort((one, other) =>
+    Number(one.value === undefined) - Number(other.value === undefined) ||
+    sign * compare(one.value, other.value)
+  ).map(({ trial }) => trial);
+}
