@@ -3,6 +3,7 @@ import { PAGE_ASSET_LIST } from "../../page/assets/page_assets.ts";
 import { CONTENT_SECURITY_POLICY } from "../../page/server/security_headers.ts";
 import { fakeCurves, fakeDetails, type FakeRow, fakeRow, hostileRow } from "./fake_jobs.ts";
 import { fakeLogs } from "./fake_logs.ts";
+import { fakeSearch, fakeSearches } from "./fake_searches.ts";
 import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
 
 /** The policy that the page lives under; violations are reported. */
@@ -207,6 +208,12 @@ export function startFakeUiServer(
     const isOfApi = ["objects", "rights", "logs"].includes(route);
     if (isOfApi && away !== "") return status(503, away);
     if (pathname === "/view/v1/events") return stream(searchParams);
+    if (route === "searches") {
+      if (rights === "none") return status(403, 'user "ada" cannot list resource "trials"');
+      if (rest.length === 0) return Response.json(fakeSearches(hostile));
+      const search = fakeSearch(name);
+      return search === undefined ? status(404, "there is no search") : Response.json(search);
+    }
     if (route === "view" && rights === "none") return status(403, NO_RIGHT);
     if (pathname === "/view/v1/jobs") {
       return Response.json({ ...windowOf(searchParams, rows()), ...denied() });

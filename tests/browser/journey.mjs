@@ -12,6 +12,7 @@ const require = createRequire(`${packages}/`);
 const playwright = require("playwright-core");
 const { origin } = new URL(address);
 const JOB = "#/job/trainjobs.trainer.kubeflow.org/team-a/resnet50-0";
+const SEARCH = "#/search/experiments.kubeflow.org/team-a";
 const WAIT = { timeout: 30_000 };
 
 const browser = await playwright.chromium.launch({
@@ -126,6 +127,11 @@ const journeys = {
     await page.keyboard.press("Escape");
     await go(page, job);
     await see(page, '"><svg onload=globalThis.hostile=1>');
+    for (const view of ["#/searches", `${SEARCH}/hostile`]) {
+      await go(page, view);
+      await page.locator("#content table").waitFor(WAIT);
+      await see(page, view === "#/searches" ? "hostile" : "<img src=x onerror=");
+    }
     assert.deepEqual(
       await page.evaluate(() => ({
         hostile: globalThis.hostile,
@@ -214,6 +220,83 @@ const journeys = {
     await page.keyboard.press("Escape");
     await page.locator("dialog").waitFor({ ...WAIT, state: "detached" });
     assert.equal((await control()).changes.length, 1);
+  },
+
+  /** A search: found, sorted, looked at in part, marked, and left for a job, without a pointer. */
+  async trials() {
+    const page = await openJobs();
+    const focused = () =>
+      page.evaluate(() => {
+        const it = document.activeElement;
+        return it?.getAttribute("aria-label") ?? it?.textContent?.trim() ?? "";
+      });
+    const reach = async (wanted, key = "Tab") => {
+      for (let count = 0; count < 120; count++) {
+        await page.keyboard.press(key);
+        if (wanted.test(await focused())) return;
+      }
+      assert.fail(`${wanted} cannot be reached; the focus is on ${await focused()}`);
+    };
+    const hash = () => page.evaluate(() => location.hash);
+    await reach(/^Trials$/);
+    await page.keyboard.press("Enter");
+    await page.locator("#content table").waitFor(WAIT);
+    await reach(/^digits$/);
+    await page.keyboard.press("Enter");
+    await page.locator("table.trials tbody tr").nth(29).waitFor(WAIT);
+    assert.equal(await page.locator("table.trials tbody tr").count(), 30);
+    assert.equal(await page.evaluate(() => document.title), "digits · Milepost");
+    await see(page, "loss above 2.5 at report 4");
+    const dashes = (state) =>
+      page.locator(`.charts .trial.${state}.line`).last().evaluate((it) =>
+        getComputedStyle(it).strokeDasharray
+      );
+    await page.locator(".charts .trial.stopped.line").last().waitFor({
+      ...WAIT,
+      state: "attached",
+    });
+    assert.notEqual(await dashes("stopped"), "none");
+    assert.equal(await dashes("done"), "none");
+
+    await reach(/Arrow keys mark one curve/);
+    await page.keyboard.press("ArrowDown");
+    await page.locator("table.trials tr.marked").waitFor(WAIT);
+    assert.match(await hash(), /trial=digits-\d+/);
+    await reach(/^lr, from$/);
+    for (let count = 0; count < 8; count++) await page.keyboard.press("ArrowUp");
+    await see(page, /\d+ of 30 trials are within the chosen parts/);
+    assert.match(await hash(), /brush=p%3Alr%7E0.2%7E1/);
+    await page.locator("table.trials tr.out").first().waitFor(WAIT);
+    await page.keyboard.press("Escape");
+    await page.locator("table.trials tr.out").first().waitFor({ ...WAIT, state: "detached" });
+    await reach(/^Why it ended early/);
+    await page.keyboard.press("Enter");
+    await page.locator('th[aria-sort="ascending"]', { hasText: "Why it ended early" }).waitFor(
+      WAIT,
+    );
+    await see(page, /^By its rule: loss .* is greater than 2.5, at report 4$/);
+    await page.reload();
+    await page.locator("table.trials tr.marked").waitFor(WAIT);
+    await reach(/^digits-\d+$/);
+    const first = await focused();
+    await page.keyboard.press("ArrowDown");
+    assert.notEqual(await focused(), first);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => location.hash.startsWith("#/job/"));
+    await page.goBack();
+    await page.locator("table.trials").waitFor(WAIT);
+
+    await control({ down: "true" });
+    await see(page, /Disconnected since \d/);
+    await see(page, /This is as it was before/);
+    assert.equal(await page.locator(".stale table.trials tbody tr").count(), 30);
+    await control({ down: "false" });
+    await page.getByText("This is as it was before").waitFor({ ...WAIT, state: "detached" });
+    await go(page, `${SEARCH}/never`);
+    await see(page, "This search is gone");
+    await control({ rights: "none" });
+    await go(page, `${SEARCH}/digits`);
+    await see(page, "You may not see this search");
   },
 
   /** Disconnected and back; forbidden, in part and altogether; gone; an old code. */
@@ -485,6 +568,10 @@ const journeys = {
       `${JOB}?with=trainjobs.trainer.kubeflow.org/team-b/bert-base-1`,
       ...["conditions", "pods", "events", "logs", "object"].map((it) => `${JOB}?tab=${it}`),
       "#/job/trainjobs.trainer.kubeflow.org/team-a/never",
+      "#/searches",
+      `${SEARCH}/digits`,
+      `${SEARCH}/digits?trial=digits-1&brush=p%3Alr~0.2~0.8&sort=p%3Alr`,
+      `${SEARCH}/never`,
     ];
     const found = [];
     for (const colorScheme of ["light", "dark"]) {

@@ -14,6 +14,11 @@ const journeys: Readonly<Record<string, { sentence: string; jobs: number; hostil
   hostile: { sentence: "hostile texts are text, and break no policy", jobs: 3, hostile: true },
   logs: { sentence: "a log that breaks off is read on, each line once", jobs: 5 },
   keyboard: { sentence: "a job is found, watched and stopped by keyboard alone", jobs: 50 },
+  trials: {
+    sentence:
+      "a search of 30 trials is looked through by keyboard alone, and stopped ones are dashed",
+    jobs: 20,
+  },
   states: { sentence: "disconnected, forbidden, gone and an old code are said as such", jobs: 100 },
   login: { sentence: "a token logs in, is kept by its tab, and may come from a proxy", jobs: 20 },
   charts: { sentence: "odd values are drawn, and a view is in its link", jobs: 9, hostile: true },

@@ -1,0 +1,134 @@
+/** Searches of a fake server: one of 30 trials, of which some were stopped, and one of hostile texts. */
+import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
+
+const KIND = "experiments.kubeflow.org";
+const JOBS = "trainjobs.trainer.kubeflow.org";
+const time = (minute: number) => new Date(Date.UTC(2026, 0, 31, 12, minute)).toISOString();
+const round = (value: number) => Math.round(value * 1000) / 1000;
+
+const STATES = ["Complete", "EarlyStopped", "Complete", "Failed", "Complete", "EarlyStopped"];
+
+/** The state of a trial; the last four run. */
+const stateOf = (index: number, count: number) =>
+  index >= count - 4 ? "Running" : STATES[index % STATES.length] ?? "Complete";
+
+function fakeTrial(index: number, count: number) {
+  const state = stateOf(index, count);
+  const loss = round(0.3 + ((index * 37) % count) / count + (state === "EarlyStopped" ? 2 : 0));
+  const name = `digits-${index}`;
+  return {
+    name,
+    state,
+    created: time(index),
+    started: time(index),
+    ...(state !== "Running" && { ended: time(index + 6 + index % 3), value: loss }),
+    ...(state === "Failed" && { message: "Trial has failed. Job message: node-0 exited with 137" }),
+    job: { kind: JOBS, namespace: "team-a", name },
+    values: [
+      String(round(10 ** (-4 + (index % 9) / 2.2)) || 0.0001),
+      String(8 * (1 + index % 8)),
+      ["sgd", "adam", "rmsprop"][index % 3],
+    ],
+    metrics: [state === "Running" ? null : String(loss), String(round(1 - loss / 4))],
+    ...(state === "EarlyStopped" && {
+      stop: {
+        by: "rules",
+        text: `loss ${loss} is greater than 2.5, at report 4`,
+        rules: ["loss above 2.5 at report 4"],
+      },
+    }),
+  };
+}
+
+/** Returns the search of 30 trials. */
+function digits(count: number) {
+  const trials = Array.from({ length: count }, (_, index) => fakeTrial(index, count));
+  const ended = trials.filter(({ state, value }) => state === "Complete" && value !== undefined)
+    .map(({ name, value = 0, ended = "" }) => ({ trial: name, value, time: ended }))
+    .sort((one, other) => one.time < other.time ? -1 : 1);
+  const bestSoFar = ended.filter(({ value }, index) =>
+    ended.slice(0, index).every((it) => it.value > value)
+  );
+  const counts = Object.entries(Object.groupBy(trials, ({ state }) => state))
+    .map(([state, all]) => [state, all?.length ?? 0]);
+  return {
+    kind: KIND,
+    namespace: "team-a",
+    name: "digits",
+    state: "Running",
+    created: time(0),
+    notes: [{ name: "Algorithm", text: "random (random_state 7)" }],
+    objective: { metric: "loss", direction: "minimize", goal: 0.1, strategy: "min" },
+    metrics: ["loss", "accuracy"],
+    parameters: [
+      { name: "lr", scale: "log", min: 0.0001, max: 1, text: "double" },
+      { name: "batch", scale: "linear", min: 8, max: 64, text: "int" },
+      { name: "optimizer", scale: "list", list: ["sgd", "adam", "rmsprop"], text: "categorical" },
+    ],
+    trials,
+    counts: { total: count, states: counts },
+    best: bestSoFar.at(-1)?.trial,
+    bestSoFar,
+    stops: [{
+      text: "loss above 2.5 at report 4",
+      by: "rules",
+      trials: trials.filter(({ state }) => state === "EarlyStopped").map(({ name }) => name),
+    }],
+  };
+}
+
+/** Returns a search all of whose texts are hostile. */
+function hostileSearch() {
+  const texts = HOSTILE_TEXTS;
+  return {
+    ...digits(3),
+    name: "hostile",
+    state: texts[0],
+    message: texts[1],
+    notes: texts.map((text) => ({ name: text, text })),
+    objective: { metric: texts[1], direction: "minimize", strategy: texts[2] },
+    metrics: texts,
+    parameters: texts.slice(0, 8).map((name) => ({ name, scale: "list", list: texts, text: name })),
+    trials: texts.map((text, index) => ({
+      ...fakeTrial(index, 9),
+      name: text,
+      state: index % 2 === 0 ? text : "EarlyStopped",
+      message: text,
+      value: index,
+      job: { kind: text.replaceAll("/", ""), namespace: "x", name: text.replaceAll("/", "") },
+      values: texts.slice(0, 8),
+      metrics: texts,
+      stop: { by: "rules", text, rules: texts.slice(0, 3), user: text },
+    })),
+    counts: { total: texts.length, states: texts.map((text) => [text, 1]) },
+    best: texts[2],
+    bestSoFar: [{ trial: texts[2], value: 0, time: time(8) }],
+    stops: texts.map((text) => ({ text, by: "rules", trials: texts })),
+    denied: texts,
+  };
+}
+
+/** Returns the list of searches. */
+export function fakeSearches(hostile: boolean) {
+  const all = [digits(30), ...hostile ? [hostileSearch()] : []];
+  return {
+    searches: all.map(({ kind, namespace, name, state, created, objective, counts, best }) => ({
+      kind,
+      namespace,
+      name,
+      state,
+      created,
+      objective,
+      counts,
+      best: { trial: best, value: "0.3" },
+    })),
+    denied: [],
+    absent: [],
+  };
+}
+
+/** Returns a search; undefined if there is none of that name. */
+export function fakeSearch(name: string) {
+  if (name === "digits") return digits(30);
+  return name === "hostile" ? hostileSearch() : undefined;
+}
