@@ -59,7 +59,7 @@ function Handle({ trialAxis: { id, label, axis }, part, end, x, y, brushes }: {
       class="handle"
       d={end === "to" ? "M-8 0h16l-8 -9Z" : "M-8 0h16l-8 9Z"}
       transform={`translate(${x} ${y(place)})`}
-      tabIndex={0}
+      tabindex={0}
       role="slider"
       aria-orientation="vertical"
       aria-label={plainText(`${label}, ${end === "from" ? "from" : "to"}`)}

@@ -132,13 +132,15 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
         </figure>
       )}
       <Stops search={search} />
-      <h2 class="table-title">Trials</h2>
+      <h2 class="table-title">
+        {view.brushes.length === 0 ? "Trials" : "Trials within the chosen parts"}
+      </h2>
       <TrialsTable
         view={view}
         search={search}
         newest={said.newest}
         stops={said.stops}
-        isOut={(trial) => !isWithin(trial, axes, view.brushes)}
+        isShown={(trial) => isWithin(trial, axes, view.brushes)}
       />
     </>
   );

@@ -31,21 +31,20 @@ function Header({ view, sort, children }: { view: SearchView; sort: string; chil
   );
 }
 
-function Row({ trial, view, isBest, newest, seenStop, metrics, isOut }: {
+function Row({ trial, view, isBest, newest, seenStop, metrics }: {
   trial: Trial;
   view: SearchView;
   isBest: boolean;
   newest: number | undefined;
   seenStop: string;
   metrics: readonly number[];
-  isOut: boolean;
 }) {
   const isMarked = view.trial === trial.name;
   const job = jobNameOf(trial.job);
   const took = tookMs(trial, now.value);
   return (
     <tr
-      class={`${isMarked ? "marked" : ""} ${isOut ? "out" : ""}`}
+      class={isMarked ? "marked" : undefined}
       onPointerEnter={() => {
         pointed.value = trial.name;
       }}
@@ -108,18 +107,18 @@ function moveFocus(event: KeyboardEvent) {
 }
 
 /** The table. `newest` and `stops`: what curves say of trials, by their names. */
-export function TrialsTable({ view, search, newest, stops, isOut }: {
+export function TrialsTable({ view, search, newest, stops, isShown }: {
   view: SearchView;
   search: Search;
   newest: ReadonlyMap<string, number>;
   stops: ReadonlyMap<string, string>;
-  isOut: (trial: Trial) => boolean;
+  isShown: (trial: Trial) => boolean;
 }) {
   const [isAll, setAll] = useState(false);
   const { parameters, objective, best } = search;
   const metrics = search.metrics.flatMap((name, index) => name === objective?.metric ? [] : [index])
     .slice(0, MOST_METRICS);
-  const sorted = sortedTrials(search, view);
+  const sorted = sortedTrials(search, view).filter(isShown);
   const rows = isAll ? sorted : sorted.slice(0, FIRST_ROWS);
   return (
     <>
@@ -154,7 +153,6 @@ export function TrialsTable({ view, search, newest, stops, isOut }: {
                 newest={newest.get(trial.name)}
                 seenStop={stops.get(trial.name) ?? ""}
                 metrics={metrics}
-                isOut={isOut(trial)}
               />
             ))}
           </tbody>
