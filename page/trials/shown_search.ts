@@ -106,7 +106,8 @@ export function bestSoFar(
   if (direction === undefined) return [];
   const ended = trials
     .flatMap(({ name, state, value, ended: time }) =>
-      value === undefined || !COUNTING.includes(state) || !Number.isFinite(timeOf(time)) || time === undefined
+      value === undefined || !COUNTING.includes(state) || !Number.isFinite(timeOf(time)) ||
+        time === undefined
         ? []
         : [{ trial: name, time, value }]
     )
