@@ -1,4 +1,4 @@
-/** What stands around the charts of a search: facts, controls, causes of stops, and what is missing. */
+/** Surroundings of the charts of a search: facts, controls, causes of stops, and missing parts. */
 import { Age, Hostile, Notice, Switch } from "./marks_and_signs.tsx";
 import { showSearch } from "./page_state.ts";
 import { numberText, plainText } from "./readable_text.ts";
