@@ -368,6 +368,32 @@ Deno.test("kubectl apply -k installs Milepost, and again changes nothing", () =>
     await mayEditTrainJobs(plane);
   }));
 
+/** The page's Deployment makes pods, its account may list jobs and change nothing, and the manager takes viewers' tokens. */
+async function hasThePage(plane: ControlPlane): Promise<void> {
+  const namespaced = ["--namespace", MANAGER.namespace];
+  await until("the page has a pod", async () => {
+    const selector = `--selector=app.kubernetes.io/component=${UI.component}`;
+    return await kubectl(plane, ["get", "pods", "-o", "name", selector, ...namespaced]) !== "";
+  });
+  const as = `--as=system:serviceaccount:${MANAGER.namespace}:${UI.name}`;
+  const can = async (...action: string[]) =>
+    (await tryKubectl(plane, ["auth", "can-i", ...action, as, "--all-namespaces"])).stdout.trim();
+  assert.equal(await can("watch", "trainjobs.trainer.kubeflow.org"), "yes");
+  for (const verb of ["create", "update", "patch", "delete"]) {
+    assert.equal(await can(verb, "trainjobs.trainer.kubeflow.org"), "no", verb);
+  }
+  for (const verb of ["get", "list"]) assert.equal(await can(verb, "secrets"), "no", verb);
+  const manager = await kubectl(plane, [
+    "get",
+    "deployment",
+    MANAGER.name,
+    "-o",
+    "yaml",
+    ...namespaced,
+  ]);
+  assert.match(manager, new RegExp(`- ${flagOf("readWithApiTokens")}\n`));
+}
+
 Deno.test("helm installs and upgrades Milepost; TrainJobs outlive its removal", () =>
   withControlPlane(async (plane) => {
     const { helm: program = "" } = await programs("helm");
@@ -393,6 +419,15 @@ Deno.test("helm installs and upgrades Milepost; TrainJobs outlive its removal", 
     const assertOwnLeaseIsHeld = await takeLease(plane);
     await helm("upgrade", "milepost", chart, ...values, "--set", "logLevel=debug");
     await assertOwnLeaseIsHeld();
+    await helm(
+      "upgrade",
+      "milepost",
+      chart,
+      "--reset-then-reuse-values",
+      "--set",
+      "ui.enabled=true",
+    );
+    await hasThePage(plane);
     await kubectl(plane, ["apply", "-k", `${deploy}runtimes`]);
     const runtimes = () => kubectl(plane, ["get", "clustertrainingruntimes", "-o", "name"]);
     const shipped = await runtimes();
