@@ -45,7 +45,8 @@ function Explanation({ login }: { login: Login }) {
     <p>
       Paste a token that the cluster's API server takes, such as one that{" "}
       <code>kubectl create token NAME</code>{" "}
-      prints. You see and change what its user may. It stays in this tab until that is closed.
+      prints. You see and change what its user may. It stays in the tabs of this page until they are
+      closed, or you log out.
     </p>
   );
 }
