@@ -11,7 +11,8 @@ const SECONDS = { isLog: false };
 /** The time axis with durations beside it. */
 export function durationAxis(seconds: number) {
   const axis = numberAxis([0, Math.max(1, seconds)], SECONDS);
-  const ticks = axis.ticks.map((it) => ({ ...it, text: durationText(Number(axis.textAt(it.at))) }));
+  const textOf = (text: string) => seconds < 10 ? `${text} s` : durationText(Number(text));
+  const ticks = axis.ticks.map(({ at, text }) => ({ at, text: textOf(text) }));
   return { ...axis, ticks };
 }
 

@@ -44,8 +44,11 @@ export async function runTrialsOnScreen(options: TrialsDemoOptions): Promise<voi
   const limit = AbortSignal.timeout(DEADLINE_MS);
   const signal = AbortSignal.any([options.signal, limit]);
   display.note("Starting a control plane on this machine ...");
-  const standalone = await startStandalone({ port: 0, statusPort: 0 }, signal);
+  const standalone = await startStandalone({ port: 0, statusPort: 0, uiPort: 0 }, signal);
   try {
+    if (standalone.page) {
+      display.note(`Watch them in a browser, under Trials: ${standalone.page.newAddress()}`);
+    }
     display.note("Six learning rates, two at a time; examples/trial-controller has the rule.");
     const trials = await playTrials(standalone, display, signal);
     if (limit.aborted) throw new Error(`the demo took more than ${DEADLINE_MS / 1000} s`);
