@@ -10,6 +10,8 @@ import { MANAGER, OBSERVATION_AUDIENCE, UI } from "../../crds/names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { ui } from "../../deploy/ui_manifests.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import { createRoutes, pathOf } from "../../http/routes.ts";
+import { PAGE_ROUTES } from "../../page/server/page_routes.ts";
 import { connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { createAuthority, issueServingCertificate } from "../../webhook/certificate_authority.ts";
 import { openEvents } from "../support/event_client.ts";
@@ -193,6 +195,10 @@ Deno.test("the page in a cluster gives each user what its own rights give", asyn
       { path: `/objects/${idOf(OTHER, name)}` },
       { path: `/logs/${OTHER}/${podName}` },
       { path: `/rights/${idOf(OTHER, name)}` },
+      { path: "/searches" },
+      { path: `/searches?namespace=${OTHER}` },
+      { path: `/searches/experiments.kubeflow.org/${OTHER}/${name}` },
+      { path: `/view/v1/events?namespace=${OTHER}` },
       ...["suspend", "resume", "delete", "stop"].map((change) => ({
         method: "POST",
         path: `/${change}/${idOf(OTHER, name)}`,
@@ -206,6 +212,10 @@ Deno.test("the page in a cluster gives each user what its own rights give", asyn
         `${status} ${text}`.replaceAll(podName, "POD").replaceAll(name, "JOB")
       );
     };
+    const names = createRoutes(PAGE_ROUTES);
+    const all = asked(SECRET, pod).map((it) => names.find(it.method ?? "GET", pathOf(it.path)));
+    const routes = all.map((it) => it !== undefined && "route" in it ? it.route?.path : undefined);
+    assert.deepEqual(new Set(routes), new Set(PAGE_ROUTES.map(({ path }) => path)), "all routes");
     const there = await answersAbout(SECRET, pod);
     assert.deepEqual(
       there,
