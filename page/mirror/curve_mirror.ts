@@ -24,8 +24,8 @@ export const MIRROR_LIMITS = {
 
 /** How often jobs are looked for that nobody looks at, in milliseconds. */
 const SWEEP_MS = 5_000;
-/** Answers that are kept for a moment: viewers of one job get the same. */
-const SHARED_ANSWERS = 500;
+/** Bytes of the curves whose answers are kept for a moment: viewers of one job get the same. */
+const SHARED_BYTES = 8 << 20;
 const SHARED_MS = 2_000;
 /** After which who was given no curves may ask again, in milliseconds. */
 const RETRY_MS = 1_000;
@@ -75,6 +75,7 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   const shared = new Map<string, ShownCurves>();
   let version = 0;
   let bytes = 0;
+  let sharedBytes = 0;
   let sweeping: Promise<void> | undefined;
 
   const nextVersion = () => ++version;
@@ -144,6 +145,11 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     }
   }
 
+  function forgetShared(): void {
+    shared.clear();
+    sharedBytes = 0;
+  }
+
   /** Returns the curves of a job as one of its viewers asked for them. */
   function shownOf({ job: { uid }, held, version }: MirroredJob, query: Omit<CurveAsk, "jobs">) {
     const cursor = `${id}.${version}`;
@@ -151,8 +157,9 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     const known = shared.get(key);
     if (known !== undefined) return known;
     const shown = { uid, cursor, ...shownCurves(held ?? NO_CURVES, query) };
-    if (shared.size >= SHARED_ANSWERS) shared.clear();
-    if (shared.size === 0) void clock.sleep(SHARED_MS, signal).then(() => shared.clear());
+    sharedBytes += held?.bytes ?? 0;
+    if (sharedBytes > SHARED_BYTES) forgetShared();
+    if (shared.size === 0) void clock.sleep(SHARED_MS, signal).then(forgetShared);
     shared.set(key, shown);
     return shown;
   }
