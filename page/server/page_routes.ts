@@ -1,4 +1,5 @@
 /** Routes of the page's server for those who have a session, and what each of them reads or changes. */
+import { createHash } from "node:crypto";
 import { stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jsonOfBytes } from "../../crds/json.ts";
@@ -11,6 +12,7 @@ import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_chan
 import { jobDetails, type NamedJob } from "./job_details.ts";
 import { logPath } from "./log_query.ts";
 import { passOn } from "./passed_response.ts";
+import type { SearchReader } from "../trials/search_kind.ts";
 import { searchDetails, searchList } from "./search_routes.ts";
 import { rightsOn } from "./viewer_rights.ts";
 
@@ -60,6 +62,14 @@ export async function readJson(
 }
 
 const signalOf = (request: HttpRequest) => request.signal?.() ?? new AbortController().signal;
+
+/** What searches are read with; a session, or a token, is one viewer. */
+function readerOf({ client, kinds }: PageParts, request: HttpRequest): SearchReader {
+  const viewer = createHash("sha256").update(request.header("authorization") ?? "").digest(
+    "base64",
+  );
+  return { client, kinds, viewer, signal: signalOf(request) };
+}
 
 type JobAnswer = (
   parts: PageParts,
@@ -125,14 +135,12 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   {
     method: "GET",
     path: "/searches",
-    answer: ({ client, kinds }, request) =>
-      searchList({ client, kinds, signal: signalOf(request) }, request),
+    answer: (parts, request) => searchList(readerOf(parts, request), request),
   },
   {
     method: "GET",
     path: "/searches/{kind}/{namespace}/{name}",
-    answer: ({ client, kinds }, request, names) =>
-      searchDetails({ client, kinds, signal: signalOf(request) }, request, names),
+    answer: (parts, request, names) => searchDetails(readerOf(parts, request), request, names),
   },
   {
     method: "GET",

@@ -8,6 +8,8 @@ export interface SearchReader {
   /** As the viewer. */
   readonly client: Pick<KubeClient, "get" | "list">;
   readonly kinds: JobKinds;
+  /** Tells viewers apart: what one may read is remembered for no other. */
+  readonly viewer: string;
   readonly signal: AbortSignal;
 }
 

@@ -11,28 +11,18 @@ import type { TrialStop } from "./search.ts";
 import { stopOfJob } from "./trial_stop_words.ts";
 
 /** Most jobs that are read for one answer, and how many at a time. */
-const [MOST_READS, AT_ONCE] = [60, 6];
-/** Most stops that are remembered for one viewer, and for how long, in milliseconds. */
-const [MOST_KNOWN, KNOWN_MS] = [5_000, 300_000];
+const [MOST_READS, AT_ONCE] = [20, 5];
+/** Most stops that are remembered, and for how long, in milliseconds: rights are asked for again every minute. */
+const [MOST_KNOWN, KNOWN_MS] = [20_000, 60_000];
 const DEADLINE_MS = 10_000;
 
-/** What a job says of its stop; empty if it is gone, or says nothing. */
+/** What a job says of its stop; empty if it is gone, or may not be read. */
 interface KnownStop {
   readonly stop?: TrialStop;
 }
 
-/** Why jobs were stopped does not change. What a viewer may read is remembered for that viewer's client alone. */
-const knownStops = new WeakMap<
-  SearchReader["client"],
-  ReturnType<typeof createBoundedCache<KnownStop>>
->();
-
-function knownBy(client: SearchReader["client"]) {
-  const known = knownStops.get(client) ??
-    createBoundedCache<KnownStop>(MOST_KNOWN, { ttl: KNOWN_MS, perf: performance });
-  knownStops.set(client, known);
-  return known;
-}
+/** Why jobs were stopped does not change. What a viewer may read is remembered for that viewer alone. */
+const known = createBoundedCache<KnownStop>(MOST_KNOWN, { ttl: KNOWN_MS, perf: performance });
 
 async function stopOf(
   client: Pick<KubeClient, "get">,
@@ -59,21 +49,21 @@ async function stopOf(
  * next time.
  */
 export async function stopsOfTrials(
-  { client, kinds, signal }: SearchReader,
+  { client, kinds, viewer, signal }: SearchReader,
   trials: readonly JsonObject[],
 ): Promise<ReadonlyMap<string, TrialStop>> {
-  const known = knownBy(client);
   const uidOf = (trial: JsonObject) => textAt(trial, "metadata", "uid") ?? "";
+  const keyOf = (trial: JsonObject) => `${viewer} ${uidOf(trial)}`;
   const stopped = trials.filter(isStoppedEarly);
-  const unknown = stopped.filter((it) => known.get(uidOf(it)) === undefined).slice(-MOST_READS);
+  const unknown = stopped.filter((it) => known.get(keyOf(it)) === undefined).slice(-MOST_READS);
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let trial = unknown.pop(); trial !== undefined; trial = unknown.pop()) {
       const stop = await stopOf(client, kinds, trial, signal);
-      if (stop !== undefined) known.set(uidOf(trial), stop);
+      if (stop !== undefined) known.set(keyOf(trial), stop);
     }
   }));
   return new Map(stopped.flatMap((trial) => {
-    const stop = known.get(uidOf(trial))?.stop;
+    const stop = known.get(keyOf(trial))?.stop;
     return stop === undefined ? [] : [[uidOf(trial), stop] as const];
   }));
 }

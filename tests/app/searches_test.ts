@@ -263,6 +263,7 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
       const reader = (it: KubeClient) => ({
         client: it,
         kinds: JOB_KINDS,
+        viewer: "somebody else",
         signal: new AbortController().signal,
       });
       const search = { namespace: "default", name: "many" };
