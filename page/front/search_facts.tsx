@@ -207,8 +207,8 @@ export function Limits(
       )}
       {search.isCut && (
         <p class="denied">
-          There are more trials than are shown: {search.trials.length}{" "}
-          of them are, with the best and those that run.
+          There are more trials than are shown. These are {search.trials.length}{" "}
+          of them; the best, and all counts, are of what was read, at most 1,000 trials.
         </p>
       )}
     </>
