@@ -6,13 +6,21 @@ import type { Search } from "./search_answer.ts";
 import { SvgPlot } from "./svg_plot.tsx";
 import { pointed, pointing, TrialSign } from "./trial_lines.tsx";
 
-const SECONDS = { isLog: false };
+/** Steps of an axis of durations, in seconds. */
+const STEPS = [10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21_600, 43_200, 86_400];
 
 /** The time axis with durations beside it. */
 export function durationAxis(seconds: number) {
-  const axis = numberAxis([0, Math.max(1, seconds)], SECONDS);
-  const textOf = (text: string) => seconds < 10 ? `${text} s` : durationText(Number(text));
-  const ticks = axis.ticks.map(({ at, text }) => ({ at, text: textOf(text) }));
+  const most = Math.max(1, seconds);
+  const axis = numberAxis([0, most], { isLog: false });
+  if (most < 10) {
+    return { ...axis, ticks: axis.ticks.map(({ at, text }) => ({ at, text: `${text} s` })) };
+  }
+  const step = STEPS.find((it) => most / it <= 5) ?? 86_400 * Math.ceil(most / 86_400 / 5);
+  const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => ({
+    at: index * step / most,
+    text: durationText(index * step).replace(/ 00 (s|min)$/, ""),
+  }));
   return { ...axis, ticks };
 }
 
