@@ -1,25 +1,14 @@
-/**
- * Journeys through the page in a real browser, run by Node: its arguments are the name of a journey
- * and where things are. Exits with 0 if the journey came to its end.
- */
+/** Journeys through the page in a real browser, run by Node. Exits with 0 if the journey came to its end. */
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
-import process from "node:process";
+import { input, openBrowser, require } from "./open_browser.mjs";
 
-const [name, text] = process.argv.slice(2);
-const { chromium, packages, address } = JSON.parse(text);
-const require = createRequire(`${packages}/`);
-const playwright = require("playwright-core");
+const { name, address } = input;
 const { origin } = new URL(address);
 const JOB = "#/job/trainjobs.trainer.kubeflow.org/team-a/resnet50-0";
 const SEARCH = "#/search/experiments.kubeflow.org/team-a";
 const WAIT = { timeout: 30_000 };
 
-const browser = await playwright.chromium.launch({
-  executablePath: chromium,
-  // Root has no sandbox, and nothing but the page of this test is opened.
-  args: ["--no-sandbox"],
-});
+const browser = await openBrowser();
 const problems = [];
 
 /** Opens a tab, and collects what goes wrong in it. */

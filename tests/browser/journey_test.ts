@@ -1,11 +1,10 @@
 /** Journeys through the page in Debian's Chromium, before a fake server with the real assets and policy. */
 import assert from "node:assert/strict";
-import { fileURLToPath } from "node:url";
-import { run } from "../support/command.ts";
 import { browser } from "./chromium.ts";
 import { startFakeUiServer } from "./fake_ui_server.ts";
+import { runInBrowser } from "./in_browser.ts";
 
-const SCRIPT = fileURLToPath(new URL("journey.mjs", import.meta.url));
+const SCRIPT = new URL("journey.mjs", import.meta.url);
 const found = await browser();
 const why = "missing" in found ? ` (${found.missing})` : "";
 
@@ -34,9 +33,10 @@ for (const [name, { sentence, ...options }] of Object.entries(journeys)) {
     ignore: "missing" in found,
     async fn() {
       await using server = startFakeUiServer(options);
-      const places = JSON.stringify({ ...found, address: server.address });
-      const { code, stdout, stderr } = await run("node", {
-        args: [SCRIPT, name, places],
+      if ("missing" in found) return;
+      const { code, stdout, stderr } = await runInBrowser(SCRIPT, {
+        found,
+        input: { name, address: server.address },
         timeoutMs: 180_000,
       });
       assert.equal(code, 0, `${stdout}\n${stderr}`);

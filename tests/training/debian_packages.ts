@@ -5,14 +5,22 @@ import { cached, failureOf } from "../support/python_environment.ts";
 /** Downloads what the machine lacks of a package and of all that it needs; returns why it could not. */
 async function download(name: string, archives: string): Promise<string | undefined> {
   await Deno.mkdir(`${archives}/partial`, { recursive: true });
-  const result = await run("apt-get", {
-    args: [
-      ...["install", "--yes", "--quiet", "--no-install-recommends", "--download-only"],
-      ...["-o", `Dir::Cache::archives=${archives}`, "-o", "Debug::NoLocking=1", name],
-    ],
-    timeoutMs: 600_000,
-  });
-  return result.code === 0 ? undefined : failureOf("apt-get", result);
+  const aptGet = (...args: string[]) =>
+    run("apt-get", {
+      args: ["-o", `Dir::Cache::archives=${archives}`, "-o", "Debug::NoLocking=1", ...args],
+      timeoutMs: 600_000,
+    });
+  const install = ["install", "--yes", "--quiet", "--no-install-recommends", "--download-only"];
+  const result = await aptGet(...install, name);
+  if (result.code === 0) return undefined;
+  // The machine's lists of packages may be missing, or too old: newer ones, beside them.
+  const lists = `${archives}/lists`;
+  await Deno.mkdir(`${lists}/partial`, { recursive: true });
+  const own = ["-o", `Dir::State::lists=${lists}`, "-o", `Dir::Cache=${archives}`];
+  const updated = await aptGet(...own, "update", "--quiet");
+  if (updated.code !== 0) return failureOf("apt-get", updated);
+  const again = await aptGet(...own, ...install, name);
+  return again.code === 0 ? undefined : failureOf("apt-get", again);
 }
 
 const UNPACK = `
