@@ -2,7 +2,7 @@
 import process from "node:process";
 import { input, openBrowser } from "./open_browser.mjs";
 
-console.log(input.folder);
+process.stdout.write(input.folder);
 const browser = await openBrowser();
 const page = await browser.newPage();
 await page.goto("about:blank");

@@ -25,9 +25,9 @@ export async function openBrowser() {
   // Who reads what it says may be gone as well.
   for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
   process.stdin.on("end", async () => {
-    console.error("the input ended: the time is over, or who waited is gone");
+    process.stderr.write("the input ended: the time is over, or who waited is gone\n");
     await browser.close().catch(() => {});
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 20 });
     process.exit(1);
   });
   process.stdin.resume();
