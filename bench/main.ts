@@ -9,6 +9,7 @@ import { fuzz } from "./fuzz/fuzz.ts";
 import { idle } from "./idle.ts";
 import { katib } from "./katib/early_stopping.ts";
 import { memory } from "./memory/memory.ts";
+import { pixel } from "./page/browser.ts";
 import { page } from "./page/page.ts";
 import { zoom } from "./page/zoom.ts";
 import { push } from "./push.ts";
@@ -40,6 +41,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   trials,
   memory,
   page,
+  pixel,
   zoom,
 };
 

@@ -13,7 +13,8 @@ import { until } from "../tests/support/until.ts";
 import { type Benchmark, quantile } from "./result.ts";
 import { inFolder, withStandaloneIn } from "./standalone_folder.ts";
 
-const JOB = { namespace: "default", name: "pushed" };
+/** The job. */
+export const JOB = { namespace: "default", name: "pushed" };
 const ROUNDS = 20;
 /** Longer than the interval between two writes of a job's progress: each push finds it at rest. */
 const REST_MS = 1_200;
@@ -46,7 +47,7 @@ async function watching<T>(client: KubeClient, work: (seen: Sight) => Promise<T>
 }
 
 /** A TrainJob with a pod that runs and does nothing, and a token of that pod. */
-async function runningJob(client: KubeClient): Promise<string> {
+export async function runningJob(client: KubeClient): Promise<string> {
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 600"));
   await client.create(KINDS.trainJob, trainJob(JOB.name, "idle"));
   const isRunning = (job: TrainJob) => job.status?.state === "Running";
@@ -62,12 +63,12 @@ async function runningJob(client: KubeClient): Promise<string> {
 }
 
 /** A function that pushes a percentage as a training program does. */
-async function pusher(client: KubeClient, { ready }: StandaloneProcess, token: string) {
+export async function pusher(client: KubeClient, { ready }: StandaloneProcess, token: string) {
   const name = childNames.tlsConfig(JOB.name);
   const config = await client.get(KINDS.configMap, { namespace: JOB.namespace, name });
   const http = Deno.createHttpClient({ caCerts: [config.data?.[CA_KEY] ?? ""] });
   return {
-    async push(progressPercentage: number) {
+    async push(progressPercentage: number, metrics: { name: string; value: string }[] = []) {
       const lastUpdatedTime = new Date().toISOString();
       const answer = await fetch(
         `${ready.status}${statusPath(TRAINJOB, JOB.namespace, JOB.name)}`,
@@ -75,7 +76,7 @@ async function pusher(client: KubeClient, { ready }: StandaloneProcess, token: s
           method: "POST",
           client: http,
           headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-          body: JSON.stringify({ trainerStatus: { progressPercentage, lastUpdatedTime } }),
+          body: JSON.stringify({ trainerStatus: { progressPercentage, lastUpdatedTime, metrics } }),
         },
       );
       const text = await answer.text();

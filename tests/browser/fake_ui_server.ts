@@ -77,9 +77,9 @@ const ENDING = ["down", "key", "login"];
 
 const sumOf = (numbers: Iterable<number>) => [...numbers].reduce((sum, it) => sum + it, 0);
 
-/** Starts a server with so many jobs. */
+/** Starts a server with so many jobs, of which so many change. */
 export function startFakeUiServer(
-  { jobs, hostile = false }: { jobs: number; hostile?: boolean },
+  { jobs, hostile = false, changing = 3 }: { jobs: number; hostile?: boolean; changing?: number },
 ): FakeUiServer {
   const startMs = Date.now();
   const reports: string[] = [];
@@ -106,8 +106,11 @@ export function startFakeUiServer(
       ...HOSTILE_TEXTS.filter(() => hostile).map((_, index) => hostileRow(index, startMs)),
       ...["hostile", "odd"].filter(() => hostile)
         .map((name) => ({ ...fakeRow(0, 0, startMs), uid: `uid-${name}`, name })),
-      ...Array.from({ length: jobs }, (_, index) => fakeRow(index, index < 3 ? step : 0, startMs)),
-    ].filter((row) => !deleted.has(row.name));
+      ...Array.from({ length: jobs }, (_, index) =>
+        fakeRow(index, index < changing ? step : 0, startMs)),
+    ].filter((row) =>
+      !deleted.has(row.name)
+    );
   const denied = () =>
     rights === "some"
       ? {
@@ -290,12 +293,12 @@ export function startFakeUiServer(
       return response;
     },
   );
-  const changing = setInterval(() => step++, CHANGE_MS);
+  const stepping = setInterval(() => step++, CHANGE_MS);
   return {
     address: `http://127.0.0.1:${server.addr.port}/#code=one-time`,
     reports,
     async [Symbol.asyncDispose]() {
-      clearInterval(changing);
+      clearInterval(stepping);
       isDown = true;
       endStreams();
       logs.breakOff();

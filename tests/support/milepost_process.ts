@@ -16,6 +16,8 @@ const readySchema = z.object({
   ready: z.literal(true),
   server: z.string(),
   status: z.string(),
+  /** Address of the page, with a code. */
+  ui: z.string().optional(),
   kubeconfig: z.string(),
   mountNamespaces: z.boolean(),
   rewritingReason: z.string().optional(),
