@@ -22,7 +22,7 @@ import { startLogging, stopLogging } from "./logging.ts";
 import { addressText } from "./manager/replica.ts";
 import { giveUpPermissions } from "./permissions.ts";
 import { stopSignal } from "./signals.ts";
-import { followEnter } from "./ui/new_codes.ts";
+import { followEnter } from "./ui/enter_key.ts";
 import { versionText } from "./version.ts";
 
 const encoder = new TextEncoder();

@@ -1,5 +1,6 @@
 /** The demo from start to end: a control plane in a temporary folder, the scenario, the table. */
 import { startStandalone } from "../standalone/standalone.ts";
+import { keepPage } from "./kept_page.ts";
 import { chooseDisplay } from "./display.ts";
 import { playScenario, wentAsPlanned } from "./scenario.ts";
 
@@ -27,6 +28,7 @@ export async function runDemoOnScreen(options: DemoOptions): Promise<void> {
     const summaries = await playScenario(standalone.client, display, signal);
     if (limit.aborted) throw new Error(`the demo took more than ${DEADLINE_MS / 1000} s`);
     display.finished(summaries);
+    await keepPage(standalone.page, display, options);
     if (!options.signal.aborted && !wentAsPlanned(summaries)) {
       throw new Error("a job did not end as expected; see the table");
     }

@@ -1,6 +1,7 @@
 /** The demo of trials from start to end: a control plane, the example trial controller, table and curves. */
 import { startStandalone } from "../../standalone/standalone.ts";
 import { chooseDisplay } from "../display.ts";
+import { keepPage } from "../kept_page.ts";
 import { curvesSvg } from "./curves_svg.ts";
 import { OBJECTIVE, stoppedEarly, trialsTable, type TrialSummary } from "./results.ts";
 import { playTrials } from "./scenario.ts";
@@ -55,6 +56,7 @@ export async function runTrialsOnScreen(options: TrialsDemoOptions): Promise<voi
     if (options.signal.aborted) return;
     await Deno.writeTextFile(svg, chartOf(trials));
     tell(options, trials);
+    await keepPage(standalone.page, display, options);
     if (!stoppedEarly(trials)) {
       throw new Error("fewer than two trials stopped early; see the table");
     }
