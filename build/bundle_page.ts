@@ -42,13 +42,6 @@ async function scripts(entry: string): Promise<readonly Script[]> {
   }
 }
 
-/** Returns the script of that name. */
-function scriptOf(name: string, all: readonly Script[]): Script {
-  const found = all.find((it) => it.name === name);
-  if (found === undefined) throw new Error(`deno bundle made no ${name}`);
-  return found;
-}
-
 /** Returns links to the scripts that one imports at once, so that they are not loaded after it. */
 function preloads({ text }: Script): string {
   return [...text.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)]
@@ -62,16 +55,42 @@ const smaller = (css: string) =>
 const named = (text: string, type: "js" | "css", name = "milepost") =>
   `${name}.${createHash("sha256").update(text).digest("hex").slice(0, 12)}.${type}`;
 
+/**
+ * Returns the scripts under names of what is in them, each after those that it imports: the bundler's names also
+ * hang on where the sources lie. Throws if they import each other.
+ */
+function renamed(all: readonly Script[]): readonly (Script & { readonly was: string })[] {
+  const done = new Map<string, Script & { readonly was: string }>();
+  const isReady = ({ name, text }: Script) =>
+    all.every((it) => it.name === name || done.has(it.name) || !text.includes(`./${it.name}`));
+  while (done.size < all.length) {
+    const next = all.find((it) => !done.has(it.name) && isReady(it));
+    if (next === undefined) throw new Error("scripts of the page import each other");
+    const text = [...done.values()].reduce(
+      (body, { was, name }) => body.replaceAll(`./${was}`, `./${name}`),
+      next.text,
+    );
+    const base = next.name === "main.js" ? "milepost" : next.name.replace(/(-[^-]*)?\.js$/, "");
+    done.set(next.name, { was: next.name, name: named(text, "js", base), text });
+  }
+  return [...done.values()];
+}
+
 /** Returns the text of the module. */
 export async function pageAssets(): Promise<string> {
-  const all = await scripts("main.tsx");
-  const entry = scriptOf("main.js", all);
-  const { text: worker } = scriptOf("stream_worker.js", await scripts("stream_worker.ts"));
+  const all = renamed(await scripts("main.tsx"));
+  const entry = all.find(({ was }) => was === "main.js");
+  const worker = (await scripts("stream_worker.ts")).find(({ name }) =>
+    name === "stream_worker.js"
+  );
+  if (entry === undefined || worker === undefined) {
+    throw new Error("deno bundle made no such script");
+  }
   const css = smaller(await Deno.readTextFile(`${FRONT}style.css`));
-  const [scriptName, styleName] = [named(entry.text, "js"), named(css, "css")];
-  const workerName = named(worker, "js", "milepost-worker");
+  const styleName = named(css, "css");
+  const workerName = named(worker.text, "js", "milepost-worker");
   const html = (await Deno.readTextFile(`${FRONT}index.html`))
-    .replace("SCRIPT", scriptName).replace("STYLE", styleName).replace("WORKER", workerName)
+    .replace("SCRIPT", entry.name).replace("STYLE", styleName).replace("WORKER", workerName)
     .replace("<!-- PRELOADS -->", preloads(entry));
   const script = (name: string, body: string) => ({
     path: `/assets/${name}`,
@@ -80,8 +99,8 @@ export async function pageAssets(): Promise<string> {
   });
   const assets = [
     { path: "/", contentType: "text/html; charset=utf-8", body: html },
-    ...all.map(({ name, text }) => script(name === entry.name ? scriptName : name, text)),
-    script(workerName, worker),
+    ...all.map(({ name, text }) => script(name, text)),
+    script(workerName, worker.text),
     { path: `/assets/${styleName}`, contentType: "text/css; charset=utf-8", body: css },
   ];
   return `/** Assets of the page, made by build/bundle_page.ts of page/front/. Do not edit. */

@@ -97,10 +97,15 @@ Deno.test("the manifests and the chart of a release name the image that it pushe
 
 Deno.test("generatedFiles() name the image of the settings everywhere", () => {
   const image = imageIn("ghcr.io/somebody/milepost");
-  const texts = Object.values(generatedFiles({ ...DEFAULTS, image }));
-  assert.deepEqual(texts.filter((text) => text.includes(LOCAL)), []);
+  const files = Object.entries(generatedFiles({ ...DEFAULTS, image }));
+  assert.deepEqual(files.filter(([, text]) => text.includes(LOCAL)), []);
   const container = new RegExp(`^ *image: ${image.replaceAll(".", "\\.")}$`, "m");
-  assert.equal(texts.filter((text) => container.test(text)).length, 2);
+  const named = files.filter(([, text]) => container.test(text)).map(([path]) => path);
+  assert.deepEqual(named.sort(), [
+    "kustomize/base/manager.yaml",
+    "kustomize/components/observation-log/observation_log.yaml",
+    "kustomize/components/ui/ui.yaml",
+  ]);
   const values = generatedFiles({ ...DEFAULTS, image })["helm/milepost/values.yaml"] ?? "";
   assert.partialDeepStrictEqual(parseYaml(values), {
     image: { repository: "ghcr.io/somebody/milepost", tag: "" },
