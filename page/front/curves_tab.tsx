@@ -4,10 +4,13 @@ import { CompareChoice } from "./compare_choice.tsx";
 import { type ChartLine, LineSample, MetricChart } from "./metric_chart.tsx";
 import { Hostile, Moment, Notice, Switch } from "./marks_and_signs.tsx";
 import { connection, curves, outage, showJob, shownJobs } from "./page_state.ts";
+import { RangeBar, useRange } from "./range_bar.tsx";
 import { durationText, numberText, plainText } from "./readable_text.ts";
 import { remainingCurve } from "./remaining_curve.ts";
 import { jobNameOf, type JobView, jobView, viewFragment } from "./url_state.ts";
 import { type Curve, type JobCurves, keyOf } from "./view_answers_read.ts";
+import { withFiner } from "./zoom_range.ts";
+import { MOST_ZOOMED, sourceText, useZoomed, type Zoomed } from "./zoomed_curves.ts";
 
 /** Charts that are drawn without being asked for. */
 const FIRST_CHARTS = 12;
@@ -62,6 +65,22 @@ function chartsOf(view: JobView, byJob: ReadonlyMap<string, JobCurves>): Chart[]
     }
   });
   return [...charts.values()].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+}
+
+/** The charts with the points of a time range, and what these were made of. */
+function zoomedCharts(charts: readonly Chart[], zoomed: Zoomed | undefined) {
+  return charts.map((chart) => {
+    const curves = chart.lines.map(({ key }) =>
+      chart.kind === "metric"
+        ? zoomed?.byJob.get(key)?.find((it) => !it.isProgress && it.name === chart.title)
+        : undefined
+    );
+    const lines = chart.lines.map((line, index) => {
+      const { points = [], source } = curves[index] ?? {};
+      return source === "log" ? { ...line, points: withFiner(line.points, points) } : line;
+    });
+    return { ...chart, lines, source: zoomed ? sourceText(zoomed, curves) : "" };
+  });
 }
 
 function ScaleControls({ view }: { view: JobView }) {
@@ -182,11 +201,25 @@ export function CurvesTab({ view }: { view: JobView }) {
     () => state === undefined ? [] : chartsOf(view, state.byJob),
     [state?.byJob, jobs],
   );
+  const [range, setRange] = useRange(view);
   const names = charts.filter(({ kind }) => kind === "metric").map(({ title }) => title);
   const wanted = charts.filter(({ title, kind }) =>
     view.metrics.length === 0 || kind !== "metric" || view.metrics.includes(title)
   );
-  const shown = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
+  const chosen = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
+  const zoomed = useZoomed(
+    view.range && {
+      range: view.range,
+      jobs: shownJobs(view).flatMap((key) => {
+        const job = state?.byJob.get(key);
+        if (job === undefined) return [];
+        return { key, zeroMs: view.axis === "elapsed" ? startOf(job) : 0 };
+      }),
+      metrics: chosen.filter(({ kind }) => kind === "metric").map(({ title }) => title)
+        .slice(0, MOST_ZOOMED),
+    },
+  );
+  const shown = useMemo(() => zoomedCharts(chosen, zoomed), [charts, zoomed, isAll, view.metrics]);
   return (
     <>
       <div class="row tools">
@@ -212,14 +245,18 @@ export function CurvesTab({ view }: { view: JobView }) {
             </Notice>
           )
       )}
+      {range && <RangeBar range={range} axis={view.axis} onRange={setRange} />}
       <div class="charts">
-        {shown.map(({ title, kind, lines }) => (
+        {shown.map(({ title, kind, lines, source }) => (
           <MetricChart
             key={`${kind} ${title}`}
             title={title}
             lines={lines}
             scale={kind === "metric" ? view : { ...view, isLog: false, weight: 0 }}
             textOf={kind === "remaining" ? durationText : numberText}
+            range={range}
+            onRange={setRange}
+            source={source}
           />
         ))}
       </div>

@@ -2,44 +2,27 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import uPlot from "uplot";
-import { curveTable, decadeSteps, gapsOf, valueExtent } from "./curve_table.ts";
+import {
+  axesOf,
+  type ChartLine,
+  colourOf,
+  DASHES,
+  drawMarks,
+  MOST_DECADES,
+  type Palette,
+  type Scale,
+  seriesOf,
+  type TextOf,
+} from "./chart_drawing.ts";
+import { curveTable, gapsOf, valueExtent } from "./curve_table.ts";
 import { Hostile } from "./marks_and_signs.tsx";
 import { colours } from "./page_state.ts";
-import { clockText, durationText, numberText, plainText, tickTexts } from "./readable_text.ts";
-import type { JobView } from "./url_state.ts";
-import type { CurvePoint, Mark } from "./view_answers_read.ts";
+import { clockText, durationText, numberText, plainText } from "./readable_text.ts";
+import { rangeAfter, rangeOf, rangeWith, type TimeRange, type ZoomStep } from "./zoom_range.ts";
 
-/** One job's part of a chart. */
-export interface ChartLine {
-  readonly key: string;
-  readonly label: string;
-  /** Place among the jobs of the page: its colour and its dashes. */
-  readonly place: number;
-  readonly points: readonly CurvePoint[];
-  readonly marks: readonly Mark[];
-  readonly startMs: number;
-}
+export type { ChartLine } from "./chart_drawing.ts";
 
-/** Dashes of the places: lines are told apart without colour. */
-const DASHES: readonly (readonly number[])[] = [
-  [],
-  [7, 4],
-  [2, 3],
-  [9, 3, 2, 3],
-  [14, 5],
-  [5, 2, 1, 2, 1, 2],
-  [1, 5],
-  [11, 3, 4, 3],
-];
 const HEIGHT = 220;
-/** Steps of an axis of durations, in seconds. */
-const STEPS = [1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800];
-
-/** Returns a colour of the style sheet, as the canvas takes it. */
-function colourOf(probe: HTMLElement, name: string): string {
-  probe.style.color = `var(--${name})`;
-  return getComputedStyle(probe).color;
-}
 
 /** A sample of a line, for the legend. */
 export function LineSample({ place }: { place: number }) {
@@ -56,123 +39,6 @@ export function LineSample({ place }: { place: number }) {
   );
 }
 
-type Scale = Pick<JobView, "isLog" | "weight" | "band" | "axis">;
-type Palette = Readonly<Record<"grid" | "text" | "mark", string>> & {
-  readonly curves: readonly string[];
-};
-
-/** Draws marks as lines with their kinds along them, where there is room. */
-function drawMarks(
-  plot: uPlot,
-  lines: readonly ChartLine[],
-  axis: Scale["axis"],
-  palette: Palette,
-) {
-  const { ctx, bbox } = plot;
-  const ratio = devicePixelRatio;
-  ctx.save();
-  ctx.strokeStyle = ctx.fillStyle = palette.mark;
-  ctx.lineWidth = ratio;
-  ctx.setLineDash([3 * ratio, 3 * ratio]);
-  ctx.font = `${10 * ratio}px system-ui, sans-serif`;
-  let lastX = -Infinity;
-  for (const { marks, startMs } of lines.slice(0, 1)) {
-    for (const { timeMs, kind } of marks) {
-      const second = (timeMs - (axis === "elapsed" ? startMs : 0)) / 1000;
-      const x = Math.round(plot.valToPos(second, "x", true));
-      if (x < bbox.left || x > bbox.left + bbox.width) continue;
-      ctx.beginPath();
-      ctx.moveTo(x, bbox.top);
-      ctx.lineTo(x, bbox.top + bbox.height);
-      ctx.stroke();
-      if (x - lastX < 12 * ratio) continue;
-      lastX = x;
-      ctx.save();
-      ctx.translate(x - ratio, bbox.top + 3 * ratio);
-      ctx.rotate(-Math.PI / 2);
-      ctx.textAlign = "right";
-      ctx.textBaseline = "bottom";
-      ctx.fillText(plainText(kind.slice(0, 16)), 0, 0);
-      ctx.restore();
-    }
-  }
-  ctx.restore();
-}
-
-/** Returns the text of a value. */
-type TextOf = (value: number) => string;
-
-/** Powers of ten beyond which a logarithmic axis has steps of several. */
-const MOST_DECADES = 12;
-
-function axesOf(
-  { axis }: Scale,
-  { grid, text }: Palette,
-  textOf: TextOf,
-  isWide: boolean,
-): uPlot.Axis[] {
-  const look = {
-    stroke: text,
-    grid: { stroke: grid, width: 1 },
-    ticks: { stroke: grid, width: 1 },
-  };
-  const font = "11px system-ui, sans-serif";
-  return [
-    {
-      ...look,
-      font,
-      space: 80,
-      size: axis === "elapsed" ? 30 : 44,
-      ...(axis === "elapsed" && { incrs: STEPS }),
-      values: (_: uPlot, seconds: number[], _axis: number, _space: number, step: number) =>
-        axis === "elapsed" ? seconds.map((it) => durationText(it)) : tickTexts(seconds, step),
-    },
-    {
-      ...look,
-      font,
-      size: 64,
-      ...(isWide && {
-        splits: (_: uPlot, _axis: number, low: number, high: number) => decadeSteps(low, high),
-        filter: (_: uPlot, steps: number[]) => steps,
-      }),
-      values: (_: uPlot, values: (number | null)[]) =>
-        values.map((it) => it === null ? "" : textOf(it)),
-    },
-  ];
-}
-
-/** The span of time that is shown; of one moment a minute around it. */
-function spanOf({ data: [seconds] }: uPlot, from: number, to: number): uPlot.Range.MinMax {
-  const [only = from, ...others] = seconds;
-  return others.length === 0 ? [only - 30, only + 30] : [from, to];
-}
-
-const hasOnePoint = (values: ArrayLike<number | null | undefined>) =>
-  Array.from(values).filter((it) => it !== null && it !== undefined).length === 1;
-
-function seriesOf(lines: readonly ChartLine[], { band }: Scale, { curves }: Palette) {
-  const series: uPlot.Series[] = [{}];
-  const bands: uPlot.Band[] = [];
-  for (const { label, place } of lines) {
-    const colour = curves[place] ?? "";
-    if (band) {
-      const hidden = { stroke: "transparent", width: 0, points: { show: false } };
-      series.push({ label: "min", ...hidden }, { label: "max", ...hidden });
-      const fill = colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.16)");
-      bands.push({ series: [series.length - 1, series.length - 2], fill });
-    }
-    series.push({
-      label,
-      stroke: colour,
-      width: 1.6,
-      dash: [...DASHES[place] ?? []],
-      // A line needs two points: one alone would not be seen.
-      points: { show: (plot, index) => hasOnePoint(plot.data[index] ?? []), size: 6 },
-    });
-  }
-  return { series, bands };
-}
-
 /** What is shown of the values, in words. */
 function summaryOf(title: string, lines: readonly ChartLine[], textOf: TextOf): string {
   const parts = lines.map(({ label, points }) => {
@@ -182,23 +48,46 @@ function summaryOf(title: string, lines: readonly ChartLine[], textOf: TextOf): 
     const max = Math.max(...points.map((it) => it[2]));
     return `${label}: ${textOf(last)} last, from ${textOf(min)} to ${textOf(max)}`;
   });
-  return plainText(`${title}. ${parts.join(". ")}. Arrow keys move along the curve.`);
+  return plainText(
+    `${title}. ${parts.join(". ")}. Arrow keys move along the curve, + and - zoom, 0 shows all.`,
+  );
 }
 
-/** Says whether less than all of the time is shown. */
-function isZoomed({ data: [seconds], scales: { x } }: uPlot): boolean {
+/** Shows a range of the time, or all of it. */
+function showRange(plot: uPlot, range: TimeRange | undefined): void {
+  const [seconds] = plot.data;
   const [first, last] = [seconds[0], seconds.at(-1)];
-  if (first === undefined || last === undefined) return false;
-  return (x?.min ?? first) > first || (x?.max ?? last) < last;
+  if (first === undefined || last === undefined) return;
+  if (range !== undefined) plot.setScale("x", { min: range.from / 1000, max: range.to / 1000 });
+  // Of one moment a minute around it.
+  else if (last > first) plot.setScale("x", { min: first, max: last });
+  else plot.setScale("x", { min: first - 30, max: first + 30 });
 }
+
+/** Steps of zooming by the keys for them; with Shift arrows move the range. */
+const ZOOM_KEYS: Readonly<Record<string, ZoomStep>> = {
+  "+": "in",
+  "=": "in",
+  "-": "out",
+  "0": "all",
+  "Shift ArrowLeft": "left",
+  "Shift ArrowRight": "right",
+};
+/** The least width of a range that is drawn, in pixels: less is a click. */
+const LEAST_DRAWN = 4;
 
 /** The chart. */
 export function MetricChart(
-  { title, lines, scale, textOf = numberText }: {
+  { title, lines, scale, textOf = numberText, range, onRange, source = "" }: {
     title: string;
     lines: readonly ChartLine[];
     scale: Scale;
     textOf?: TextOf;
+    /** The part of the time that is shown; absent: all. */
+    range?: TimeRange | undefined;
+    onRange: (range: TimeRange | undefined) => void;
+    /** What the points within the range were made of. */
+    source?: string;
   },
 ) {
   const box = useRef<HTMLDivElement>(null);
@@ -236,8 +125,8 @@ export function MetricChart(
     exponent,
     isWide,
   ]);
-  const newest = useRef(lines);
-  newest.current = lines;
+  const newest = useRef({ lines, range, onRange });
+  newest.current = { lines, range, onRange };
 
   useEffect(() => {
     const [parent, span] = [box.current, probe.current];
@@ -255,14 +144,27 @@ export function MetricChart(
         legend: { show: false },
         padding: [6, 10, 0, 0],
         scales: {
-          x: { time: scale.axis === "clock", range: spanOf },
+          x: { time: scale.axis === "clock" },
           y: { distr: scale.isLog ? 3 : 1 },
         },
         axes: axesOf(scale, palette, (value) => textOf(value * 10 ** exponent), isWide),
         ...seriesOf(lines, scale, palette),
-        cursor: { points: { show: false }, y: false },
+        cursor: {
+          points: { show: false },
+          y: false,
+          drag: { x: true, y: false, setScale: false },
+          bind: { dblclick: () => () => (newest.current.onRange(undefined), null) },
+        },
         hooks: {
-          draw: [(it) => drawMarks(it, newest.current, scale.axis, palette)],
+          draw: [(it) => drawMarks(it, newest.current.lines, scale.axis, palette)],
+          setSelect: [(it) => {
+            const { left, width } = it.select;
+            if (width < LEAST_DRAWN) return;
+            const [from, to] = [left, left + width].map((at) => it.posToVal(at, "x") * 1000);
+            it.setSelect({ ...it.select, left: 0, width: 0 }, false);
+            const drawn = rangeOf(from ?? 0, to ?? 0);
+            if (drawn !== undefined) newest.current.onRange(drawn);
+          }],
           setCursor: [(it) => {
             at.value = it.cursor.idx ?? null;
           }],
@@ -272,6 +174,7 @@ export function MetricChart(
       parent,
     );
     plot.current = made;
+    showRange(made, newest.current.range);
     const sizes = new ResizeObserver(() => {
       if (parent.clientWidth > 0) made.setSize({ width: parent.clientWidth, height: HEIGHT });
     });
@@ -284,18 +187,39 @@ export function MetricChart(
   }, [shape]);
   useEffect(() => {
     const it = plot.current;
-    if (it !== null && it.data !== data) it.setData(data, !isZoomed(it));
-  }, [data]);
+    if (it === null) return;
+    if (it.data !== data) it.setData(data, false);
+    // This lays out the values, too.
+    showRange(it, range);
+  }, [data, range?.from, range?.to]);
 
   const move = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
     const it = plot.current;
-    if (step === 0 || it === null) return;
+    const [first, last] = [table.seconds[0], table.seconds.at(-1)];
+    if (it === null || first === undefined || last === undefined) return;
+    const whole = { from: first * 1000, to: last * 1000 };
+    const isArrow = event.key.startsWith("Arrow");
+    const zoom = ZOOM_KEYS[event.shiftKey && isArrow ? `Shift ${event.key}` : event.key];
+    const place = at.value === null ? undefined : table.seconds[at.value];
+    if (zoom !== undefined) {
+      event.preventDefault();
+      return onRange(
+        rangeAfter(zoom, range, whole, place === undefined ? undefined : place * 1000),
+      );
+    }
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (step === 0) return;
     event.preventDefault();
     const count = table.seconds.length;
     const index = Math.min(count - 1, Math.max(0, (at.value ?? count) + step));
     const second = table.seconds[index];
     if (second === undefined) return;
+    const following = range && rangeWith(range, second * 1000, whole);
+    if (following !== range) {
+      showRange(it, following);
+      onRange(following);
+    }
     it.setCursor({ left: it.valToPos(second, "x"), top: 10 });
   };
   const second = at.value === null ? undefined : table.seconds[at.value];
@@ -331,6 +255,7 @@ export function MetricChart(
         aria-label={summaryOf(title, lines, textOf)}
         onKeyDown={move}
       />
+      {source !== "" && <p class="quiet">{plainText(source)}</p>}
       {table.left > 0 && (
         <p class="quiet">
           Values at or below 0 have no place on this axis: {table.left} are left out.

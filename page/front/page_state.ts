@@ -56,9 +56,10 @@ export function showSearch(change: Partial<SearchView>, replace = false): void {
   if (before.page === "search") show({ ...before, ...change }, replace);
 }
 
-/** Shows a job with changes. */
+/** Shows a job with changes; a range of one axis is none of another. */
 export function showJob(before: JobView, change: Partial<JobView>, replace = false): void {
-  show({ ...before, ...change }, replace);
+  const isOther = change.axis !== undefined && change.axis !== before.axis;
+  show({ ...before, ...(isOther && { range: undefined }), ...change }, replace);
 }
 
 const queryOf = (pairs: readonly (readonly [string, string])[]) =>

@@ -13,6 +13,7 @@ import {
   type SearchView,
 } from "./search_view.ts";
 import { type JobName, keyOf } from "./view_answers_read.ts";
+import { rangeOf, type TimeRange } from "./zoom_range.ts";
 
 /** Columns by which the list is sorted. */
 export const SORTS = [
@@ -76,6 +77,8 @@ export interface JobView extends JobName {
   readonly band: boolean;
   /** Time since each job's start, or of day. */
   readonly axis: "elapsed" | "clock";
+  /** The part of that axis that is shown; absent: all. */
+  readonly range?: TimeRange | undefined;
   /** Keys of other jobs. */
   readonly compared: readonly string[];
   /** The pod whose log is shown. */
@@ -159,6 +162,13 @@ function readListView(given: URLSearchParams): ListView {
   };
 }
 
+function readRange(given: URLSearchParams): { range?: TimeRange } {
+  const [from, to] = [given.get("from"), given.get("to")];
+  const isNumber = (text: string | null) => text !== null && /^-?\d{1,16}$/.test(text);
+  const range = isNumber(from) && isNumber(to) ? rangeOf(Number(from), Number(to)) : undefined;
+  return range === undefined ? {} : { range };
+}
+
 function readJobView(job: JobName, given: URLSearchParams): JobView {
   const first = jobView(job, keysOf(given, "with").filter((key) => key !== keyOf(job)));
   const weight = Number(given.get("smooth") ?? 0);
@@ -170,6 +180,7 @@ function readJobView(job: JobName, given: URLSearchParams): JobView {
     weight: weight > 0 && weight < 1 ? Math.min(weight, 0.99) : 0,
     band: given.get("band") !== "no",
     axis: oneOf(["elapsed", "clock"] as const, given.get("axis")) ?? first.axis,
+    ...readRange(given),
     pod: (given.get("pod") ?? "").slice(0, 253),
     container: (given.get("container") ?? "").slice(0, 253),
     isPrevious: given.get("run") === "previous",
@@ -226,6 +237,8 @@ function jobParameters(view: JobView): Pairs {
     ...pairsOf("smooth", view.weight === 0 ? [] : [String(view.weight)]),
     ...pairsOf("band", view.band ? [] : ["no"]),
     ...pairsOf("axis", view.axis === first.axis ? [] : [view.axis]),
+    ...pairsOf("from", view.range === undefined ? [] : [String(view.range.from)]),
+    ...pairsOf("to", view.range === undefined ? [] : [String(view.range.to)]),
     ...pairsOf("with", view.compared),
     ...pairsOf("pod", view.pod === "" ? [] : [view.pod]),
     ...pairsOf("container", view.container === "" ? [] : [view.container]),

@@ -47,6 +47,9 @@ export interface Curve {
   readonly name: string;
   readonly isProgress: boolean;
   readonly points: readonly CurvePoint[];
+  /** Of a time range: what the points were made of, and whether the log had not all of it. */
+  readonly source?: "log" | "curve";
+  readonly cut?: boolean;
 }
 /** The curves of a job. */
 export interface JobCurves {
@@ -157,10 +160,12 @@ export function readCurves(value: unknown): CurveNews {
   return {
     jobs: listOf(curves).map(fieldsOf).map(({ job, metrics, marks }) => ({
       key: keyOf(nameOf(job)),
-      curves: listOf(metrics).map(fieldsOf).map(({ name, isProgress, points }) => ({
+      curves: listOf(metrics).map(fieldsOf).map(({ name, isProgress, points, source, cut }) => ({
         name: textOf(name),
         isProgress: isProgress === true,
         points: listOf(points).map(pointOf).filter((it) => it !== undefined),
+        ...(source === "log" || source === "curve" ? { source } : {}),
+        ...(cut === true && { cut }),
       })),
       marks: listOf(marks).map(fieldsOf).map(({ time, kind, text }) => ({
         timeMs: timeOf(time) ?? 0,

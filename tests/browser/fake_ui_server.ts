@@ -56,7 +56,36 @@ function windowOf(query: URLSearchParams, all: readonly FakeRow[]) {
   };
 }
 
+/** Curves of a time range: `loss` is of the log, a point each second, with a spike of one second each minute. */
+function rangeOf(query: URLSearchParams, fromMs: number, toMs: number) {
+  const seconds = Array.from(
+    { length: Math.min(128, Math.floor((toMs - fromMs) / 1000) + 1) },
+    (_, index) => Math.ceil(fromMs / 1000) + index,
+  );
+  const points = seconds.map((second) => {
+    const value = second % 60 === 0 ? 77 : second % 7;
+    return [second * 1000, value, value, value];
+  });
+  return {
+    curves: query.getAll("job").map((key) => {
+      const [kind, namespace, name] = key.split("/");
+      const isShort = points.length < 128;
+      return {
+        job: { kind, namespace, name },
+        metrics: query.getAll("metric").map((name) =>
+          name === "loss"
+            ? { name, points, source: "log", ...(!isShort && { cut: true }) }
+            : { name, points: [], source: "curve" }
+        ),
+        marks: [],
+      };
+    }),
+  };
+}
+
 function curvesOf(query: URLSearchParams, gaps: readonly string[] = []) {
+  const [from, to] = [query.get("from"), query.get("to")];
+  if (from !== null && to !== null) return rangeOf(query, Date.parse(from), Date.parse(to));
   return {
     curves: query.getAll("job").map((key) => {
       const [kind = "", namespace = "", name = ""] = key.split("/");

@@ -168,6 +168,79 @@ const journeys = {
     assert.match(await page.evaluate(() => location.hash), /pod=resnet50-0-node-0-1&run=previous$/);
   },
 
+  /** A range of time: drawn, changed by keys, in the address, with the points of the log, and left again. */
+  async zoom() {
+    const page = await openJobs();
+    await go(page, JOB);
+    const plot = page.locator(".chart .plot").first();
+    await plot.locator("canvas").waitFor(WAIT);
+    const shown = async () => {
+      const { searchParams } = new URL(
+        await page.evaluate(() => location.hash.slice(1)),
+        "http://page",
+      );
+      return [Number(searchParams.get("from")), Number(searchParams.get("to"))];
+    };
+    const isAll = async () => !(await page.evaluate(() => location.hash)).includes("from=");
+    /** Waits until the address has another range, and returns it. */
+    const after = async (before, act) => {
+      await act();
+      await page.waitForFunction(
+        (it) => !location.hash.includes(`from=${it[0]}&to=${it[1]}`),
+        before,
+      );
+      return await shown();
+    };
+    assert.ok(await isAll());
+    const box = await plot.locator(".u-over").boundingBox();
+    const drawn = await after([], async () => {
+      await page.mouse.move(box.x + box.width * 0.4, box.y + 50);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width * 0.8, box.y + 60, { steps: 5 });
+      await page.mouse.up();
+      await page.waitForFunction(() => location.hash.includes("from="));
+    });
+    assert.ok(drawn[1] > drawn[0], String(drawn));
+    await see(page, "From the log, which has not all of this range.");
+    await see(page, "As kept: 128 buckets over the whole time.");
+    await see(page, /^Shown: /);
+
+    await plot.focus();
+    let range = drawn;
+    for (let count = 0; count < 3; count++) range = await after(range, () => plot.press("+"));
+    assert.ok(range[1] - range[0] < (drawn[1] - drawn[0]) / 7);
+    await see(page, /^From the log\.$/);
+    // The values between whole numbers of the fake's log are those of no kept bucket.
+    const values = () =>
+      page.evaluate(() => document.querySelector(".chart .legend .number")?.textContent ?? "");
+    const seen = new Set();
+    for (let count = 0; count < 12; count++) {
+      await plot.press("ArrowLeft");
+      seen.add(await values());
+    }
+    assert.ok([...seen].some((it) => /^[0-6]$|^77$/.test(it)), [...seen].join(" "));
+    const back = await shown();
+    const left = await after(back, () => plot.press("Shift+ArrowLeft"));
+    assert.ok(left[0] < back[0]);
+    assert.ok(Math.abs(left[1] - left[0] - (back[1] - back[0])) <= 2);
+    const wider = await after(left, () => plot.press("-"));
+    assert.ok(wider[1] - wider[0] > left[1] - left[0]);
+
+    // A link has the range; news of the job go on beside it.
+    await page.reload();
+    await see(page, /^Shown: /);
+    assert.deepEqual(await shown(), wider);
+    await plot.focus();
+    await plot.press("0");
+    await page.waitForFunction(() => !location.hash.includes("from="));
+    await page.getByText(/^Shown: /).waitFor({ ...WAIT, state: "detached" });
+    assert.equal(await page.getByText("As kept").count(), 0);
+    await page.goBack();
+    await see(page, /^Shown: /);
+    await page.getByRole("button", { name: /^Show all/ }).click();
+    await page.waitForFunction(() => !location.hash.includes("from="));
+  },
+
   /** From the address to a stopped job without a pointer. */
   async keyboard() {
     const page = await openJobs();
@@ -556,6 +629,7 @@ const journeys = {
       `#/jobs?pick=a/b/c&state=Running&sort=metric&sortMetric=loss`,
       JOB,
       `${JOB}?with=trainjobs.trainer.kubeflow.org/team-b/bert-base-1`,
+      `${JOB}?from=${Date.now() - 600_000}&to=${Date.now() - 500_000}`,
       ...["conditions", "pods", "events", "logs", "object"].map((it) => `${JOB}?tab=${it}`),
       "#/job/trainjobs.trainer.kubeflow.org/team-a/never",
       "#/searches",

@@ -12,6 +12,7 @@ const journeys: Readonly<Record<string, { sentence: string; jobs: number; hostil
   list: { sentence: "the list of 10,000 jobs is a window that lives", jobs: 10_000 },
   hostile: { sentence: "hostile texts are text, and break no policy", jobs: 3, hostile: true },
   logs: { sentence: "a log that breaks off is read on, each line once", jobs: 5 },
+  zoom: { sentence: "a chart is zoomed into by pointer and by keyboard", jobs: 5 },
   keyboard: { sentence: "a job is found, watched and stopped by keyboard alone", jobs: 50 },
   trials: {
     sentence:

@@ -56,6 +56,18 @@ const cases: Record<string, { fragment: string; want: ReturnType<typeof readView
     fragment: "#/job/trainjobs.trainer.kubeflow.org/a/mnist?with=k.g/b/other&with=k.g/b/other",
     want: { ...FIRST_JOB, compared: ["k.g/b/other"], axis: "elapsed" },
   },
+  "a job and a part of the time": {
+    fragment: `#/job/${JOB.kind}/a/mnist?from=1769904000000&to=1769904060000`,
+    want: { ...FIRST_JOB, range: { from: 1_769_904_000_000, to: 1_769_904_060_000 } },
+  },
+  "a job and a part of the time that is none": {
+    fragment: `#/job/${JOB.kind}/a/mnist?from=5&to=5`,
+    want: FIRST_JOB,
+  },
+  "a job and a part of the time in words": {
+    fragment: `#/job/${JOB.kind}/a/mnist?from=yesterday&to=1e3`,
+    want: FIRST_JOB,
+  },
   "a job that is compared with itself": {
     fragment: `#/job/${JOB.kind}/a/mnist?with=${JOB.kind}/a/mnist`,
     want: FIRST_JOB,
