@@ -16,6 +16,8 @@ export interface EventText {
   type: "Normal" | "Warning";
   reason: string;
   message: string;
+  /** Who says it, in place of the recorder's component. */
+  component?: string;
 }
 
 /** Longest message that the API server takes, in characters. */
@@ -48,7 +50,8 @@ export function eventObject(
   text: EventText,
   more: { component: string; suffix: string; count: number; firstMs: number; lastMs: number },
 ): CoreEvent {
-  const { component, suffix, count, firstMs, lastMs } = more;
+  const { suffix, count, firstMs, lastMs } = more;
+  const component = text.component ?? more.component;
   const stem = about.name.slice(0, LONGEST_NAME - suffix.length - 1).replace(/[.-]+$/, "");
   const namespace = about.namespace || CLUSTER_SCOPE_NAMESPACE;
   return {

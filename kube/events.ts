@@ -35,7 +35,7 @@ export interface EventRecorder {
 /** Options of {@link createEventRecorder}. */
 export interface EventRecorderOptions {
   client: Pick<KubeClient, "create" | "patch">;
-  /** `source.component` and `reportingComponent` of the events. */
+  /** `source.component` and `reportingComponent` of events that name none. */
   component: string;
   clock?: Clock;
   /** A number from 0 up to 1. Default `Math.random`. */

@@ -34,11 +34,14 @@ export interface JobWriter {
 /** Result of a creation: `outdated` if the cache does not show an object of that name that is there. */
 export type Creation = "created" | "outdated";
 
-/** Records an event about the job. */
+/** Records an event about the job, from the controller that upstream names. */
 export function recordJobEvent({ events, kind, job }: JobWriter, event: EventText): void {
   const { namespace, name = "", uid } = job.metadata;
   const about = { apiVersion: V1_API_VERSION, kind: kind.kind, name };
-  events.record({ ...about, ...(namespace && { namespace }), ...(uid && { uid }) }, event);
+  events.record({ ...about, ...(namespace && { namespace }), ...(uid && { uid }) }, {
+    ...event,
+    component: kind.operatorName,
+  });
 }
 
 const titled = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`;

@@ -80,6 +80,15 @@ Deno.test("`record()` writes a core/v1 event with its times", async () => {
   });
 });
 
+Deno.test("`record()` writes who says an event, if that is not the recorder", async () => {
+  const { recorder, events } = world();
+  recorder.record(JOB, { ...STARTED, component: "tfjob-controller" });
+  await recorder.flush();
+  assert.deepEqual(events().map(({ source, reportingComponent }) => [source, reportingComponent]), [
+    [{ component: "tfjob-controller" }, "tfjob-controller"],
+  ]);
+});
+
 Deno.test("`record()` counts the same event within ten minutes, and writes a new one after that", async () => {
   const { clock, recorder, events, writes } = world();
   recorder.record(JOB, STARTED);

@@ -25,6 +25,7 @@ export interface Told {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
+  readonly component?: string;
 }
 
 interface Sleeper {

@@ -127,7 +127,14 @@ const CASES: readonly Case[] = [
     want: ["Running", "Failed"],
   },
   {
-    what: "an evaluator's success decides nothing, its failure does",
+    what: "an evaluator's success decides nothing",
+    kind: "TFJob",
+    types: { PS: 1, Worker: 2, Evaluator: 1 },
+    pods: { PS: [RUNS], Worker: [RUNS, RUNS], Evaluator: [DONE] },
+    want: ["Running"],
+  },
+  {
+    what: "an evaluator's failure ends the job",
     kind: "TFJob",
     types: { Worker: 1, Evaluator: 1 },
     pods: { Worker: [RUNS], Evaluator: [LOST] },
