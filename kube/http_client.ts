@@ -52,7 +52,7 @@ export function createClient(options: ClientOptions): ClosableClient {
 
 /** A client over a transport, which others may use, too. */
 export function createClientOver(
-  transport: Transport,
+  transport: Pick<Transport, "send" | "close">,
   options: Omit<ClientOptions, "connection"> = {},
 ): ClosableClient {
   const { clock = systemClock, onRequest, random = Math.random } = options;

@@ -141,7 +141,8 @@ function check(parts: ConnectionParts, origin: string): Connection {
   if (!contextName) throw new ConfigurationError(`${origin} names no current-context`);
   const context = config.getContextObject(contextName);
   if (!context) {
-    throw new ConfigurationError(`${origin} has no context ${contextName}, its current-context`);
+    const known = config.contexts.slice(0, 20).map(({ name }) => name).join(", ") || "none";
+    throw new ConfigurationError(`${origin} has no context ${contextName}; its contexts: ${known}`);
   }
   const cluster = config.getCluster(context.cluster);
   if (!cluster) {
@@ -183,19 +184,24 @@ function single(cluster: Cluster, user: User): ConnectionParts {
 
 /**
  * The connection that `file` describes; without one, as kubectl and controllers look for it: the
- * files of `KUBECONFIG`, the service account of the pod, `.kube/config` in the home folder.
+ * files of `KUBECONFIG`, the service account of the pod, `.kube/config` in the home folder. Without `context` it is
+ * that of the current context.
  * Throws {@link ConfigurationError}, one line that says what is wrong and where.
  */
 export function loadKubeconfig(
   file?: string,
   env: (name: string) => string | undefined = (name) => Deno.env.get(name),
+  context?: string,
 ): Connection {
-  if (file !== undefined) return check(loadFile(file), `the kubeconfig ${file}`);
+  const checkContext = (parts: ConnectionParts, origin: string) =>
+    check(context === undefined ? parts : { ...parts, currentContext: context }, origin);
+  if (file !== undefined) return checkContext(loadFile(file), `the kubeconfig ${file}`);
   const files = (env("KUBECONFIG") ?? "").split(":").filter((name) => name !== "");
-  if (files.length > 0) return check(mergeFiles(files), `the kubeconfig ${files.join(":")}`);
-  if (env("KUBERNETES_SERVICE_HOST") && exists(SERVICE_ACCOUNT_TOKEN)) return inCluster(env);
+  if (files.length > 0) return checkContext(mergeFiles(files), `the kubeconfig ${files.join(":")}`);
+  const isInPod = context === undefined && env("KUBERNETES_SERVICE_HOST");
+  if (isInPod && exists(SERVICE_ACCOUNT_TOKEN)) return inCluster(env);
   const home = join(env("HOME") ?? "/", ".kube", "config");
-  if (exists(home)) return check(loadFile(home), `the kubeconfig ${home}`);
+  if (exists(home)) return checkContext(loadFile(home), `the kubeconfig ${home}`);
   throw new ConfigurationError(
     "no kubeconfig found: give --kubeconfig FILE, set KUBECONFIG, or run inside a cluster",
   );
@@ -208,6 +214,8 @@ export interface ServerAddress {
   /** PEM of the authority that signed the server's certificate. */
   readonly caPem?: string;
   readonly token?: string;
+  /** URL of an HTTP proxy that leads there. */
+  readonly proxyUrl?: string;
   /** PEM of a client certificate and its key. */
   readonly clientCertificate?: { readonly certPem: string; readonly keyPem: string };
 }
@@ -227,6 +235,7 @@ export function connectionTo(address: ServerAddress): Connection {
     server: address.server.replace(/\/$/, ""),
     caData: address.caPem && btoa(address.caPem),
     skipTLSVerify: false,
+    ...(address.proxyUrl !== undefined && { proxyUrl: address.proxyUrl }),
   };
   const user = {
     name: "user",

@@ -12,6 +12,14 @@ export interface HttpRequest {
   readonly body?: string;
 }
 
+/** A WebSocket that is asked for. */
+export interface SocketRequest {
+  readonly path: string;
+  readonly protocol: string;
+  /** Takes each binary message; the first may come before the socket is returned. */
+  readonly onMessage: (data: ArrayBuffer) => void;
+}
+
 /** Sends requests to one API server. */
 export interface Transport {
   /**
@@ -19,6 +27,10 @@ export interface Transport {
    * signal's reason if it is aborted; abort also ends the body.
    */
   send(request: HttpRequest, signal: AbortSignal): Promise<Response>;
+  /** Opens a WebSocket. Throws as {@link send} does; an open one is the caller's to close. */
+  connect(request: SocketRequest, signal: AbortSignal): Promise<WebSocket>;
+  /** Returns the bearer token that is sent now; undefined if the user proves itself by other means. */
+  bearerToken(signal: AbortSignal): Promise<string | undefined>;
   /** Closes the connections that are kept open. */
   close(): void;
 }
@@ -65,6 +77,29 @@ async function readCredentials(connection: Connection): Promise<Credentials> {
     key: pemText(options.key),
     headers: headerTexts(options),
   };
+}
+
+/** Resolves when the socket is open. Closes it, and throws, if it does not open or `signal` aborts before. */
+async function opened(socket: WebSocket, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let problem = "closed";
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  socket.onopen = () => resolve();
+  socket.onerror = (event) => {
+    if (event instanceof ErrorEvent) problem = event.message;
+  };
+  socket.onclose = () => reject(new TransportError(`no WebSocket: ${problem}`));
+  try {
+    if (signal.aborted) onAbort();
+    await promise;
+  } catch (error) {
+    if (socket.readyState < WebSocket.CLOSING) socket.close();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    socket.onopen = socket.onerror = socket.onclose = null;
+  }
 }
 
 /** The value; throws the signal's reason if that aborts before. */
@@ -148,13 +183,35 @@ export function createTransport(connection: Connection): Transport {
     return open.client;
   }
 
+  async function credentialsFor(signal: AbortSignal): Promise<Credentials> {
+    signal.throwIfAborted();
+    return await unlessAborted(credentialsNow(), signal).finally(() => {
+      // The next caller must not wait for the read that failed.
+      reading = undefined;
+    });
+  }
+
   return {
-    async send(request, signal) {
-      signal.throwIfAborted();
-      const credentials = await unlessAborted(credentialsNow(), signal).finally(() => {
-        // The next caller must not wait for the read that failed.
-        reading = undefined;
+    async bearerToken(signal) {
+      const { headers } = await credentialsFor(signal);
+      return /^Bearer (\S+)$/.exec(headers["Authorization"] ?? "")?.[1];
+    },
+    async connect({ path, protocol, onMessage }, signal) {
+      const credentials = await credentialsFor(signal);
+      const socket = new WebSocket(`${base.replace(/^http/, "ws")}${path}`, {
+        protocols: [protocol],
+        headers: credentials.headers,
+        client: clientFor(credentials),
       });
+      socket.binaryType = "arraybuffer";
+      socket.onmessage = ({ data }) => {
+        if (data instanceof ArrayBuffer) onMessage(data);
+      };
+      await opened(socket, signal);
+      return socket;
+    },
+    async send(request, signal) {
+      const credentials = await credentialsFor(signal);
       const { method, path, body } = request;
       const headers = { ...request.headers, ...credentials.headers };
       const client = clientFor(credentials);
