@@ -94,11 +94,27 @@ async function runNode(
   await stopLogging();
 }
 
-/** `milepost ui --in-cluster`: the page for everybody who has a token, until it is stopped. */
-async function runUi({ inCluster, ...settings }: z.infer<typeof uiSettings>): Promise<void> {
-  if (!inCluster) throw new ConfigurationError("ui: give --in-cluster");
-  const { runClusterUi } = await import("./ui/in_cluster/run_cluster_ui.ts");
-  await runClusterUi(settings);
+/** `milepost ui`: the page for the user of a kubeconfig, or for everybody who has a token, until it is stopped. */
+async function runUi(settings: z.infer<typeof uiSettings>): Promise<void> {
+  if (settings.inCluster) {
+    const { runClusterUi } = await import("./ui/in_cluster/run_cluster_ui.ts");
+    return await runClusterUi(settings);
+  }
+  const { kubeconfig, context, json, uiPort: port, namespace: namespaces, logLevel } = settings;
+  await startLogging({ level: logLevel });
+  const signal = stopSignal();
+  const { loadKubeconfig } = await import("../kube/kubeconfig.ts");
+  const connection = loadKubeconfig(kubeconfig, undefined, context);
+  const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
+  await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
+  const { startUserUi } = await import("./ui/of_user/user_ui.ts");
+  const ui = await startUserUi({ ...settings, port, namespaces }, { connection });
+  if (json) {
+    print(`${JSON.stringify({ ready: true, server: ui.server, ui: ui.page.newAddress() })}\n`);
+  } else printAddresses(ui.page, "# page: ");
+  await aborted(signal);
+  await ui.stop();
+  await stopLogging();
 }
 
 /** `milepost observation-log`: Katib's DB manager on SQLite, until it is stopped. */

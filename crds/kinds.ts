@@ -86,6 +86,7 @@ export const KINDS = {
   job: builtIn<k.Job>("batch", "Job", "jobs"),
   pod: builtIn<k.Pod>("", "Pod", "pods"),
   service: builtIn<k.Service>("", "Service", "services"),
+  endpointSlice: builtIn<k.AnyObject>("discovery.k8s.io", "EndpointSlice", "endpointslices"),
   configMap: builtIn<k.ConfigMap>("", "ConfigMap", "configmaps"),
   secret: builtIn<k.Secret>("", "Secret", "secrets"),
   serviceAccount: builtIn<k.ServiceAccount>("", "ServiceAccount", "serviceaccounts"),

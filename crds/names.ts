@@ -321,6 +321,11 @@ export const PORTS = {
   ui: 8444,
 } as const;
 
+/** Name of the status port on the manager's Service, and in its EndpointSlices. */
+export const STATUS_PORT_NAME = "status";
+/** On an EndpointSlice: its Service. */
+export const ENDPOINTS_OF_LABEL = "kubernetes.io/service-name";
+
 /** The page in a cluster: names of its objects, and files that its pods have. */
 export const UI = {
   name: "kubeflow-trainer-ui",

@@ -1,6 +1,6 @@
 /** The manager in a cluster: namespace, account, Deployment, its budget, Service and network. */
 import { KATIB } from "../crds/katib_names.ts";
-import { MANAGER, PORTS } from "../crds/names.ts";
+import { MANAGER, PORTS, STATUS_PORT_NAME } from "../crds/names.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { flagOf, variableOf } from "../app/configuration/setting_entries.ts";
 import { labelled, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
@@ -190,7 +190,7 @@ export function service({ name, namespace }: Settings): Manifest {
       selector: { ...SELECTOR },
       ports: [
         port("webhook", PORTS.webhookService, "webhook"),
-        port("status", PORTS.status, "status"),
+        port(STATUS_PORT_NAME, PORTS.status, "status"),
         port("status-alias", PORTS.statusAlias, "status"),
         port("metrics", PORTS.metrics, "metrics"),
       ],

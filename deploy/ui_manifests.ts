@@ -68,7 +68,7 @@ const probe = (path: string, periodSeconds: number, failureThreshold: number) =>
   failureThreshold,
 });
 
-const NAMESPACE = variableOf("namespace", "ui");
+const NAMESPACE = variableOf("managerNamespace", "ui");
 
 function container(settings: Settings) {
   const { name, image, imagePullPolicy, logLevel, uiHosts, uiName, uiResources } = settings;

@@ -47,14 +47,14 @@ function usageOf(flag: string, otherwise: unknown, value: string): string {
 /** All settings of a command, in their order. */
 export function settingEntries(settings: z.ZodObject, command?: string): SettingEntry[] {
   return Object.entries(settings.shape).map(([name, schema]) => {
-    const { description = "", value = "value", otherwise, isList = false } =
+    const { description = "", value = "value", otherwise, isList = false, short } =
       z.globalRegistry.get(schema) ?? {};
     const literal = defaultOf(schema);
     const flag = flagOf(name);
     return {
       name,
       flag,
-      usage: usageOf(flag, literal, String(value)),
+      usage: `${short === undefined ? "" : `${short}, `}${usageOf(flag, literal, String(value))}`,
       variable: variableOf(name, command),
       description,
       default: String(otherwise ?? literal ?? ""),

@@ -1,7 +1,9 @@
 /** The table of the settings of `milepost ui`. */
 import { z } from "zod";
 import { MANAGER, PORTS, UI } from "../../crds/names.ts";
+import { dnsLabel } from "../../crds/name_syntax.ts";
 import { DEFAULT_STREAM_LIMITS } from "../../http/limits/stream_limits.ts";
+import { LIST_LIMITS } from "../../page/list/list_query.ts";
 import { baseUrl, boolean, count, LIST, logLevel, path, port } from "./setting_schemas.ts";
 
 const HOSTS = "must be names of hosts without a scheme or a port, such as page.example.com";
@@ -18,6 +20,20 @@ const hosts = z.union([z.string(), z.array(z.string())], { error: HOSTS }).defau
     return z.NEVER;
   }).meta({ ...LIST, value: "hosts", otherwise: "none besides" });
 
+const NAMESPACES = `must be at most ${LIST_LIMITS.namespaces} names of namespaces`;
+
+/** Names of namespaces, separated by commas. */
+const namespaces = z.union([z.string(), z.array(z.string())], { error: NAMESPACES }).default([])
+  .transform((given, context): readonly string[] => {
+    const all = typeof given === "string" ? given.split(",") : given;
+    const names = [...new Set(all.map((it) => it.trim()).filter((it) => it !== ""))];
+    const wrong = names.find((it) => dnsLabel(it).length > 0);
+    if (wrong === undefined && names.length <= LIST_LIMITS.namespaces) return names;
+    const not = wrong === undefined ? "" : `, not "${wrong}"`;
+    context.addIssue({ code: "custom", message: `${NAMESPACES}${not}` });
+    return z.NEVER;
+  }).meta({ ...LIST, short: "-n", value: "names", otherwise: "the context's" });
+
 const inCluster = (text: string) => `with --in-cluster: ${text}`;
 
 /** The settings. */
@@ -27,7 +43,17 @@ export const uiSettings = z.strictObject({
   ),
   kubeconfig: path("file", "as kubectl finds it; in a pod, the pod's own account")
     .describe("kubeconfig of the API server"),
+  context: z.string().min(1).optional().describe("context of the kubeconfig")
+    .meta({ value: "name", otherwise: "its current one" }),
+  namespace: namespaces.describe(
+    "namespaces that are looked at where the user may not list the jobs of all; repeated, or separated by commas",
+  ),
   uiPort: port(0).describe("port of the page; 0 takes any free port"),
+  json: boolean(false).describe("print one line of JSON when ready"),
+  managerNamespace: z.string().min(1).default(MANAGER.namespace).describe(
+    "namespace of the manager; with --in-cluster of the page, too",
+  ),
+  managerService: z.string().min(1).default(MANAGER.name).describe("Service of the manager"),
   bindAddress: z.string().default("0.0.0.0").describe(inCluster("address to listen on"))
     .meta({ value: "address" }),
   healthPort: port(PORTS.health).describe(inCluster("port of /healthz and /readyz, plain HTTP")),
@@ -41,9 +67,6 @@ export const uiSettings = z.strictObject({
     .describe(inCluster("certificate of the page; self-signed while the file is not there")),
   tlsKey: path("file", "self-signed").describe(inCluster("its key")),
   serviceName: z.string().min(1).default(UI.name).describe(inCluster("the Service of the page")),
-  namespace: z.string().min(1).default(MANAGER.namespace).describe(
-    inCluster("namespace of the page and of the manager"),
-  ),
   managerUrl: baseUrl.describe(inCluster("https://host:port of the manager's status port"))
     .meta({ otherwise: "that of the manager's Service" }),
   managerToken: path("file", UI.managerToken).describe(
@@ -58,5 +81,5 @@ export const uiSettings = z.strictObject({
   maxStreamsPerSubject: count(DEFAULT_STREAM_LIMITS.perSubject).describe(
     inCluster("the same of one user"),
   ),
-  logLevel: logLevel("info"),
+  logLevel: logLevel("warning"),
 });

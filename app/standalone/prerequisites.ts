@@ -4,7 +4,7 @@ import { crdManifests } from "../../crds/manifests.ts";
 import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { ANNOTATIONS, MANAGER } from "../../crds/names.ts";
+import { ANNOTATIONS, ENDPOINTS_OF_LABEL, MANAGER, STATUS_PORT_NAME } from "../../crds/names.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
 import { trialResourceRules } from "../../katib/trials/trial_resources.ts";
 import type { KubeClient } from "../../kube/client.ts";
@@ -139,5 +139,16 @@ export async function installPrerequisites(client: KubeClient): Promise<void> {
   await put(client, KINDS.configMap, {
     metadata: { name: MANAGER.publicConfigMap, namespace },
     data: { kubeflow_trainer_version: "v2.3.0", milepost_version: VERSION },
+  });
+}
+
+/** Says where the manager's status port is, as a cluster says of a Service: by that it is found from outside. */
+export function publishStatusPort(client: KubeClient, host: string, port: number): Promise<void> {
+  const { name, namespace } = MANAGER;
+  return put(client, KINDS.endpointSlice, {
+    metadata: { name, namespace, labels: { [ENDPOINTS_OF_LABEL]: name } },
+    addressType: "IPv4",
+    endpoints: [{ addresses: [host], conditions: { ready: true } }],
+    ports: [{ name: STATUS_PORT_NAME, port, protocol: "TCP" }],
   });
 }

@@ -12,7 +12,7 @@ import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
 import { createManagerAccess } from "../ui/manager_access.ts";
 import { startPage } from "../ui/start_page.ts";
-import { grantTrialResources } from "./prerequisites.ts";
+import { grantTrialResources, publishStatusPort } from "./prerequisites.ts";
 import { installRuntimes } from "./runtimes.ts";
 
 const HOST = "127.0.0.1";
@@ -137,6 +137,7 @@ export async function startStandalone(
   await manager.whenReady();
   signal.removeEventListener("abort", stopEarly);
   await installRuntimes(plane.client);
+  await publishStatusPort(plane.client, HOST, manager.ports.status ?? statusPort);
   const status = `https://${HOST}:${manager.ports.status}`;
   const page = uiPort === undefined
     ? undefined

@@ -6,6 +6,7 @@ import { createStreamSlots, type StreamLimits } from "../../http/limits/stream_l
 import type { HttpHandler } from "../../http/message.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { Informer } from "../../kube/informer.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
@@ -15,12 +16,16 @@ import { createJobList } from "../../page/list/job_list.ts";
 /** Pages of lists that are in memory at a time. */
 const PAGES_AT_A_TIME = 2;
 
+/** The jobs of one kind. */
+export interface JobCache extends Pick<Informer<AnyJob>, "get" | "list" | "onChange" | "synced"> {
+  /** Whether there is no such kind now. */
+  readonly resting: boolean;
+}
+
 /** Options of {@link createJobView}. */
-export interface JobViewOptions extends Pick<ViewParts, "ask" | "follow"> {
-  /** As the account whose rights fill the caches. */
-  readonly client: KubeClient;
-  readonly clock: Clock;
+export interface JobViewOptions extends Pick<ViewParts, "ask" | "follow" | "namespaces"> {
   readonly kinds: JobKinds;
+  readonly caches: ReadonlyMap<JobKind, JobCache>;
   readonly readers: ReaderParts;
   readonly streams: StreamLimits;
 }
@@ -30,21 +35,29 @@ export interface JobView {
   readonly handle: HttpHandler;
   /** Returns the kinds whose first list is not there yet. */
   unsynced(): string[];
-  /** Fills the caches, and keeps them, until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Creates it. A kind that is not served, or that the account may not list, has no jobs. */
-export function createJobView(options: JobViewOptions): JobView {
-  const { client, clock, kinds, readers, streams, ask, follow } = options;
+/** Creates caches of all jobs; a kind that is not served, or that the client may not list, has none. */
+export function createJobCaches(
+  { client, clock, kinds }: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    readonly kinds: JobKinds;
+  },
+) {
   const places = createSemaphore(PAGES_AT_A_TIME);
-  const caches = new Map(
-    kinds.all.map((kind): [JobKind, ReturnType<typeof createRestingInformer<AnyJob>>] => [
+  return new Map(
+    kinds.all.map((kind) => [
       kind,
       createRestingInformer<AnyJob>({ client, clock, kind, places }),
     ]),
   );
+}
+
+/** Creates it. */
+export function createJobView(options: JobViewOptions): JobView {
+  const { kinds, caches, readers, streams, ask, follow, namespaces } = options;
   const jobs = new Map([...caches].map(([kind, cache]) => [kind, { jobs: cache }]));
   const list = createJobList({ jobs });
   const api = createViewApi({
@@ -56,13 +69,11 @@ export function createJobView(options: JobViewOptions): JobView {
     cached: ({ kind, namespace, name }) => caches.get(kind)?.get({ namespace, name }),
     ask,
     follow,
+    ...(namespaces && { namespaces }),
   });
   return {
     handle: (request) => api.handle(request),
     unsynced: () => [...caches].filter(([, it]) => !it.synced).map(([{ plural }]) => plural),
-    run: async (signal) => {
-      await Promise.all([...caches.values()].map((it) => it.run(signal)));
-    },
     close: () => list.close(),
   };
 }

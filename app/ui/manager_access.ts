@@ -19,14 +19,16 @@ export interface ManagerAccessOptions {
   /** Base URL of the status port. */
   readonly url: string;
   /** A function is called for each request: tokens are renewed. */
-  readonly token: string | (() => string);
+  readonly token: string | (() => string | Promise<string>);
   /** Returns the CAs that may have signed its certificate now, PEM. */
   readonly caBundle: () => string;
+  /** URL of an HTTP proxy that leads there. Default: none, the URL does. */
+  readonly proxyUrl?: string;
 }
 
 /** Creates it. What `token` and `caBundle` throw, a call throws. */
 export function createManagerAccess(
-  { url, token, caBundle }: ManagerAccessOptions,
+  { url, token, caBundle, proxyUrl }: ManagerAccessOptions,
 ): ManagerAccess {
   let open: { readonly caPem: string; readonly clients: TokenClients } | undefined;
 
@@ -35,13 +37,18 @@ export function createManagerAccess(
     const caPem = caBundle();
     if (open?.caPem === caPem) return open.clients;
     open?.clients.close();
-    const clients = createTokenClients({ connection: connectionTo({ server: url, caPem }) });
+    const clients = createTokenClients({
+      connection: connectionTo({ server: url, caPem, ...(proxyUrl && { proxyUrl }) }),
+    });
     open = { caPem, clients };
     return clients;
   }
 
-  const withToken = (token: () => string): Manager => ({
-    raw: async (path, init) => await clientsNow().of(token()).raw(path, init),
+  const withToken = (token: () => string | Promise<string>): Manager => ({
+    async raw(path, init) {
+      const now = await token();
+      return await clientsNow().of(now).raw(path, init);
+    },
   });
 
   return {

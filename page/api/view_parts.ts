@@ -26,6 +26,8 @@ export interface ViewParts extends ReaderParts {
   ) => CurveAnswer | Promise<CurveAnswer>;
   /** Calls the listener when the curves of the job change. Returns a function that stops this. */
   readonly follow: (job: JobRef, listener: () => void) => () => void;
+  /** The namespaces that are asked about where a query names none. Default: none. */
+  readonly namespaces?: readonly string[];
   /** Room for streams, which all streams of the endpoint share. */
   readonly slots: Pick<StreamSlots, "take">;
   /** 0 to 1, for jitter. Default `Math.random`. */
@@ -39,7 +41,8 @@ export function scopeOf(
   { kind, namespace }: { readonly kind: readonly string[]; readonly namespace: readonly string[] },
 ): Promise<ReaderScope | ReaderRefusal> {
   const kinds = parts.runningKinds().filter(({ id }) => kind.length === 0 || kind.includes(id));
-  return readerScope(parts, reader, { kinds, namespaces: namespace });
+  const namespaces = namespace.length > 0 ? namespace : parts.namespaces ?? [];
+  return readerScope(parts, reader, { kinds, namespaces });
 }
 
 /** The jobs of a query that the reader may see and that are there, and the others. */

@@ -5,6 +5,7 @@ import { JobsPage } from "./jobs_page.tsx";
 import { Hostile, Notice } from "./marks_and_signs.tsx";
 import { connection, now, setTheme, type Theme, theme, view } from "./page_state.ts";
 import { ageText, clockText, plainText } from "./readable_text.ts";
+import { MissingBar } from "./missing_bar.tsx";
 import { LoginForm, LogOut } from "./login_form.tsx";
 import { type Session, sessionState } from "./session_key.ts";
 import { FIRST_SEARCHES } from "./search_view.ts";
@@ -152,6 +153,7 @@ export function PageFrame() {
     <>
       <Bar session={state.session} />
       <DownBar />
+      <MissingBar session={state.session} />
       <main id="content" tabIndex={-1}>
         <Page view={it} session={state.session} />
       </main>

@@ -9,6 +9,7 @@ import {
   tooMany,
   unauthorized,
   unavailable,
+  WRONG_METHOD,
 } from "../../http/refusals.ts";
 import type { Assets } from "./assets.ts";
 import { addressRefusal } from "./browser_checks.ts";
@@ -24,6 +25,8 @@ export interface PageFacts {
   readonly server: string;
   /** Whether changes are offered at all. */
   readonly canChange: boolean;
+  /** What is not shown, and why, as sentences. */
+  readonly missing?: readonly string[];
 }
 
 /** Options of {@link createPageHandler}. */
@@ -67,6 +70,14 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
     return failureResponse(tooMany("too many tries with a code: wait a minute"), { headers });
   }
 
+  async function readSession(request: HttpRequest): Promise<HttpResponse> {
+    // By 401 a page would know a server to which one logs in with a token.
+    if (!hasSession(request)) {
+      return failureResponse(WRONG_METHOD, { headers: { "Allow": "POST" } });
+    }
+    return jsonResponse(await facts(request.signal?.() ?? new AbortController().signal));
+  }
+
   const hasSession = (request: HttpRequest): boolean => {
     const [, key] = SESSION.exec(request.header("authorization") ?? "") ?? [];
     return key !== undefined && sessions.has(key);
@@ -75,7 +86,7 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
   return createSiteHandler({
     assets,
     addressRefusal: (request) => addressRefusal(request, host()),
-    session: { POST: openSession },
+    session: { GET: readSession, POST: openSession },
     visit: (request) => {
       if (!hasSession(request)) return failureResponse(NO_SESSION);
       const lasting = (response: HttpResponse) =>

@@ -111,6 +111,7 @@ const stop: JobAnswer = async ({ manager, clock }, request, { kind, namespace, n
     path: stopPath(kind, namespace, name),
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
     body: JSON.stringify(read.value),
+    isManager: true,
   });
 };
 

@@ -5,7 +5,7 @@ import {
   type ServerLimits,
 } from "../../http/limits/server_limits.ts";
 import { startServer } from "../../http/server.ts";
-import { createBrowserSessions } from "./browser_sessions.ts";
+import type { BrowserSessions } from "./browser_sessions.ts";
 import { createPageHandler, type PageHandlerOptions } from "./page_handler.ts";
 
 const HOST = "127.0.0.1";
@@ -14,13 +14,12 @@ const HOST = "127.0.0.1";
 const LIMITS: ServerLimits = { ...DEFAULT_SERVER_LIMITS, connections: connectionsInAll(256) };
 
 /** Options of {@link startPageServer}. */
-export interface PageServerOptions extends Omit<PageHandlerOptions, "sessions" | "host"> {
+export interface PageServerOptions extends Omit<PageHandlerOptions, "host"> {
   /** 0: one that is free. */
   readonly port: number;
   /** The setting that chooses the port, for messages. */
   readonly portSetting: string;
-  /** Returns that many bytes that nobody can guess. */
-  readonly randomBytes: (count: number) => Uint8Array;
+  readonly sessions: BrowserSessions;
 }
 
 /** A running server. */
@@ -34,8 +33,7 @@ export interface PageServer {
 
 /** Starts it. Throws a `ConfigurationError` if its port is taken. */
 export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
-  const { port, portSetting, clock, randomBytes } = options;
-  const sessions = createBrowserSessions({ clock, randomBytes });
+  const { port, portSetting, clock, sessions } = options;
   let host = "";
   const server = await startServer({
     name: "page",
@@ -44,7 +42,7 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
     hostname: HOST,
     clock,
     limits: LIMITS,
-    handle: createPageHandler({ ...options, sessions, host: () => host }),
+    handle: createPageHandler({ ...options, host: () => host }),
   });
   host = `${HOST}:${server.port}`;
   const url = `http://${host}`;

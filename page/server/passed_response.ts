@@ -1,11 +1,11 @@
 /** Responses of servers behind the page's, passed on: whole if they are JSON, else as they come. */
 import { asObject } from "../../crds/json.ts";
 import type { HttpRequest, HttpResponse, ResponseSink } from "../../http/message.ts";
-import { failureResponse } from "../../http/refusals.ts";
+import { failureResponse, unavailable } from "../../http/refusals.ts";
 import type { KubeClient, RawInit } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { TransportError } from "../../kube/errors.ts";
-import { readBody } from "../../kube/response.ts";
+import { errorOf, readBody } from "../../kube/response.ts";
 
 /** Bounds of a call. */
 export const CALL_LIMITS = {
@@ -20,7 +20,13 @@ export interface PassedCall extends Pick<RawInit, "method" | "headers" | "body">
   readonly path: string;
   /** Media type of a response that is passed on as it comes. */
   readonly streamed?: string;
+  /** The server is the manager: that it takes no tokens of the API server says nothing about who looks. */
+  readonly isManager?: boolean;
 }
+
+/** Says that the manager does not take the tokens by which users call the API server. */
+export const TOKEN_NOT_TAKEN = "the manager does not accept this user's token: " +
+  "it takes tokens of the API server with --read-with-api-tokens alone";
 
 /** What a call needs. */
 export interface PassParts {
@@ -57,19 +63,21 @@ function foreignFailure(code: number): HttpResponse {
 }
 
 /**
- * Makes a call and passes the response on. Throws a {@link TransportError} if there is none in time. Only headers
- * that are named here are passed, in either direction.
+ * Makes a call and passes the response on. Throws a {@link TransportError} if there is none in time, and the
+ * refusal if the API server does not accept the credentials. Only headers that are named here are passed, in
+ * either direction.
  */
 export async function passOn(
   { client, clock }: PassParts,
   request: Pick<HttpRequest, "signal">,
-  { path, streamed, ...init }: PassedCall,
+  { path, streamed, isManager = false, ...init }: PassedCall,
 ): Promise<HttpResponse> {
   const over = new AbortController();
   const answered = new AbortController();
   const end = () => over.abort();
   const gone = request.signal?.();
   gone?.addEventListener("abort", end, { once: true });
+  if (gone?.aborted) end();
   const { deadlineMs, bodyBytes } = CALL_LIMITS;
   void clock.sleep(deadlineMs, answered.signal).then(() => {
     const late = new TransportError(`no whole response within ${deadlineMs} ms`);
@@ -77,6 +85,12 @@ export async function passOn(
   });
   try {
     const response = await client.raw(path, { ...init, signal: over.signal, deadlineMs });
+    if (response.status === 401) {
+      const error = await errorOf(response, { method: init.method ?? "GET", path });
+      // A browser that is told 401 throws its session away.
+      if (isManager) return failureResponse(unavailable(TOKEN_NOT_TAKEN));
+      throw error;
+    }
     const type = response.headers.get("content-type") ?? "";
     if (response.ok && streamed !== undefined && type.startsWith(streamed)) {
       const { body } = response;

@@ -9,5 +9,6 @@ export function createPassedView(parts: PassParts): HttpHandler {
       path: request.url,
       headers: { "Accept": request.header("accept") ?? "*/*" },
       streamed: "text/event-stream",
+      isManager: true,
     });
 }

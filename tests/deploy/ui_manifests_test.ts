@@ -75,15 +75,15 @@ Deno.test("the page is started with settings that it has", () => {
     return [Object.keys(uiSettings.shape)[at], value];
   }));
   // Kubernetes puts the namespace in.
-  const managerUrl = flags["managerUrl"]?.replace("$(MILEPOST_UI_NAMESPACE)", "there");
+  const managerUrl = flags["managerUrl"]?.replace("$(MILEPOST_UI_MANAGER_NAMESPACE)", "there");
   const settings = readSettings(uiSettings, {
     command: "ui",
     flags: { ...flags, managerUrl },
-    environment: { MILEPOST_UI_NAMESPACE: "there" },
+    environment: { MILEPOST_UI_MANAGER_NAMESPACE: "there" },
   });
   assert.equal(settings.inCluster, true);
   assert.equal(settings.managerUrl, `https://${MANAGER.name}.there.svc:8082`);
-  assert.equal(settings.namespace, "there");
+  assert.equal(settings.managerNamespace, "there");
 });
 
 Deno.test("the page's pods have no privilege, no key of a CA, and a token for reading curves alone", () => {

@@ -16,7 +16,7 @@ export interface PushingJob {
 
 /** Creates a TrainJob on the runtime `idle`, and waits for its pod. */
 export async function pushingJob(
-  all: Standalone,
+  all: Pick<Standalone, "client" | "status" | "caBundle">,
   name: string,
   namespace: string,
 ): Promise<PushingJob> {

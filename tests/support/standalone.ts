@@ -143,7 +143,7 @@ export interface PushAnswer {
 
 /** Pushes to the status endpoint of a TrainJob, trusting the standalone's CA. */
 export async function push(
-  standalone: Standalone,
+  standalone: Pick<Standalone, "status" | "caBundle">,
   job: { namespace?: string; name: string },
   token: string | undefined,
   body: unknown,

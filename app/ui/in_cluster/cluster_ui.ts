@@ -21,7 +21,7 @@ import { createCurveMirror } from "../../../page/mirror/curve_mirror.ts";
 import { assetsOf } from "../../../page/server/assets.ts";
 import { createTokenSite } from "../../../page/server/token_site.ts";
 import { startHealthServer } from "../../manager/health.ts";
-import { createJobView } from "../job_view.ts";
+import { createJobCaches, createJobView } from "../job_view.ts";
 import { createManagerAccess } from "../manager_access.ts";
 import { servingIdentity } from "./serving_identity.ts";
 
@@ -130,10 +130,10 @@ export async function startClusterUi(
   cleanup.defer(() => readers.close());
   const mirror = createCurveMirror({ manager: () => manager.client, clock });
   cleanup.defer(() => mirror.close());
+  const caches = createJobCaches({ client, clock, kinds: JOB_KINDS });
   const view = createJobView({
-    client,
-    clock,
     kinds: JOB_KINDS,
+    caches,
     readers,
     ask: mirror.ask,
     follow: mirror.follow,
@@ -149,7 +149,7 @@ export async function startClusterUi(
     checks: [{ name: "caches", ready }],
   });
   cleanup.defer(() => health.close(CLOSE_MS));
-  const running = view.run(loops.signal);
+  const running = Promise.all([...caches.values()].map((it) => it.run(loops.signal)));
   cleanup.defer(async () => {
     loops.abort();
     await running;

@@ -11,14 +11,13 @@ import { startClusterUi } from "./cluster_ui.ts";
 
 /** Serves until it is stopped. */
 export async function runClusterUi(
-  { kubeconfig, uiPort: port, uiHosts: hosts, logLevel: level, managerToken, ...settings }: Omit<
-    z.infer<typeof uiSettings>,
-    "inCluster"
+  { kubeconfig, context, uiPort: port, uiHosts: hosts, logLevel: level, ...settings }: z.infer<
+    typeof uiSettings
   >,
 ): Promise<void> {
   await startLogging({ level });
   const signal = stopSignal();
-  const connection = loadKubeconfig(kubeconfig);
+  const connection = loadKubeconfig(kubeconfig, undefined, context);
   await giveUpPermissions({
     runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
     writesFiles: false,
@@ -27,7 +26,8 @@ export async function runClusterUi(
     ...settings,
     port,
     hosts,
-    managerToken: managerToken ?? UI.managerToken,
+    namespace: settings.managerNamespace,
+    managerToken: settings.managerToken ?? UI.managerToken,
   }, { connection });
   await aborted(signal);
   await running.stop();

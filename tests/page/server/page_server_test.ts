@@ -5,6 +5,7 @@ import { systemClock } from "../../../kube/clock.ts";
 import { createClient } from "../../../kube/client.ts";
 import { connectionTo } from "../../../kube/kubeconfig.ts";
 import { assetsOf } from "../../../page/server/assets.ts";
+import { createBrowserSessions } from "../../../page/server/browser_sessions.ts";
 import { MAX_BODY_BYTES } from "../../../page/server/page_routes.ts";
 import { type PageServer, startPageServer } from "../../../page/server/page_server.ts";
 import { CONTENT_SECURITY_POLICY } from "../../../page/server/security_headers.ts";
@@ -34,7 +35,10 @@ async function withServer(work: (server: PageServer, viewed: string[]) => Promis
     kinds: JOB_KINDS,
     client,
     assets: ASSETS,
-    randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+    sessions: createBrowserSessions({
+      clock: systemClock,
+      randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
+    }),
     facts: () => Promise.resolve({ user: "ada", server, canChange: true }),
     manager: () => client,
     view: ({ url }) => {

@@ -1,0 +1,189 @@
+/** Jobs that one user may list: of each kind that is served, cluster-wide or in the namespaces that are looked at. */
+import { z } from "zod";
+import type { AnyJob, JobKind } from "../../../crds/job_kind.ts";
+import type { JobKinds } from "../../../crds/job_kinds.ts";
+import type { AccessObject } from "../../../http/callers/reader_access.ts";
+import type { KubeClient } from "../../../kube/client.ts";
+import type { Clock } from "../../../kube/clock.ts";
+import { KubeError, messageOf, TransportError } from "../../../kube/errors.ts";
+import { createInformer } from "../../../kube/informer.ts";
+import { errorOf, readBody } from "../../../kube/response.ts";
+import { createSemaphore } from "../../../kube/semaphore.ts";
+import { LIST_LIMITS } from "../../../page/list/list_query.ts";
+import { EVERYWHERE, KindCache } from "./kind_cache.ts";
+import { createLooks } from "./repeated_look.ts";
+import type { UserRights } from "./user_rights.ts";
+
+/** Namespaces that are looked at one by one, at most. */
+const MAX_NAMESPACES = LIST_LIMITS.namespaces;
+const DEADLINE_MS = 10_000;
+/** Longest list of what a group serves, in bytes. */
+const MAX_BYTES = 4 << 20;
+/** How long who asks for a namespace waits for its jobs, in milliseconds. */
+const HOLD_MS = 5_000;
+/** Pages of lists that are in memory at a time. */
+const PAGES_AT_A_TIME = 2;
+
+/** Options of {@link createUserJobs}. */
+export interface UserJobsOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly kinds: JobKinds;
+  readonly rights: Pick<UserRights, "may">;
+  /** Where the user may not list all: those that are looked at first. */
+  readonly namespaces: readonly string[];
+  /** 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** The jobs. */
+export interface UserJobs {
+  readonly caches: ReadonlyMap<JobKind, KindCache>;
+  /** Takes care that jobs are held; false if that would be one namespace too many. */
+  hold(object: AccessObject): Promise<boolean>;
+  /** Returns why jobs are not here, for people. */
+  missing(): readonly string[];
+  /** Keeps the caches until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const resourcesSchema = z.object({ resources: z.array(z.object({ name: z.string() })) });
+
+/** Returns the plurals of a group's version that are served. */
+async function servedPlurals(
+  client: Pick<KubeClient, "raw">,
+  apiVersion: string,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string> | undefined> {
+  const request = { method: "GET", path: `/apis/${apiVersion}` };
+  const answer = await client.raw(request.path, { signal, deadlineMs: DEADLINE_MS });
+  if (answer.ok) {
+    const { resources } = resourcesSchema.parse(
+      JSON.parse(await readBody(answer, MAX_BYTES)),
+    );
+    return new Set(resources.map(({ name }) => name));
+  }
+  const error = await errorOf(answer, request);
+  if (error.code === 404) return new Set();
+  // Who may not ask is told by the lists themselves.
+  if (error.code === 403) return undefined;
+  throw error;
+}
+
+/** Creates them; they are empty until they run. */
+export function createUserJobs(options: UserJobsOptions): UserJobs {
+  const { client, clock, kinds, rights, random } = options;
+  const places = createSemaphore(PAGES_AT_A_TIME);
+  const informerOf = (kind: JobKind) => (place: string) =>
+    createInformer<AnyJob>({
+      client,
+      clock,
+      kind,
+      places,
+      ...(place !== EVERYWHERE && { namespace: place }),
+    });
+  const caches = new Map(
+    kinds.all.map((kind) => [kind, new KindCache(kind.kind, informerOf(kind))]),
+  );
+  const namespaces = new Set(options.namespaces);
+  const denied = new Set<JobKind>();
+  let outage: string | undefined;
+  let isRunning = false;
+
+  /** Returns where the user may list jobs of the kind; undefined if nobody can say now. */
+  async function placesOf(kind: JobKind): Promise<string[] | undefined> {
+    const everywhere = await rights.may({ kind }, "list");
+    if (everywhere !== false) return everywhere && [EVERYWHERE];
+    const all = [...namespaces];
+    const answers = await Promise.all(
+      all.map((namespace) => rights.may({ kind, namespace }, "list")),
+    );
+    if (answers.includes(undefined)) return undefined;
+    return all.filter((_, index) => answers[index]);
+  }
+
+  async function lookAt(
+    kind: JobKind,
+    cache: KindCache,
+    served: ReadonlySet<string> | undefined,
+  ): Promise<boolean> {
+    cache.resting = served !== undefined && !served.has(kind.plural);
+    const found = cache.resting ? [] : await placesOf(kind);
+    if (found === undefined) return false;
+    cache.set(found);
+    if (found.length === 0 && !cache.resting) denied.add(kind);
+    else denied.delete(kind);
+    return true;
+  }
+
+  /** Returns whether all could be asked. */
+  async function look(signal: AbortSignal): Promise<boolean> {
+    try {
+      const versions = [...new Set(kinds.all.map(({ apiVersion }) => apiVersion))];
+      const served = new Map(
+        await Promise.all(
+          versions.map(async (it) => [it, await servedPlurals(client, it, signal)] as const),
+        ),
+      );
+      const looks = [...caches].map(([kind, cache]) =>
+        lookAt(kind, cache, served.get(kind.apiVersion))
+      );
+      outage = undefined;
+      return (await Promise.all(looks)).every((it) => it);
+    } catch (error) {
+      if (signal.aborted) return true;
+      if (error instanceof KubeError && error.code === 401) {
+        outage = "the API server does not accept the user's credentials any more";
+      } else if (error instanceof TransportError) {
+        outage = "the API server cannot be reached now: what is shown may be old";
+      } else outage = `the API server cannot be asked now: ${messageOf(error)}`;
+      return false;
+    }
+  }
+
+  const looks = createLooks({ clock, random, look });
+
+  async function run(signal: AbortSignal): Promise<void> {
+    isRunning = true;
+    await looks.run(signal);
+    isRunning = false;
+    await Promise.all([...caches.values()].map((it) => it.close()));
+  }
+
+  async function hold({ kind, namespace = EVERYWHERE }: AccessObject): Promise<boolean> {
+    const found = [...caches].find(([it]) => it.group === kind.group && it.plural === kind.plural);
+    const cache = found?.[1];
+    if (cache === undefined || !isRunning) return false;
+    if (!cache.has(namespace)) {
+      if (namespace === EVERYWHERE) looks.again();
+      else if (namespaces.size >= MAX_NAMESPACES && !namespaces.has(namespace)) return false;
+      else {
+        namespaces.add(namespace);
+        cache.add(namespace);
+      }
+    }
+    const over = new AbortController();
+    const held = cache.whenHeld(namespace, over.signal).finally(() => over.abort());
+    await clock.sleep(HOLD_MS, over.signal);
+    over.abort();
+    await held;
+    return true;
+  }
+
+  return {
+    caches,
+    hold,
+    missing() {
+      if (outage !== undefined) return [outage];
+      const all = [...caches.values()];
+      if (all.every(({ resting }) => resting)) {
+        return ["the cluster serves none of the kinds of jobs that Milepost knows"];
+      }
+      if (denied.size === 0) return [];
+      const where = namespaces.size === 0 ? "" : `, nor in ${[...namespaces].join(", ")}`;
+      const names = [...denied].map(({ id }) => id).join(", ");
+      return [`the user may not list in all namespaces${where}: ${names}`];
+    },
+    run,
+  };
+}
