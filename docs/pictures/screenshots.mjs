@@ -10,6 +10,7 @@ const STATES = {
   pods: `${JOB}?tab=pods`,
   logs: `${JOB}?tab=logs`,
   empty: "#/jobs?text=no-such-job",
+  trials: "#/search/experiments.kubeflow.org/team-a/digits",
 };
 const THERE = "#content .notice, #content table, #content .chart, #content pre";
 const browser = await openBrowser();
@@ -29,6 +30,10 @@ for (const colorScheme of ["light", "dark"]) {
       await page.waitForTimeout(700);
       await page.screenshot({ path: `${target}/page-${name}-${colorScheme}-${width}.png` });
     }
+    await fetch(new URL("/control?down=true", address));
+    await page.getByText(/^Disconnected/).first().waitFor();
+    await page.screenshot({ path: `${target}/page-disconnected-${colorScheme}-${width}.png` });
+    await fetch(new URL("/control?down=false", address));
     await context.close();
   }
 }

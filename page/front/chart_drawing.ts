@@ -39,7 +39,7 @@ export function colourOf(probe: HTMLElement, name: string): string {
 /** How curves are shown. */
 export type Scale = Pick<JobView, "isLog" | "weight" | "band" | "axis">;
 /** Colours as the canvas takes them. */
-export type Palette = Readonly<Record<"grid" | "text" | "mark", string>> & {
+export type Palette = Readonly<Record<"grid" | "text" | "mark" | "sheet", string>> & {
   readonly curves: readonly string[];
 };
 
@@ -69,12 +69,19 @@ export function drawMarks(
       ctx.stroke();
       if (x - lastX < 12 * ratio) continue;
       lastX = x;
+      const word = plainText(kind.slice(0, 16));
       ctx.save();
       ctx.translate(x - ratio, bbox.top + 3 * ratio);
       ctx.rotate(-Math.PI / 2);
       ctx.textAlign = "right";
       ctx.textBaseline = "bottom";
-      ctx.fillText(plainText(kind.slice(0, 16)), 0, 0);
+      // A ring of the ground keeps the word readable over a curve.
+      ctx.strokeStyle = palette.sheet;
+      ctx.lineWidth = 4 * ratio;
+      ctx.lineJoin = "round";
+      ctx.setLineDash([]);
+      ctx.strokeText(word, 0, 0);
+      ctx.fillText(word, 0, 0);
       ctx.restore();
     }
   }

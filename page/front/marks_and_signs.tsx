@@ -29,7 +29,7 @@ export function StateSign({ state }: { state: string }) {
       <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
         <path d={SHAPES.get(state) ?? "M2 6h8"} />
       </svg>
-      {stateWord(state)}
+      <span class="word">{stateWord(state)}</span>
     </span>
   );
 }

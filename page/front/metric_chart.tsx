@@ -135,6 +135,7 @@ export function MetricChart(
       grid: colourOf(span, "line"),
       text: colourOf(span, "quiet"),
       mark: colourOf(span, "mark"),
+      sheet: colourOf(span, "sheet"),
       curves: DASHES.map((_, place) => colourOf(span, `curve-${place}`)),
     };
     const made = new uPlot(
