@@ -1,0 +1,87 @@
+"""Samples of a window, as the status endpoint takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .intake import Window
+
+TEXT_MAX = 64
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Values of one step, and how far the run was then."""
+
+    at: float
+    step: int | None
+    values: dict[str, float]
+    progress: int | None
+    remaining: int | None
+
+    def status(self, time: str) -> dict[str, object]:
+        """Returns the sample as a `trainerStatus` with this time."""
+        status: dict[str, object] = {"lastUpdatedTime": time}
+        if self.progress is not None:
+            status["progressPercentage"] = self.progress
+        if self.remaining is not None:
+            status["estimatedRemainingSeconds"] = self.remaining
+        if self.values:
+            status["metrics"] = [
+                {"name": name, "value": repr(value)} for name, value in self.values.items()
+            ]
+        if self.step is not None:
+            status["step"] = self.step
+        return status
+
+
+class Estimate:
+    """How far a run of so many steps is, and how long it will take."""
+
+    def __init__(self, total: int | None) -> None:
+        self._total = total
+        self._first: tuple[int, float] | None = None
+
+    @property
+    def has_total(self) -> bool:
+        """Whether the number of steps is known."""
+        return self._total is not None
+
+    def of(self, step: int | None, at: float) -> tuple[int | None, int | None]:
+        """Returns the progress in percent and the seconds that are left."""
+        if self._total is None or step is None:
+            return None, None
+        if self._first is None or step < self._first[0]:
+            self._first = (step, at)
+        progress = min(100, 100 * step // self._total)
+        steps, seconds = step - self._first[0], at - self._first[1]
+        if steps <= 0 or seconds <= 0:
+            return progress, None
+        left = max(0, self._total - step) * seconds / steps
+        return progress, min(round(left), 2**31 - 1)
+
+
+def samples_of(window: Window, estimate: Estimate) -> list[Sample]:
+    """Returns a sample for each step of a window, in the order of time: each value keeps the step of its push."""
+    values: dict[int | None, dict[str, float]] = {}
+    moments: dict[int | None, float] = {}
+    for name, (value, step, at) in window.values.items():
+        values.setdefault(step, {})[name] = value
+        moments[step] = max(at, moments.get(step, at))
+    if window.step not in values and (window.step is not None or not values):
+        values[window.step] = {}
+        moments[window.step] = window.at
+    samples = []
+    for step in sorted(values, key=lambda one: moments[one]):
+        at = moments[step]
+        progress, remaining = estimate.of(window.step if step is None else step, at)
+        samples.append(
+            Sample(
+                at=at,
+                step=step,
+                values=values[step],
+                progress=progress if window.progress is None else window.progress,
+                remaining=remaining if window.remaining is None else window.remaining,
+            )
+        )
+    return samples

@@ -1,0 +1,189 @@
+"""Tests of the sender: outages, limits and clocks, with time handed in."""
+
+import unittest
+from datetime import datetime
+
+from milepost.control import Stop
+from tests.fakes import START, Bench
+
+
+def seconds(text: str) -> float:
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+class SendingTest(unittest.TestCase):
+    def test_a_push_goes_alone_and_at_once(self) -> None:
+        bench = Bench()
+        bench.intake.put({"loss": 0.25}, 7)
+        bench.pass_time(0.2)
+        [(suffix, body)] = bench.endpoint.requests
+        self.assertEqual(suffix, "")
+        status = body["trainerStatus"]
+        self.assertEqual(status["metrics"], [{"name": "loss", "value": "0.25"}])
+        self.assertEqual(status["step"], 7)
+        self.assertAlmostEqual(seconds(status["lastUpdatedTime"]), START, places=3)
+
+    def test_no_more_than_ten_requests_a_second(self) -> None:
+        bench = Bench()
+        for step in range(10_000):
+            bench.intake.put({"loss": float(step)}, step)
+            bench.pass_time(0.001)
+        bench.pass_time(2)
+        self.assertLessEqual(len(bench.endpoint.requests), 10 * 12 + 1)
+        self.assertEqual(bench.steps()[-1], 9999)
+        self.assertGreaterEqual(len(bench.steps()), 95)
+        for sample in bench.endpoint.taken:
+            self.assertEqual(sample["metrics"], [{"name": "loss", "value": f"{sample['step']}.0"}])
+
+    def test_an_outage_of_ten_minutes_loses_nothing(self) -> None:
+        bench = Bench(total=900)
+        bench.push_each_second(100)
+        bench.endpoint.fail(ConnectionRefusedError("nobody listens"))
+        bench.push_each_second(600, first=100)
+        tried = len(bench.endpoint.requests)
+        bench.endpoint.say(200)
+        bench.push_each_second(200, first=700)
+        self.assertEqual(bench.steps(), list(range(900)))
+        times = [sample["lastUpdatedTime"] for sample in bench.endpoint.taken]
+        for step, time in enumerate(times):
+            self.assertAlmostEqual(seconds(time), START + step, places=3)
+        # It was left alone meanwhile, and told all at once.
+        self.assertLess(tried, 100 + 40)
+        self.assertLess(len(bench.endpoint.requests) - tried, 200)
+        self.assertEqual(max(len(body.get("samples", [])) for _, body in bench.endpoint.requests[tried:]) // 100, 6)
+
+    def test_of_more_than_a_thousand_samples_the_oldest_go(self) -> None:
+        bench = Bench()
+        bench.endpoint.fail(TimeoutError("no answer in time"))
+        with self.assertLogs("milepost") as logs:
+            bench.push_each_second(1500)
+        self.assertTrue(any("the oldest are dropped" in line for line in logs.output))
+        bench.endpoint.say(200)
+        bench.pass_time(60)
+        self.assertEqual(bench.steps(), list(range(500, 1500)))
+
+    def test_a_history_keeps_its_limits_of_samples_and_bytes(self) -> None:
+        bench = Bench()
+        bench.endpoint.fail(OSError("away"))
+        names = [f"{number:03d}{'ü' * 61}" for number in range(256)]
+        for step in range(200):
+            bench.intake.put(dict.fromkeys(names, 1.0), step)
+            bench.pass_time(1)
+        bench.endpoint.say(200)
+        first = len(bench.endpoint.requests)
+        bench.pass_time(100)
+        self.assertEqual(bench.steps(), list(range(200)))
+        histories = bench.endpoint.requests[first:]
+        self.assertGreater(len(histories), 8)
+        for _, body in histories[:-1]:
+            size = len(str(body["samples"]).encode())
+            self.assertLess(size, 1_300_000)  # Python's own form has more spaces.
+
+    def test_an_answer_that_was_lost_leads_to_the_same_samples_again(self) -> None:
+        bench = Bench()
+        bench.intake.put({"loss": 1.0}, 1)
+        bench.endpoint.fail(ConnectionResetError("reset"))
+        bench.pass_time(0.3)
+        bench.endpoint.say(200)
+        bench.intake.put({"loss": 2.0}, 2)
+        bench.pass_time(5)
+        (_, lost), (_, history) = bench.endpoint.requests
+        self.assertEqual(history["samples"][0], lost["trainerStatus"])
+
+
+class RefusalTest(unittest.TestCase):
+    def test_retry_after_is_heeded(self) -> None:
+        for code in (429, 503):
+            with self.subTest(code=code):
+                bench = Bench()
+                bench.endpoint.say(code, retry_after=20, body={"message": "too often"})
+                with self.assertLogs("milepost"):
+                    bench.push_each_second(19)
+                self.assertEqual(len(bench.endpoint.requests), 1)
+                bench.endpoint.say(200)
+                bench.push_each_second(11, first=19)
+                self.assertEqual(bench.steps(), list(range(30)))
+
+    def test_the_pauses_grow_and_stay_bounded(self) -> None:
+        bench = Bench()
+        bench.intake.put({"loss": 1.0})
+        bench.endpoint.say(500)
+        with self.assertLogs("milepost") as logs:
+            bench.pass_time(3600)
+        self.assertEqual(len(logs.output), 1)
+        # 0.5, 1, 2 … 30 s, and then each 30 s.
+        self.assertGreater(len(bench.endpoint.requests), 3600 / 45)
+        self.assertLess(len(bench.endpoint.requests), 3600 / 30 + 10)
+
+    def test_a_token_that_has_expired_loses_nothing(self) -> None:
+        bench = Bench()
+        bench.endpoint.say(401)
+        with self.assertLogs("milepost"):
+            bench.push_each_second(10)
+        bench.endpoint.say(200)
+        bench.pass_time(60)
+        self.assertEqual(bench.steps(), list(range(10)))
+
+    def test_a_final_refusal_is_said_once_and_not_repeated(self) -> None:
+        bench = Bench()
+        bench.endpoint.say(403, body={"message": "not part of this TrainJob"})
+        with self.assertLogs("milepost") as logs:
+            bench.push_each_second(5)
+        self.assertEqual(len(bench.endpoint.requests), 5)
+        self.assertEqual(
+            logs.output, ["WARNING:milepost:progress was not taken: 403 not part of this TrainJob"]
+        )
+
+
+class StopTest(unittest.TestCase):
+    STOP = {"control": {"stop": True, "reason": "EarlyStopped", "message": "loss is over 0.5"}}
+
+    def test_the_answer_of_a_push_says_stop(self) -> None:
+        bench = Bench()
+        bench.endpoint.say(200, body=self.STOP)
+        bench.intake.put({"loss": 1.0})
+        bench.pass_time(1)
+        self.assertEqual(bench.sender.stop, Stop("EarlyStopped", "loss is over 0.5"))
+
+    def test_a_stop_is_heard_while_nothing_is_pushed(self) -> None:
+        bench = Bench()
+        bench.intake.put({"loss": 1.0}, 1)
+        bench.pass_time(1)
+        bench.endpoint.say(200, body=self.STOP)
+        bench.pass_time(20)
+        first, again = bench.endpoint.requests
+        self.assertEqual(first, again)
+        self.assertIsNotNone(bench.sender.stop)
+        bench.pass_time(100)
+        self.assertEqual(len(bench.endpoint.requests), 2)
+
+    def test_other_answers_do_not_stop(self) -> None:
+        for body in ({"control": {"stop": False}}, {"control": 1}, [1], {"control": {"stop": "true"}}):
+            with self.subTest(body=body):
+                bench = Bench()
+                bench.endpoint.say(200, body=body)
+                bench.intake.put({"loss": 1.0})
+                bench.pass_time(1)
+                self.assertIsNone(bench.sender.stop)
+
+
+class ClockTest(unittest.TestCase):
+    def test_a_clock_that_jumps_changes_no_order(self) -> None:
+        for jump in (-3600.0, 3600.0):
+            with self.subTest(jump=jump):
+                bench = Bench()
+                bench.endpoint.fail(OSError("away"))
+                with self.assertLogs("milepost"):
+                    bench.push_each_second(10)
+                bench.clock.day += jump
+                bench.push_each_second(10, first=10)
+                bench.endpoint.say(200)
+                bench.pass_time(60)
+                self.assertEqual(bench.steps(), list(range(20)))
+                times = [seconds(one["lastUpdatedTime"]) for one in bench.endpoint.taken]
+                self.assertEqual(times, sorted(times))
+                self.assertAlmostEqual(times[-1], START + jump + 19, places=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
