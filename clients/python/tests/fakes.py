@@ -40,14 +40,18 @@ class FakeEndpoint:
         self.answer: Callable[[], Answer] = lambda: Answer(200, body=b"{}")
         self.requests: list[tuple[str, dict[str, Any]]] = []
         self.taken: list[dict[str, Any]] = []
+        self.sizes: list[int] = []
         self.is_closed = False
 
     def post(self, suffix: str, body: bytes) -> Answer:
         parsed = json.loads(body)
         self.requests.append((suffix, parsed))
+        self.sizes.append(len(body))
         answer = self.answer()
         if answer.status == 200:
-            self.taken += parsed["samples"] if suffix == "/history" else [parsed["trainerStatus"]]
+            samples = parsed["samples"] if suffix == "/history" else [parsed["trainerStatus"]]
+            # The same time and the same metrics are the same sample.
+            self.taken += [sample for sample in samples if sample not in self.taken]
         return answer
 
     def close(self) -> None:
