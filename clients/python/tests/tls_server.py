@@ -22,7 +22,8 @@ def make_authority(folder: Path, name: str) -> Path:
     ca, key, pem = folder / f"{name}.ca", folder / f"{name}.key", folder / f"{name}.pem"
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
     for command in (
-        ["openssl", "req", "-x509", *curve, "-subj", f"/CN={name}", "-keyout", f"{ca}.key", "-out", str(ca)],
+        ["openssl", "req", "-x509", *curve, "-subj", f"/CN={name}", "-addext", "keyUsage=critical,keyCertSign",
+         "-keyout", f"{ca}.key", "-out", str(ca)],
         ["openssl", "req", "-x509", *curve, "-subj", "/CN=status", "-addext", "subjectAltName=IP:127.0.0.1",
          "-addext", "basicConstraints=critical,CA:FALSE", "-CA", str(ca), "-CAkey", f"{ca}.key",
          "-keyout", str(key), "-out", str(pem)],

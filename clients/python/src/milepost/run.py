@@ -17,7 +17,7 @@ from .clock import Clock, SystemClock
 from .control import Stop
 from .echo import EchoEndpoint, print_sample
 from .endpoint import Endpoint, HttpsEndpoint
-from .intake import Intake
+from .intake import WINDOW_S, Intake
 from .notices import Notices
 from .samples import TEXT_MAX, Estimate
 from .sender import Sender
@@ -69,6 +69,7 @@ class Run:
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closing = False
+        self._idle = True
         self._newest: tuple[dict[str, float], int | None] | None = None
         self._intake: Intake | None = None
         self._sender: Sender | None = None
@@ -226,14 +227,19 @@ class Run:
                     thread = threading.Thread(target=self._work, name="milepost", daemon=True)
                     thread.start()
                     self._thread = thread
-        self._wake.set()
+        if self._idle:
+            self._wake.set()
 
     def _work(self) -> None:
         sender, endpoint = self._sender, self._endpoint
         if sender is None or endpoint is None:
             return
         while not self._closing:
-            self._wake.wait(self._turn(sender, closing=False))
+            self._idle = True
+            wait = self._turn(sender, closing=False)
+            # Who looks again soon need not be woken: that would cost the training a little each time.
+            self._idle = wait is None or wait > WINDOW_S
+            self._wake.wait(wait)
             self._wake.clear()
         end = self._clock.monotonic() + self._patience
         while (wait := self._turn(sender, closing=True)) is not None:
