@@ -17,7 +17,7 @@ from .clock import Clock, SystemClock
 from .control import Stop
 from .echo import EchoEndpoint, print_sample
 from .endpoint import Endpoint, HttpsEndpoint
-from .intake import WINDOW_S, Intake
+from .intake import METRICS, WINDOW_S, Intake
 from .notices import Notices
 from .samples import TEXT_MAX, Estimate
 from .sender import Sender
@@ -26,6 +26,7 @@ from .surroundings import place_of, rank_of
 STEP_MAX = 2**53 - 1
 SECONDS_MAX = 2**31 - 1
 INTEGER_MAX = 2**63
+LATE_S = 0.03
 # An endpoint that fails without a word of the sender must not keep a core busy.
 _AFTER_ERROR_S = 1.0
 
@@ -71,13 +72,15 @@ class Run:
         self._closing = False
         self._idle = True
         self._newest: tuple[dict[str, float], int | None] | None = None
+        self._names: set[str] = set()
         self._intake: Intake | None = None
         self._sender: Sender | None = None
         self._endpoint: Endpoint | None = None
+        self._chance = chance
         self._clock: Clock = clock or SystemClock()
         try:
             if (rank_of(environ) if rank is None else rank) == 0:
-                self._begin(total, echo, endpoint, chance, environ)
+                self._begin(total, echo, endpoint, environ)
         except Exception as error:
             self._notices.say(f"progress is not pushed: {type(error).__name__}: {error}")
         _runs.add(self)
@@ -87,7 +90,6 @@ class Run:
         total: int | None,
         echo: bool,
         endpoint: Endpoint | None,
-        chance: Callable[[], float],
         environ: Mapping[str, str],
     ) -> None:
         place = place_of(environ)
@@ -103,7 +105,7 @@ class Run:
             intake,
             endpoint,
             clock=self._clock,
-            random=chance,
+            random=self._chance,
             estimate=Estimate(self._steps(total)),
             notices=self._notices,
             container="" if place is None else place.container,
@@ -157,11 +159,17 @@ class Run:
         progress: SupportsFloat | None,
         remaining: SupportsFloat | None,
     ) -> None:
-        numbers = {}
+        numbers: dict[str, float] = {}
+        known = self._names
         for name, value in metrics.items():
-            number = self._number(name, value)
-            if number is not None and self._is_name(name):
-                numbers[name] = number
+            kind = type(value)
+            if kind is not float and (kind is not int or not -INTEGER_MAX < value < INTEGER_MAX):  # type: ignore[operator]
+                number = self._number(name, value)
+                if number is None:
+                    continue
+                value = number
+            if name in known or self._is_name(name):
+                numbers[name] = value  # type: ignore[assignment]
         at = None if step is None else operator.index(step)
         if at is not None and not 0 <= at <= STEP_MAX:
             self._notices.say(f"not pushed: the step {at} is not from 0 to {STEP_MAX}")
@@ -170,13 +178,11 @@ class Run:
             self._newest = (numbers, at)
         begins, fits = intake.put(numbers, at, _whole(progress, 100), _whole(remaining, SECONDS_MAX))
         if begins:
-            self._awake()
+            self._awake(intake)
         if not fits:
             self._notices.say("of more than 256 metrics within a tenth of a second some are not pushed")
 
     def _number(self, name: str, value: SupportsFloat) -> float | None:
-        if type(value) is float or (type(value) is int and -INTEGER_MAX < value < INTEGER_MAX):
-            return value
         try:
             return float(value)
         except Exception as error:
@@ -185,6 +191,8 @@ class Run:
 
     def _is_name(self, name: object) -> bool:
         if isinstance(name, str) and 1 <= len(name) <= TEXT_MAX:
+            if len(self._names) < METRICS:
+                self._names.add(name)
             return True
         self._notices.say(f"{name!r:.80} is not pushed: a metric's name has 1 to {TEXT_MAX} characters")
         return False
@@ -220,26 +228,28 @@ class Run:
         if self._intake is not None and self._sender is not None and self._sender.has_total:
             self._intake.put(values, step, progress=100, remaining=0)
 
-    def _awake(self) -> None:
-        if self._thread is None:
+    def _awake(self, intake: Intake) -> None:
+        sender, endpoint = self._sender, self._endpoint
+        if self._thread is None and sender is not None and endpoint is not None:
             with self._starting:
                 if self._thread is None:
-                    thread = threading.Thread(target=self._work, name="milepost", daemon=True)
+                    parts = (intake, sender, endpoint)
+                    thread = threading.Thread(target=self._work, args=parts, name="milepost", daemon=True)
                     thread.start()
                     self._thread = thread
         if self._idle:
             self._wake.set()
 
-    def _work(self) -> None:
-        sender, endpoint = self._sender, self._endpoint
-        if sender is None or endpoint is None:
-            return
+    def _work(self, intake: Intake, sender: Sender, endpoint: Endpoint) -> None:
         while not self._closing:
-            self._idle = True
             wait = self._turn(sender, closing=False)
-            # Who looks again soon need not be woken: that would cost the training a little each time.
-            self._idle = wait is None or wait > WINDOW_S
-            self._wake.wait(wait)
+            if wait is None or wait > WINDOW_S:
+                # Only who sleeps for long is woken: it costs the training a little each time.
+                self._idle = True
+                wait = wait if intake.due() is None else 0.0
+            # A step that takes a part of a tenth of a second must not meet the thread at each of its pushes.
+            self._wake.wait(None if wait is None else wait + LATE_S * self._chance())
+            self._idle = False
             self._wake.clear()
         end = self._clock.monotonic() + self._patience
         while (wait := self._turn(sender, closing=True)) is not None:
