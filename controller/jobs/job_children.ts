@@ -1,5 +1,12 @@
 /** Objects of a job beside its pods and Services: created, kept as the job wants them, and deleted. */
-import { isAlreadyExists, isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
+import { apiVersionOf } from "../../crds/kinds.ts";
+import {
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  isNotServed,
+  messageOf,
+} from "../../kube/errors.ts";
 import { isControlledBy } from "../../kube/owner_references.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
@@ -39,7 +46,7 @@ export async function writeChild(writer: JobWriter, child: JobChild): Promise<vo
 /** Does what a child of a kind needs. What it throws is told by an event first. */
 export async function toldOfChild<T>(
   writer: JobWriter,
-  { kind }: Pick<JobChild["kind"], "kind">,
+  kind: Pick<JobChild["kind"], "kind" | "group" | "version">,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -48,8 +55,11 @@ export async function toldOfChild<T>(
     // Another write came between; the pass is repeated.
     const passes = isAlreadyExists(error) || isConflict(error) || writer.signal.aborted;
     if (!passes) {
-      const message = `Error creating: ${messageOf(error)}`;
-      recordJobEvent(writer, { type: "Warning", reason: `FailedCreate${kind}`, message });
+      const why = isNotServed(error)
+        ? `the API server does not serve ${kind.kind} of ${apiVersionOf(kind)}`
+        : messageOf(error);
+      const reason = `FailedCreate${kind.kind}`;
+      recordJobEvent(writer, { type: "Warning", reason, message: `Error creating: ${why}` });
     }
     throw error;
   }

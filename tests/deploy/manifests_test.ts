@@ -74,6 +74,10 @@ Deno.test("parts() run two replicas that need no privilege", () => {
   );
 });
 
+Deno.test("parts() have no pod that the Service of a Training Operator in the same namespace selects", () => {
+  assert.doesNotMatch(JSON.stringify(all), /kubeflow-training-operator/);
+});
+
 Deno.test("parts() have the Lease without a spec, so that no upgrade changes who leads", () => {
   const { metadata, ...rest } = find("Lease", MANAGER.lease);
   assert.deepEqual(rest, { apiVersion: "coordination.k8s.io/v1", kind: "Lease" });

@@ -4,6 +4,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { V1Job } from "../../../crds/v1/job.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
+import { KubeError } from "../../../kube/errors.ts";
 import { JobWorld, pyTorchSpec, replicas, tfSpec } from "./job_world.ts";
 
 const RUNNING = { phase: "Running" };
@@ -200,4 +201,39 @@ test("events of a job come from the controller that upstream names", async (worl
     "ml/j tfjob-controller",
     "ml/q mpijob-controller",
   ]);
+});
+
+test("a kind of child that the API server does not serve is named, and the job runs", async (world) => {
+  const absent = new KubeError("the server could not find the requested resource", {
+    code: 404,
+    reason: "NotFound",
+    details: {},
+  });
+  const { kind } = KINDS.horizontalPodAutoscaler;
+  world.fault((call) => call.kind === kind ? absent : undefined);
+  const elasticPolicy = { minReplicas: 1, maxReplicas: 2, metrics: [{ type: "Resource" }] };
+  world.put("PyTorchJob", pyTorchSpec(1, { elasticPolicy }, { master: false }));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  deepEqual(world.conditions("PyTorchJob"), ["Created", "Running"]);
+  const about = world.events.find(({ reason }) => reason === `FailedCreate${kind}`);
+  equal(
+    about?.message,
+    "Error creating: the API server does not serve HorizontalPodAutoscaler of autoscaling/v2",
+  );
+});
+
+test("a job that is being deleted is left alone", async (world) => {
+  const key = world.put("TFJob", tfSpec({ Worker: 2 }));
+  await world.settle();
+  world.cluster.edit(V1_RESOURCES.TFJob, key, {
+    metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" },
+  });
+  await world.settle();
+  const { length } = world.cluster.calls;
+  world.cluster.remove(KINDS.pod, "ml/j-worker-1");
+  world.report("j-worker-0", LOST);
+  await world.settle(60_000);
+  deepEqual(world.cluster.calls.slice(length), []);
 });
