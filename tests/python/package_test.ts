@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { run } from "../support/command.ts";
 import { pythonEnvironment } from "../support/python_environment.ts";
 import { testWith } from "../training/seen_training.ts";
+import house from "../../deno.json" with { type: "json" };
 import { CLIENT, SOURCES, testWithPython } from "./interpreter.ts";
 
 const env = { PYTHONPATH: SOURCES, PYTHONDONTWRITEBYTECODE: "1" };
@@ -39,6 +40,8 @@ testWith(tools, "the wheel needs nothing, and pushes where it is installed", asy
       timeoutMs: 60_000,
     });
     assert.equal(built.code, 0, built.stderr);
+    const names = Array.from(Deno.readDirSync(folder), ({ name }) => name);
+    assert.deepEqual(names, [`milepost-${house.version}-py3-none-any.whl`]);
     const installed = await run(`${bin}/python`, {
       args: ["-m", "pip", "install", "--quiet", "--no-index", "--find-links", folder]
         .concat("--target", `${folder}/site`, "milepost"),
