@@ -197,8 +197,13 @@ class Run:
         self._notices.say(f"{name!r:.80} is not pushed: a metric's name has 1 to {TEXT_MAX} characters")
         return False
 
-    def close(self) -> None:
-        """Sends what is left, for as long as `patience` says, and ends. Never raises."""
+    def close(self, *, done: bool = False) -> None:
+        """Sends what is left, for as long as `patience` says, and ends. Never raises.
+
+        With `done` the run is shown at 100 percent, unless it was told to stop.
+        """
+        if done and self.stop is None:
+            self._finish()
         intake, thread = self._intake, self._thread
         self._intake = None
         self._closing = True
@@ -218,15 +223,13 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None and self.stop is None and self._newest is not None:
-            values, step = self._newest
-            self._finish(values, step)
-        self.close()
+        self.close(done=kind is None)
 
-    def _finish(self, values: dict[str, float], step: int | None) -> None:
+    def _finish(self) -> None:
         """Pushes the end of a run that nothing has cut short, with its newest values, which stay to be seen."""
-        if self._intake is not None and self._sender is not None and self._sender.has_total:
-            self._intake.put(values, step, progress=100, remaining=0)
+        intake, sender, newest = self._intake, self._sender, self._newest
+        if intake is not None and sender is not None and newest is not None and sender.has_total:
+            intake.put(*newest, progress=100, remaining=0)
 
     def _awake(self, intake: Intake) -> None:
         sender, endpoint = self._sender, self._endpoint

@@ -1,0 +1,54 @@
+"""Tracker of accelerate: pushes what a program logs, and says in all processes whether the job is told to stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accelerate.tracking import GeneralTracker, on_main_process
+
+from .numbers import NewNumbers
+from .run import Run
+
+
+class MilepostTracker(GeneralTracker):
+    """Give it to the accelerator, and ask it in the loop.
+
+    >>> tracker = MilepostTracker(total=1000)
+    >>> accelerator = Accelerator(log_with=tracker)
+    >>> accelerator.init_trackers("training")
+    >>> for step in range(1000):
+    ...     accelerator.log({"loss": 0.5}, step=step)
+    ...     if tracker.should_stop(accelerator):
+    ...         break
+    >>> accelerator.end_training()
+    """
+
+    name = "milepost"
+    requires_logging_directory = False
+
+    def __init__(self, total: int | None = None, run: Run | None = None) -> None:
+        super().__init__()
+        self.run = run or Run(total)
+        self._numbers = NewNumbers()
+
+    @property
+    def tracker(self) -> Run:
+        return self.run
+
+    @on_main_process
+    def store_init_configuration(self, values: dict[str, Any]) -> None:
+        pass
+
+    @on_main_process
+    def log(self, values: dict[str, Any], step: int | None = None, **kwargs: Any) -> None:
+        self.run.push(self._numbers.of(values), step=step)
+
+    @on_main_process
+    def finish(self) -> None:
+        self.run.close(done=True)
+
+    def should_stop(self, accelerator: Any) -> bool:
+        """Returns whether the job is told to stop. Every process has to ask, and gets the same answer."""
+        if self.run.stop is not None:
+            accelerator.set_trigger()
+        return bool(accelerator.check_trigger())

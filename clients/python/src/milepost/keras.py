@@ -1,0 +1,49 @@
+"""Callback of Keras: pushes the logs of batches and epochs, and ends the training when the job is told to stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+from .numbers import NewNumbers
+from .run import Run
+
+
+class MilepostCallback(keras.callbacks.Callback):
+    """Give it to the model: `model.fit(..., callbacks=[MilepostCallback()])`.
+
+    A stop is heard by the process with rank 0: a program of several processes tells the others itself.
+    """
+
+    def __init__(self, run: Run | None = None) -> None:
+        super().__init__()
+        self.run = run
+        self._step = 0
+        self._numbers = NewNumbers()
+
+    def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
+        if self.run is None:
+            epochs, steps = self.params.get("epochs"), self.params.get("steps")
+            self.run = Run(epochs * steps if epochs and steps else None)
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        self._step += 1
+        self._push(logs)
+        self._heed()
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
+        self._push(logs)
+        self._heed()
+
+    def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
+        if self.run is not None:
+            self.run.close(done=True)
+
+    def _push(self, logs: dict[str, Any] | None) -> None:
+        if self.run is not None:
+            self.run.push(self._numbers.of(logs or {}), step=self._step)
+
+    def _heed(self) -> None:
+        if self.run is not None and self.run.stop is not None:
+            self.model.stop_training = True

@@ -1,0 +1,68 @@
+"""Callback of Lightning: pushes what the trainer logs, and ends the training when the job is told to stop."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+from .numbers import NewNumbers
+from .run import Run
+
+if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
+    from pytorch_lightning import Callback
+else:
+    try:
+        from lightning.pytorch import Callback
+    except ImportError:
+        from pytorch_lightning import Callback
+
+
+class MilepostCallback(Callback):
+    """Give it to the trainer: `Trainer(callbacks=[MilepostCallback()])`.
+
+    It pushes the logged metrics every `log_every_n_steps` of the trainer and after each validation. A stop is heard by
+    the process with rank 0 and told to all, at those steps.
+    """
+
+    def __init__(self, run: Run | None = None) -> None:
+        super().__init__()
+        self.run = run
+        self._numbers = NewNumbers()
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        if self.run is None:
+            total = float(trainer.estimated_stepping_batches)
+            is_known = math.isfinite(total) and total > 0
+            self.run = Run(int(total) if is_known else None, rank=trainer.global_rank)
+
+    def on_train_batch_end(
+        self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        every = max(1, trainer.log_every_n_steps)
+        if trainer.global_step % every == 0:
+            self._push(trainer)
+        if trainer.world_size == 1 or trainer.global_step % every == 0:
+            self._heed(trainer)
+
+    def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        if not trainer.sanity_checking:
+            self._push(trainer)
+
+    def on_train_end(self, trainer: Any, pl_module: Any) -> None:
+        if self.run is not None:
+            self._push(trainer)
+            self.run.close(done=True)
+
+    def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
+        if self.run is not None:
+            self.run.close()
+
+    def _push(self, trainer: Any) -> None:
+        if self.run is not None and trainer.is_global_zero:
+            self.run.push(self._numbers.of(trainer.callback_metrics), step=trainer.global_step)
+
+    def _heed(self, trainer: Any) -> None:
+        is_told = self.run is not None and self.run.stop is not None
+        if trainer.strategy.reduce_boolean_decision(is_told, all=False):
+            trainer.should_stop = True
