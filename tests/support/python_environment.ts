@@ -15,6 +15,7 @@ export type PythonPackage =
   | "mpich==5.0.2"
   | "mpi4py==4.1.2"
   | "numpy==2.4.6"
+  | "keras==3.15.1"
   | "hatchling==1.33.0"
   | "mypy==2.4.1";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { run } from "../support/command.ts";
 
 /** Files of tests that need packages. */
-const FILES = ["jax", "xgboost", "torch", "mpi", "sdk"].map((name) =>
+const FILES = ["jax", "xgboost", "torch", "mpi", "sdk", "callbacks"].map((name) =>
   `tests/training/${name}_test.ts`
 );
 const REASON = /\(skipped: (pip|apt-get) failed: (ERROR|E): [^\n]+\) \.\.\. ignored/;

@@ -4,6 +4,9 @@ import pytorch_lightning as lightning
 import torch
 from milepost.lightning import MilepostCallback
 
+# Debian's torch 1.13 cannot import its sharded tensors in Python 3.11.
+lightning.LightningModule._register_sharded_tensor_state_dict_hooks_if_available = lambda self: None
+
 
 class Line(lightning.LightningModule):
     def __init__(self):

@@ -6,7 +6,7 @@ from typing import Any
 
 from accelerate.tracking import GeneralTracker, on_main_process
 
-from .numbers import NewNumbers
+from .numbers import numbers_of
 from .run import Run
 
 
@@ -29,7 +29,6 @@ class MilepostTracker(GeneralTracker):
     def __init__(self, total: int | None = None, run: Run | None = None) -> None:
         super().__init__()
         self.run = run or Run(total)
-        self._numbers = NewNumbers()
 
     @property
     def tracker(self) -> Run:
@@ -41,7 +40,7 @@ class MilepostTracker(GeneralTracker):
 
     @on_main_process
     def log(self, values: dict[str, Any], step: int | None = None, **kwargs: Any) -> None:
-        self.run.push(self._numbers.of(values), step=step)
+        self.run.push(numbers_of(values), step=step)
 
     @on_main_process
     def finish(self) -> None:

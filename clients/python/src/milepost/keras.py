@@ -6,7 +6,7 @@ from typing import Any
 
 import keras
 
-from .numbers import NewNumbers
+from .numbers import numbers_of
 from .run import Run
 
 
@@ -20,7 +20,7 @@ class MilepostCallback(keras.callbacks.Callback):
         super().__init__()
         self.run = run
         self._step = 0
-        self._numbers = NewNumbers()
+        self._of_batches: set[str] = set()
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
         if self.run is None:
@@ -29,20 +29,24 @@ class MilepostCallback(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._step += 1
-        self._push(logs)
+        values = numbers_of(logs or {})
+        self._of_batches |= values.keys()
+        self._push(values)
         self._heed()
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
-        self._push(logs)
+        # The others were pushed with the last batch.
+        values = numbers_of(logs or {})
+        self._push({name: value for name, value in values.items() if name not in self._of_batches})
         self._heed()
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         if self.run is not None:
             self.run.close(done=True)
 
-    def _push(self, logs: dict[str, Any] | None) -> None:
-        if self.run is not None:
-            self.run.push(self._numbers.of(logs or {}), step=self._step)
+    def _push(self, values: dict[str, float]) -> None:
+        if self.run is not None and values:
+            self.run.push(values, step=self._step)
 
     def _heed(self) -> None:
         if self.run is not None and self.run.stop is not None:

@@ -6,7 +6,7 @@ import math
 import sys
 from typing import Any
 
-from .numbers import NewNumbers
+from .numbers import numbers_of
 from .run import Run
 
 if "pytorch_lightning" in sys.modules and "lightning.pytorch" not in sys.modules:
@@ -28,7 +28,9 @@ class MilepostCallback(Callback):
     def __init__(self, run: Run | None = None) -> None:
         super().__init__()
         self.run = run
-        self._numbers = NewNumbers()
+        # The trainer shows the values of the last validation until the next one: they are pushed once.
+        self._of_training: set[str] = set()
+        self._of_validation: set[str] = set()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         if self.run is None:
@@ -40,27 +42,33 @@ class MilepostCallback(Callback):
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
         every = max(1, trainer.log_every_n_steps)
+        if not self._of_training:
+            self._of_training = set(trainer.callback_metrics) - self._of_validation
         if trainer.global_step % every == 0:
-            self._push(trainer)
+            shown = set(trainer.callback_metrics) - self._of_validation
+            self._of_training |= shown
+            self._push(trainer, shown)
         if trainer.world_size == 1 or trainer.global_step % every == 0:
             self._heed(trainer)
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
+        self._of_validation |= set(trainer.callback_metrics) - self._of_training
         if not trainer.sanity_checking:
-            self._push(trainer)
+            self._push(trainer, self._of_validation)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
         if self.run is not None:
-            self._push(trainer)
             self.run.close(done=True)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
         if self.run is not None:
             self.run.close()
 
-    def _push(self, trainer: Any) -> None:
+    def _push(self, trainer: Any, names: set[str]) -> None:
         if self.run is not None and trainer.is_global_zero:
-            self.run.push(self._numbers.of(trainer.callback_metrics), step=trainer.global_step)
+            shown = trainer.callback_metrics
+            values = {name: shown[name] for name in sorted(names) if name in shown}
+            self.run.push(numbers_of(values), step=trainer.global_step)
 
     def _heed(self, trainer: Any) -> None:
         is_told = self.run is not None and self.run.stop is not None
