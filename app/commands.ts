@@ -43,12 +43,18 @@ async function runManager({ flags }: Given): Promise<void> {
   await runManagerUntilStopped(flags);
 }
 
-/** Prints the address of the page with a code, and another one at each Enter. */
-function printAddresses({ newAddress }: { newAddress: () => string }, before = ""): void {
-  const more = followEnter(() => print(`${before}${newAddress()}\n`));
-  const hint = more ? "; press Enter for another" : "";
-  print(`${before}${newAddress()}\n`);
-  print(`# its code is good once, for ${SESSION_LIMITS.codeMs / 60_000} minutes${hint}\n`);
+/**
+ * Follows Enter, while the process may still look at its terminal. Returns a function that prints the address of the
+ * page with a code; from then on each Enter prints another.
+ */
+function addressPrinter(): (page: { newAddress: () => string }) => void {
+  let printNew: (() => void) | undefined;
+  const hint = followEnter(() => printNew?.()) ? "; press Enter for another" : "";
+  return ({ newAddress }) => {
+    printNew = () => print(`# page: ${newAddress()}\n`);
+    printNew();
+    print(`# its code is good once, for ${SESSION_LIMITS.codeMs / 60_000} minutes${hint}\n`);
+  };
 }
 
 /** Which of the two ways holds for mount paths and names of pods, and the reason for the second one. */
@@ -74,7 +80,7 @@ async function runStandalone(
   } else {
     print(`ready: ${server}\nexport KUBECONFIG=${kubeconfig}\n`);
     print(`# mount paths and Service names of pods are ${pathsText(rewritingReason)}\n`);
-    if (page !== undefined) printAddresses(page, "# page: ");
+    if (page !== undefined) addressPrinter()(page);
   }
   await aborted(signal);
   await standalone.stop();
@@ -103,15 +109,15 @@ async function runUi(settings: z.infer<typeof uiSettings>): Promise<void> {
   const { kubeconfig, context, json, uiPort: port, namespace: namespaces, logLevel } = settings;
   await startLogging({ level: logLevel });
   const signal = stopSignal();
+  const printAddress = json ? undefined : addressPrinter();
   const { loadKubeconfig } = await import("../kube/kubeconfig.ts");
   const connection = loadKubeconfig(kubeconfig, undefined, context);
   const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
   await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
   const { startUserUi } = await import("./ui/of_user/user_ui.ts");
   const ui = await startUserUi({ ...settings, port, namespaces }, { connection });
-  if (json) {
-    print(`${JSON.stringify({ ready: true, server: ui.server, ui: ui.page.newAddress() })}\n`);
-  } else printAddresses(ui.page, "# page: ");
+  if (printAddress !== undefined) printAddress(ui.page);
+  else print(`${JSON.stringify({ ready: true, server: ui.server, ui: ui.page.newAddress() })}\n`);
   await aborted(signal);
   await ui.stop();
   await stopLogging();

@@ -253,10 +253,13 @@ Deno.test("through a port-forward curves come; without the manager the objects a
 });
 
 Deno.test("a user whose credentials are not accepted is told so, and so is one of a server that is not there", async () => {
-  await assert.rejects(withUi(as("wrong"), async () => {}), /does not accept the kubeconfig's/);
+  await assert.rejects(
+    withUi(as("wrong"), async () => {}),
+    /does not accept the credentials of the context .*--context/,
+  );
   const nowhere = connectionTo({ server: "https://127.0.0.1:1", token: "any" });
   await assert.rejects(
     withUi(nowhere, async () => {}),
-    /cannot reach the cluster: .*127\.0\.0\.1:1/,
+    /cannot reach the cluster of the context .*127\.0\.0\.1:1/,
   );
 });

@@ -64,7 +64,7 @@ export class KindCache implements JobCache {
   /** Holds these places, and no others. */
   set(places: readonly string[]): void {
     for (const place of [...this.#members.keys()]) {
-      if (!places.includes(place)) this.#remove(place);
+      if (!places.includes(place)) this.remove(place);
     }
     for (const place of places) this.add(place);
     this.#isPlanned = true;
@@ -92,11 +92,12 @@ export class KindCache implements JobCache {
 
   /** Holds nothing any more; resolves when nothing runs. */
   async close(): Promise<void> {
-    for (const place of [...this.#members.keys()]) this.#remove(place);
+    for (const place of [...this.#members.keys()]) this.remove(place);
     await Promise.all(this.#running);
   }
 
-  #remove(place: string): void {
+  /** Holds a place no more. */
+  remove(place: string): void {
     const member = this.#members.get(place);
     if (member === undefined) return;
     this.#members.delete(place);

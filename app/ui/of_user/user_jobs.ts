@@ -19,6 +19,8 @@ const MAX_NAMESPACES = LIST_LIMITS.namespaces;
 const DEADLINE_MS = 10_000;
 /** Longest list of what a group serves, in bytes. */
 const MAX_BYTES = 4 << 20;
+/** A namespace is given up for another one when nobody has looked at it for so long: open views ask each minute. */
+const UNUSED_MS = 120_000;
 /** How long who asks for a namespace waits for its jobs, in milliseconds. */
 const HOLD_MS = 5_000;
 /** Pages of lists that are in memory at a time. */
@@ -43,6 +45,8 @@ export interface UserJobs {
   hold(object: AccessObject): Promise<boolean>;
   /** Returns why jobs are not here, for people. */
   missing(): readonly string[];
+  /** Resolves when it was looked once what is served, and what the user may list. */
+  readonly looked: Promise<void>;
   /** Keeps the caches until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -85,8 +89,9 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
   const caches = new Map(
     kinds.all.map((kind) => [kind, new KindCache(kind.kind, informerOf(kind))]),
   );
-  const namespaces = new Set(options.namespaces);
-  const denied = new Set<JobKind>();
+  /** With the time at which somebody last looked at them. */
+  const namespaces = new Map(options.namespaces.map((it) => [it, Infinity]));
+  const firstLook = Promise.withResolvers<void>();
   let outage: string | undefined;
   let isRunning = false;
 
@@ -94,7 +99,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
   async function placesOf(kind: JobKind): Promise<string[] | undefined> {
     const everywhere = await rights.may({ kind }, "list");
     if (everywhere !== false) return everywhere && [EVERYWHERE];
-    const all = [...namespaces];
+    const all = [...namespaces.keys()];
     const answers = await Promise.all(
       all.map((namespace) => rights.may({ kind, namespace }, "list")),
     );
@@ -111,8 +116,6 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     const found = cache.resting ? [] : await placesOf(kind);
     if (found === undefined) return false;
     cache.set(found);
-    if (found.length === 0 && !cache.resting) denied.add(kind);
-    else denied.delete(kind);
     return true;
   }
 
@@ -141,27 +144,41 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     }
   }
 
-  const looks = createLooks({ clock, random, look });
+  const looks = createLooks({
+    clock,
+    random,
+    look: (signal) => look(signal).finally(firstLook.resolve),
+  });
 
   async function run(signal: AbortSignal): Promise<void> {
     isRunning = true;
     await looks.run(signal);
     isRunning = false;
+    firstLook.resolve();
     await Promise.all([...caches.values()].map((it) => it.close()));
+  }
+
+  /** Makes room for one more namespace; false if all are looked at. */
+  function makeRoom(): boolean {
+    if (namespaces.size < MAX_NAMESPACES) return true;
+    const [oldest] = [...namespaces].sort(([, a], [, b]) => a - b);
+    if (oldest === undefined || oldest[1] > clock.monotonic() - UNUSED_MS) return false;
+    namespaces.delete(oldest[0]);
+    for (const cache of caches.values()) cache.remove(oldest[0]);
+    return true;
   }
 
   async function hold({ kind, namespace = EVERYWHERE }: AccessObject): Promise<boolean> {
     const found = [...caches].find(([it]) => it.group === kind.group && it.plural === kind.plural);
     const cache = found?.[1];
     if (cache === undefined || !isRunning) return false;
-    if (!cache.has(namespace)) {
-      if (namespace === EVERYWHERE) looks.again();
-      else if (namespaces.size >= MAX_NAMESPACES && !namespaces.has(namespace)) return false;
-      else {
-        namespaces.add(namespace);
-        cache.add(namespace);
-      }
+    if (namespace !== EVERYWHERE) {
+      const lastMs = namespaces.get(namespace);
+      if (lastMs === undefined && !makeRoom()) return false;
+      namespaces.set(namespace, Math.max(lastMs ?? 0, clock.monotonic()));
     }
+    if (namespace === EVERYWHERE) cache.set([EVERYWHERE]);
+    else if (!cache.has(namespace)) cache.add(namespace);
     const over = new AbortController();
     const held = cache.whenHeld(namespace, over.signal).finally(() => over.abort());
     await clock.sleep(HOLD_MS, over.signal);
@@ -172,6 +189,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
 
   return {
     caches,
+    looked: firstLook.promise,
     hold,
     missing() {
       if (outage !== undefined) return [outage];
@@ -179,10 +197,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
       if (all.every(({ resting }) => resting)) {
         return ["the cluster serves none of the kinds of jobs that Milepost knows"];
       }
-      if (denied.size === 0) return [];
-      const where = namespaces.size === 0 ? "" : `, nor in ${[...namespaces].join(", ")}`;
-      const names = [...denied].map(({ id }) => id).join(", ");
-      return [`the user may not list in all namespaces${where}: ${names}`];
+      return [];
     },
     run,
   };

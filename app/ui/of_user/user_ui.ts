@@ -43,7 +43,9 @@ export interface UserUi {
 }
 
 /** Throws a {@link ConfigurationError} that says why if the API server does not answer this user. */
-async function checkCluster(client: KubeClient, server: string): Promise<void> {
+async function checkCluster(client: KubeClient, connection: Connection): Promise<void> {
+  const { currentContext: context } = connection;
+  const server = connection.getCurrentCluster()?.server;
   const request = { method: "GET", path: "/version" };
   try {
     const answer = await client.raw(request.path, { deadlineMs: DEADLINE_MS });
@@ -52,13 +54,15 @@ async function checkCluster(client: KubeClient, server: string): Promise<void> {
   } catch (cause) {
     if (cause instanceof ConfigurationError) throw cause;
     if (cause instanceof KubeError && cause.code === 401) {
-      throw new ConfigurationError(`${server} does not accept the kubeconfig's credentials`, {
-        cause,
-      });
+      const refused = `${server} does not accept the credentials of the context ${context}`;
+      const advice = "log in again, or choose another with --context";
+      throw new ConfigurationError(`${refused}: ${advice}`, { cause });
     }
     // Who may not read the version may still read jobs.
     if (cause instanceof KubeError && cause.code === 403) return;
-    throw new ConfigurationError(`cannot reach the cluster: ${messageOf(cause)}`, { cause });
+    const advice = "is this the right context, and the network there?";
+    const problem = `cannot reach the cluster of the context ${context}: ${messageOf(cause)}`;
+    throw new ConfigurationError(`${problem}; ${advice}`, { cause });
   }
 }
 
@@ -76,7 +80,7 @@ export async function startUserUi(
   await using cleanup = new AsyncDisposableStack();
   const client = createClient({ connection, clock });
   cleanup.defer(() => client.close());
-  await checkCluster(client, server);
+  await checkCluster(client, connection);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const user = await ownName(client, signal) ?? connection.getCurrentUser()?.name ?? "";
   const loops = new AbortController();
@@ -113,6 +117,7 @@ export async function startUserUi(
     loops.abort();
     await Promise.all([...running, mirror.close()]);
   });
+  await jobs.looked;
   const missing = () => [...rights.missing(), ...jobs.missing(), ...manager.missing()];
   const page = await startPage({
     port: options.port,
