@@ -3,18 +3,17 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
-import { startUserUi } from "../../app/ui/of_user/user_ui.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { ENDPOINTS_OF_LABEL, MANAGER, STATUS_PORT_NAME } from "../../crds/names.ts";
+import { MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { type Connection, connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
 import { startApiGateway } from "../support/api_gateway.ts";
 import { managerLauncher } from "../support/manager_process.ts";
-import { openSession, type PageSession } from "../support/page_client.ts";
 import { pushingJob } from "../support/pushing_job.ts";
 import { SIGNING_KEY } from "../support/signing_key.ts";
 import { shareStandalone, shellRuntime } from "../support/standalone.ts";
+import { jobNames, managerSlice, withUserPage } from "../support/user_page.ts";
 import { until } from "../support/until.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -68,30 +67,6 @@ async function user(
   return z.object({ status: z.object({ token: z.string() }) }).parse(answer).status.token;
 }
 
-/** Serves the page for a connection while `work` runs. */
-async function withUi(
-  connection: Connection,
-  work: (page: PageSession, missing: () => readonly string[]) => Promise<void>,
-  namespaces: readonly string[] = [],
-): Promise<void> {
-  const ui = await startUserUi({
-    port: 0,
-    namespaces,
-    managerNamespace: MANAGER.namespace,
-    managerService: MANAGER.name,
-  }, { connection });
-  try {
-    await work(await openSession(ui.page.newAddress()), ui.missing);
-  } finally {
-    await ui.stop();
-  }
-}
-
-const namesOf = async (page: PageSession, query = "") => {
-  const { rows = [] } = json(await page.get(`/view/v1/jobs${query}`));
-  return rows.map(({ name }: { name: string }) => name);
-};
-
 const standalone = shareStandalone(async (client) => {
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "echo ready; sleep 600"));
   for (const name of [OWN, OTHER]) await client.create(KINDS.namespace, { metadata: { name } });
@@ -110,9 +85,9 @@ Deno.test("with the kubeconfig of a standalone, lists, curves, events, logs and 
   const job = await pushingJob(all, "seen", OWN);
   await job.push(30, "0.5");
   const connection = loadKubeconfig(all.kubeconfig);
-  await withUi(connection, async (page, missing) => {
+  await withUserPage(connection, async (page, missing) => {
     await until("nothing is missing", () => missing().length === 0);
-    assert.deepEqual(await namesOf(page, "?text=seen"), ["seen"]);
+    assert.deepEqual(await jobNames(page, "?text=seen"), ["seen"]);
     const stream = await page.streamUntil(
       `/view/v1/events?namespace=${OWN}&job=${idOf(OWN, "seen")}`,
       (text) => /"name":"loss","points":\[\[\d+,0\.5,0\.5,0\.5\]\]/.test(text),
@@ -132,7 +107,7 @@ Deno.test("with the kubeconfig of a standalone, lists, curves, events, logs and 
     const stopped = await page.post(`/stop/${idOf(OWN, "seen")}`, { reason: "Enough" });
     assert.equal(stopped.status, 200, stopped.text);
     assert.equal((await page.post(`/delete/${idOf(OWN, "seen")}`)).status, 200);
-    await until("it is gone", async () => (await namesOf(page, "?text=seen")).length === 0);
+    await until("it is gone", async () => (await jobNames(page, "?text=seen")).length === 0);
   });
 });
 
@@ -150,9 +125,9 @@ Deno.test("a user of one namespace sees its jobs and their curves, and learns of
       verbs: ["list"],
     }],
   });
-  await withUi(as(token), async (page, missing) => {
+  await withUserPage(as(token), async (page, missing) => {
     await until("the manager is found", () => !missing().join().includes("manager"));
-    assert.deepEqual(await namesOf(page), ["mine"], "the namespace is the one that was given");
+    assert.deepEqual(await jobNames(page), ["mine"], "the namespace is the one that was given");
     await page.streamUntil(
       `/view/v1/events?job=${idOf(OWN, "mine")}`,
       (text) => /0\.5,0\.5,0\.5/.test(text),
@@ -178,7 +153,7 @@ Deno.test("where a right is lacking, the objects are shown and what is missing i
   const job = await pushingJob(all, "few", OWN);
   await job.push(40, "0.125");
   const token = await user(all.client, "bob", { [OWN]: [LIST_JOBS] });
-  await withUi(as(token), async (page, missing) => {
+  await withUserPage(as(token), async (page, missing) => {
     const why = await until("it says why", () => {
       const text = missing().join("\n");
       return text.includes("endpointslices") && text;
@@ -218,20 +193,11 @@ Deno.test("through a port-forward curves come; without the manager the objects a
   const { server = "", caData = "" } = loadKubeconfig(plane.kubeconfig).getCurrentCluster() ?? {};
   await using gateway = startApiGateway({ server, caPem: atob(caData) });
   const connection = connectionTo({ server: gateway.url, token: plane.adminToken });
-  await withUi(connection, async (page, missing) => {
+  await withUserPage(connection, async (page, missing) => {
     await until("no manager is found", () => /no manager is found/.test(missing().join()));
-    assert.deepEqual(await namesOf(page), ["far"]);
-    const slices = `/apis/discovery.k8s.io/v1/namespaces/${MANAGER.namespace}/endpointslices`;
-    await post(client, slices, {
-      metadata: { name: "manager-1", labels: { [ENDPOINTS_OF_LABEL]: MANAGER.name } },
-      addressType: "IPv4",
-      endpoints: [{
-        addresses: ["10.0.0.1"],
-        conditions: { ready: true },
-        targetRef: { kind: "Pod", name: "manager-0", namespace: MANAGER.namespace },
-      }],
-      ports: [{ name: STATUS_PORT_NAME, port, protocol: "TCP" }],
-    });
+    assert.deepEqual(await jobNames(page), ["far"]);
+    const { path: slices, object } = managerSlice("manager-0", port);
+    await post(client, slices, object);
     await until("the manager is found", () => missing().length === 0);
     await job.push(10, "0.5");
     const events = `/view/v1/events?job=${idOf("default", "far")}`;
@@ -243,7 +209,7 @@ Deno.test("through a port-forward curves come; without the manager the objects a
     const outage = await page.streamUntil(events, (text) => text.includes("event: outage"));
     assert.match(outage, /event: jobs\n.*\n.*"progress":10/);
     await until("it is said", () => /pod manager-0 cannot be forwarded/.test(missing().join()));
-    assert.deepEqual(await namesOf(page), ["far"]);
+    assert.deepEqual(await jobNames(page), ["far"]);
 
     manager = launcher.start();
     await until("a push is taken", async () => (await job.push(20, "0.25"), true));
@@ -254,12 +220,12 @@ Deno.test("through a port-forward curves come; without the manager the objects a
 
 Deno.test("a user whose credentials are not accepted is told so, and so is one of a server that is not there", async () => {
   await assert.rejects(
-    withUi(as("wrong"), async () => {}),
+    withUserPage(as("wrong"), async () => {}),
     /does not accept the credentials of the context .*--context/,
   );
   const nowhere = connectionTo({ server: "https://127.0.0.1:1", token: "any" });
   await assert.rejects(
-    withUi(nowhere, async () => {}),
+    withUserPage(nowhere, async () => {}),
     /cannot reach the cluster of the context .*127\.0\.0\.1:1/,
   );
 });
