@@ -12,7 +12,7 @@ import { startApiGateway } from "../support/api_gateway.ts";
 import { managerLauncher } from "../support/manager_process.ts";
 import { pushingJob } from "../support/pushing_job.ts";
 import { SIGNING_KEY } from "../support/signing_key.ts";
-import { shareStandalone, shellRuntime } from "../support/standalone.ts";
+import { shareStandalone, shellRuntime, trainJob, withStandalone } from "../support/standalone.ts";
 import { jobNames, managerSlice, withUserPage } from "../support/user_page.ts";
 import { until } from "../support/until.ts";
 
@@ -171,6 +171,21 @@ Deno.test("where a right is lacking, the objects are shown and what is missing i
     assert.ok(json(await page.get("/session")).missing.length > 0);
   }, [OWN]);
 });
+
+Deno.test("a manager that takes no tokens of the API server is named, and the session goes on", () =>
+  withStandalone(async ({ client, kubeconfig }) => {
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 600"));
+    await client.create(KINDS.trainJob, trainJob("seen", "idle"));
+    await withUserPage(loadKubeconfig(kubeconfig), async (page, missing) => {
+      await until("it is said", () => /with --read-with-api-tokens alone/.test(missing().join()));
+      assert.deepEqual(await jobNames(page), ["seen"]);
+      const curves = await page.get(`/view/v1/curves?job=${idOf("default", "seen")}`);
+      assert.equal(curves.status, 503, curves.text);
+      const stop = await page.post(`/stop/${idOf("default", "seen")}`, { reason: "Enough" });
+      assert.equal(stop.status, 503, stop.text);
+      assert.match(json(stop).message, /--read-with-api-tokens/);
+    });
+  }, { settings: { readWithApiTokens: "false" } }));
 
 Deno.test("through a port-forward curves come; without the manager the objects are shown; and curves come back", async () => {
   await using stack = new AsyncDisposableStack();

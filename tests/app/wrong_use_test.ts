@@ -61,6 +61,14 @@ const cases: Record<string, Case> = {
     args: ["crds", "--v1", "--trials"],
     want: /--v1 and --trials exclude each other/,
   },
+  "a namespace that cannot be one": {
+    args: ["ui", "--namespace", "team-a,Team_B"],
+    want: /--namespace: must be at most 20 names of namespaces, not "Team_B"/,
+  },
+  "a kubeconfig for the page that is not there": {
+    args: ["ui", "--kubeconfig", missing],
+    want: /\/nowhere\/kubeconfig/,
+  },
   "an unknown level of logs": { args: ["standalone", "--log-level", "loud"], want: /--log-level/ },
 };
 
