@@ -32,7 +32,7 @@ export interface UserManagerOptions extends ManagerSearch {
 
 /** The manager. */
 export interface UserManager {
-  /** Returns it as it is reached now; undefined while that is not known. */
+  /** Returns it as it is reached now; undefined while that is not known, or it does not take the user's token. */
   client(): ManagerClient | undefined;
   /** Returns what is missing to reach it, as sentences. */
   missing(): readonly string[];
@@ -47,7 +47,7 @@ export function createUserManager(options: UserManagerOptions): UserManager {
   let found: FoundManager | undefined;
   let open: { readonly url: string; readonly access: ManagerAccess } | undefined;
   let forward: PortForward | undefined;
-  /** Which of its pods is next. */
+  /** Port-forwards that failed: each goes to the next pod. */
   let turn = 0;
   let missing: string | undefined = NOT_YET;
   /** What the newest call came to, where it failed. */
@@ -102,14 +102,14 @@ export function createUserManager(options: UserManagerOptions): UserManager {
 
   async function raw(...[path, init]: Parameters<ManagerClient["raw"]>): Promise<Response> {
     if (found === undefined) throw new TransportError(missing ?? NOT_YET);
-    const before = failure;
+    const before = turn;
     try {
       const response = await accessTo(found).client.raw(path, init);
       failure = response.status === 401 ? TOKEN_NOT_TAKEN : undefined;
       return response;
     } catch (error) {
       // A port-forward that fails has said why already.
-      if (error instanceof TransportError && failure === before) {
+      if (error instanceof TransportError && turn === before) {
         failed(`the manager cannot be reached: ${messageOf(error)}`);
       }
       throw error;
@@ -141,7 +141,7 @@ export function createUserManager(options: UserManagerOptions): UserManager {
   const looks = createLooks({ clock, random, look });
 
   return {
-    client: () => found === undefined ? undefined : { raw },
+    client: () => found === undefined || failure === TOKEN_NOT_TAKEN ? undefined : { raw },
     missing: () => [missing ?? failure].filter((it) => it !== undefined),
     async run(signal) {
       await looks.run(signal);
