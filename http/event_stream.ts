@@ -12,6 +12,9 @@ export type StreamEnd =
   /** The reader may not read on: a comment says so, then the connection is closed. */
   | { readonly kind: "reader"; readonly why: string };
 
+/** What a check of a reader came to. */
+export type Reauthorization = StreamEnd | "later" | undefined;
+
 /** Writes to the reader. Throws if it does not take the text in time. */
 export type WriteEvents = (text: string) => Promise<void>;
 
@@ -32,8 +35,11 @@ export interface EventLoopOptions {
    * the stream instead of `event: end`.
    */
   readonly sendLast: (write: WriteEvents) => Promise<StreamEnd | void>;
-  /** Returns undefined if the reader may read on, else what ends the stream. Throws if that is unknown. */
-  readonly reauthorize: () => Promise<StreamEnd | undefined>;
+  /**
+   * Returns undefined if the reader may read on, else what ends the stream; `later` if the reader itself asks too much
+   * for it to be known now. Throws if it is unknown for another reason.
+   */
+  readonly reauthorize: () => Promise<Reauthorization>;
   /** 0 to 1, for the pause before the reader connects again. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -42,6 +48,13 @@ export interface EventLoopOptions {
 const COMMENT_MS = 15_000;
 /** Between two re-authorizations of the reader, in milliseconds. */
 const REAUTHORIZE_MS = 60_000;
+/** The same where the reader is too busy to be checked, and how long that may last. */
+const AGAIN_MS = 5_000;
+const MAX_LATE_MS = 15_000;
+const TOO_BUSY: StreamEnd = {
+  kind: "reader",
+  why: "you ask too much at once for your rights to be checked: connect again later",
+};
 /** A write that the reader does not take in this time ends the stream, in milliseconds. */
 const STALL_MS = 30_000;
 
@@ -115,11 +128,22 @@ function createTicks(options: EventLoopOptions, write: WriteEvents) {
   const { clock, expiresMs, reauthorize } = options;
   let commentMs = clock.monotonic() + COMMENT_MS;
   let checkMs = clock.monotonic() + REAUTHORIZE_MS;
+  let lateSinceMs: number | undefined;
 
   async function check(): Promise<StreamEnd | undefined> {
-    checkMs = clock.monotonic() + REAUTHORIZE_MS;
+    const nowMs = clock.monotonic();
+    checkMs = nowMs + REAUTHORIZE_MS;
     // An API server without an answer takes no rights away; the next check decides.
-    return await reauthorize().catch(() => undefined);
+    const answer = await reauthorize().catch(() => undefined);
+    if (answer !== "later") {
+      lateSinceMs = undefined;
+      return answer;
+    }
+    // Whoever uses up its own checks must not read on without one.
+    lateSinceMs ??= nowMs;
+    if (nowMs - lateSinceMs >= MAX_LATE_MS) return TOO_BUSY;
+    checkMs = nowMs + AGAIN_MS;
+    return undefined;
   }
 
   return {

@@ -5,8 +5,8 @@ import { type ApiParts, type Granted, type JobName, mayRead } from "./checks.ts"
 import {
   eventStreamResponse,
   type JobEnd,
+  type Reauthorization,
   runEventLoop,
-  type StreamEnd,
 } from "../../http/event_stream.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
 import { jobState } from "./observation_state.ts";
@@ -79,12 +79,12 @@ async function readOn(
   parts: ApiParts,
   { token, job }: Granted,
   uid: string,
-): Promise<StreamEnd | undefined> {
+): Promise<Reauthorization> {
   const may = await mayRead(parts, token, job);
   if ("why" in may) {
+    if (may.why === "read_limit") return "later";
     // A check that is not possible now takes no rights away.
-    const isOpen = may.why === "unavailable" || may.why === "read_limit";
-    return isOpen ? undefined : { kind: "reader", why: refusalText(may) };
+    return may.why === "unavailable" ? undefined : { kind: "reader", why: refusalText(may) };
   }
   return await isGone(parts, job, uid) ? { kind: "job", reason: "Deleted" } : undefined;
 }

@@ -25,11 +25,12 @@ import { createRoutes, pathOf, type Route } from "../../http/routes.ts";
 import type { FailureCause } from "../../http/refusals.ts";
 import { listQuery } from "../list/list_query.ts";
 import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
+import { grantView, type View } from "./granted_view.ts";
 import { readLists } from "./streamed_lists.ts";
 import { allCurvesJson, listAnswer } from "./view_answers.ts";
 import { CURVE_LIMITS } from "./view_limits.ts";
 import { scopeOf, type ViewParts } from "./view_parts.ts";
-import { grantView, readCurves, streamResponse, type View } from "./view_stream.ts";
+import { readCurves, streamResponse } from "./view_stream.ts";
 
 /** `reads_total{kind}`. */
 export type ViewReadKind = "jobs" | "curves" | "view";

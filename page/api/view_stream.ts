@@ -4,6 +4,7 @@ import {
   eventOfJson,
   eventStreamResponse,
   eventText,
+  type Reauthorization,
   runEventLoop,
   type StreamEnd,
   type WriteEvents,
@@ -11,54 +12,24 @@ import {
 import { type Identified, readerOfToken } from "../../http/callers/reader_checks.ts";
 import { type ReaderRefusal, readerRefusalShape } from "../../http/callers/reader_refusals.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
-import type { ListQuery } from "../list/list_query.ts";
-import type { CurveQuery } from "./curve_query.ts";
+import {
+  type GrantedView,
+  grantView,
+  listsOf,
+  refusalsOf,
+  showsSomething,
+  type View,
+} from "./granted_view.ts";
 import type { ShownCurves } from "./owner_curves.ts";
-import type { ReaderScope } from "./scope.ts";
-import { type GrantedList, grantLists, type NamedList, StreamedList } from "./streamed_lists.ts";
-import { allCurvesJson, type MissingJob } from "./view_answers.ts";
+import { StreamedList } from "./streamed_lists.ts";
+import { allCurvesJson } from "./view_answers.ts";
 import { ZOOM_LIMITS } from "./view_limits.ts";
-import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
+import type { ViewParts } from "./view_parts.ts";
 
 /** Least time between two looks at what has changed, in milliseconds. */
 const LOOK_MS = 1_000;
 /** Time after which there may be room for one more stream. */
 const ROOM_MS = 10_000;
-
-/** What a viewer looks at. */
-export interface View {
-  readonly list?: ListQuery;
-  /** Instead of it: several, each of which is granted or refused by itself. */
-  readonly lists?: readonly NamedList[];
-  readonly curves?: CurveQuery;
-  /** Jobs that were asked for and that cannot be there: of no kind that is known. */
-  readonly strangers?: readonly MissingJob[];
-}
-
-/** What a viewer may see of it now. */
-export interface GrantedView extends View {
-  readonly scope?: ReaderScope;
-  readonly granted?: readonly GrantedList[];
-  readonly jobs: SeenJobs;
-  /** Whether a time range is shown with points of logs. */
-  readonly zooms?: boolean;
-}
-
-/** Returns what the reader may see of a view. */
-export async function grantView(
-  parts: ViewParts,
-  caller: Pick<Identified, "reader">,
-  view: View,
-): Promise<GrantedView | ReaderRefusal> {
-  const { list, lists, curves } = view;
-  const scope = list && await scopeOf(parts, caller.reader, list);
-  if (scope !== undefined && "why" in scope) return scope;
-  const granted = lists && await grantLists(parts, caller, lists);
-  if (granted !== undefined && "why" in granted) return granted;
-  const jobs = await seenJobs(parts, caller, curves?.jobs ?? []);
-  if ("why" in jobs) return jobs;
-  return { ...view, ...(scope && { scope }), ...(granted && { granted }), jobs };
-}
 
 /** The jobs whose logs are read for a time range. */
 const logsOf = (jobs: readonly JobRef[]) =>
@@ -104,16 +75,12 @@ export async function readCurves(
   return found;
 }
 
-/** The lists of a view as they are granted now. */
-function listsOf({ list: query, scope, granted }: GrantedView): readonly GrantedList[] {
-  if (granted !== undefined) return granted;
-  return query === undefined || scope === undefined ? [] : [{ query, scope }];
-}
-
 /** The work of one stream. */
 class ViewStream {
   readonly #lists: readonly StreamedList[];
   readonly #cursors = new Map<string, string>();
+  readonly #followed = new Map<string, () => void>();
+  #listener = () => {};
   #lastMissing = "";
   #lastOutage = "";
   #id = 0;
@@ -129,18 +96,44 @@ class ViewStream {
     );
   }
 
-  grant(view: GrantedView): void {
+  /** Goes on with what the viewer may see now, or returns why the stream ends: of all that it showed nothing is left. */
+  grant(view: GrantedView): StreamEnd | undefined {
+    const before = this.view;
     this.view = view;
+    this.#followJobs();
+    this.#listener();
+    const [refusal] = refusalsOf(view);
+    return refusal !== undefined && showsSomething(before) && !showsSomething(view)
+      ? { kind: "reader", why: refusal }
+      : undefined;
   }
 
   follow(listener: () => void): () => void {
-    const { jobs: { seen } } = this.view;
-    const stops = [
-      ...(this.#lists.length === 0 ? [] : [this.parts.list.onChange(listener)]),
-      ...seen.map((job: JobRef) => this.parts.follow(job, listener)),
-    ];
+    this.#listener = listener;
+    const stop = this.#lists.length === 0 ? () => {} : this.parts.list.onChange(listener);
+    this.#followJobs();
     listener();
-    return () => stops.forEach((stop) => stop());
+    return () => {
+      stop();
+      for (const stopJob of this.#followed.values()) stopJob();
+      this.#followed.clear();
+    };
+  }
+
+  /** Follows the jobs that are there now, which may be others of the same names. */
+  #followJobs(): void {
+    const seen = new Map(this.view.jobs.seen.map((job) => [job.uid, job]));
+    for (const [uid, stop] of this.#followed) {
+      if (seen.has(uid)) continue;
+      stop();
+      this.#followed.delete(uid);
+      this.#cursors.delete(uid);
+    }
+    for (const [uid, job] of seen) {
+      if (!this.#followed.has(uid)) {
+        this.#followed.set(uid, this.parts.follow(job, () => this.#listener()));
+      }
+    }
   }
 
   /** Sends what is new, not more often than once in {@link LOOK_MS}: many jobs change at once. */
@@ -196,16 +189,14 @@ async function lookOn(
   { token }: Pick<Identified, "token">,
   view: View,
   stream: ViewStream,
-): Promise<StreamEnd | undefined> {
+): Promise<Reauthorization> {
   const caller = await readerOfToken(parts, token);
   const granted = "why" in caller ? caller : await grantView(parts, caller, view);
-  if (!("why" in granted)) {
-    stream.grant(granted);
-    return undefined;
-  }
+  if (!("why" in granted)) return stream.grant(granted);
+  if (granted.why === "read_limit") return "later";
   // A check that is not possible now takes no rights away.
-  const isOpen = granted.why === "unavailable" || granted.why === "read_limit";
-  return isOpen ? undefined : { kind: "reader", why: readerRefusalShape(granted).message };
+  if (granted.why === "unavailable") return undefined;
+  return { kind: "reader", why: readerRefusalShape(granted).message };
 }
 
 /** Returns a stream, if there is room for one more. */

@@ -7,6 +7,7 @@ import { createReaders } from "../../../http/callers/readers.ts";
 import { createPeers } from "../../../http/limits/peers.ts";
 import { createStreamSlots } from "../../../http/limits/stream_limits.ts";
 import type { HttpRequest, HttpResponse } from "../../../http/message.ts";
+import type { Change } from "../../../kube/informer.ts";
 import { endingWith } from "../../../kube/ending_body.ts";
 import { createClientOver } from "../../../kube/http_client.ts";
 import type { HttpRequest as Sent } from "../../../kube/transport.ts";
@@ -91,16 +92,32 @@ function start() {
     onReview: () => {},
   });
   const all = [job("team-a", "mine"), job("team-b", "other")];
-  const cache = { list: () => all, onChange: () => () => {} };
+  const rings = new Set<(change: Change<AnyJob>) => void>();
+  const cache = {
+    list: () => all,
+    onChange(listener: (change: Change<AnyJob>) => void) {
+      rings.add(listener);
+      return () => void rings.delete(listener);
+    },
+  };
+  const followed = new Set<string>();
+  const add = (...more: AnyJob[]) =>
+    more.forEach((object) => {
+      all.push(object);
+      for (const ring of rings) ring({ type: "added", object });
+    });
   const view = createViewApi({
     ...readers,
     kinds: JOB_KINDS,
-    runningKinds: () => [TRAINJOB],
+    runningKinds: () => JOB_KINDS.all,
     slots: createStreamSlots({ total: 10, perSubject: 5 }),
     list: createJobList({ jobs: new Map([[TRAINJOB, { jobs: cache }]]) }),
     cached: ({ name }) => all.find(({ metadata }) => metadata.name === name),
     ask: () => ({ curves: [], left: [] }),
-    follow: () => () => {},
+    follow({ uid }) {
+      followed.add(uid);
+      return () => void followed.delete(uid);
+    },
     random: () => 0.5,
   });
   const site = createTokenSite({
@@ -138,10 +155,12 @@ function start() {
     }).then(() => read.hasEnded = true);
     return read;
   }
-  return { clock, ada, users, rights, state, callers, site, request, follow };
+  return { all, add, followed, clock, ada, users, rights, state, callers, site, request, follow };
 }
 
 const LIST = "/view/v1/events?namespace=team-a";
+/** The same as one of several lists, as the page asks for it. */
+const LISTS = `/view/v1/events?list=${encodeURIComponent("namespace=team-a&limit=25")}`;
 const LOG = "/logs/team-a/pod-1?follow=true";
 type World = ReturnType<typeof start>;
 
@@ -155,21 +174,94 @@ for (const [what, { lose, says }] of Object.entries(losses)) {
     const world = start();
     const { clock, site, request, follow } = world;
     const view = follow(await site(request(LIST)));
+    const lists = follow(await site(request(LISTS)));
     const log = follow(await site(request(LOG)));
     await clock.advance(300_000);
-    assert.match(view.text, /"name":"mine"/);
+    for (const { text } of [view, lists]) assert.match(text, /"name":"mine"/);
     assert.deepEqual(
-      [view.hasEnded, log.hasEnded],
-      [false, false],
+      [view.hasEnded, lists.hasEnded, log.hasEnded],
+      [false, false, false],
       "they go on as long as it is there",
     );
     lose(world);
     await clock.advance(80_000);
-    assert.deepEqual([view.hasEnded, log.hasEnded], [true, true]);
-    assert.match(view.text, says);
+    assert.deepEqual([view.hasEnded, lists.hasEnded, log.hasEnded], [true, true, true]);
+    for (const { text } of [view, lists]) assert.match(text, says);
     assert.equal(clock.sleeping, 0);
   });
 }
+
+Deno.test("of two lists the one that may not be seen any more says so within 80 s, and the other goes on", async () => {
+  const world = start();
+  const { add, clock, rights, site, request, follow } = world;
+  rights.add("ada list trainjobs team-b");
+  const two = ["team-a", "team-b"].map((it) => `list=${encodeURIComponent(`namespace=${it}`)}`);
+  const view = follow(await site(request(`/view/v1/events?${two.join("&")}`)));
+  await clock.advance(1_000);
+  rights.delete("ada list trainjobs team-b");
+  await clock.advance(80_000);
+  assert.match(view.text, /event: refused\n.*\ndata: \{"list":1,"code":403/);
+  add(job("team-a", "newer"), job("team-b", "hidden"));
+  await clock.advance(2_000);
+  assert.match(view.text, /"newer"/);
+  assert.doesNotMatch(view.text, /"hidden"/);
+  view.leave();
+  await clock.advance(0);
+});
+
+Deno.test("who asks so much that its rights cannot be checked loses its streams", async () => {
+  const world = start();
+  const { add, clock, rights, site, request, follow } = world;
+  let asked = 0;
+  /** Lists of namespaces that nobody has heard of take the reviews that the user has. */
+  const flood = (times: number) =>
+    Promise.all(Array.from({ length: times }, () => {
+      const names = Array.from({ length: 20 }, () => `namespace=x${asked++}`);
+      return site(request(`/view/v1/jobs?${names.join("&")}`));
+    }));
+  const view = follow(await site(request(LIST)));
+  await clock.advance(30_000);
+  rights.clear();
+  // Whenever the rights are about to be checked.
+  for (const checkMs of [60_000, 65_000, 70_000, 75_000]) {
+    await clock.advance(checkMs - 500 - clock.monotonic());
+    for (let ms = 0; ms < 600; ms += 10) {
+      await flood(ms === 0 ? 12 : 2);
+      await clock.advance(10);
+    }
+  }
+  assert.ok(view.hasEnded, "within 80 s");
+  assert.match(view.text, /: ended: you ask too much at once/);
+  add(job("team-a", "later"));
+  await clock.advance(1_000);
+  assert.doesNotMatch(view.text, /"later"/);
+});
+
+Deno.test("a job that is made again under its name is followed instead of the one before", async () => {
+  const { all, followed, clock, site, request, follow } = start();
+  const view = follow(await site(request(`${LISTS}&job=${TRAINJOB.id}/team-a/mine`)));
+  await clock.advance(1_000);
+  assert.deepEqual([...followed], ["uid-mine"]);
+  const again = job("team-a", "mine");
+  all[0] = { ...again, metadata: { ...again.metadata, uid: "uid-second" } };
+  await clock.advance(60_000);
+  assert.deepEqual([...followed], ["uid-second"]);
+  view.leave();
+  await clock.advance(0);
+  assert.deepEqual([...followed], []);
+});
+
+Deno.test("a question about jobs of two namespaces says nothing of the one that may not be seen", async () => {
+  const { clock, site, request } = start();
+  const ask = (name: string) =>
+    site(request(
+      `/view/v1/curves?job=${TRAINJOB.id}/team-a/mine&job=${TRAINJOB.id}/team-b/${name}`,
+    ));
+  const [there, nowhere] = [await ask("other"), await ask("nowhere")];
+  assert.equal(there.body.replaceAll("other", "nowhere"), nowhere.body);
+  assert.match(there.body, /"missing":\[\{[^}]*"name":"other"/);
+  await clock.advance(0);
+});
 
 Deno.test("streams end when the token expires", async () => {
   const { clock, users, site, request, follow } = start();

@@ -1,0 +1,58 @@
+/** View of a viewer: what it looks at, and what it may see of that now. */
+import type { Identified } from "../../http/callers/reader_checks.ts";
+import type { ReaderRefusal } from "../../http/callers/reader_refusals.ts";
+import type { ListQuery } from "../list/list_query.ts";
+import type { CurveQuery } from "./curve_query.ts";
+import type { ReaderScope } from "./scope.ts";
+import { type GrantedList, grantLists, type NamedList } from "./streamed_lists.ts";
+import type { MissingJob } from "./view_answers.ts";
+import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
+
+/** What a viewer looks at. */
+export interface View {
+  readonly list?: ListQuery;
+  /** Instead of it: several, each of which is granted or refused by itself. */
+  readonly lists?: readonly NamedList[];
+  readonly curves?: CurveQuery;
+  /** Jobs that were asked for and that cannot be there: of no kind that is known. */
+  readonly strangers?: readonly MissingJob[];
+}
+
+/** What a viewer may see of it now. */
+export interface GrantedView extends View {
+  readonly scope?: ReaderScope;
+  readonly granted?: readonly GrantedList[];
+  readonly jobs: SeenJobs;
+  /** Whether a time range is shown with points of logs. */
+  readonly zooms?: boolean;
+}
+
+/** Returns what the reader may see of a view. */
+export async function grantView(
+  parts: ViewParts,
+  caller: Pick<Identified, "reader">,
+  view: View,
+): Promise<GrantedView | ReaderRefusal> {
+  const { list, lists, curves } = view;
+  const scope = list && await scopeOf(parts, caller.reader, list);
+  if (scope !== undefined && "why" in scope) return scope;
+  const granted = lists && await grantLists(parts, caller, lists);
+  if (granted !== undefined && "why" in granted) return granted;
+  const jobs = await seenJobs(parts, caller, curves?.jobs ?? []);
+  if ("why" in jobs) return jobs;
+  return { ...view, ...(scope && { scope }), ...(granted && { granted }), jobs };
+}
+
+/** The lists of a view as they are granted now. */
+export function listsOf({ list: query, scope, granted }: GrantedView): readonly GrantedList[] {
+  if (granted !== undefined) return granted;
+  return query === undefined || scope === undefined ? [] : [{ query, scope }];
+}
+
+/** Returns why lists of a view are not shown. */
+export const refusalsOf = (view: GrantedView) =>
+  listsOf(view).flatMap((it) => "refusal" in it ? [it.refusal.message] : []);
+
+/** Returns whether there is anything of the view that the viewer may see. */
+export const showsSomething = (view: GrantedView) =>
+  view.jobs.seen.length > 0 || listsOf(view).some((it) => "scope" in it);
