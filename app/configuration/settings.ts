@@ -120,8 +120,8 @@ export const settings = z.strictObject({
       "Readers of observations have the same budget again, and as many SubjectAccessReviews",
   ),
   readWithApiTokens: boolean(false).describe(
-    "whether reads are also taken with tokens for the API server itself, as viewers of the page have them; the page's " +
-      "manifests set it",
+    "whether reads, and requests to stop a job, are also taken with tokens for the API server itself, as viewers of the " +
+      "page have them; the page's manifests set it",
   ),
   maxStreams: count(1000).describe("streams of events that a replica keeps open; 0 allows none"),
   maxStreamsPerSubject: count(20).describe(

@@ -22,6 +22,7 @@ import { assetResponse, type Assets } from "./assets.ts";
 import { type CheckedRequest, sourceRefusal } from "./browser_checks.ts";
 import { PAGE_ROUTES, type PageParts } from "./page_routes.ts";
 import { confined } from "./security_headers.ts";
+import { createVisitorBounds } from "./visitor_bounds.ts";
 
 /** What a visitor may use, and how long a stream of that visitor goes on. */
 export interface Visit {
@@ -67,6 +68,7 @@ function failedCall(error: unknown, notAccepted: FailureShape): HttpResponse | u
 export function createSiteHandler(site: PageSite): HttpHandler {
   const { assets, addressRefusal, session, visit, notAccepted } = site;
   const routes = createRoutes(PAGE_ROUTES);
+  const bounded = createVisitorBounds();
   const sessionMethods = Object.keys(session).sort().join(", ");
 
   async function answer(request: HttpRequest): Promise<HttpResponse> {
@@ -87,8 +89,13 @@ export function createSiteHandler(site: PageSite): HttpHandler {
     const visited = await visit(request);
     if ("status" in visited) return visited;
     if (match.route === undefined) return wrongMethod(match.allow);
-    const response = await match.route.answer(visited.parts, request, match.names);
-    return visited.lasting?.(response) ?? response;
+    const { parts, lasting = (response) => response } = visited;
+    const { route, names } = match;
+    return await bounded(
+      request,
+      path,
+      async () => lasting(await route.answer(parts, request, names)),
+    );
   }
 
   return async (request) => {

@@ -40,6 +40,7 @@ async function pump(
   { sink, end }: { readonly sink: ResponseSink; readonly end: () => void },
 ): Promise<void> {
   sink.signal.addEventListener("abort", end, { once: true });
+  if (sink.signal.aborted) end();
   try {
     for await (const part of body ?? []) {
       await sink.write(part);

@@ -62,14 +62,14 @@ export function strategiesOfSpec(spec: unknown): ReadonlyMap<string, Strategy> {
 
 /** Returns a parameter of the search space; discrete and categorical ones are lists. */
 export function parameterOf(value: JsonObject): Parameter | undefined {
-  const name = textAt(value, "name");
-  if (name === undefined || name === "") return undefined;
+  const name = shortText(textAt(value, "name") ?? "");
+  if (name === "") return undefined;
   const type = textAt(value, "parameterType") ?? "unknown";
   const space = objectAt(value, "feasibleSpace");
   const [min, max, step] = ["min", "max", "step"].map((key) => textAt(space, key));
   const distribution = textAt(space, "distribution");
   if (type === "categorical" || type === "discrete") {
-    const list = asTexts(at(space, "list")).slice(0, 64).map(shortText);
+    const list = asTexts(at(space, "list")).slice(0, SEARCH_LIMITS.values).map(shortText);
     const shown = list.slice(0, 8).join(", ");
     return { name, scale: "list", list, text: shortText(`${type}: ${shown}`) };
   }

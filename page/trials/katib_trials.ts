@@ -1,6 +1,7 @@
 /** Trials of Katib as trials of a search, and the jobs that they name. Pure. */
 import { type JsonObject, objectAt, objectsAt, textAt } from "../../crds/json.ts";
 import { KATIB, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
+import { NAME_PATTERN } from "../../http/routes.ts";
 import { heldBy, present, realTime } from "./katib_objects.ts";
 import {
   type FoundTrial,
@@ -47,17 +48,16 @@ export interface JobOfTrial {
   readonly name: string;
 }
 
-/** Returns the job that Katib makes of a Trial; undefined if it does not say which. */
+const NAME = new RegExp(`^${NAME_PATTERN}$`);
+
+/** Returns the job that Katib makes of a Trial; undefined if it does not say which, or one that cannot be. */
 export function jobOfTrial(trial: unknown): JobOfTrial | undefined {
   const run = objectAt(trial, "spec", "runSpec");
   const [apiVersion, kind] = [textAt(run, "apiVersion"), textAt(run, "kind")];
   if (apiVersion === undefined || kind === undefined) return undefined;
-  return {
-    apiVersion,
-    kind,
-    namespace: textAt(trial, "metadata", "namespace") ?? "",
-    name: textAt(run, "metadata", "name") ?? textAt(trial, "metadata", "name") ?? "",
-  };
+  const name = textAt(run, "metadata", "name") ?? textAt(trial, "metadata", "name") ?? "";
+  if (!NAME.test(name)) return undefined;
+  return { apiVersion, kind, namespace: textAt(trial, "metadata", "namespace") ?? "", name };
 }
 
 /** Whether the Trial was stopped early. */
@@ -85,7 +85,7 @@ export function trialOf(
     assignments: objectsAt(objectAt(trial, "spec"), "parameterAssignments")
       .slice(0, SEARCH_LIMITS.parameters)
       .map((it) => ({
-        name: textAt(it, "name") ?? "",
+        name: shortText(textAt(it, "name") ?? ""),
         value: textAt(it, "value") ?? String(it.value ?? ""),
       })),
     metrics: metricsOf(trial),

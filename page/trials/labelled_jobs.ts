@@ -6,7 +6,7 @@ import { objectAt, objectsAt, textAt } from "../../crds/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { endTimeOf } from "../list/job_row.ts";
-import { type FoundTrial, type Objective, SEARCH_LIMITS } from "./search.ts";
+import { type FoundTrial, type Objective, SEARCH_LIMITS, shortText } from "./search.ts";
 import { rulesInWords, stopOfJob } from "./trial_stop_words.ts";
 
 /** A job with its kind. */
@@ -61,7 +61,7 @@ function trialOfJob({ kind, job }: KindedJob, varied: readonly string[]): FoundT
     job: { kind: kind.id, namespace, name },
     assignments: varied.flatMap((it) => {
       const value = variables.get(it);
-      return value === undefined ? [] : [{ name: it, value }];
+      return value === undefined ? [] : [{ name: shortText(it), value }];
     }),
     metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
       .map(({ name, value }) => ({ name, latest: value })),

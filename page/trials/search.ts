@@ -164,6 +164,8 @@ export const SEARCH_LIMITS = {
   trials: 1_000,
   searches: 500,
   parameters: 32,
+  /** Of a parameter whose values stand beside each other. */
+  values: 64,
   metrics: 16,
   rules: 8,
   textLength: 256,

@@ -67,8 +67,9 @@ const LOG_RATIO = 100;
 function seenParameter(name: string, values: readonly string[]): Parameter {
   const numbers = values.map(finite).filter((it) => it !== undefined);
   if (numbers.length < values.length) {
-    const list = [...new Set(values)].sort();
-    return { name, scale: "list", list, text: `${list.length} values` };
+    const list = [...new Set(values.map(shortText))].sort();
+    const shown = list.slice(0, SEARCH_LIMITS.values);
+    return { name, scale: "list", list: shown, text: `${list.length} values` };
   }
   const [min, max] = [Math.min(...numbers), Math.max(...numbers)];
   const scale = min > 0 && max / min >= LOG_RATIO ? "log" : "linear";

@@ -1,6 +1,7 @@
 /** Tests of streams of a session: an open one counts as use, and ends with it. */
 import assert from "node:assert/strict";
 import { createBrowserSessions, SESSION_LIMITS } from "../../../page/server/browser_sessions.ts";
+import { passOn } from "../../../page/server/passed_response.ts";
 import { whileOpen } from "../../../page/server/session_stream.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 
@@ -57,4 +58,31 @@ Deno.test("a stream ends with its session, and writes nothing after that", async
   await streamed;
   assert.deepEqual(written, ["before"]);
   assert.equal(clock.sleeping, 0);
+});
+
+Deno.test("a log that its reader left before it began is not followed", async () => {
+  const clock = new FakeClock(START, settlePromises);
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>({ cancel: () => void (isCancelled = true) });
+  const response = new Response(body, { headers: { "content-type": "text/plain" } });
+  const gone = new AbortController();
+  const passed = await passOn(
+    {
+      client: {
+        raw: (_path, init) => {
+          init?.signal?.addEventListener("abort", () => void body.cancel().catch(() => {}));
+          return Promise.resolve(response);
+        },
+      },
+      clock,
+    },
+    {},
+    { path: "/api/v1/namespaces/team-a/pods/silent/log?follow=true", streamed: "text/plain" },
+  );
+  gone.abort();
+  let isOver = false;
+  const sink = { write: () => Promise.resolve(), signal: gone.signal };
+  void passed.stream?.(sink).catch(() => {}).then(() => isOver = true);
+  await clock.advance(1_000);
+  assert.deepEqual({ isOver, isCancelled }, { isOver: true, isCancelled: true });
 });

@@ -145,6 +145,10 @@ Deno.test("the job of a Trial has its name unless the template says another", ()
   const runSpec = { ...kind, metadata: { name: "other" } };
   assert.deepEqual(jobOfTrial({ ...TRIAL, spec: { runSpec } }), { ...kind, name: "other" });
   assert.equal(jobOfTrial({ metadata: { name: "t" } }), undefined);
+  for (const name of ["..", "", "a/b", "%2e%2e", "A"]) {
+    const runSpec = { ...kind, metadata: { name } };
+    assert.equal(jobOfTrial({ ...TRIAL, spec: { runSpec } }), undefined, name);
+  }
 });
 
 Deno.test("a value of a strategy that is unavailable is the newest", () => {

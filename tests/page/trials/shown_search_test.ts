@@ -224,3 +224,19 @@ Deno.test("an answer without room for all has the best, those that run, and the 
   assert.equal(cut.isCut, true);
   assert.equal(cut.counts.total, 5);
 });
+
+Deno.test("long values of trials stay within an answer, and their axis has them as they are shown", () => {
+  const longValue = (index: number) => `{"n":${index},"x":"${"y".repeat(5_000)}"}`;
+  const trials = Array.from(
+    { length: 1_000 },
+    (_, index) =>
+      withLoss(index, "1", { assignments: [{ name: "config", value: longValue(index) }] }),
+  );
+  const shown = shownSearch(search(trials));
+  const [axis] = shown.parameters;
+  assert.equal(axis?.list?.length, 64);
+  assert.ok(axis?.list?.includes(shown.trials[0]?.values[0] ?? ""));
+  const answer = withinAnswer(shown, 1_000_000);
+  assert.ok(JSON.stringify(answer).length <= 1_000_000);
+  assert.equal(answer.trials.length, 1_000);
+});
