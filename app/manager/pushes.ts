@@ -213,6 +213,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     jobs: caches.byKind,
     leader: leadership,
     owned: curves,
+    pushed: owned,
     forward: {
       ask: forwarder.client.askCurves,
       readChanges: forwarder.client.readCurveChanges,

@@ -29,7 +29,7 @@ export interface ViewParts extends ReaderParts {
   /** The namespaces that are asked about where a query names none. Default: none. */
   readonly namespaces?: readonly string[];
   /** Room for streams, which all streams of the endpoint share. */
-  readonly slots: Pick<StreamSlots, "take">;
+  readonly slots: Pick<StreamSlots, "take" | "open">;
   /** 0 to 1, for jitter. Default `Math.random`. */
   readonly random?: () => number;
 }

@@ -12,7 +12,7 @@ import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
 import type { ForwardTarget } from "../../http/replicas/terms.ts";
 import type { Informer } from "../../kube/informer.ts";
 import type { LeaderLocator } from "../../kube/leadership.ts";
-import { createJobList } from "../list/job_list.ts";
+import { createJobList, type PushedProgress } from "../list/job_list.ts";
 import {
   type CurveAnswer,
   type CurveAsk,
@@ -42,6 +42,8 @@ export interface ViewServingOptions
   /** Locates the owner. */
   readonly leader: LeaderLocator;
   readonly owned: OwnedCurves;
+  /** What jobs pushed, while this replica owns the state. */
+  readonly pushed: Omit<PushedProgress, "clock">;
   readonly forward: ForwardedCurves;
 }
 
@@ -53,9 +55,9 @@ export interface ViewServing extends ViewApi {
 
 /** Serves the API; `handles` selects its requests. */
 export function serveView(options: ViewServingOptions): ViewServing {
-  const { readers, jobs, leader, owned, forward } = options;
+  const { readers, jobs, leader, owned, pushed, forward } = options;
   const { clock } = readers;
-  const list = createJobList({ jobs });
+  const list = createJobList({ jobs, pushed: { ...pushed, clock } });
   const feeds = createJobFeeds({
     poll: createOwnerPoll<JobVersion>({
       leader,

@@ -26,8 +26,10 @@ import { allCurvesJson } from "./view_answers.ts";
 import { ZOOM_LIMITS } from "./view_limits.ts";
 import type { ViewParts } from "./view_parts.ts";
 
-/** Least time between two looks at what has changed, in milliseconds. */
-const LOOK_MS = 1_000;
+/** Least time between two looks at what has changed, in milliseconds; looks of many streams are as rare as the most. */
+const [LOOK_MS, MOST_LOOK_MS] = [250, 1_000];
+/** Part of the time that the looks of all streams may take together, unless they are as rare as that. */
+const LOOKING_PART = 0.1;
 /** Time after which there may be room for one more stream. */
 const ROOM_MS = 10_000;
 
@@ -136,15 +138,17 @@ class ViewStream {
     }
   }
 
-  /** Sends what is new, not more often than once in {@link LOOK_MS}: many jobs change at once. */
+  /** Sends what is new, and the next news only after a while: many jobs change at once, and many look. */
   async sendNews(write: WriteEvents): Promise<void> {
     const { clock } = this.parts;
     const waitMs = this.#nextMs - clock.monotonic();
     if (waitMs > 0) await clock.sleep(waitMs, this.sink.signal);
     if (this.sink.signal.aborted) return;
-    this.#nextMs = clock.monotonic() + LOOK_MS;
+    const beganMs = clock.monotonic();
     await this.#sendLists(write);
     await this.#sendCurves(write);
+    const tookMs = (clock.monotonic() - beganMs) * this.parts.slots.open();
+    this.#nextMs = beganMs + Math.min(Math.max(LOOK_MS, tookMs / LOOKING_PART), MOST_LOOK_MS);
   }
 
   async #sendLists(write: WriteEvents): Promise<void> {

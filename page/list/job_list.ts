@@ -1,8 +1,10 @@
 /** List of the jobs of all kinds, from the caches: each row is made once for each version of its job. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer.ts";
-import { type JobRow, rowOf } from "./job_row.ts";
+import { type JobRow, rowOf, rowWith } from "./job_row.ts";
 import type { ListQuery } from "./list_query.ts";
 import { type ListWindow, windowOf } from "./list_window.ts";
 
@@ -24,6 +26,15 @@ export interface JobList {
   close(): void;
 }
 
+/** What jobs have pushed to this replica, which is newer than their objects. */
+export interface PushedProgress {
+  /** Returns the newest that the job pushed; undefined if that is not known here. */
+  newestOf(jobUid: string): TrainerStatus | undefined;
+  /** Calls the listener after each push. Returns a function that ends this. */
+  onPush(listener: () => void): () => void;
+  readonly clock: Pick<Clock, "sleep">;
+}
+
 /** Options of {@link createJobList}. */
 export interface JobListOptions {
   /** The caches of jobs by their kind. */
@@ -31,25 +42,56 @@ export interface JobListOptions {
     JobKind,
     { readonly jobs: Pick<Informer<AnyJob>, "list" | "onChange"> }
   >;
+  /** Shown instead of what the objects say, which orders the rows. Default: nothing is pushed here. */
+  readonly pushed?: PushedProgress;
 }
 
+/** Pushes within this time are told of together, in milliseconds. */
+const TOGETHER_MS = 20;
 /** Windows that are kept until a job changes: viewers of the same list look at one. */
 const MAX_WINDOWS = 64;
 
 /** Creates the list. */
-export function createJobList({ jobs }: JobListOptions): JobList {
+export function createJobList({ jobs, pushed }: JobListOptions): JobList {
   const rows = new WeakMap<AnyJob, JobRow>();
   const windows = createBoundedCache<{ readonly version: number; readonly window: ListWindow }>(
     MAX_WINDOWS,
   );
   const listeners = new Set<() => void>();
+  /** The rows with what was pushed. */
+  const newest = new WeakMap<TrainerStatus, { readonly of: JobRow; readonly row: JobRow }>();
+  const closed = new AbortController();
   let version = 0;
+  let isTelling = false;
+  const tell = () => {
+    for (const listener of listeners) listener();
+  };
   const stops = [...jobs.values()].map((cache) =>
     cache.jobs.onChange(() => {
       version += 1;
-      for (const listener of listeners) listener();
+      tell();
     })
   );
+  const stopPushes = pushed?.onPush(async () => {
+    if (isTelling) return;
+    isTelling = true;
+    await pushed.clock.sleep(TOGETHER_MS, closed.signal);
+    isTelling = false;
+    tell();
+  });
+
+  /** The same row while nothing of it has changed: the write of what was pushed is no news. */
+  function newestRow(row: JobRow): JobRow {
+    const progress = pushed?.newestOf(row.uid);
+    if (progress === undefined) return row;
+    const known = newest.get(progress);
+    if (known?.of === row) return known.row;
+    const made = rowWith(row, progress);
+    const isSame = JSON.stringify(known?.row) === JSON.stringify(made);
+    const kept = known !== undefined && isSame ? known.row : made;
+    newest.set(progress, { of: row, row: kept });
+    return kept;
+  }
 
   function rowOnce(kind: JobKind, job: AnyJob): JobRow {
     const known = rows.get(job);
@@ -67,14 +109,19 @@ export function createJobList({ jobs }: JobListOptions): JobList {
     }
   }
 
+  function windowOnce(query: ListQuery, scope: Scope): ListWindow {
+    const key = JSON.stringify([scope.key, query]);
+    const known = windows.get(key);
+    if (known?.version === version) return known.window;
+    const window = windowOf(allowed(scope), query);
+    windows.set(key, { version, window });
+    return window;
+  }
+
   return {
     window(query, scope) {
-      const key = JSON.stringify([scope.key, query]);
-      const known = windows.get(key);
-      if (known?.version === version) return known.window;
-      const window = windowOf(allowed(scope), query);
-      windows.set(key, { version, window });
-      return window;
+      const { rows, ...window } = windowOnce(query, scope);
+      return { ...window, rows: rows.map(newestRow) };
     },
     get version() {
       return version;
@@ -84,6 +131,8 @@ export function createJobList({ jobs }: JobListOptions): JobList {
       return () => listeners.delete(listener);
     },
     close() {
+      closed.abort();
+      stopPushes?.();
       for (const stop of stops) stop();
     },
   };

@@ -9,6 +9,7 @@ import {
   shownStateOf,
 } from "../../crds/job_state.ts";
 import { KATIB } from "../../crds/katib_names.ts";
+import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 
 /** What is shown of a job. Names, values and messages are what others wrote: hostile text. */
@@ -78,10 +79,27 @@ function present(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
+function progressFields(progress: TrainerStatus | undefined) {
+  return present({
+    progress: progress?.progressPercentage,
+    remainingSeconds: progress?.estimatedRemainingSeconds,
+    metrics: progress?.metrics?.slice(0, ROW_LIMITS.metrics)
+      .map(({ name, value }) => ({ name, value })),
+    updated: progress?.lastUpdatedTime,
+  });
+}
+
+/** Returns the row with other progress than that of the job's object. */
+export function rowWith(
+  { progress: _, remainingSeconds: _seconds, metrics: _metrics, updated: _updated, ...row }: JobRow,
+  progress: TrainerStatus,
+): JobRow {
+  return { ...row, ...progressFields(progress) };
+}
+
 /** Returns the row of a job. */
 export function rowOf(kind: JobKind, job: AnyJob): JobRow {
   const { uid = "", namespace = "", name = "", labels, creationTimestamp } = job.metadata;
-  const progress = progressOf(kind, job);
   return {
     uid,
     kind: kind.id,
@@ -89,13 +107,9 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
     name,
     state: shownStateOf(kind, job),
     created: String(creationTimestamp ?? ""),
+    ...progressFields(progressOf(kind, job)),
     ...present({
       message: shortened(reasonOf(kind, job)?.message),
-      progress: progress?.progressPercentage,
-      remainingSeconds: progress?.estimatedRemainingSeconds,
-      metrics: progress?.metrics?.slice(0, ROW_LIMITS.metrics)
-        .map(({ name, value }) => ({ name, value })),
-      updated: progress?.lastUpdatedTime,
       ended: endTimeOf(kind, job),
       trial: trialReference(job.metadata)?.name,
       experiment: labels?.[KATIB.experimentLabel],

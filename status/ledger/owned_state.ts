@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { type AnyJob, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { progressOf } from "../../crds/job_state.ts";
-import { shownStatus } from "../../crds/trainjob.ts";
+import { shownStatus, type TrainerStatus } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { Leadership } from "../../kube/leadership.ts";
@@ -60,6 +60,10 @@ export interface OwnedState {
   readonly accept: AcceptPush;
   /** Reads the newest statuses of jobs; undefined if no term runs here. */
   readonly poll: PollOwner<Reading>;
+  /** Returns the newest that a job pushed in the term that runs here; the same object until it pushes again. */
+  newestOf(jobUid: string): TrainerStatus | undefined;
+  /** Calls the listener after each push that is taken here. Returns a function that ends this. */
+  onPush(listener: () => void): () => void;
   /** Number of jobs with unwritten progress. */
   pending(): number;
   /** Age of the oldest unwritten progress, in seconds. */
@@ -87,6 +91,7 @@ export function createOwnedState(options: OwnedStateOptions): OwnedState {
   const { client, jobs, clock, leadership, intervalMs, writesPerSecond, onWrite, onDrop } = options;
   const deadlineMs = leadership.deadlineMs(WRITE_MS);
   const write = createStatusWriter(client, { deadlineMs, keepsProgress: options.keepsProgress });
+  const listeners = new Set<() => void>();
   let current: TermState | undefined;
 
   /** The progress in the job's object, if the cache has that very job. */
@@ -146,10 +151,16 @@ export function createOwnedState(options: OwnedStateOptions): OwnedState {
       const acceptance = ledger.submit(push.job, trainerStatus);
       if (!acceptance.ok) return acceptance;
       held.put({ ...push, trainerStatus });
+      for (const listener of listeners) listener();
       return recorder === undefined ? acceptance : recorded(recorder, push, signal, acceptance);
     },
     poll: (entries, waitMs, signal) =>
       current?.held.poll(entries, waitMs, signal) ?? Promise.resolve(undefined),
+    newestOf: (uid) => current?.held.newestOf(uid),
+    onPush(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     pending: () => current?.ledger.pending() ?? 0,
     oldestSeconds: () => current?.ledger.oldestSeconds() ?? 0,
     async run(signal, flushMs) {

@@ -9,6 +9,8 @@ import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiti
 
 /** The newest status by job, for the readers of one term. */
 export interface HeldStatuses extends Pick<WaitingPolls<Reading>, "poll" | "close"> {
+  /** Returns the newest that a job pushed in this term; the same object until it pushes again. */
+  newestOf(jobUid: string): TrainerStatus | undefined;
   /** A push was taken: it is the newest of its job now. */
   put(push: Push): void;
   /** The job is gone. */
@@ -62,6 +64,7 @@ export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
   const polls = createWaitingPolls({ read, clock });
 
   return {
+    newestOf: (uid) => held.get(uid)?.trainerStatus,
     put({ job: { uid }, pod, trainerStatus, receivedMs }) {
       version += 1;
       held.set(uid, { trainerStatus, receivedMs, pod: pod.name, version });
