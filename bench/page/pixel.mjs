@@ -1,13 +1,13 @@
-/** Tabs that note when a value is painted, run by Node: the list, and a job with its curves. */
+/** Windows that note when a value is painted, run by Node: the list, and a job with its curves. */
 import process from "node:process";
 import { input, openBrowser } from "../../tests/browser/open_browser.mjs";
 
 const { address, views, sights } = input;
 const { origin } = new URL(address);
 const browser = await openBrowser();
-const context = await browser.newContext();
+
 // A value counts when the frame that has it was handed over: after the next frame has begun.
-await context.addInitScript((all) => {
+function noteSights(all) {
   globalThis.seen = [];
   const look = () => {
     const { selector, pattern } = all.find(({ at }) => location.hash.startsWith(at)) ?? {};
@@ -21,20 +21,24 @@ await context.addInitScript((all) => {
   };
   const watch = { subtree: true, childList: true, characterData: true, attributes: true };
   addEventListener("DOMContentLoaded", () => new MutationObserver(look).observe(document, watch));
-}, views);
-const first = await context.newPage();
+}
+
+const first = await browser.newPage();
 await first.goto(address);
 await first.locator(".jobs tbody tr").first().waitFor();
 const storage = await first.evaluate(() => JSON.stringify({ ...sessionStorage }));
-await context.addInitScript((text) => Object.assign(sessionStorage, JSON.parse(text)), storage);
+await first.close();
 const result = {};
-const tabs = await Promise.all(views.map(async ({ at }) => {
+// Of the tabs of one window only that in front is painted at once, so each view has a window of its own.
+const windows = await Promise.all(views.map(async ({ at }) => {
+  const context = await browser.newContext();
+  await context.addInitScript(noteSights, views);
+  await context.addInitScript((text) => Object.assign(sessionStorage, JSON.parse(text)), storage);
   const page = await context.newPage();
   await page.goto(`${origin}/${at}`);
   return { at, page };
 }));
-await first.close();
-for (const { at, page } of tabs) {
+for (const { at, page } of windows) {
   await page.waitForFunction((count) => globalThis.seen.length >= count, sights, {
     timeout: 150_000,
   });
