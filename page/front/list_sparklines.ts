@@ -2,6 +2,7 @@
 import { effect, signal, untracked } from "@preact/signals";
 import { call, list, sessionKey, view } from "./page_state.ts";
 import { type JobCurves, keyOf, readCurves, type Row } from "./view_answers_read.ts";
+import { frameOf } from "./view_state.ts";
 
 /** Metrics that a row shows. */
 export const ROW_METRICS = 2;
@@ -25,11 +26,17 @@ async function askFor(rows: readonly Row[], signal: AbortSignal): Promise<void> 
     ["points", "32"],
   ]);
   const response = await call(`/view/v1/curves?${query}`, { signal });
-  const { jobs } = readCurves(await response.json());
+  draw(readCurves(await response.json()).jobs);
+}
+
+/** Draws curves, a few in each frame. */
+function draw(jobs: readonly JobCurves[]): void {
+  const { now, later } = frameOf(jobs);
   const seen = new Set(untracked(() => list.value)?.rows.map(keyOf));
   // Curves of rows that are not seen any more are not kept.
   const kept = [...sparklines.value].filter(([key]) => seen.has(key));
-  sparklines.value = new Map([...kept, ...jobs.map((job) => [job.key, job] as const)]);
+  sparklines.value = new Map([...kept, ...now.map((job) => [job.key, job] as const)]);
+  if (later.length > 0) requestAnimationFrame(() => draw(later));
 }
 
 /** Keeps the sparklines of the list current, while it is the page. */

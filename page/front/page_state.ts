@@ -13,13 +13,22 @@ import {
 } from "./url_state.ts";
 import type { SearchView } from "./search_view.ts";
 import { createTabFeed } from "./tab_feed.ts";
-import { fieldsOf, keyOf, readCurves, readList, textOf } from "./view_answers_read.ts";
+import {
+  fieldsOf,
+  keyOf,
+  type ListNews,
+  readCurves,
+  readList,
+  textOf,
+} from "./view_answers_read.ts";
 import {
   type Connection,
   curvesAfter,
   type CurveState,
+  joinedNews,
   listAfter,
   type ListState,
+  newsOfFrame,
 } from "./view_state.ts";
 
 /** The view of the address. */
@@ -144,6 +153,8 @@ export function startPage(): void {
 const NOBODY = { onEvent: () => {}, onConnection: () => {} };
 /** Whether the next rows are the first ones since the stream began. */
 let isFirst = true;
+/** News of rows for the next frames. */
+let waiting: ListNews | undefined;
 
 /** Follows the connection. */
 function follow(next: Connection): void {
@@ -157,12 +168,24 @@ function follow(next: Connection): void {
   connection.value = next;
 }
 
+/** Shows news of rows; where many have changed, a few in each frame. */
+function takeRows(news: ListNews): void {
+  const before = isFirst ? undefined : untracked(() => list.value);
+  const { now, later } = newsOfFrame(before, before ? joinedNews(waiting, news) : news);
+  list.value = listAfter(before, now);
+  [isFirst, waiting] = [false, later];
+  if (later === undefined) return;
+  requestAnimationFrame(() => {
+    // Newer ones have brought it along, or it is of a view that is not shown any more.
+    if (waiting === later && list.value !== undefined) takeRows(later);
+  });
+}
+
 /** Takes news. */
 function take(event: string, data: unknown): void {
   now.value = Date.now();
   if (event === "jobs") {
-    list.value = listAfter(isFirst ? undefined : untracked(() => list.value), readList(data));
-    isFirst = false;
+    takeRows(readList(data));
   } else if (event === "curves") {
     curves.value = curvesAfter(untracked(() => curves.value), readCurves(data));
     outage.value = "";

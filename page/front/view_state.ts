@@ -22,6 +22,37 @@ export function listAfter(before: ListState | undefined, news: ListNews): ListSt
   };
 }
 
+/** Rows that change in one frame: it has 8 ms for all. */
+const ROWS_A_FRAME = 10;
+/** Frames in which all have changed, however many there are. */
+const MOST_FRAMES = 12;
+
+/** Returns the first of many changes, for one frame, and those that are left for later frames. */
+export function frameOf<T>(changes: readonly T[]): { now: readonly T[]; later: readonly T[] } {
+  const count = Math.max(ROWS_A_FRAME, Math.ceil(changes.length / MOST_FRAMES));
+  return { now: changes.slice(0, count), later: changes.slice(count) };
+}
+
+/** Returns the part of news that one frame shows, and what is left of them. Rows that were not there come at once. */
+export function newsOfFrame(
+  before: ListState | undefined,
+  news: ListNews,
+): { now: ListNews; later: ListNews | undefined } {
+  const known = new Set(before?.rows.map(({ uid }) => uid));
+  const { later } = frameOf(news.rows.filter(({ uid }) => known.has(uid)));
+  const isLater = new Set(later);
+  return {
+    now: { ...news, rows: news.rows.filter((row) => !isLater.has(row)) },
+    later: later.length === 0 ? undefined : { ...news, rows: later },
+  };
+}
+
+/** Returns news that were not shown yet together with newer ones. */
+export function joinedNews(older: ListNews | undefined, newer: ListNews): ListNews {
+  const rows = new Map([...older?.rows ?? [], ...newer.rows].map((row) => [row.uid, row]));
+  return { ...newer, rows: [...rows.values()] };
+}
+
 /** Curves by the keys of their jobs. */
 export interface CurveState {
   readonly byJob: ReadonlyMap<string, JobCurves>;
