@@ -30,6 +30,11 @@ import type { ViewParts } from "./view_parts.ts";
 const [LOOK_MS, MOST_LOOK_MS] = [250, 1_000];
 /** Part of the time that the looks of all streams may take together, unless they are as rare as that. */
 const LOOKING_PART = 0.1;
+
+/** Returns the time between the beginnings of two looks, of which the last one took `tookMs`, at one of so many streams. */
+export function lookEveryMs(tookMs: number, streams: number): number {
+  return Math.min(Math.max(LOOK_MS, tookMs * streams / LOOKING_PART), MOST_LOOK_MS);
+}
 /** Time after which there may be room for one more stream. */
 const ROOM_MS = 10_000;
 
@@ -147,8 +152,7 @@ class ViewStream {
     const beganMs = clock.monotonic();
     await this.#sendLists(write);
     await this.#sendCurves(write);
-    const tookMs = (clock.monotonic() - beganMs) * this.parts.slots.open();
-    this.#nextMs = beganMs + Math.min(Math.max(LOOK_MS, tookMs / LOOKING_PART), MOST_LOOK_MS);
+    this.#nextMs = beganMs + lookEveryMs(clock.monotonic() - beganMs, this.parts.slots.open());
   }
 
   async #sendLists(write: WriteEvents): Promise<void> {

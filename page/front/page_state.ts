@@ -171,7 +171,7 @@ function follow(next: Connection): void {
 /** Shows news of rows; where many have changed, a few in each frame. */
 function takeRows(news: ListNews): void {
   const before = isFirst ? undefined : untracked(() => list.value);
-  const { now, later } = newsOfFrame(before, before ? joinedNews(waiting, news) : news);
+  const { now, later } = newsOfFrame(before, joinedNews(before && waiting, news));
   list.value = listAfter(before, now);
   [isFirst, waiting] = [false, later];
   if (later === undefined) return;

@@ -50,7 +50,8 @@ export function newsOfFrame(
 /** Returns news that were not shown yet together with newer ones. */
 export function joinedNews(older: ListNews | undefined, newer: ListNews): ListNews {
   const rows = new Map([...older?.rows ?? [], ...newer.rows].map((row) => [row.uid, row]));
-  return { ...newer, rows: [...rows.values()] };
+  const order = newer.order ?? newer.rows.map(({ uid }) => uid);
+  return { ...newer, order, rows: [...rows.values()] };
 }
 
 /** Curves by the keys of their jobs. */

@@ -1,13 +1,21 @@
 /** Tests of what news of the stream make of the view: its parts, its answers, its state, its connection. */
 import assert from "node:assert/strict";
 import { createSseParser } from "../../../page/front/sse_parts.ts";
-import { readCurves, readList, statusMessage } from "../../../page/front/view_answers_read.ts";
+import {
+  type ListNews,
+  readCurves,
+  readList,
+  statusMessage,
+} from "../../../page/front/view_answers_read.ts";
 import {
   backoffMs,
   type Connection,
   connectionAfterFailure,
   curvesAfter,
+  joinedNews,
   listAfter,
+  type ListState,
+  newsOfFrame,
 } from "../../../page/front/view_state.ts";
 
 const TEXT =
@@ -135,4 +143,41 @@ Deno.test("statusMessage() is the message of a Status, or what stands in for it"
   assert.equal(statusMessage('{"kind":"Status","message":"no"}', "other"), "no");
   assert.equal(statusMessage("<html>", "other"), "other");
   assert.equal(statusMessage('{"message":{}}', "other"), "other");
+});
+
+Deno.test("newsOfFrame() shows a few changed rows in each frame, and new ones at once", () => {
+  const uids = Array.from({ length: 30 }, (_, index) => String(index));
+  const news = (names: readonly string[], order = uids) =>
+    readList({ rows: names.map((uid) => row(uid, `${uid}-new`)), order, total: 30, states: {} });
+  const first = listAfter(undefined, readList({ rows: uids.map((uid) => row(uid)), total: 30 }));
+  assert.equal(newsOfFrame(undefined, news(uids)).later, undefined, "the first rows come at once");
+  const changed = (list: ListState) => list.rows.filter(({ name }) => name.endsWith("-new")).length;
+  let list = first;
+  let left: ListNews | undefined = news([...uids, "30"], [...uids, "30"]);
+  const counts = [];
+  while (left !== undefined) {
+    const { now, later } = newsOfFrame(list, left);
+    list = listAfter(list, now);
+    counts.push(changed(list));
+    left = later;
+  }
+  assert.deepEqual(counts, [11, 21, 31]);
+});
+
+Deno.test("newsOfFrame() needs no more frames for many rows", () => {
+  const all = Array.from({ length: 200 }, (_, index) => row(String(index)));
+  const list = listAfter(undefined, readList({ rows: all, total: 200 }));
+  const frames = function* (news: ListNews | undefined) {
+    for (; news !== undefined; news = newsOfFrame(list, news).later) yield news;
+  };
+  assert.ok([...frames(readList({ rows: all, total: 200 }))].length <= 20);
+});
+
+Deno.test("joinedNews() keeps what was not shown yet, and of each row the newest", () => {
+  const older = readList({ rows: [row("1", "old"), row("2", "old")], order: ["1", "2"], total: 2 });
+  const newer = readList({ rows: [row("2", "new")], order: ["2", "1"], total: 5 });
+  const joined = joinedNews(older, newer);
+  assert.deepEqual(joined.rows.map(({ uid, name }) => [uid, name]), [["1", "old"], ["2", "new"]]);
+  assert.deepEqual([joined.order, joined.total], [["2", "1"], 5]);
+  assert.deepEqual(joinedNews(undefined, newer), newer);
 });

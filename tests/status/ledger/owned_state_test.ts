@@ -69,6 +69,7 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
     cluster,
     owned,
     writes,
+    uid: (name: string) => uids.get(name) ?? "",
     lose: () => leadership.leading = false,
     push: (name: string, progressPercentage: number) =>
       owned.accept({
@@ -93,6 +94,22 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
 }
 
 const crowdOf = (count: number) => Array.from({ length: count }, (_, index) => `job-${index}`);
+
+Deno.test("`OwnedState.newestOf()` knows a push before it is written, while the term runs", async () => {
+  const { owned, push, end, uid } = term(["a"]);
+  let pushes = 0;
+  const stop = owned.onPush(() => pushes++);
+  await push("a", 1);
+  await push("a", 2);
+  assert.equal(owned.pending(), 1);
+  assert.equal(owned.newestOf(uid("a"))?.progressPercentage, 2);
+  assert.equal(owned.newestOf("another"), undefined);
+  stop();
+  await push("a", 3);
+  assert.equal(pushes, 2);
+  await end();
+  assert.equal(owned.newestOf(uid("a")), undefined);
+});
 
 Deno.test("`OwnedState.run()` writes 2,000 pending jobs at its end, within 5 s, and loses none", async () => {
   const names = crowdOf(2_000);
