@@ -168,25 +168,35 @@ function follow(next: Connection): void {
   connection.value = next;
 }
 
-/** Shows news of rows; where many have changed, a few in each frame. */
+/** Takes news of rows: the first are shown at once, of changes a few in each frame. */
 function takeRows(news: ListNews): void {
-  const before = isFirst ? undefined : untracked(() => list.value);
-  const { now, later } = newsOfFrame(before, joinedNews(before && waiting, news));
+  if (isFirst) {
+    list.value = listAfter(undefined, news);
+    [isFirst, waiting] = [false, undefined];
+    return;
+  }
+  if (waiting === undefined) requestAnimationFrame(showWaiting);
+  waiting = joinedNews(waiting, news);
+}
+
+function showWaiting(): void {
+  const before = list.value;
+  // The first rows, of another view perhaps, have come instead.
+  if (waiting === undefined) return;
+  const { now, later } = newsOfFrame(before, waiting);
+  // What is not shown any more is not shown again.
+  waiting = before && later;
+  if (before === undefined) return;
   list.value = listAfter(before, now);
-  [isFirst, waiting] = [false, later];
-  if (later === undefined) return;
-  requestAnimationFrame(() => {
-    // Newer ones have brought it along, or it is of a view that is not shown any more.
-    if (waiting === later && list.value !== undefined) takeRows(later);
-  });
+  if (later !== undefined) requestAnimationFrame(showWaiting);
 }
 
 /** Takes news. */
 function take(event: string, data: unknown): void {
+  if (event === "jobs") return takeRows(readList(data));
+  // A curve ends now; the age of a row has time until the next second.
   now.value = Date.now();
-  if (event === "jobs") {
-    takeRows(readList(data));
-  } else if (event === "curves") {
+  if (event === "curves") {
     curves.value = curvesAfter(untracked(() => curves.value), readCurves(data));
     outage.value = "";
   } else if (event === "outage") {

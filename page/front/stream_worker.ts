@@ -63,7 +63,7 @@ function heard(tab: Tab, message: TabMessage): void {
   [tab.turn, tab.session] = [turn, session];
   tabs.add(tab);
   hub.look(tab, look, {
-    onEvent: (event, data) => tell(tab, { kind: "event", turn, event, data }),
+    onEvent: (event, data) => tell(tab, { kind: "event", turn, event, json: JSON.stringify(data) }),
     onConnection: (connection) => {
       const isOver = connection.phase === "refused" && connection.status === 401;
       // Nobody shall be given a session that is over.

@@ -59,7 +59,7 @@ function sharedFeed(worker: SharedWorker): TabFeed {
     const [, , events] = current ?? [];
     // What is still under way for what was looked at before.
     if (message.turn !== turn || own !== undefined) return;
-    if (message.kind === "event") events?.onEvent(message.event, message.data);
+    if (message.kind === "event") events?.onEvent(message.event, JSON.parse(message.json));
     else events?.onConnection(message.connection);
   };
   port.onmessage = ({ data }) => {

@@ -23,7 +23,7 @@ export function listAfter(before: ListState | undefined, news: ListNews): ListSt
 }
 
 /** Rows that change in one frame: it has 8 ms for all. */
-const ROWS_A_FRAME = 10;
+const ROWS_A_FRAME = 8;
 /** Frames in which all have changed, however many there are. */
 const MOST_FRAMES = 12;
 

@@ -19,7 +19,8 @@ export type WorkerMessage =
     readonly kind: "event";
     readonly turn: number;
     readonly event: string;
-    readonly data: unknown;
+    /** Its data as a text, which a tab reads much faster than a copy of objects. */
+    readonly json: string;
   }
   | { readonly kind: "connection"; readonly turn: number; readonly connection: Connection }
   /** The session of another tab, as that tab has it; null: there is none. */
@@ -53,9 +54,9 @@ function connectionOf(value: unknown): Connection {
 
 /** Reads what the worker says; undefined if it is nothing. */
 export function readWorkerMessage(value: unknown): WorkerMessage | undefined {
-  const { kind, event, data, connection, session, ...others } = fieldsOf(value);
+  const { kind, event, json, connection, session, ...others } = fieldsOf(value);
   const turn = numberOf(others.turn) ?? 0;
-  if (kind === "event") return { kind, turn, event: textOf(event), data };
+  if (kind === "event") return { kind, turn, event: textOf(event), json: textOf(json) };
   if (kind === "connection") return { kind, turn, connection: connectionOf(connection) };
   return kind === "session" ? { kind, session } : undefined;
 }
