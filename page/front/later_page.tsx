@@ -1,23 +1,25 @@
-/** Page whose script is loaded when it is first looked at. */
+/** Page whose script is loaded after the list, or when it is first looked at. */
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { LaterProps } from "./later_pages.tsx";
 import { Notice } from "./marks_and_signs.tsx";
-import type { SearchesView, SearchView } from "./search_view.ts";
 
 /** The component, once it is loaded. */
-let loaded: ComponentType<{ view: SearchesView | SearchView }> | undefined;
+let loaded: ComponentType<LaterProps> | undefined;
 
-/** Pages of searches. */
-export function LaterPage({ view }: { view: SearchesView | SearchView }) {
+/** Loads it, at the latest when it is needed. */
+export async function loadLater(): Promise<void> {
+  loaded = (await import("./later_pages.tsx")).LaterPages;
+}
+
+/** Pages beside the list. */
+export function LaterPage(props: LaterProps) {
   const [state, setState] = useState<"loading" | "loaded" | "failed">(
     loaded === undefined ? "loading" : "loaded",
   );
   useEffect(() => {
     if (state !== "loading") return;
-    import("./search_pages.tsx").then((it) => {
-      loaded = it.SearchPages;
-      setState("loaded");
-    }, () => setState("failed"));
+    loadLater().then(() => setState("loaded"), () => setState("failed"));
   }, [state]);
   const Page = loaded;
   if (state === "failed") {
@@ -30,5 +32,5 @@ export function LaterPage({ view }: { view: SearchesView | SearchView }) {
       </Notice>
     );
   }
-  return Page === undefined ? <Notice title="Loading…" /> : <Page view={view} />;
+  return Page === undefined ? <Notice title="Loading…" /> : <Page {...props} />;
 }

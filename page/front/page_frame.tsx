@@ -1,6 +1,5 @@
 /** Frame of the page: the bar above it, the state of the connection, and the page of the view. */
 import { useEffect } from "preact/hooks";
-import { JobPage } from "./job_page.tsx";
 import { JobsPage } from "./jobs_page.tsx";
 import { Hostile, Notice } from "./marks_and_signs.tsx";
 import { connection, now, setTheme, type Theme, theme, view } from "./page_state.ts";
@@ -119,8 +118,7 @@ function titleOf(it: View): string {
 
 function Page({ view: it, session }: { view: View; session: Session }) {
   if (it.page === "jobs") return <JobsPage view={it} />;
-  if (it.page !== "job") return <LaterPage view={it} />;
-  return <JobPage key={`${it.kind}/${it.namespace}/${it.name}`} view={it} session={session} />;
+  return <LaterPage view={it} session={session} />;
 }
 
 /** The page. */

@@ -170,7 +170,7 @@ Deno.test("newsOfFrame() needs no more frames for many rows", () => {
   const frames = function* (news: ListNews | undefined) {
     for (; news !== undefined; news = newsOfFrame(list, news).later) yield news;
   };
-  assert.ok([...frames(readList({ rows: all, total: 200 }))].length <= 20);
+  assert.ok([...frames(readList({ rows: all, total: 200 }))].length <= 24);
 });
 
 Deno.test("joinedNews() keeps what was not shown yet, and of each row the newest", () => {

@@ -1,0 +1,20 @@
+/** Pages beside the list: what is loaded when one of them is first looked at. */
+import { JobPage } from "./job_page.tsx";
+import { SearchPage } from "./search_page.tsx";
+import { SearchesPage } from "./searches_page.tsx";
+import type { Session } from "./session_key.ts";
+import type { ListView, View } from "./url_state.ts";
+
+/** What such a page shows. */
+export interface LaterProps {
+  readonly view: Exclude<View, ListView>;
+  readonly session: Session;
+}
+
+/** The page of a view. */
+export function LaterPages({ view, session }: LaterProps) {
+  if (view.page === "searches") return <SearchesPage view={view} />;
+  const key = `${view.kind}/${view.namespace}/${view.name}`;
+  if (view.page === "search") return <SearchPage key={key} view={view} />;
+  return <JobPage key={key} view={view} session={session} />;
+}
