@@ -84,15 +84,13 @@ Deno.test("a reader lists jobs, reads their curves and follows both", async (t) 
   await pushed(10, "0.9");
   await pushed(20, "0.5");
 
-  await t.step("the list of a namespace", async () => {
-    const list = await until("the progress is in the list", async () => {
-      const list = await read(all, "/view/v1/jobs?namespace=default", token, listSchema);
-      return list.rows.some((it) => it["progress"] === 20) && list;
-    });
+  await t.step("the list of a namespace, with what was pushed and may not be written yet", async () => {
+    const list = await read(all, "/view/v1/jobs?namespace=default", token, listSchema);
     assert.partialDeepStrictEqual(list.rows, [{
       kind: TRAINJOB.id,
       namespace: "default",
       name: "shown",
+      progress: 20,
       metrics: [{ name: "loss", value: "0.5" }],
     }]);
     const others = JOB_KINDS.all.length - 1;
