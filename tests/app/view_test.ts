@@ -84,7 +84,7 @@ Deno.test("a reader lists jobs, reads their curves and follows both", async (t) 
   await pushed(10, "0.9");
   await pushed(20, "0.5");
 
-  await t.step("the list of a namespace, with what was pushed and may not be written yet", async () => {
+  await t.step("the list of a namespace, with what was pushed, written or not", async () => {
     const list = await read(all, "/view/v1/jobs?namespace=default", token, listSchema);
     assert.partialDeepStrictEqual(list.rows, [{
       kind: TRAINJOB.id,
