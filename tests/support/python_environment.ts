@@ -15,6 +15,9 @@ export type PythonPackage =
   | "mpich==5.0.2"
   | "mpi4py==4.1.2"
   | "numpy==2.4.6"
+  | "pandas==2.3.3"
+  | "nbclient==0.11.0"
+  | "ipykernel==7.4.0"
   | "keras==3.15.1"
   | "hatchling==1.33.0"
   | "mypy==2.4.1";

@@ -1,0 +1,1 @@
+"""Reading of jobs in a notebook: what the objects say, and the curves that the manager keeps."""

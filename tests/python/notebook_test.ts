@@ -1,0 +1,63 @@
+/** Test of reading jobs in a notebook, which is executed against a `standalone` where a job trains. */
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { KINDS } from "../../crds/kinds.ts";
+import { run } from "../support/command.ts";
+import { pythonEnvironment } from "../support/python_environment.ts";
+import { shellRuntime, trainJob, withStandalone } from "../support/standalone.ts";
+import { testWith } from "../training/seen_training.ts";
+import { CLIENT, SOURCES } from "./interpreter.ts";
+
+const PROGRAM = `
+import milepost, time
+with milepost.Run(total=40) as run:
+    for step in range(40):
+        run.push({"<b>hostile": step}, step=step, loss=1 / (step + 1))
+        time.sleep(0.15)`;
+
+/** What the cells show: their outputs, each by its type. */
+const shown = z.array(z.array(z.record(z.string(), z.unknown())));
+
+const environment = await pythonEnvironment(
+  "kubernetes==35.0.0",
+  "pandas==2.3.3",
+  "nbclient==0.11.0",
+  "ipykernel==7.4.0",
+);
+
+testWith(
+  environment,
+  "a notebook shows a job while it trains, and its metrics",
+  (bin) =>
+    withStandalone(async ({ client, kubeconfig, folder }) => {
+      const command =
+        `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${SOURCES} python3 - <<'END'${PROGRAM}\nEND`;
+      await client.create(KINDS.clusterTrainingRuntime, shellRuntime("notebook", command));
+      await client.create(KINDS.trainJob, trainJob("notebook", "notebook"));
+      const script = new URL("execute_notebook.py", import.meta.url).pathname;
+      const { code, stdout, stderr } = await run(`${bin}/python`, {
+        args: [script, `${CLIENT}examples/watch.ipynb`],
+        env: {
+          KUBECONFIG: kubeconfig,
+          HOME: folder,
+          PYTHONPATH: SOURCES,
+          PYTHONDONTWRITEBYTECODE: "1",
+        },
+        timeoutMs: 180_000,
+      });
+      assert.equal(code, 0, stderr);
+      const [picture = [], state = [], loss = [], described = []] = shown.parse(
+        JSON.parse(stdout.trim().split("\n").at(-1) ?? ""),
+      );
+      // It was updated in place: one output, which shows the end.
+      assert.equal(picture.length, 1);
+      const html = z.string().parse(picture[0]?.["text/html"]);
+      assert.match(html, /<b>default\/notebook<\/b> Complete/);
+      assert.match(html, /<progress max="100" value="100">/);
+      assert.match(html, /<svg [^>]*><polyline points="[\d., ]+"/);
+      assert.doesNotMatch(html, /<b>hostile/);
+      assert.equal(state[0]?.["text/plain"], "('Complete', 100)");
+      assert.match(String(loss[0]?.["text/plain"]), /0\.025\d*\n.*Name: loss, dtype: float64$/s);
+      assert.match(String(described[0]?.["text/plain"]), /default\/notebook/);
+    }),
+);
