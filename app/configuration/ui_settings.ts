@@ -81,5 +81,5 @@ export const uiSettings = z.strictObject({
   maxStreamsPerSubject: count(DEFAULT_STREAM_LIMITS.perSubject).describe(
     inCluster("the same of one user"),
   ),
-  logLevel: logLevel("warning"),
+  logLevel: logLevel("error"),
 });

@@ -50,6 +50,9 @@ Deno.test("where nobody can say what the user may, that is neither yes nor no, a
     assert.deepEqual(rights.missing(), []);
     assert.equal(await rights.may(IN_A, "list"), undefined);
     assert.match(rights.missing().join(), /may not create selfsubjectaccessreviews/);
+    answer = 500;
+    assert.equal(await rights.may(IN_A, "list"), undefined);
+    assert.match(rights.missing().join(), /the API server cannot be asked what the user may: /);
     answer = reviewed(true);
     assert.equal(await rights.may(IN_A, "list"), true);
     assert.deepEqual(rights.missing(), []);

@@ -9,7 +9,7 @@ import { createExpiringMemory } from "../../../http/limits/expiring_memory.ts";
 import { createReservedBudget } from "../../../http/limits/reserved_budget.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import type { Clock } from "../../../kube/clock.ts";
-import { isForbidden } from "../../../kube/errors.ts";
+import { isForbidden, messageOf } from "../../../kube/errors.ts";
 import { mayDo } from "../../../page/server/viewer_rights.ts";
 
 /** Reviews a second, and at once: one look asks about each kind in each of 20 namespaces. */
@@ -36,7 +36,7 @@ export function createUserRights(
   const answers = createExpiringMemory<boolean>(clock, MAX_ANSWERS);
   const take = createReservedBudget(REVIEWS.perSecond, REVIEWS.burst);
   const questions = createQuestions<boolean>({ clock, about: "rights", take });
-  let isRefused = false;
+  let problem: string | undefined;
 
   return {
     async may({ kind: { group, version, plural: resource }, namespace, name }, verb) {
@@ -57,18 +57,20 @@ export function createUserRights(
         ask: async (signal) => {
           try {
             const may = await mayDo(client, action, signal);
-            isRefused = false;
+            problem = undefined;
             answers.set(key, may, BELIEVED_MS[may ? "allowed" : "denied"]);
             return may;
           } catch (error) {
-            isRefused = isForbidden(error);
+            problem = isForbidden(error)
+              ? NO_REVIEWS
+              : `the API server cannot be asked what the user may: ${messageOf(error)}`;
             throw error;
           }
         },
       });
       return answer;
     },
-    missing: () => isRefused ? [NO_REVIEWS] : [],
+    missing: () => problem === undefined ? [] : [problem],
     close: questions.close,
   };
 }
