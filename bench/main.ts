@@ -13,6 +13,7 @@ import { pixel } from "./page/browser.ts";
 import { page } from "./page/page.ts";
 import { zoom } from "./page/zoom.ts";
 import { push } from "./push.ts";
+import { pythonPush } from "./python_push.ts";
 import { reconcile } from "./reconcile/reconcile.ts";
 import { render } from "./render.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
@@ -43,6 +44,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   page,
   pixel,
   zoom,
+  python: pythonPush,
 };
 
 /** What runs where no name is given: the others take minutes and all cores. */
