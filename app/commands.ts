@@ -19,23 +19,14 @@ import { readSettings, type SettingSources } from "./configuration/setting_sourc
 import { settings as managerSettings } from "./configuration/settings.ts";
 import { EXAMPLE_PROGRAMS, runExampleProgram } from "./example/programs.ts";
 import { startLogging, stopLogging } from "./logging.ts";
+import { print } from "./output.ts";
 import { addressText } from "./manager/replica.ts";
 import { giveUpPermissions } from "./permissions.ts";
 import { stopSignal } from "./signals.ts";
+import { COMPLETIONS } from "./terminal/completion.ts";
+import { TERMINAL_COMMANDS } from "./terminal/terminal_commands.ts";
 import { followEnter } from "./ui/enter_key.ts";
 import { versionText } from "./version.ts";
-
-const encoder = new TextEncoder();
-
-/** Writes to standard output; a reader that has gone is no error. */
-function print(text: string): void {
-  const bytes = encoder.encode(text);
-  try {
-    for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
-  }
-}
 
 /** `milepost manager`: runs until it is stopped. */
 async function runManager({ flags }: Given): Promise<void> {
@@ -226,6 +217,17 @@ async function runExample({ argument = "" }: Given): Promise<void> {
   await runExampleProgram(argument);
 }
 
+/** `milepost completion`: a script for a shell. */
+function runCompletion({ argument = "" }: Given): Promise<void> {
+  const script = COMPLETIONS.get(argument);
+  const known = [...COMPLETIONS.keys()].join(", ");
+  if (script === undefined) {
+    throw new ConfigurationError(`there is no completion for ${argument}; known: ${known}`);
+  }
+  print(script(COMMANDS));
+  return Promise.resolve();
+}
+
 /** What a command was given. */
 export interface Given extends Pick<SettingSources, "flags" | "environment"> {
   readonly argument?: string;
@@ -273,6 +275,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     runNode,
   ),
   entryOf("ui", "serve the page for browsers", uiSettings, runUi),
+  ...TERMINAL_COMMANDS,
   entryOf(
     "observation-log",
     "keep observations for Katib and for managers, without MySQL or Postgres",
@@ -299,6 +302,13 @@ export const COMMANDS: readonly CommandEntry[] = [
     settings: z.strictObject({}),
     argument: "name",
     run: runExample,
+  },
+  {
+    name: "completion",
+    description: "print the script that completes commands and flags: bash, zsh or fish",
+    settings: z.strictObject({}),
+    argument: "shell",
+    run: runCompletion,
   },
   entryOf(
     "version",

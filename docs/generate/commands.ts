@@ -26,6 +26,19 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
   ui:
     "In a cluster it serves until SIGTERM. Files of certificates, CAs and tokens are read again as they change. [How to use it]" +
     "(../guides/page.md#in-a-cluster).",
+  top:
+    "At a terminal a whole screen; elsewhere, and with `--json`, a line for each change, until it is stopped. " +
+    "[How to use it](../guides/terminal.md).",
+  get:
+    "JOB is `NAME` or `KIND/NAME`, such as `pytorchjob/mnist`. With `--json`: `kind`, `row` (as in [lists](http.md)), `curves`, `pods`, " +
+    "`events`, and `missing`, which says what is not shown and why.",
+  logs:
+    "JOB is as for `get`. Each line stands behind its rank, unless `--rank` names one. Characters that would steer the terminal are " +
+    "spelled out, colours are left out.",
+  stop:
+    "JOB is as for `get`. The manager stops it, as by the [stop verb](http.md), if the user may update the job.",
+  completion:
+    "SHELL is `bash`, `zsh` or `fish`. [How to use it](../guides/terminal.md#completion).",
   "observation-log":
     "It prints `ready: HOST:PORT`. Certificates are read again every 15 seconds. Of several files of `--client-ca` all but one " +
     "may be missing, as `ca-next.crt` is outside of a rotation. [How to use it](../guides/observation-log.md).",

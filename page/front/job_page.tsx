@@ -36,14 +36,12 @@ function Facts({ row }: { row: Row }) {
           <Progress percent={row.progress} label="Progress" />
         </dd>
       </div>
-      {row.endedMs === undefined && (
-        <div>
-          <dt>Remaining</dt>
-          <dd>
-            <Remaining seconds={row.remainingSeconds} />
-          </dd>
-        </div>
-      )}
+      <div>
+        <dt>Remaining</dt>
+        <dd>
+          <Remaining seconds={row.remainingSeconds} />
+        </dd>
+      </div>
       <div>
         <dt>{row.endedMs === undefined ? "Age" : "Ended"}</dt>
         <dd>
@@ -111,14 +109,13 @@ function Tabs({ view }: { view: JobView }) {
 }
 
 function Part(
-  { view, details, problem, hasEnded }: {
+  { view, details, problem }: {
     view: JobView;
     details: JobDetails | undefined;
     problem: Reading<JobDetails>["problem"];
-    hasEnded: boolean;
   },
 ) {
-  if (view.tab === "curves") return <CurvesTab view={view} hasEnded={hasEnded} />;
+  if (view.tab === "curves") return <CurvesTab view={view} />;
   if (view.tab === "logs") return <LogTab view={view} details={details} />;
   if (details === undefined) {
     if (problem === undefined) return <Notice title="Loading…" />;
@@ -143,7 +140,7 @@ function Gone({ view, reason }: { view: JobView; reason: string }) {
         <code>
           <Hostile text={keyOf(view)} />
         </code>{" "}
-        that you may see: it was deleted, was never there, or is not for you. {plainText(reason)}
+        that you may see: it was deleted, or its name is another. {plainText(reason)}
       </p>
       <p>
         <a class="button" href={viewFragment(FIRST_VIEW)}>Show all jobs</a>
@@ -241,12 +238,7 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
         <>
           <Refusals details={read} rights={rights} />
           <Tabs view={view} />
-          <Part
-            view={view}
-            details={details}
-            problem={problem}
-            hasEnded={row?.endedMs !== undefined}
-          />
+          <Part view={view} details={details} problem={problem} />
         </>
       )}
     </div>

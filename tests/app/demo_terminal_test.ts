@@ -1,41 +1,24 @@
 /** Test of the demo at a terminal: its page is there until Enter, and nothing is left behind. */
 import assert from "node:assert/strict";
+import { milepostCommand } from "../support/milepost_process.ts";
 import { openSession } from "../support/page_client.ts";
-import { until } from "../support/until.ts";
-
-const main = new URL("../../main.ts", import.meta.url).pathname;
+import { atTerminal } from "../support/terminal.ts";
 
 Deno.test("at a terminal the page of the demo outlives the jobs, until Enter", async () => {
   const temporary = await Deno.makeTempDir({ prefix: "milepost-demo-" });
-  // `script` gives it a terminal, and ends as it does.
-  const child = new Deno.Command("script", {
-    args: ["-qfec", `${Deno.execPath()} run -A --no-check ${main} demo`, "/dev/null"],
-    env: { TMPDIR: temporary },
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const keys = child.stdin.getWriter();
-  let shown = "";
-  const reading = (async () => {
-    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) shown += text;
-  })();
   try {
-    const address = await until("the address", () => /http:\/\/\S+#code=\S+/.exec(shown)?.[0]);
+    await using screen = atTerminal(milepostCommand("demo"), { TMPDIR: temporary });
+    await screen.shows(/#code=\S+\s/);
+    const address = /http:\/\/\S+#code=\S+/.exec(screen.text())?.[0] ?? "";
     const session = await openSession(address);
-    await until("the end of the jobs", () => shown.includes("until you press Enter"), {
-      timeoutMs: 180_000,
-    });
+    await screen.shows(/until you press Enter/);
     const { rows } = JSON.parse((await session.get("/view/v1/jobs")).text);
     const states = rows.map(({ name, state }: Record<string, string>) => `${name} ${state}`);
     assert.deepEqual(states.sort(), ["failing Failed", "paused Complete", "softmax Complete"]);
-    await keys.write(new TextEncoder().encode("\r"));
-    assert.equal((await child.status).code, 0, shown);
+    await screen.type("\r");
+    assert.equal(await screen.ended(), 0, screen.text());
     assert.deepEqual([...Deno.readDirSync(temporary)], []);
   } finally {
-    await keys.close().catch(() => {});
-    await child.status;
-    await reading;
     await Deno.remove(temporary, { recursive: true });
   }
 });

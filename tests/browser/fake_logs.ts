@@ -41,12 +41,7 @@ export function fakeLogs({ hostile, startMs }: { hostile: boolean; startMs: numb
         own = controller;
         open.set(controller, end);
         const send = () => {
-          try {
-            for (; next < count(); next++) controller.enqueue(encoder.encode(lineOf(next)));
-          } catch {
-            // Its reader has gone already.
-            end();
-          }
+          for (; next < count(); next++) controller.enqueue(encoder.encode(lineOf(next)));
         };
         send();
         timer = setInterval(send, LINE_MS);

@@ -12,6 +12,10 @@ export function milepost(
   return run(Deno.execPath(), { args: ["run", "-A", "--no-check", main, ...args], ...options });
 }
 
+/** The same as a command of a shell. */
+export const milepostCommand = (...args: string[]): string =>
+  [Deno.execPath(), "run", "-A", "--no-check", main, ...args].join(" ");
+
 const readySchema = z.object({
   ready: z.literal(true),
   server: z.string(),

@@ -20,19 +20,24 @@ export interface LooksOptions {
 export interface Looks {
   /** Calls for another look soon. */
   again(): void;
+  /** Resolves after the first look, or when none is made any more. */
+  readonly looked: Promise<void>;
   /** Looks until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 /** Creates them. */
 export function createLooks({ clock, random = Math.random, look }: LooksOptions): Looks {
+  const first = Promise.withResolvers<void>();
   let again = () => {};
 
   async function run(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted;) {
       const called = new AbortController();
       again = () => called.abort();
-      if (await look(signal)) {
+      const isWell = await look(signal);
+      first.resolve();
+      if (isWell) {
         const waitMs = LOOK_MS * (0.8 + 0.4 * random());
         await clock.sleep(waitMs, AbortSignal.any([signal, called.signal]));
       } else again();
@@ -40,7 +45,8 @@ export function createLooks({ clock, random = Math.random, look }: LooksOptions)
       failures = called.signal.aborted ? failures + 1 : 0;
       if (failures > 0) await clock.sleep(backoffMs(failures, BACKOFF, random), signal);
     }
+    first.resolve();
   }
 
-  return { again: () => again(), run };
+  return { again: () => again(), looked: first.promise, run };
 }

@@ -34,6 +34,8 @@ export interface UserJobsOptions {
   readonly rights: Pick<UserRights, "may">;
   /** Where the user may not list all: those that are looked at first. */
   readonly namespaces: readonly string[];
+  /** Whether no others are listed, whatever the user may. Default: false. */
+  readonly noOthers?: boolean;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
 }
@@ -76,7 +78,7 @@ async function servedPlurals(
 
 /** Creates them; they are empty until they run. */
 export function createUserJobs(options: UserJobsOptions): UserJobs {
-  const { client, clock, kinds, rights, random } = options;
+  const { client, clock, kinds, rights, random, noOthers = false } = options;
   const places = createSemaphore(PAGES_AT_A_TIME);
   const informerOf = (kind: JobKind) => (place: string) =>
     createInformer<AnyJob>({
@@ -91,13 +93,12 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
   );
   /** With the time at which somebody last looked at them. */
   const namespaces = new Map(options.namespaces.map((it) => [it, Infinity]));
-  const firstLook = Promise.withResolvers<void>();
   let outage: string | undefined;
   let isRunning = false;
 
   /** Returns where the user may list jobs of the kind; undefined if nobody can say now. */
   async function placesOf(kind: JobKind): Promise<string[] | undefined> {
-    const everywhere = await rights.may({ kind }, "list");
+    const everywhere = !noOthers && await rights.may({ kind }, "list");
     if (everywhere !== false) return everywhere && [EVERYWHERE];
     const all = [...namespaces.keys()];
     const answers = await Promise.all(
@@ -144,17 +145,12 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     }
   }
 
-  const looks = createLooks({
-    clock,
-    random,
-    look: (signal) => look(signal).finally(firstLook.resolve),
-  });
+  const looks = createLooks({ clock, random, look });
 
   async function run(signal: AbortSignal): Promise<void> {
     isRunning = true;
     await looks.run(signal);
     isRunning = false;
-    firstLook.resolve();
     await Promise.all([...caches.values()].map((it) => it.close()));
   }
 
@@ -189,7 +185,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
 
   return {
     caches,
-    looked: firstLook.promise,
+    looked: looks.looked,
     hold,
     missing() {
       if (outage !== undefined) return [outage];

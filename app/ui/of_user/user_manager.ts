@@ -36,6 +36,8 @@ export interface UserManager {
   client(): ManagerClient | undefined;
   /** Returns what is missing to reach it, as sentences. */
   missing(): readonly string[];
+  /** Resolves when it was looked for once. */
+  readonly looked: Promise<void>;
   /** Looks for it until `signal` aborts; then nothing is left open. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -142,6 +144,7 @@ export function createUserManager(options: UserManagerOptions): UserManager {
 
   return {
     client: () => found === undefined || failure === TOKEN_NOT_TAKEN ? undefined : { raw },
+    looked: looks.looked,
     missing: () => [missing ?? failure].filter((it) => it !== undefined),
     async run(signal) {
       await looks.run(signal);

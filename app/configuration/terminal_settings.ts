@@ -1,0 +1,68 @@
+/** The tables of the settings of the commands of the terminal: `top`, `get`, `logs`, `stop`, `completion`. */
+import { z } from "zod";
+import { uiSettings } from "./ui_settings.ts";
+import { boolean, count, logLevel } from "./setting_schemas.ts";
+
+const { kubeconfig, context, managerNamespace, managerService } = uiSettings.shape;
+
+/** Where the jobs are. */
+const place = {
+  kubeconfig,
+  context,
+  namespace: uiSettings.shape.namespace.describe("namespace of the job"),
+};
+const manager = {
+  managerNamespace: managerNamespace.describe("namespace of the manager"),
+  managerService,
+  logLevel: logLevel("error"),
+};
+const json = (what: string) => boolean(false).describe(`print ${what} as JSON`);
+const look = {
+  ascii: boolean(false).describe("draw with ASCII alone"),
+};
+
+/** `milepost top`. */
+export const topSettings = z.strictObject({
+  ...place,
+  namespace: uiSettings.shape.namespace.describe(
+    "namespaces whose jobs are shown; repeated, or separated by commas",
+  ),
+  allNamespaces: boolean(false).describe("show the jobs of all namespaces").meta({ short: "-A" }),
+  json: json("each change"),
+  ...look,
+  ...manager,
+});
+
+/** `milepost get`. */
+export const getSettings = z.strictObject({
+  ...place,
+  json: json("what is known of the job"),
+  ...look,
+  ...manager,
+});
+
+/** `milepost logs`. */
+export const logsSettings = z.strictObject({
+  ...place,
+  rank: z.string().min(1).optional().describe("the rank whose log is printed, such as node-0 or 0")
+    .meta({ value: "rank", otherwise: "all" }),
+  follow: boolean(false).describe("print further lines until the job has ended").meta({
+    short: "-f",
+  }),
+  tail: count(1_000).describe("lines of each rank before the newest; at most 100000"),
+  logLevel: logLevel("error"),
+});
+
+/** `milepost stop`. */
+export const stopSettings = z.strictObject({
+  ...place,
+  reason: z.string().min(1).default("StoppedByUser").describe(
+    "why, in one word: the reason of the condition",
+  ).meta({ value: "word" }),
+  message: z.string().min(1).optional().describe("why, for people")
+    .meta({ value: "text", otherwise: "none" }),
+  grace: z.coerce.number({ error: "must be seconds" }).int("must be an integer")
+    .min(0, "must be 0 or more").optional().describe("seconds for which the job may go on")
+    .meta({ value: "seconds", otherwise: "as its annotation says" }),
+  ...manager,
+});

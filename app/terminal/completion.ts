@@ -1,0 +1,50 @@
+/** Completion of the command line in shells: scripts that know the commands and their flags. Pure. */
+import type { z } from "zod";
+import { settingEntries } from "../configuration/setting_entries.ts";
+
+/** A command, as far as it is completed. */
+export interface CompletedCommand {
+  readonly name: string;
+  readonly description: string;
+  readonly settings: z.ZodObject;
+}
+
+const flagsOf = (
+  { name, settings }: CompletedCommand,
+) => ["--help", ...settingEntries(settings, name).map(({ flag }) => flag)];
+
+function bash(commands: readonly CompletedCommand[]): string {
+  const cases = commands.map((it) => `    ${it.name}) words="${flagsOf(it).join(" ")}" ;;`);
+  return `_milepost() {
+  local words="" word="\${COMP_WORDS[COMP_CWORD]}"
+  case "\${COMP_WORDS[1]}" in
+${cases.join("\n")}
+  esac
+  if [ "$COMP_CWORD" -eq 1 ]; then words="${commands.map(({ name }) => name).join(" ")}"; fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+}
+complete -o default -F _milepost milepost
+`;
+}
+
+const quoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+
+function fish(commands: readonly CompletedCommand[]): string {
+  const lines = commands.flatMap((it) => [
+    `complete -c milepost -f -n __fish_use_subcommand -a ${it.name} -d ${quoted(it.description)}`,
+    ...settingEntries(it.settings, it.name).map(({ flag, description }) =>
+      `complete -c milepost -n '__fish_seen_subcommand_from ${it.name}' -l ${flag.slice(2)} -d ${
+        quoted(description)
+      }`
+    ),
+  ]);
+  return `${lines.join("\n")}\n`;
+}
+
+/** The scripts by the name of their shell. */
+export const COMPLETIONS: ReadonlyMap<string, (commands: readonly CompletedCommand[]) => string> =
+  new Map([
+    ["bash", bash],
+    ["zsh", (commands) => `autoload -U +X bashcompinit && bashcompinit\n${bash(commands)}`],
+    ["fish", fish],
+  ]);

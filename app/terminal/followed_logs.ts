@@ -1,0 +1,166 @@
+/** Logs of the pods of a job: all ranks, each line behind the rank that wrote it, and those of pods that come later. */
+import { type JobRef, jobSchema } from "../../crds/job_kind.ts";
+import { endOf } from "../../crds/job_state.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { ConfigurationError, isNotFound, messageOf } from "../../kube/errors.ts";
+import { errorOf } from "../../kube/response.ts";
+import { listUpTo } from "../../page/server/bounded_list.ts";
+import { DETAIL_LIMITS } from "../../page/server/job_details.ts";
+import { logPath } from "../../page/server/log_query.ts";
+import { byRank, podsOfJob, type ShownPod, shownPod } from "../../page/server/shown_pods.ts";
+import { logLine, safeText } from "./shown_text.ts";
+import type { TerminalCluster } from "./terminal_cluster.ts";
+
+/** Between two looks for pods that have come, in milliseconds. */
+const LOOK_MS = 2_000;
+const DEADLINE_MS = 15_000;
+/** Characters after which a line is written though it has not ended. */
+const LINE_LENGTH = 65_536;
+/** Logs that are read at a time; with `follow` each pod has its own. */
+const MAX_PODS = 100;
+
+/** What is wanted. */
+export interface LogWish {
+  /** A rank such as `node-0`, or its number; undefined: all. */
+  readonly rank: string | undefined;
+  readonly follow: boolean;
+  /** Lines before the end. */
+  readonly tail: number;
+}
+
+/** What logs are read with. */
+export interface LogParts {
+  readonly client: TerminalCluster["client"];
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Writes one line of output. */
+  readonly print: (line: string) => void;
+  /** Tells what could not be read. */
+  readonly warn: (text: string) => void;
+}
+
+const isRank = ({ rank = "" }: ShownPod, wanted: string | undefined) =>
+  wanted === undefined || rank === wanted || rank.endsWith(`-${wanted}`);
+
+const labelOf = ({ rank, name }: ShownPod) => safeText(rank ?? name);
+
+/** Cuts a text into lines; the last one need not end. */
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts;
+    if (rest.length > LINE_LENGTH) {
+      yield rest;
+      rest = "";
+    }
+  }
+  if (rest !== "") yield rest;
+}
+
+/** The work of one command. */
+class FollowedLogs {
+  readonly #seen = new Set<string>();
+  readonly #running = new Set<Promise<void>>();
+  /** Of the longest label. */
+  #width = 0;
+
+  constructor(
+    private readonly job: JobRef,
+    private readonly wish: LogWish,
+    private readonly parts: LogParts,
+  ) {}
+
+  async #pods(): Promise<ShownPod[]> {
+    const { job: { kind, namespace, name }, parts: { client, signal } } = this;
+    const { items } = await listUpTo(client, KINDS.pod, {
+      most: DETAIL_LIMITS.pods,
+      page: DETAIL_LIMITS.page,
+      deadlineMs: DEADLINE_MS,
+      signal,
+      namespace,
+      labelSelector: podsOfJob(kind, name),
+    });
+    return items.map(shownPod).sort(byRank);
+  }
+
+  /** Whether no pod of it will write any more. */
+  async #hasEnded(): Promise<boolean> {
+    const { job: { kind, namespace, name, uid }, parts: { client, signal } } = this;
+    try {
+      const found = await client.get(kind, { namespace, name }, { signal });
+      return found.metadata.uid !== uid || endOf(kind, jobSchema.parse(found)) !== undefined;
+    } catch (error) {
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  }
+
+  async #read(pod: ShownPod): Promise<void> {
+    const { job: { namespace }, wish, parts: { client, signal, print, warn } } = this;
+    const query = new URLSearchParams({
+      follow: String(wish.follow),
+      tailLines: String(wish.tail),
+      ...(pod.containers[0] !== undefined && { container: pod.containers[0] }),
+    });
+    const path = logPath({ namespace, pod: pod.name }, query);
+    if (typeof path !== "string") throw new ConfigurationError(path.problem);
+    try {
+      const answer = await client.raw(path, { signal, deadlineMs: DEADLINE_MS });
+      if (!answer.ok) throw await errorOf(answer, { method: "GET", path });
+      if (answer.body === null) return;
+      for await (const line of linesOf(answer.body)) {
+        const prefix = wish.rank === undefined ? `${labelOf(pod).padEnd(this.#width)} | ` : "";
+        print(prefix + logLine(line));
+      }
+    } catch (error) {
+      if (!signal.aborted) warn(`the log of ${pod.name} cannot be read: ${messageOf(error)}`);
+    }
+  }
+
+  /** Begins to read those that are new and have a log. */
+  async #begin(): Promise<void> {
+    const pods = (await this.#pods()).filter((it) => isRank(it, this.wish.rank));
+    this.#width = Math.max(this.#width, ...pods.map((it) => labelOf(it).length));
+    for (const pod of pods) {
+      if (this.#seen.has(pod.uid) || pod.phase === "Pending" || this.#running.size >= MAX_PODS) {
+        continue;
+      }
+      this.#seen.add(pod.uid);
+      const reading: Promise<void> = this.#read(pod).finally(() => this.#running.delete(reading));
+      this.#running.add(reading);
+      // Logs that have an end come one after the other.
+      if (!this.wish.follow) await reading;
+    }
+  }
+
+  async run(): Promise<void> {
+    const { wish, parts: { clock, signal } } = this;
+    for (;;) {
+      const isLast = !wish.follow || await this.#hasEnded();
+      await this.#begin();
+      if (isLast || signal.aborted) break;
+      await clock.sleep(LOOK_MS, signal);
+    }
+    await Promise.all(this.#running);
+  }
+
+  /** Logs that were read. */
+  get count(): number {
+    return this.#seen.size;
+  }
+}
+
+/** Prints the logs of a job until they end, with `follow` until the job has ended. Returns how many there were. */
+export async function printLogs(job: JobRef, wish: LogWish, parts: LogParts): Promise<number> {
+  const logs = new FollowedLogs(job, wish, parts);
+  try {
+    await logs.run();
+  } catch (error) {
+    // Whoever ends the command has seen enough.
+    if (!parts.signal.aborted) throw error;
+  }
+  return logs.count;
+}

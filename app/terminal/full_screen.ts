@@ -1,0 +1,51 @@
+/** Full screen of a terminal: taken, drawn on, and given back whatever ends the program. */
+import type { Size } from "./plots.ts";
+
+/** The parts of the terminal that are used; {@link processTerminal} is that of this process. */
+export interface Terminal {
+  write(text: string): void;
+  size(): Size;
+  setRaw(isRaw: boolean): void;
+  /** Calls the listener with what is typed until `signal` aborts. */
+  onInput(listener: (text: string) => void, signal: AbortSignal): void;
+  onResize(listener: () => void, signal: AbortSignal): void;
+}
+
+const ENTER = "\x1b[?1049h\x1b[?25l";
+const LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l";
+
+/** A screen that is drawn on. */
+export interface FullScreen extends Disposable {
+  /** Draws the lines that differ from those before. */
+  draw(lines: readonly string[]): void;
+  /** Draws all of them next time: the terminal has another size. */
+  forget(): void;
+}
+
+/** Takes the screen. Dispose it to give it back. */
+export function takeScreen(terminal: Pick<Terminal, "write" | "setRaw">): FullScreen {
+  let drawn: readonly string[] = [];
+  let isOver = false;
+  terminal.setRaw(true);
+  terminal.write(ENTER);
+  return {
+    draw(lines) {
+      if (isOver) return;
+      const changes = lines.flatMap((line, row) =>
+        line === drawn[row] ? [] : [`\x1b[${row + 1};1H${line}\x1b[0m\x1b[K`]
+      );
+      drawn = lines;
+      if (changes.length > 0) terminal.write(changes.join(""));
+    },
+    forget() {
+      drawn = [];
+      if (!isOver) terminal.write("\x1b[2J");
+    },
+    [Symbol.dispose]() {
+      if (isOver) return;
+      isOver = true;
+      terminal.write(LEAVE);
+      terminal.setRaw(false);
+    },
+  };
+}

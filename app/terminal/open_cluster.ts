@@ -1,0 +1,59 @@
+/** Opening of the cluster for a command of the terminal, and its end with the command. */
+import { MANAGER } from "../../crds/names.ts";
+import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { createJobList } from "../../page/list/job_list.ts";
+import { giveUpPermissions } from "../permissions.ts";
+import { openUserCluster, type UserClusterOptions } from "../ui/of_user/user_cluster.ts";
+import type { TerminalCluster } from "./terminal_cluster.ts";
+
+/** Where it is. */
+export interface OpenedAs {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly namespace: readonly string[];
+  readonly allNamespaces?: boolean;
+  readonly managerNamespace?: string;
+  readonly managerService?: string;
+}
+
+/** The cluster, until it is disposed of. */
+export interface OpenedCluster extends TerminalCluster, AsyncDisposable {
+  /** Resolves when the manager was looked for once. */
+  readonly lookedForManager: Promise<void>;
+}
+
+/** Opens it. Throws a `ConfigurationError` that says what is wrong, and leaves nothing running. */
+export async function openCluster(
+  given: OpenedAs,
+  without: UserClusterOptions["without"] = [],
+): Promise<OpenedCluster> {
+  const { kubeconfig, context, namespace, allNamespaces = false } = given;
+  const { managerNamespace = MANAGER.namespace, managerService = MANAGER.name } = given;
+  const connection = loadKubeconfig(kubeconfig, undefined, context);
+  const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
+  await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
+  const cluster = await openUserCluster(
+    { managerNamespace, managerService, namespaces: namespace, noOthers: !allNamespaces, without },
+    { connection },
+  );
+  const { client, kinds, jobs, manager, mirror, missing } = cluster;
+  const list = createJobList({
+    jobs: new Map([...jobs.caches].map(([kind, cache]) => [kind, { jobs: cache }])),
+  });
+  return {
+    client,
+    kinds,
+    list,
+    ask: mirror.ask,
+    follow: mirror.follow,
+    namespaces: allNamespaces ? [] : cluster.namespaces,
+    manager: manager.client,
+    lookedForManager: manager.looked,
+    isThere: () => [...jobs.caches.values()].every(({ synced, resting }) => synced || resting),
+    missing,
+    async [Symbol.asyncDispose]() {
+      list.close();
+      await cluster.close();
+    },
+  };
+}

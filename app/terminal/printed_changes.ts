@@ -1,0 +1,65 @@
+/** `milepost top` without a terminal: a line for each change of a state and each further tenth of progress, or JSON. */
+import type { Clock } from "../../kube/clock.ts";
+import type { JobRow } from "../../page/list/job_row.ts";
+import { durationText, valueText } from "./readings.ts";
+import { safeText } from "./shown_text.ts";
+import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
+import { FIRST_STATE, queryOf } from "./top_state.ts";
+
+/** Least time between two looks at what has changed, in milliseconds. */
+const LOOK_MS = 1_000;
+/** Most jobs that are looked at. */
+const MAX_JOBS = 1_000_000;
+
+/** Returns a job as a line without a bar. */
+export function plainLine(row: JobRow): string {
+  const { namespace, name, state, progress, remainingSeconds, metrics = [] } = row;
+  return [
+    safeText(`${namespace}/${name}`),
+    state,
+    progress === undefined ? "" : `${progress} %`,
+    state === "Running" && remainingSeconds !== undefined
+      ? `${durationText(remainingSeconds)} left`
+      : "",
+    ...metrics.map(({ name, value }) => `${safeText(name)} ${valueText(value)}`),
+  ].filter((it) => it !== "").join("  ");
+}
+
+/** Prints changes until the signal aborts. */
+export async function printChanges({ cluster, json, print, warn, clock, signal }: {
+  readonly cluster: TerminalCluster;
+  readonly json: boolean;
+  readonly print: (text: string) => void;
+  readonly warn: (text: string) => void;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}): Promise<void> {
+  const printed = new Map<string, string>();
+  const told = new Set<string>();
+  const query = { ...queryOf(FIRST_STATE, { ...cluster, rows: 1 }), limit: MAX_JOBS };
+  const stepOf = (row: JobRow) =>
+    json ? JSON.stringify(row) : `${row.state} ${Math.floor((row.progress ?? -1) / 10)}`;
+
+  function look(): void {
+    const { rows } = cluster.list.window(query, EVERYTHING);
+    for (const row of rows) {
+      const step = stepOf(row);
+      if (printed.get(row.uid) === step) continue;
+      printed.set(row.uid, step);
+      print(`${json ? step : plainLine(row)}\n`);
+    }
+    const there = new Set(rows.map(({ uid }) => uid));
+    for (const uid of printed.keys()) if (!there.has(uid)) printed.delete(uid);
+    for (const it of cluster.missing()) if (!told.has(it)) warn(`not shown: ${it}`);
+    for (const it of cluster.missing()) told.add(it);
+  }
+
+  let version = -1;
+  while (!signal.aborted) {
+    if (cluster.isThere() && cluster.list.version !== version) {
+      version = cluster.list.version;
+      look();
+    }
+    await clock.sleep(LOOK_MS, signal);
+  }
+}

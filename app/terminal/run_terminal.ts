@@ -1,0 +1,129 @@
+/** Commands of the terminal: `top`, `get`, `logs` and `stop`, from their settings to their last line. */
+import type { z } from "zod";
+import { systemClock as clock } from "../../kube/clock.ts";
+import { ConfigurationError } from "../../kube/errors.ts";
+import type {
+  getSettings,
+  logsSettings,
+  stopSettings,
+  topSettings,
+} from "../configuration/terminal_settings.ts";
+import { printLogs } from "./followed_logs.ts";
+import { findJob, readJob, typedJob } from "./job_reading.ts";
+import { jobReport } from "./job_report.ts";
+import { openCluster, type OpenedCluster } from "./open_cluster.ts";
+import { printChanges } from "./printed_changes.ts";
+import { processTerminal } from "./process_terminal.ts";
+import { runTop } from "./run_top.ts";
+import { stopJobByHand } from "./stopped_job.ts";
+import type { Look } from "./styles.ts";
+import { createWatchedCurves } from "./watched_curves.ts";
+
+/** How a command talks to its reader. */
+export interface Talk {
+  readonly print: (text: string) => void;
+  readonly warn: (text: string) => void;
+  /** Ends the command. */
+  readonly signal: AbortSignal;
+}
+
+/** Lines of one curve, and events, of a report that is printed. */
+const REPORT = { plotRows: 8, events: 10 } as const;
+
+function lookOf({ ascii }: { readonly ascii: boolean }): Look {
+  const colours = Deno.stdout.isTerminal() && !Deno.noColor &&
+    Deno.env.get("TERM") !== "dumb";
+  return { characters: ascii ? "ascii" : "unicode", colours };
+}
+
+/** The one namespace of a job. */
+function namespaceOf({ namespaces }: OpenedCluster): string {
+  const [first = "", ...others] = namespaces;
+  if (others.length > 0) throw new ConfigurationError("--namespace: name one namespace");
+  return first;
+}
+
+async function findTyped(cluster: OpenedCluster, argument: string, signal: AbortSignal) {
+  return await findJob(cluster, typedJob(argument), namespaceOf(cluster), signal);
+}
+
+/** `milepost top`: a whole screen at a terminal, else lines. */
+export async function runTopCommand(
+  settings: z.infer<typeof topSettings>,
+  { print, warn, signal }: Talk,
+): Promise<void> {
+  await using cluster = await openCluster(settings);
+  const look = lookOf(settings);
+  if (settings.json || !Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) {
+    return await printChanges({ cluster, json: settings.json, print, warn, clock, signal });
+  }
+  await runTop({ cluster, terminal: processTerminal, look, clock, signal });
+}
+
+/** `milepost get [KIND/]NAME`. */
+export async function runGetCommand(
+  argument: string,
+  settings: z.infer<typeof getSettings>,
+  { print, signal }: Talk,
+): Promise<void> {
+  await using cluster = await openCluster(settings, ["jobs"]);
+  const job = await findTyped(cluster, argument, signal);
+  await cluster.lookedForManager;
+  const watched = createWatchedCurves(cluster);
+  // The mirror brings curves as long as somebody follows them.
+  const stop = cluster.follow(job, () => {});
+  const [facts] = await Promise.all([
+    readJob(cluster, job, signal),
+    watched.look([job], signal),
+  ]).finally(stop);
+  const curves = watched.of(job.uid);
+  const outage = watched.outage();
+  const missing = [
+    ...new Set([
+      ...facts.missing,
+      ...cluster.missing(),
+      ...(outage === undefined ? [] : [outage]),
+    ]),
+  ];
+  const all = { ...facts, ...(curves && { curves }), missing };
+  if (settings.json) return print(`${JSON.stringify(all)}\n`);
+  const { columns } = processTerminal.size();
+  const lines = jobReport(all, { ...lookOf(settings), ...REPORT, columns, nowMs: clock.now() });
+  print(`${lines.join("\n")}\n`);
+}
+
+/** `milepost logs [KIND/]NAME`. */
+export async function runLogsCommand(
+  argument: string,
+  settings: z.infer<typeof logsSettings>,
+  { print, warn, signal }: Talk,
+): Promise<void> {
+  const { rank, follow, tail } = settings;
+  await using cluster = await openCluster(settings, ["jobs", "manager"]);
+  const job = await findTyped(cluster, argument, signal);
+  const line = (text: string) => print(`${text}\n`);
+  const parts = { client: cluster.client, clock, signal, print: line, warn };
+  const count = await printLogs(job, { rank, follow, tail }, parts);
+  if (count > 0 || signal.aborted) return;
+  const which = rank === undefined ? "pods with a log" : `pod of rank ${rank} with a log`;
+  throw new ConfigurationError(`${argument} has no ${which}`);
+}
+
+/** `milepost stop [KIND/]NAME`. */
+export async function runStopCommand(
+  argument: string,
+  settings: z.infer<typeof stopSettings>,
+  { print, signal }: Talk,
+): Promise<void> {
+  const { reason, message, grace } = settings;
+  await using cluster = await openCluster(settings, ["jobs"]);
+  const job = await findTyped(cluster, argument, signal);
+  await cluster.lookedForManager;
+  const wish = {
+    reason,
+    ...(message !== undefined && { message }),
+    ...(grace !== undefined && { graceSeconds: grace }),
+  };
+  await stopJobByHand(cluster, job, wish);
+  print(`${job.kind.kind.toLowerCase()}/${job.name} was told to stop\n`);
+}

@@ -1,0 +1,186 @@
+/** `milepost top`: jobs on a whole screen, until its reader has seen enough. */
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { messageOf } from "../../kube/errors.ts";
+import type { JobRow } from "../../page/list/job_row.ts";
+import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";
+import { readJob } from "./job_reading.ts";
+import { type JobFacts, jobReport } from "./job_report.ts";
+import { keysIn } from "./keys.ts";
+import { BY_HAND, stopJobByHand } from "./stopped_job.ts";
+import type { Look } from "./styles.ts";
+import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
+import { FRAME_LINES, topScreen, type TopView } from "./top_screen.ts";
+import { FIRST_STATE, press, queryOf, type TopState, within } from "./top_state.ts";
+import { createWatchedCurves } from "./watched_curves.ts";
+
+/** Least time between two drawings, and between two looks at curves and at the job, in milliseconds. */
+const DRAW_MS = 100;
+const LOOK_MS = 1_000;
+const READ_MS = 2_000;
+/** How long the outcome of a stop is shown. */
+const NOTICE_MS = 8_000;
+/** Lines of one curve, and events of a job. */
+const REPORT = { plotRows: 6, events: 10 } as const;
+
+/** What it is drawn with. */
+export interface TopParts {
+  readonly cluster: TerminalCluster;
+  readonly terminal: Terminal;
+  readonly look: Look;
+  readonly clock: Clock;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** The work of one screen. */
+class Top {
+  #state: TopState = FIRST_STATE;
+  /** The job that is looked at as it was read last, or why it cannot be read. */
+  #read: { readonly uid: string; readonly facts: JobFacts | string } | undefined;
+  #notice: { readonly text: string; readonly untilMs: number } | undefined;
+  #wakes = new AbortController();
+  readonly #over = new AbortController();
+  readonly #curves;
+  readonly signal: AbortSignal;
+
+  constructor(private readonly parts: TopParts, private readonly screen: FullScreen) {
+    this.#curves = createWatchedCurves(parts.cluster);
+    this.signal = AbortSignal.any([parts.signal, this.#over.signal]);
+  }
+
+  /** Rows of jobs, or lines of a report, that the screen has room for. */
+  get #rows(): number {
+    return Math.max(1, this.parts.terminal.size().rows - FRAME_LINES);
+  }
+
+  get #window() {
+    const { namespaces, list } = this.parts.cluster;
+    return list.window(queryOf(this.#state, { namespaces, rows: this.#rows }), EVERYTHING);
+  }
+
+  #refOf({ kind: id, namespace, name, uid }: JobRow): JobRef | undefined {
+    const kind = this.parts.cluster.kinds.byId(id);
+    return kind && { kind, namespace, name, uid };
+  }
+
+  /** Draws soon. */
+  wake(): void {
+    this.#wakes.abort();
+  }
+
+  resized(): void {
+    this.screen.forget();
+    this.wake();
+  }
+
+  typed(text: string): void {
+    for (const key of keysIn(text)) {
+      const { state, act } = press(this.#state, key, { window: this.#window, rows: this.#rows });
+      this.#state = state;
+      this.#notice = undefined;
+      if (act?.kind === "quit") this.#over.abort();
+      if (act?.kind === "stop") void this.#stop(act.job);
+    }
+    this.wake();
+  }
+
+  async #stop(row: JobRow): Promise<void> {
+    const { cluster, clock } = this.parts;
+    const job = this.#refOf(row);
+    if (job === undefined) return;
+    const text = await stopJobByHand(cluster, job, BY_HAND).then(
+      () => `${row.namespace}/${row.name} was told to stop.`,
+      (error) => `It was not stopped: ${messageOf(error)}`,
+    );
+    this.#notice = { text, untilMs: clock.monotonic() + NOTICE_MS };
+    this.wake();
+  }
+
+  #report(columns: number): Pick<TopView, "report"> {
+    const { uid, facts } = this.#read ?? {};
+    if (facts === undefined || uid !== this.#state.job?.uid) return {};
+    if (typeof facts === "string") return { report: [facts] };
+    const { look, clock } = this.parts;
+    const curves = this.#curves.of(uid ?? "");
+    const shown = { ...facts, ...(curves && { curves }) };
+    return { report: jobReport(shown, { ...look, ...REPORT, columns, nowMs: clock.now() }) };
+  }
+
+  #draw(): void {
+    const { cluster, terminal, look, clock } = this.parts;
+    const { namespaces } = cluster;
+    const size = terminal.size();
+    this.#state = within(this.#state, this.#window.total, this.#rows);
+    const outage = this.#curves.outage();
+    const hasNotice = this.#notice !== undefined && this.#notice.untilMs > clock.monotonic();
+    const view: TopView = {
+      window: this.#window,
+      where: namespaces.length === 0 ? "all namespaces" : namespaces.join(", "),
+      isThere: cluster.isThere(),
+      missing: [...new Set([...cluster.missing(), ...(outage === undefined ? [] : [outage])])],
+      ...(hasNotice && { notice: this.#notice?.text ?? "" }),
+      ...this.#report(size.columns),
+    };
+    this.screen.draw(topScreen(view, this.#state, {
+      ...look,
+      size,
+      nowMs: clock.now(),
+      namespaced: namespaces.length !== 1,
+      pointsOf: this.#curves.pointsOf,
+    }));
+  }
+
+  /** Draws what has changed, and each second the ages. */
+  async drawOn(): Promise<void> {
+    const { clock } = this.parts;
+    while (!this.signal.aborted) {
+      this.#wakes = new AbortController();
+      this.#draw();
+      await clock.sleep(DRAW_MS, this.signal);
+      await clock.sleep(LOOK_MS - DRAW_MS, AbortSignal.any([this.signal, this.#wakes.signal]));
+    }
+  }
+
+  /** Asks for the curves of what is on the screen. */
+  async lookOn(): Promise<void> {
+    while (!this.signal.aborted) {
+      const { job } = this.#state;
+      const rows = job === undefined ? this.#window.rows : [job];
+      await this.#curves.look(rows.flatMap((row) => this.#refOf(row) ?? []), this.signal);
+      this.wake();
+      await this.parts.clock.sleep(LOOK_MS, this.signal);
+    }
+  }
+
+  /** Reads the job that is looked at. */
+  async readOn(): Promise<void> {
+    const { cluster, clock } = this.parts;
+    let nextMs = 0;
+    while (!this.signal.aborted) {
+      const job = this.#state.job && this.#refOf(this.#state.job);
+      if (job !== undefined && (this.#read?.uid !== job.uid || clock.monotonic() >= nextMs)) {
+        const facts = await readJob(cluster, job, this.signal)
+          .catch((error) => `It cannot be read: ${messageOf(error)}`);
+        this.#read = { uid: job.uid, facts };
+        nextMs = clock.monotonic() + READ_MS;
+        this.wake();
+      }
+      await clock.sleep(DRAW_MS, this.signal);
+    }
+  }
+}
+
+/** Runs it until its reader ends it, or the signal aborts; gives the screen back whatever happens. */
+export async function runTop(parts: TopParts): Promise<void> {
+  using screen = takeScreen(parts.terminal);
+  const top = new Top(parts, screen);
+  parts.terminal.onInput((text) => top.typed(text), top.signal);
+  parts.terminal.onResize(() => top.resized(), top.signal);
+  const stop = parts.cluster.list.onChange(() => top.wake());
+  try {
+    await Promise.all([top.drawOn(), top.lookOn(), top.readOn()]);
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,68 @@
+/** Text as a terminal may show it: characters that would steer it spelled out, cut and filled to columns. Pure. */
+import stringWidth from "string-width";
+
+/** Control characters, those that turn the direction of what follows, and those that are not seen at all. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
+/** Marks that stand on the letter before them; more than a few climb over the lines above. */
+const PILED_MARKS = /(\p{M}{3})\p{M}+/gu;
+/** Sequences with which programs colour a terminal, or move in it. */
+// deno-lint-ignore no-control-regex
+const SEQUENCE = /\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\\)?)/g;
+const TAB_STOP = 8;
+
+const spelled = (text: string) =>
+  text.replace(UNSEEN, (it) => `\\u${(it.charCodeAt(0)).toString(16).padStart(4, "0")}`)
+    .replace(PILED_MARKS, "$1");
+
+/** Returns what others wrote, on one line, without a character that would steer the terminal. */
+export function safeText(text: string): string {
+  return spelled(text.replace(/\s+/g, " "));
+}
+
+/** Returns a line of a log without colours; of one that was written over, what stood there last. */
+export function logLine(line: string): string {
+  const plain = line.replace(SEQUENCE, "").replace(/\r+$/, "");
+  const last = plain.slice(plain.lastIndexOf("\r") + 1);
+  let shown = "";
+  for (const part of last.split(/(\t)/)) {
+    shown += part === "\t" ? " ".repeat(TAB_STOP - columnsOf(shown) % TAB_STOP) : spelled(part);
+  }
+  return shown;
+}
+
+/** Returns how many columns a text takes. */
+export const columnsOf = (text: string): number => stringWidth(text);
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+/** Our own colours; of what others wrote none is left. */
+// deno-lint-ignore no-control-regex
+const STYLE = /(\u001b\[\d+m)/;
+
+/** Returns the beginning of a text that takes at most that many columns, with `end` if it was cut. */
+export function cut(text: string, columns: number, end = "…"): string {
+  if (text.length <= columns && /^[ -~]*$/.test(text)) return text;
+  if (columnsOf(text) <= columns) return text;
+  let room = columns - columnsOf(end);
+  if (room < 0) return "";
+  let shown = "";
+  for (const part of text.split(STYLE)) {
+    // Styles are kept, also behind the cut, so that each ends.
+    if (STYLE.test(part)) shown += part;
+    else if (room >= 0) {
+      for (const { segment } of graphemes.segment(part)) {
+        room -= columnsOf(segment);
+        if (room < 0) break;
+        shown += segment;
+      }
+      if (room < 0) shown += end;
+    }
+  }
+  return shown;
+}
+
+/** Returns a text that takes exactly that many columns: cut, or filled with blanks on the other side of `align`. */
+export function fit(text: string, columns: number, align: "left" | "right" = "left"): string {
+  const shown = cut(text, columns);
+  const blanks = " ".repeat(Math.max(0, columns - columnsOf(shown)));
+  return align === "left" ? shown + blanks : blanks + shown;
+}

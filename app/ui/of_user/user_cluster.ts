@@ -1,0 +1,120 @@
+/** Cluster of a kubeconfig as one user sees it: jobs, the manager and its curves, with that user's rights. */
+import { JOB_KINDS, type JobKinds } from "../../../crds/job_kinds.ts";
+import { createClient, type KubeClient } from "../../../kube/client.ts";
+import { type Clock, systemClock } from "../../../kube/clock.ts";
+import { ConfigurationError, KubeError, messageOf } from "../../../kube/errors.ts";
+import type { Connection } from "../../../kube/kubeconfig.ts";
+import { errorOf, readBody } from "../../../kube/response.ts";
+import { createCurveMirror, type CurveMirror } from "../../../page/mirror/curve_mirror.ts";
+import { createUserJobs, type UserJobs } from "./user_jobs.ts";
+import { createUserManager, type UserManager } from "./user_manager.ts";
+import { createUserRights, type UserRights } from "./user_rights.ts";
+
+const DEADLINE_MS = 10_000;
+const MAX_BYTES = 65_536;
+
+/** Where it is, and what is looked at. */
+export interface UserClusterOptions {
+  /** The namespaces that are looked at where the user may not list all. Default: the context's. */
+  readonly namespaces: readonly string[];
+  /** Whether no others are looked at, whatever the user may list. Default: false. */
+  readonly noOthers?: boolean;
+  /** What is not needed: it is not asked for. */
+  readonly without?: readonly ("jobs" | "manager")[];
+  readonly managerNamespace: string;
+  readonly managerService: string;
+}
+
+/** The cluster. */
+export interface UserCluster {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly kinds: JobKinds;
+  /** URL of the API server. */
+  readonly server: string;
+  readonly namespaces: readonly string[];
+  readonly rights: UserRights;
+  readonly jobs: UserJobs;
+  readonly manager: UserManager;
+  readonly mirror: CurveMirror;
+  /** Returns what is not shown, and why, as sentences. */
+  missing(): readonly string[];
+  /** Resolves when nothing of it runs. */
+  close(): Promise<void>;
+}
+
+/** Throws a {@link ConfigurationError} that says why if the API server does not answer this user. */
+async function checkCluster(client: KubeClient, connection: Connection): Promise<void> {
+  const { currentContext: context } = connection;
+  const server = connection.getCurrentCluster()?.server;
+  const request = { method: "GET", path: "/version" };
+  try {
+    const answer = await client.raw(request.path, { deadlineMs: DEADLINE_MS });
+    if (!answer.ok) throw await errorOf(answer, request);
+    await readBody(answer, MAX_BYTES);
+  } catch (cause) {
+    if (cause instanceof ConfigurationError) throw cause;
+    if (cause instanceof KubeError && cause.code === 401) {
+      const refused = `${server} does not accept the credentials of the context ${context}`;
+      const advice = "log in again, or choose another with --context";
+      throw new ConfigurationError(`${refused}: ${advice}`, { cause });
+    }
+    // Who may not read the version may still read jobs.
+    if (cause instanceof KubeError && cause.code === 403) return;
+    const advice = "is this the right context, and the network there?";
+    const problem = `cannot reach the cluster of the context ${context}: ${messageOf(cause)}`;
+    throw new ConfigurationError(`${problem}; ${advice}`, { cause });
+  }
+}
+
+/** Opens it. Leaves nothing running if it throws. */
+export async function openUserCluster(
+  options: UserClusterOptions,
+  { connection, clock = systemClock }: { readonly connection: Connection; readonly clock?: Clock },
+): Promise<UserCluster> {
+  const kinds = JOB_KINDS;
+  const context = connection.getContextObject(connection.currentContext);
+  const namespaces = options.namespaces.length > 0
+    ? options.namespaces
+    : [context?.namespace ?? "default"];
+  const { noOthers = false, managerNamespace: namespace, managerService: service } = options;
+  await using cleanup = new AsyncDisposableStack();
+  const client = createClient({ connection, clock });
+  cleanup.defer(() => client.close());
+  await checkCluster(client, connection);
+  const rights = createUserRights({ client, clock });
+  cleanup.defer(() => rights.close());
+  const jobs = createUserJobs({ client, clock, kinds, rights, namespaces, noOthers });
+  const found = { connection, client, clock, jobNamespaces: namespaces, namespace, service };
+  const manager = createUserManager(found);
+  const mirror = createCurveMirror({
+    manager: manager.client,
+    missing: () => manager.missing().join("; "),
+    clock,
+  });
+  const loops = new AbortController();
+  const { without = [] } = options;
+  const running = [
+    ...(without.includes("jobs") ? [] : [jobs.run(loops.signal)]),
+    ...(without.includes("manager") ? [] : [manager.run(loops.signal)]),
+  ];
+  cleanup.defer(async () => {
+    loops.abort();
+    await Promise.all([...running, mirror.close()]);
+  });
+  if (!without.includes("jobs")) await jobs.looked;
+  const opened = cleanup.move();
+  return {
+    client,
+    clock,
+    kinds,
+    server: connection.getCurrentCluster()?.server ?? "",
+    namespaces,
+    rights,
+    jobs,
+    manager,
+    mirror,
+    missing: () => [...rights.missing(), ...jobs.missing(), ...manager.missing()],
+    close: () => opened.disposeAsync(),
+  };
+}

@@ -1,0 +1,142 @@
+/** Tests of the commands of the terminal as a user runs them, on a standalone. */
+import assert from "node:assert/strict";
+import { KINDS } from "../../../crds/kinds.ts";
+import { LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";
+import { milepost, milepostCommand } from "../../support/milepost_process.ts";
+import {
+  progress,
+  push,
+  requestToken,
+  shareStandalone,
+  shellRuntime,
+  trainJob,
+  trainJobThat,
+} from "../../support/standalone.ts";
+import { atTerminal } from "../../support/terminal.ts";
+import { until } from "../../support/until.ts";
+
+/** Says what would steer a terminal, and then runs until it is stopped. */
+const TALKS = "printf 'hello\\n\\033[2Jwipe\\n\\033[31mred\\033[0m\\n'; exec sleep 600";
+const standalone = shareStandalone(async (client) => {
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("talks", TALKS));
+});
+
+/** A job whose pod talks, and has pushed. */
+async function talkingJob(name: string): Promise<void> {
+  const { client } = standalone();
+  await client.create(KINDS.trainJob, trainJob(name, "talks"));
+  const pod = await until("its pod runs", async () => {
+    const labelSelector = `${LABELS.trainJobName}=${name}`;
+    const { items: [pod] } = await client.list(KINDS.pod, { namespace: "default", labelSelector });
+    return pod?.status?.phase === "Running" ? pod : undefined;
+  });
+  const named = { name: pod.metadata?.name ?? "", uid: pod.metadata?.uid ?? "" };
+  const account = { namespace: "default", name: "default" };
+  const token = await requestToken(client, account, { audience: PUSH_AUDIENCE, pod: named });
+  for (const [done, loss] of [[10, "2.5"], [40, "0.75"]] as const) {
+    const body = progress(done, { loss, "\x1b[2J": "1" });
+    assert.equal((await push(standalone(), { name }, token, body)).status, 200);
+  }
+}
+
+const env = () => ({ KUBECONFIG: standalone().kubeconfig });
+const runs = (...args: string[]) => milepost(args, { env: env() });
+// deno-lint-ignore no-control-regex
+const STEERS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
+
+Deno.test("get shows state, curves, ranks and events of a job; a hostile metric is spelled out", async () => {
+  await talkingJob("seen");
+  const { code, stdout, stderr } = await runs("get", "seen");
+  assert.equal(code, 0, stderr);
+  assert.doesNotMatch(stdout, STEERS);
+  assert.match(stdout, /^TrainJob default\/seen {2}Running {2}created \d+s ago\n/);
+  assert.match(stdout, /\nloss {2}0\.75\n +2\.5 [\u2800-\u28ff]+\n/);
+  assert.match(stdout, /\n\\u001b\[2J {2}1\n/);
+  assert.match(stdout, /\nnode-0 +seen-node-0-0-\w+ +Running/);
+  assert.match(stdout, /Normal +Started +Pod\/seen-node-0-0/);
+  assert.doesNotMatch(stdout, /Not shown/);
+
+  const ascii = await runs("get", "trainjob/seen", "--ascii");
+  assert.match(ascii.stdout, /^[\x20-\x7e\n]+$/);
+  const { row, curves } = JSON.parse((await runs("get", "seen", "--json")).stdout);
+  assert.equal(row.progress, 40);
+  const loss = curves.metrics.find(({ name }: { name: string }) => name === "loss");
+  assert.equal(loss.points.at(-1)[3], 0.75);
+});
+
+Deno.test("logs prints the lines of ranks, none of which steers the terminal", async () => {
+  await talkingJob("heard");
+  const all = await until("its lines", async () => {
+    const { stdout } = await runs("logs", "heard");
+    return stdout.includes("red") ? stdout : undefined;
+  });
+  assert.equal(all, "node-0 | hello\nnode-0 | wipe\nnode-0 | red\n");
+  assert.equal((await runs("logs", "heard", "--rank", "0", "--tail", "1")).stdout, "red\n");
+  const none = await runs("logs", "heard", "--rank", "7");
+  assert.deepEqual([none.code, none.stderr], [
+    2,
+    "milepost: heard has no pod of rank 7 with a log\n",
+  ]);
+});
+
+Deno.test("logs --follow ends when the job has ended, and stop ends it", async () => {
+  await talkingJob("stopped");
+  const following = runs("logs", "stopped", "-f");
+  const stopped = await runs("stop", "stopped", "--reason", "Enough", "--message", "seen enough");
+  assert.deepEqual([stopped.code, stopped.stdout], [0, "trainjob/stopped was told to stop\n"]);
+  const { client } = standalone();
+  const job = await trainJobThat(
+    client,
+    "stopped",
+    "is stopped",
+    (it) => it.status?.state === "EarlyStopped",
+  );
+  const condition = job.status?.conditions?.find(({ type }) => type === "EarlyStopped");
+  assert.deepEqual([condition?.reason, condition?.message], ["Enough", "seen enough"]);
+  assert.match((await following).stdout, /^node-0 \| hello\n/);
+});
+
+Deno.test("top at a terminal: a job is looked at and stopped, and the screen is given back", async () => {
+  await talkingJob("watched");
+  await using screen = atTerminal(milepostCommand("top"), env());
+  await screen.shows(/watched +Running +███░░░░░ +40 %/);
+  await screen.type("/");
+  await screen.type("watch");
+  await screen.type("\r");
+  await screen.type("\r");
+  await screen.shows(/TrainJob default\/watched/);
+  await screen.type("x");
+  await screen.shows(/Stop default\/watched\? y: yes/);
+  await screen.type("y");
+  await screen.shows(/default\/watched was told to stop/);
+  await screen.shows(/EarlyStopped/);
+  await screen.type("\x1b");
+  await screen.type("q");
+  assert.equal(await screen.ended(), 0);
+  assert.ok(screen.text().endsWith("\x1b[?25h\x1b[?1049l"), "the screen is given back");
+});
+
+Deno.test("top gives the screen back when it is interrupted", async () => {
+  await using screen = atTerminal(milepostCommand("top", "-A"), env());
+  await screen.shows(/all namespaces/);
+  await screen.type("\x03");
+  assert.equal(await screen.ended(), 0);
+  assert.ok(screen.text().endsWith("\x1b[?25h\x1b[?1049l"));
+});
+
+const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: RegExp]>> = {
+  "a job that is not there": [["get", "nope"], /there is no job nope in default/],
+  "a kind that is not known": [["get", "cronjob/x"], /no kind of job cronjob; known: trainjob, /],
+  "no name": [["get", "trainjob/"], /is no \[KIND\/\]NAME/],
+  "two namespaces for one job": [["get", "x", "-n", "a,b"], /name one namespace/],
+  "a context that is not there": [["top", "--context", "nope"], /has no context nope/],
+  "a shell that is not known": [["completion", "constructor"], /no completion for constructor/],
+};
+for (const [what, [args, says]] of Object.entries(WRONG)) {
+  Deno.test(`${what} is wrong use, and said in a line`, async () => {
+    const { code, stdout, stderr } = await runs(...args);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, says);
+    assert.equal(stderr.trimEnd().split("\n").length, 1);
+  });
+}
