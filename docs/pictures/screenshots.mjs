@@ -10,6 +10,7 @@ const STATES = {
   pods: `${JOB}?tab=pods`,
   logs: `${JOB}?tab=logs`,
   empty: "#/jobs?text=no-such-job",
+  gone: "#/job/trainjobs.trainer.kubeflow.org/research/never",
   trials: "#/search/experiments.kubeflow.org/team-a/digits",
 };
 const THERE = "#content .notice, #content table, #content .chart, #content pre";
@@ -34,6 +35,14 @@ for (const colorScheme of ["light", "dark"]) {
     await page.getByText(/^Disconnected/).first().waitFor();
     await page.screenshot({ path: `${target}/page-disconnected-${colorScheme}-${width}.png` });
     await fetch(new URL("/control?down=false", address));
+    await page.getByText(/^Live$/).waitFor();
+    await fetch(new URL("/control?rights=none", address));
+    await page.evaluate(() => {
+      location.hash = "#/jobs";
+    });
+    await page.getByText("You may not see these jobs").waitFor();
+    await page.screenshot({ path: `${target}/page-forbidden-${colorScheme}-${width}.png` });
+    await fetch(new URL("/control?rights=all", address));
     await context.close();
   }
 }
