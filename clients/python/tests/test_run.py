@@ -94,6 +94,13 @@ class EndTest(unittest.TestCase):
         self.assertEqual((last["step"], last["metrics"][0]["value"]), (990, "0.5"))
         self.assertTrue(endpoint.is_closed)
 
+    def test_a_run_whose_last_step_was_pushed_says_it_once(self) -> None:
+        endpoint = FakeEndpoint()
+        with milepost.Run(total=10, endpoint=endpoint, environ={}) as run:
+            run.push(step=10, loss=0.5)
+            time.sleep(0.2)
+        self.assertEqual([sample["progressPercentage"] for sample in endpoint.taken], [100])
+
     def test_a_run_that_fails_or_is_stopped_is_not(self) -> None:
         endpoint = FakeEndpoint()
         with self.assertRaises(ZeroDivisionError), milepost.Run(100, endpoint=endpoint, environ={}) as run:

@@ -228,8 +228,11 @@ class Run:
     def _finish(self) -> None:
         """Pushes the end of a run that nothing has cut short, with its newest values, which stay to be seen."""
         intake, sender, newest = self._intake, self._sender, self._newest
-        if intake is not None and sender is not None and newest is not None and sender.has_total:
-            intake.put(*newest, progress=100, remaining=0)
+        if intake is None or sender is None or newest is None or sender.total is None:
+            return
+        values, step = newest
+        if step is None or step < sender.total:
+            intake.put(values, step, progress=100, remaining=0)
 
     def _awake(self, intake: Intake) -> None:
         sender, endpoint = self._sender, self._endpoint

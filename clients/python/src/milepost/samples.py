@@ -39,25 +39,20 @@ class Estimate:
     """How far a run of so many steps is, and how long it will take."""
 
     def __init__(self, total: int | None) -> None:
-        self._total = total
+        self.total = total
         self._first: tuple[int, float] | None = None
-
-    @property
-    def has_total(self) -> bool:
-        """Whether the number of steps is known."""
-        return self._total is not None
 
     def of(self, step: int | None, at: float) -> tuple[int | None, int | None]:
         """Returns the progress in percent and the seconds that are left."""
-        if self._total is None or step is None:
+        if self.total is None or step is None:
             return None, None
         if self._first is None or step < self._first[0]:
             self._first = (step, at)
-        progress = min(100, 100 * step // self._total)
+        progress = min(100, 100 * step // self.total)
         steps, seconds = step - self._first[0], at - self._first[1]
         if steps <= 0 or seconds <= 0:
             return progress, None
-        left = max(0, self._total - step) * seconds / steps
+        left = max(0, self.total - step) * seconds / steps
         return progress, min(round(left), 2**31 - 1)
 
 

@@ -54,9 +54,9 @@ class Sender:
         self._heard = clock.monotonic()
 
     @property
-    def has_total(self) -> bool:
-        """Whether the number of steps is known."""
-        return self._estimate.has_total
+    def total(self) -> int | None:
+        """The number of steps, if it is known."""
+        return self._estimate.total
 
     def turn(self, *, closing: bool = False) -> float | None:
         """Does what is due. Returns the seconds until it has to be called again; None if only a push changes that.
