@@ -98,7 +98,9 @@ class EndTest(unittest.TestCase):
         endpoint = FakeEndpoint()
         with milepost.Run(total=10, endpoint=endpoint, environ={}) as run:
             run.push(step=10, loss=0.5)
-            time.sleep(0.2)
+            end = time.monotonic() + 20
+            while not endpoint.taken and time.monotonic() < end:
+                time.sleep(0.01)
         self.assertEqual([sample["progressPercentage"] for sample in endpoint.taken], [100])
 
     def test_a_run_that_fails_or_is_stopped_is_not(self) -> None:
