@@ -1,5 +1,6 @@
 /** Sparklines of the list: curves of the rows that are seen, asked for again as the rows change. */
 import { effect, signal, untracked } from "@preact/signals";
+import { inTurn } from "./frame_turns.ts";
 import { call, list, sessionKey, view } from "./page_state.ts";
 import { type JobCurves, keyOf, readCurves, type Row } from "./view_answers_read.ts";
 import { frameOf } from "./view_state.ts";
@@ -26,7 +27,8 @@ async function askFor(rows: readonly Row[], signal: AbortSignal): Promise<void> 
     ["points", "32"],
   ]);
   const response = await call(`/view/v1/curves?${query}`, { signal });
-  draw(readCurves(await response.json()).jobs);
+  const { jobs } = readCurves(await response.json());
+  inTurn(() => draw(jobs));
 }
 
 /** Draws curves, a few in each frame. */
@@ -36,7 +38,7 @@ function draw(jobs: readonly JobCurves[]): void {
   // Curves of rows that are not seen any more are not kept.
   const kept = [...sparklines.value].filter(([key]) => seen.has(key));
   sparklines.value = new Map([...kept, ...now.map((job) => [job.key, job] as const)]);
-  if (later.length > 0) requestAnimationFrame(() => draw(later));
+  if (later.length > 0) inTurn(() => draw(later));
 }
 
 /** Keeps the sparklines of the list current, while it is the page. */

@@ -1,5 +1,6 @@
 /** State of the page: the view of the address, what its feed brought, the time, and the theme. */
 import { computed, effect, signal, untracked } from "@preact/signals";
+import { inTurn } from "./frame_turns.ts";
 import { type Call, CallError, send } from "./server_calls.ts";
 import { loseSession, sessionState } from "./session_key.ts";
 import {
@@ -175,7 +176,7 @@ function takeRows(news: ListNews): void {
     [isFirst, waiting] = [false, undefined];
     return;
   }
-  if (waiting === undefined) requestAnimationFrame(showWaiting);
+  if (waiting === undefined) inTurn(showWaiting);
   waiting = joinedNews(waiting, news);
 }
 
@@ -188,7 +189,7 @@ function showWaiting(): void {
   waiting = before && later;
   if (before === undefined) return;
   list.value = listAfter(before, now);
-  if (later !== undefined) requestAnimationFrame(showWaiting);
+  if (later !== undefined) inTurn(showWaiting);
 }
 
 /** Takes news. */

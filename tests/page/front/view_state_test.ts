@@ -177,7 +177,9 @@ Deno.test("joinedNews() keeps what was not shown yet, and of each row the newest
   const older = readList({ rows: [row("1", "old"), row("2", "old")], order: ["1", "2"], total: 2 });
   const newer = readList({ rows: [row("2", "new")], order: ["2", "1"], total: 5 });
   const joined = joinedNews(older, newer);
-  assert.deepEqual(joined.rows.map(({ uid, name }) => [uid, name]), [["1", "old"], ["2", "new"]]);
+  assert.deepEqual(joined.rows.map(({ uid, name }) => [uid, name]), [["2", "new"], ["1", "old"]]);
   assert.deepEqual([joined.order, joined.total], [["2", "1"], 5]);
+  const left = joinedNews(joined, readList({ rows: [], order: ["1"], total: 1 }));
+  assert.deepEqual(left.rows.map(({ uid }) => uid), ["1"], "what has left the window is dropped");
   assert.deepEqual(joinedNews(undefined, newer), newer);
 });
