@@ -22,8 +22,8 @@ export function listAfter(before: ListState | undefined, news: ListNews): ListSt
   };
 }
 
-/** Rows that change in one frame, which has 8 ms for all; of very many an eighth. */
-const [ROWS_A_FRAME, PART_A_FRAME] = [8, 1 / 8];
+/** Rows that change in one frame, which has 8 ms for all; of very many a twelfth. */
+const [ROWS_A_FRAME, PART_A_FRAME] = [5, 1 / 12];
 
 /** Returns the first of many changes, for one frame, and those that are left for later frames. */
 export function frameOf<T>(changes: readonly T[]): { now: readonly T[]; later: readonly T[] } {
