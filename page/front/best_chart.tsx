@@ -1,7 +1,7 @@
 /** Chart of the best value so far, and of each trial when it ended. */
 import { useMemo } from "preact/hooks";
 import { extentOf, numberAxis } from "./axis_scale.ts";
-import { durationText, numberText } from "./readable_text.ts";
+import { numberText, roundDurationText } from "./readable_text.ts";
 import type { Search } from "./search_answer.ts";
 import { SvgPlot } from "./svg_plot.tsx";
 import { pointed, pointing, TrialSign } from "./trial_lines.tsx";
@@ -19,7 +19,7 @@ export function durationAxis(seconds: number) {
   const step = STEPS.find((it) => most / it <= 5) ?? 86_400 * Math.ceil(most / 86_400 / 5);
   const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => ({
     at: index * step / most,
-    text: durationText(index * step).replace(/ 00 (s|min)$/, ""),
+    text: roundDurationText(index * step),
   }));
   return { ...axis, ticks };
 }
@@ -51,7 +51,7 @@ export function BestChart(
     }`
     : `The best ${objective.metric} so far is ${numberText(last.value)}, of ${last.trial}. ` +
       `It became better ${bestSoFar.length - 1} times. ${ended.length} trials have ended.`;
-  return (
+  const plot = (
     <SvgPlot
       x={x}
       y={y}
@@ -83,5 +83,14 @@ export function BestChart(
         );
       }}
     />
+  );
+  if (objective.direction !== "") return plot;
+  return (
+    <>
+      {plot}
+      <p class="quiet">
+        Nothing says which value is the best: choose above whether more or less is better.
+      </p>
+    </>
   );
 }

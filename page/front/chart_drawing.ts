@@ -1,7 +1,7 @@
 /** Drawing of charts: axes, lines with their bands and dashes, marks, and their colours. */
 import type uPlot from "uplot";
 import { decadeSteps } from "./curve_table.ts";
-import { durationText, plainText, tickTexts } from "./readable_text.ts";
+import { plainText, roundDurationText, tickTexts } from "./readable_text.ts";
 import type { JobView } from "./url_state.ts";
 import type { CurvePoint, Mark } from "./view_answers_read.ts";
 
@@ -115,7 +115,7 @@ export function axesOf(
       size: axis === "elapsed" ? 30 : 44,
       ...(axis === "elapsed" && { incrs: STEPS }),
       values: (_: uPlot, seconds: number[], _axis: number, _space: number, step: number) =>
-        axis === "elapsed" ? seconds.map((it) => durationText(it)) : tickTexts(seconds, step),
+        axis === "elapsed" ? seconds.map(roundDurationText) : tickTexts(seconds, step),
     },
     {
       ...look,

@@ -193,7 +193,7 @@ function MarkList({ job }: { job: JobCurves | undefined }) {
 }
 
 /** The curves. */
-export function CurvesTab({ view }: { view: JobView }) {
+export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean }) {
   const [isAll, setAll] = useState(false);
   const state = curves.value;
   const jobs = shownJobs(view).join(" ");
@@ -232,7 +232,7 @@ export function CurvesTab({ view }: { view: JobView }) {
         <p class="down-bar" role="alert">Curves cannot be had now: {plainText(outage.value)}</p>
       )}
       {state?.missing.has(keyOf(view)) && (
-        <Notice title="No curves for you">
+        <Notice title="No curves to show">
           <p>The job is gone, or you may not list its kind in this namespace.</p>
         </Notice>
       )}
@@ -240,8 +240,12 @@ export function CurvesTab({ view }: { view: JobView }) {
         connection.value.phase === "connecting"
           ? <Notice title="Loading curves…" />
           : connection.value.phase !== "refused" && (
-            <Notice title="No curves yet">
-              <p>A curve begins with the first metric or progress that a pod of the job pushes.</p>
+            <Notice title={hasEnded ? "No curves" : "No curves yet"}>
+              <p>
+                {hasEnded
+                  ? "The job has ended, and nothing that its pods may have pushed is kept."
+                  : "A curve begins with the first metric or progress that a pod of the job pushes."}
+              </p>
             </Notice>
           )
       )}

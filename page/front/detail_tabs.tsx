@@ -1,7 +1,7 @@
 /** Conditions, pods, events and the object of a job, as text. */
 import { Hostile, Moment, Notice } from "./marks_and_signs.tsx";
 import { conditionWords, type DetailPart, type JobDetails } from "./job_details.ts";
-import { plainText } from "./readable_text.ts";
+import { plainText, zoneText } from "./readable_text.ts";
 import { yamlText } from "./object_yaml.ts";
 import { type JobView, viewFragment } from "./url_state.ts";
 
@@ -19,8 +19,11 @@ export function Conditions({ details }: { details: JobDetails }) {
       {details.conditions.map((it) => (
         <li key={it.type} class={it.status === "True" ? "holds" : undefined}>
           <p>
-            <b>{plainText(conditionWords(it))}</b> <span class="quiet">since</span>{" "}
-            <Moment timeMs={it.sinceMs} />
+            <b>{plainText(conditionWords(it))}</b>{" "}
+            <span class="quiet">
+              {"· "}
+              <Moment timeMs={it.sinceMs} />
+            </span>
           </p>
           {(it.message !== "" || it.reason !== "") && (
             <p>
@@ -131,7 +134,7 @@ export function Events({ details }: { details: JobDetails }) {
       <table>
         <thead>
           <tr>
-            {["Time", "Type", "Reason", "Message", "About"].map((it) => (
+            {[`Time, ${zoneText(Date.now())}`, "Type", "Reason", "Message", "About"].map((it) => (
               <th key={it} scope="col">{it}</th>
             ))}
           </tr>

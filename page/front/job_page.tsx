@@ -36,12 +36,14 @@ function Facts({ row }: { row: Row }) {
           <Progress percent={row.progress} label="Progress" />
         </dd>
       </div>
-      <div>
-        <dt>Remaining</dt>
-        <dd>
-          <Remaining seconds={row.remainingSeconds} />
-        </dd>
-      </div>
+      {row.endedMs === undefined && (
+        <div>
+          <dt>Remaining</dt>
+          <dd>
+            <Remaining seconds={row.remainingSeconds} />
+          </dd>
+        </div>
+      )}
       <div>
         <dt>{row.endedMs === undefined ? "Age" : "Ended"}</dt>
         <dd>
@@ -109,13 +111,14 @@ function Tabs({ view }: { view: JobView }) {
 }
 
 function Part(
-  { view, details, problem }: {
+  { view, details, problem, hasEnded }: {
     view: JobView;
     details: JobDetails | undefined;
     problem: Reading<JobDetails>["problem"];
+    hasEnded: boolean;
   },
 ) {
-  if (view.tab === "curves") return <CurvesTab view={view} />;
+  if (view.tab === "curves") return <CurvesTab view={view} hasEnded={hasEnded} />;
   if (view.tab === "logs") return <LogTab view={view} details={details} />;
   if (details === undefined) {
     if (problem === undefined) return <Notice title="Loading…" />;
@@ -140,7 +143,7 @@ function Gone({ view, reason }: { view: JobView; reason: string }) {
         <code>
           <Hostile text={keyOf(view)} />
         </code>{" "}
-        that you may see: it was deleted, or its name is another. {plainText(reason)}
+        that you may see: it was deleted, was never there, or is not for you. {plainText(reason)}
       </p>
       <p>
         <a class="button" href={viewFragment(FIRST_VIEW)}>Show all jobs</a>
@@ -238,7 +241,12 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
         <>
           <Refusals details={read} rights={rights} />
           <Tabs view={view} />
-          <Part view={view} details={details} problem={problem} />
+          <Part
+            view={view}
+            details={details}
+            problem={problem}
+            hasEnded={row?.endedMs !== undefined}
+          />
         </>
       )}
     </div>

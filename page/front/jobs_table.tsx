@@ -62,7 +62,7 @@ class JobRow extends Component<RowProps> {
           <Progress percent={row.progress} label={`Progress of ${row.name}`} />
         </td>
         <td class="number">
-          <Remaining seconds={row.remainingSeconds} />
+          <Remaining seconds={row.endedMs === undefined ? row.remainingSeconds : undefined} />
         </td>
         <td>
           <ul class="metrics">
@@ -75,6 +75,11 @@ class JobRow extends Component<RowProps> {
                 <span class="number">{valueText(value)}</span>
               </li>
             ))}
+            {row.metrics.length === 0 && row.message !== undefined && (
+              <li class="quiet message">
+                <Hostile text={row.message} />
+              </li>
+            )}
             {row.metrics.length > ROW_METRICS && (
               <li class="quiet">{row.metrics.length - ROW_METRICS} more</li>
             )}
@@ -119,7 +124,7 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
   return (
     <th scope="col" aria-sort={isSorted ? view.order ?? "descending" : undefined}>
       <label>
-        <span>Metrics, by</span>
+        <span>Metrics, sort by</span>
         <select
           value={isSorted ? view.sortMetric : ""}
           onChange={({ currentTarget: { value } }) =>
@@ -130,7 +135,7 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
                 : { sort: "metric", sortMetric: value },
             )}
         >
-          <option value="">age</option>
+          <option value="">–</option>
           {all.map((name) => <option key={name} value={name}>{name.slice(0, 40)}</option>)}
         </select>
       </label>

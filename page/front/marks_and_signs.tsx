@@ -1,6 +1,6 @@
 /** Small signs: state, progress, age and switches, none of which says anything by colour alone. */
 import type { ComponentChildren } from "preact";
-import { ageText, clockText, durationText, plainText } from "./readable_text.ts";
+import { ageText, clockText, durationText, plainText, zoneText } from "./readable_text.ts";
 import { now } from "./page_state.ts";
 
 /** Shapes of the states, in a box of 12. A map, because a state may be any text: an object has more than its own names. */
@@ -54,10 +54,17 @@ export function Age(
   return <time dateTime={new Date(sinceMs).toISOString()}>{ageText(seconds)}</time>;
 }
 
-/** A moment, as the time of day. */
+/** A moment, as the time of day; the date and the zone are there to be looked up. */
 export function Moment({ timeMs }: { timeMs: number | undefined }) {
   if (timeMs === undefined) return <span class="quiet">–</span>;
-  return <time dateTime={new Date(timeMs).toISOString()}>{clockText(timeMs, now.value)}</time>;
+  return (
+    <time
+      dateTime={new Date(timeMs).toISOString()}
+      title={`${clockText(timeMs, 0)} ${zoneText(timeMs)}`}
+    >
+      {clockText(timeMs, now.value)}
+    </time>
+  );
 }
 
 /** Time that is left. */

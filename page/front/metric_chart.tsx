@@ -143,7 +143,8 @@ export function MetricChart(
         width: parent.clientWidth || 300,
         height: HEIGHT,
         legend: { show: false },
-        padding: [6, 10, 0, 0],
+        // The text of a tick at the end is as wide as this twice.
+        padding: [6, 26, 0, 0],
         scales: {
           x: { time: scale.axis === "clock" },
           y: { distr: scale.isLog ? 3 : 1 },

@@ -33,9 +33,9 @@ function DownBar() {
   if (it.phase !== "down") return null;
   return (
     <p class="down-bar" role="alert">
-      Disconnected since {clockText(it.sinceMs, it.sinceMs)}:{" "}
-      {plainText(it.reason)}. What is shown is as it was then. Trying again by itself.
+      Disconnected since {clockText(it.sinceMs, it.sinceMs)}
       <span class="quiet" aria-hidden="true">({ageText((now.value - it.sinceMs) / 1000)})</span>
+      : {plainText(it.reason)}. What is shown is as it was then. Trying again by itself.
     </p>
   );
 }
@@ -52,12 +52,18 @@ function ThemeChoice() {
               "auto",
           )}
       >
-        <option value="auto">as the system</option>
+        <option value="auto">system</option>
         <option value="light">light</option>
         <option value="dark">dark</option>
       </select>
     </label>
   );
+}
+
+/** What a link to a list says of the view: that it is the list, one of what the list has, or neither. */
+function currentIn(list: View["page"], one: View["page"]) {
+  const { page } = view.value;
+  return page === list ? "page" as const : page === one ? "true" as const : undefined;
 }
 
 function Bar({ session }: { session?: Session }) {
@@ -69,18 +75,18 @@ function Bar({ session }: { session?: Session }) {
           <path d="M4 18V7a6 6 0 0 1 12 0v11Z" />
           <path class="line" d="M7 13l2.2-3l2 1.6L13.5 8" />
         </svg>
-        Milepost
+        <span class="word">Milepost</span>
       </a>
       <nav aria-label="Pages">
         <a
           href={viewFragment(FIRST_VIEW)}
-          aria-current={view.value.page === "jobs" ? "page" : undefined}
+          aria-current={currentIn("jobs", "job")}
         >
           Jobs
         </a>
         <a
           href={viewFragment(FIRST_SEARCHES)}
-          aria-current={view.value.page === "searches" ? "page" : undefined}
+          aria-current={currentIn("searches", "search")}
         >
           Trials
         </a>

@@ -2,7 +2,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { inTurn } from "./frame_turns.ts";
 import { type Call, CallError, send } from "./server_calls.ts";
-import { loseSession, sessionState } from "./session_key.ts";
+import { loseSession, sessionState, takeCode } from "./session_key.ts";
 import {
   jobNameOf,
   type JobView,
@@ -125,6 +125,8 @@ const ENDED = "The session has ended.";
 /** Follows the view with a feed, and the address. */
 export function startPage(): void {
   const read = () => {
+    // A new address with a code, opened in the tab whose session has ended, loads nothing anew.
+    takeCode();
     view.value = readView(location.hash);
   };
   globalThis.addEventListener("popstate", read);

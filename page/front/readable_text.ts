@@ -23,13 +23,14 @@ export function logText(text: string): string {
   );
 }
 
-/** Returns a short text of a number, with five significant digits. */
+/** Returns a short text of a number: with five significant digits, and with all that stand before the point. */
 export function numberText(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
     return value.toExponential(3).replace("e+", "e").replace(/\.?0*e/, "e");
   }
+  if (size >= 1e4) return Math.round(value).toLocaleString("en");
   return String(Number(value.toPrecision(5)));
 }
 
@@ -53,6 +54,10 @@ export function durationText(seconds: number): string {
   return `${rest} s`;
 }
 
+/** Returns a length of time in its two largest units, without one that is 0 such as in `1 h 00 min`. */
+export const roundDurationText = (seconds: number) =>
+  durationText(seconds).replace(/ 00 (h|min|s)$/, "");
+
 /** Returns a length of time in its largest unit, such as `3 min`; it changes seldom. */
 export function ageText(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
@@ -61,6 +66,16 @@ export function ageText(seconds: number): string {
   if (all < 3600) return `${Math.floor(all / 60)} min`;
   if (all < 172_800) return `${Math.floor(all / 3600)} h`;
   return `${Math.floor(all / 86_400)} d`;
+}
+
+/** Returns the zone of a moment's local time. */
+export const zoneText = (timeMs: number) => offsetText(-new Date(timeMs).getTimezoneOffset());
+
+/** Returns a zone by the minutes that it is ahead of UTC, such as `UTC+5:30`. */
+export function offsetText(minutes: number): string {
+  if (!(Math.abs(minutes) > 0)) return "UTC";
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes > 0 ? "+" : "−"}${hours}${rest === 0 ? "" : `:${two(rest)}`}`;
 }
 
 /** Returns the time of day, and the date if it is not that of `nowMs`. */
@@ -72,7 +87,7 @@ export function clockText(timeMs: number, nowMs: number): string {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
 }
 
-/** Returns short texts of moments of an axis: each day's first has the date, seconds stand where they differ. */
+/** Returns short texts of moments of an axis: each day's first has the date and the zone, seconds stand where they differ. */
 export function tickTexts(seconds: readonly number[], step: number): string[] {
   let day = "";
   return seconds.map((second) => {
@@ -83,7 +98,7 @@ export function tickTexts(seconds: readonly number[], step: number): string[] {
     }`;
     const isNewDay = date !== day;
     day = date;
-    return isNewDay ? `${clock}\n${date}` : clock;
+    return isNewDay ? `${clock}\n${date} ${zoneText(second * 1000)}` : clock;
   });
 }
 

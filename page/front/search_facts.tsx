@@ -170,7 +170,7 @@ export function Unread(
           <code>
             <Hostile text={`${view.namespace}/${view.name}`} />
           </code>{" "}
-          and no trial of it that you may see: it was deleted, or its name is another.
+          and no trial of it that you may see: it was deleted, was never there, or is not for you.
         </p>
         {back}
       </Notice>

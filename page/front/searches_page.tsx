@@ -125,9 +125,17 @@ function Content({ view, reading }: { view: SearchesView; reading: Reading<Searc
     return problem === undefined ? <Notice title="Loading searches…" /> : (
       <Notice
         kind="warning"
-        title={problem.status === 403 ? "You may not see this" : "Searches cannot be read now"}
+        title={problem.status === 403
+          ? "You may not see these searches"
+          : "Searches cannot be read now"}
       >
         <p>{plainText(problem.message)}</p>
+        {problem.status === 403 && (
+          <p>
+            Somebody who administers the cluster can grant <code>list</code>{" "}
+            of Experiments, Trials and jobs. You can also name namespaces that you may see, above.
+          </p>
+        )}
       </Notice>
     );
   }

@@ -99,15 +99,23 @@ export const enterToken = (token: string): Promise<void> =>
   enter(token.trim().replace(/^bearer\s+/i, ""));
 
 /**
- * Takes the code out of the address, so that it is in no history, or the key that the tab has, or the session of
- * another tab: `otherSession` resolves with it, or with undefined. Without any a proxy may have one.
+ * Takes the code out of the address, so that it is in no history, and opens a session with it unless one is open.
+ * Returns undefined if there is no code.
+ */
+export function takeCode(): Promise<void> | undefined {
+  const [, code] = /^#code=([^&]*)/.exec(location.hash) ?? [];
+  if (code === undefined) return undefined;
+  history.replaceState(null, "", `${location.pathname}#/jobs`);
+  return sessionState.value.phase === "open" ? Promise.resolve() : exchangeCode(code);
+}
+
+/**
+ * Takes the code of the address, or the key that the tab has, or the session of another tab: `otherSession` resolves
+ * with it, or with undefined. Without any a proxy may have one.
  */
 export async function startSession(otherSession: () => Promise<unknown>): Promise<void> {
-  const [, code] = /^#code=([^&]*)/.exec(location.hash) ?? [];
-  if (code !== undefined) {
-    history.replaceState(null, "", `${location.pathname}#/jobs`);
-    return await exchangeCode(code);
-  }
+  const opened = takeCode();
+  if (opened !== undefined) return await opened;
   const session = storedSession();
   if (session !== undefined) {
     sessionState.value = { phase: "open", session };

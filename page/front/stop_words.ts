@@ -58,5 +58,5 @@ export function podsWords(
   if (podsEnded > 0) return `${podsEnded} of ${pods} pods have ended.`;
   return isTold
     ? "A pod has reported since, and was told in the answer."
-    : "Its pods are told with the answer to their next report; there was none since.";
+    : "They are told by the answer to their next report; there has been none since.";
 }

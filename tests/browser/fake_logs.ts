@@ -41,7 +41,12 @@ export function fakeLogs({ hostile, startMs }: { hostile: boolean; startMs: numb
         own = controller;
         open.set(controller, end);
         const send = () => {
-          for (; next < count(); next++) controller.enqueue(encoder.encode(lineOf(next)));
+          try {
+            for (; next < count(); next++) controller.enqueue(encoder.encode(lineOf(next)));
+          } catch {
+            // Its reader has gone already.
+            end();
+          }
         };
         send();
         timer = setInterval(send, LINE_MS);

@@ -164,10 +164,15 @@ export function startFakeUiServer(
       start(controller) {
         own = controller;
         open.set(controller, lists.length);
-        const write = (event: string, data: unknown) =>
-          controller.enqueue(
-            encoder.encode(`event: ${event}\nid: 1\ndata: ${JSON.stringify(data)}\n\n`),
-          );
+        const write = (event: string, data: unknown) => {
+          const text = `event: ${event}\nid: 1\ndata: ${JSON.stringify(data)}\n\n`;
+          try {
+            controller.enqueue(encoder.encode(text));
+          } catch {
+            // Its reader has gone already.
+            open.delete(controller);
+          }
+        };
         const look = () => {
           for (const [place, list] of lists.entries()) {
             if (rights === "none") {

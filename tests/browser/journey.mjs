@@ -388,6 +388,9 @@ const journeys = {
     await other.goto(`${origin}/#code=old`);
     await see(other, "The code is too old, or was used already.");
     assert.equal(await other.evaluate(() => location.hash.includes("code")), false);
+    // Another address in the same tab loads nothing anew.
+    await other.goto(address);
+    await see(other, /^Live$/);
   },
 
   /** A token that is wrong, right, kept by the tab, and forgotten; a proxy that sends one. */

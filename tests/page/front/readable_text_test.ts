@@ -6,10 +6,13 @@ import {
   durationText,
   logText,
   numberText,
+  offsetText,
   plainText,
+  roundDurationText,
   shortKind,
   tickTexts,
   valueText,
+  zoneText,
 } from "../../../page/front/readable_text.ts";
 
 /** A function with what it is to return for some arguments. */
@@ -42,7 +45,10 @@ table("numberText", numberText, [
   [0, "0"],
   [-0.5, "-0.5"],
   [1.23456789, "1.2346"],
-  [123456, "123460"],
+  [9999.96, "10000"],
+  [12345.6, "12,346"],
+  [-1234567, "-1,234,567"],
+  [9999999.9, "10,000,000"],
   [0.00001234, "1.234e-5"],
   [12345678, "1.235e7"],
   [NaN, "NaN"],
@@ -65,6 +71,20 @@ table("durationText", durationText, [
   [-5, "0 s"],
   [NaN, "–"],
 ]);
+table("roundDurationText", roundDurationText, [
+  [0, "0 s"],
+  [600, "10 min"],
+  [3_600, "1 h"],
+  [86_400, "1 d"],
+  [100, "1 min 40 s"],
+]);
+table("offsetText", offsetText, [
+  [0, "UTC"],
+  [60, "UTC+1"],
+  [330, "UTC+5:30"],
+  [-210, "UTC−3:30"],
+  [NaN, "UTC"],
+]);
 table("ageText", ageText, [
   [0, "0 s"],
   [59.9, "59 s"],
@@ -86,12 +106,16 @@ Deno.test("clockText() has the date on another day", () => {
   assert.equal(clockText(NaN, time), "–");
 });
 
-Deno.test("tickTexts() has the date of each day once, and seconds where they differ", () => {
+Deno.test("tickTexts() has the date and the zone of each day once, and seconds where they differ", () => {
   const second = new Date(2026, 0, 31, 23, 59, 0).getTime() / 1000;
+  const zone = zoneText(second * 1000);
   assert.deepEqual(tickTexts([second, second + 60, second + 120], 60), [
-    "23:59\n2026-01-31",
-    "00:00\n2026-02-01",
+    `23:59\n2026-01-31 ${zone}`,
+    `00:00\n2026-02-01 ${zone}`,
     "00:01",
   ]);
-  assert.deepEqual(tickTexts([second, second + 1], 1), ["23:59:00\n2026-01-31", "23:59:01"]);
+  assert.deepEqual(tickTexts([second, second + 1], 1), [
+    `23:59:00\n2026-01-31 ${zone}`,
+    "23:59:01",
+  ]);
 });

@@ -22,7 +22,7 @@ const cases: Record<string, Case> = {
     job: { reportedMs: 9_000, pods: pod("Running") },
     atMs: 15_000,
     want: { isTold: false },
-    says: /next report; there was none/,
+    says: /next report; there has been none/,
   },
   "a report after it does": {
     job: { reportedMs: 12_000, pods: pod("Running") },
