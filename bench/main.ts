@@ -11,6 +11,7 @@ import { katib } from "./katib/early_stopping.ts";
 import { memory } from "./memory/memory.ts";
 import { pixel } from "./page/browser.ts";
 import { page } from "./page/page.ts";
+import { viewers } from "./page/viewers.ts";
 import { zoom } from "./page/zoom.ts";
 import { push } from "./push.ts";
 import { pythonPush } from "./python_push.ts";
@@ -43,6 +44,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   memory,
   page,
   pixel,
+  viewers,
   zoom,
   python: pythonPush,
 };
