@@ -234,7 +234,7 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
             <Hostile text={row.message} />
           </p>
         )}
-        <StopNotice row={row} details={details} />
+        {!isGone && <StopNotice row={row} details={details} />}
         {row !== undefined && <Facts row={row} />}
       </header>
       {isGone ? <Gone view={view} reason={problem?.status === 404 ? problem.message : ""} /> : (

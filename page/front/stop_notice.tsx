@@ -17,7 +17,7 @@ function Why({ stop }: { stop: NonNullable<JobDetails["stop"]> }) {
         <>
           : <Hostile text={stop.message} />
         </>
-      )} {stop.user !== "" && (
+      )} {stop.user !== "" && !stop.message.endsWith(`by ${stop.user}`) && (
         <span class="quiet">
           (asked for by <Hostile text={stop.user} />)
         </span>
