@@ -19,7 +19,7 @@ export type WorkerMessage =
     readonly kind: "event";
     readonly turn: number;
     readonly event: string;
-    /** Its data as a text, which a tab reads much faster than a copy of objects. */
+    /** Its data as JSON. */
     readonly json: string;
   }
   | { readonly kind: "connection"; readonly turn: number; readonly connection: Connection }
