@@ -30,6 +30,9 @@ const SHARED_MS = 2_000;
 /** After which who was given no curves may ask again, in milliseconds. */
 const RETRY_MS = 1_000;
 
+/** Viewers of a job that has an outage ask again after this time, in milliseconds. */
+const RING_MS = 250;
+
 const NO_PLACE: Outage = {
   reason: `curves of more than ${MIRROR_LIMITS.streams * 100} jobs are looked at here at once: ` +
     "those of the others come when there is room",
@@ -73,6 +76,8 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   const streams = new Set<MirroredJobs>();
   const reads = createCurveReads({ clock, signal });
   const shared = new Map<string, ShownCurves>();
+  /** Jobs whose viewers are to ask again. */
+  const ringing = new Set<MirroredJob>();
   let version = 0;
   let bytes = 0;
   let sharedBytes = 0;
@@ -176,6 +181,16 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     over.abort();
   }
 
+  /** Lets all viewers of a job ask again, once for all that have asked meanwhile. */
+  function ringSoon(followed: MirroredJob): void {
+    if (ringing.has(followed)) return;
+    ringing.add(followed);
+    void clock.sleep(RING_MS, signal).then(() => {
+      ringing.delete(followed);
+      [...followed.listeners].forEach((listener) => listener());
+    });
+  }
+
   const outageOf = (all: readonly MirroredJob[]): Outage | undefined =>
     all.map(({ job: { uid }, held }) => {
       const { stream } = byUid.get(uid) ?? {};
@@ -239,7 +254,7 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     }
     if (outage === undefined) return answer;
     // What is held is shown, and that there is no news of it is said with the next question.
-    for (const { listeners } of all) [...listeners].forEach((listener) => listener());
+    for (const followed of all) ringSoon(followed);
     return answer;
   }
 

@@ -5,7 +5,6 @@ import { messageOf } from "../../kube/errors.ts";
 import { errorOf, readBody } from "../../kube/response.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
 import { withDeadline } from "../../kube/deadline.ts";
-import { createExpiringMemory } from "../../http/limits/expiring_memory.ts";
 import type { CurveAsk } from "../api/owner_curves.ts";
 import type { CurvesOfUid } from "./manager_news.ts";
 import { jobParameters, readNews } from "./manager_news.ts";
@@ -14,9 +13,6 @@ import { type ManagerClient, type Outage, outageOf } from "./manager_stream.ts";
 /** Reads at a time, and those that wait. */
 const AT_A_TIME = 4;
 const WAITING = 64;
-/** How long an answer is shared, in milliseconds, and how many are. */
-const SHARED_MS = 5_000;
-const SHARED = 32;
 const DEADLINE_MS = 15_000;
 const BODY_BYTES = 48 << 20;
 
@@ -51,7 +47,8 @@ export function createCurveReads(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
 ): CurveReads {
   const places = createSemaphore(AT_A_TIME);
-  const shared = createExpiringMemory<Promise<ReadCurves>>(clock, SHARED);
+  /** Those that are read now; kept longer, answers of any size would add up. */
+  const shared = new Map<string, Promise<ReadCurves>>();
   let pending = 0;
 
   async function read(client: ManagerClient, path: string): Promise<ReadCurves> {
@@ -89,8 +86,8 @@ export function createCurveReads(
     const path = pathOf(ask, jobs);
     const known = shared.get(path);
     if (known !== undefined) return known;
-    const begun = begin(client, path);
-    shared.set(path, begun, SHARED_MS);
+    const begun = begin(client, path).finally(() => shared.delete(path));
+    shared.set(path, begun);
     return begun;
   };
 }

@@ -52,6 +52,8 @@ export interface ManagerStreamOptions {
   /** The manager has answered: the stream is there. */
   readonly onOpen: () => void;
   readonly onNews: (news: ManagerNews) => void;
+  /** Something came, be it a sign of life. */
+  readonly onHeard: () => void;
 }
 
 /** The text behind the name of a field; undefined if the line is none of that. */
@@ -78,9 +80,17 @@ async function readAll(
   return why;
 }
 
+/** The same parts, each of which is told. */
+async function* told<T>(parts: AsyncIterable<T>, onHeard: () => void): AsyncGenerator<T> {
+  for await (const part of parts) {
+    onHeard();
+    yield part;
+  }
+}
+
 /** Follows the curves of jobs until that ends. Never throws. */
 export async function followManager(options: ManagerStreamOptions): Promise<Outage> {
-  const { client, jobs, clock, signal, onOpen, onNews } = options;
+  const { client, jobs, clock, signal, onOpen, onNews, onHeard } = options;
   const live = new AbortController();
   const forward = () => live.abort();
   signal.addEventListener("abort", forward, { once: true });
@@ -98,7 +108,7 @@ export async function followManager(options: ManagerStreamOptions): Promise<Outa
     isOpen = true;
     onOpen();
     const body = response.body ?? ReadableStream.from([]);
-    return { reason: await readAll(touching(body, watchdog), onNews) };
+    return { reason: await readAll(told(touching(body, watchdog), onHeard), onNews) };
   } catch (error) {
     if (live.signal.reason instanceof IdleError) {
       return { reason: `nothing was heard from the manager for ${SILENCE_MS / 1000} s` };

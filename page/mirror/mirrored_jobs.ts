@@ -57,6 +57,8 @@ export class MirroredJobs {
   /** Ends the stream that is open, or the wait for the next one. */
   #change = new AbortController();
   #openedMs = -Infinity;
+  /** When something last came from the manager. */
+  #heardMs = -Infinity;
   /** How often the manager was asked again in a row. */
   #asked = 0;
 
@@ -122,7 +124,8 @@ export class MirroredJobs {
       const isToBeOpened = change.signal.aborted;
       change.abort();
       if (isToBeOpened || signal.aborted) continue;
-      failures = clock.monotonic() - this.#openedMs >= GOOD_MS ? 0 : failures + 1;
+      // An attempt that nobody answers takes long, too.
+      failures = this.#heardMs - this.#openedMs >= GOOD_MS ? 0 : failures + 1;
       if (failures > 0) this.#setOutage(outage);
       const pauseMs = backoffMs(Math.max(1, failures), RETRY, random);
       await clock.sleep(Math.max(pauseMs, outage.retryAfterMs ?? 0), signal);
@@ -154,6 +157,7 @@ export class MirroredJobs {
         signal: over.signal,
         onOpen: () => void onOpen(),
         onNews: (news) => this.#take(news),
+        onHeard: () => this.#heardMs = clock.monotonic(),
       });
     } finally {
       over.abort();

@@ -215,8 +215,10 @@ Deno.test("a stream that breaks after a while is opened again before anybody is 
   await clock.advance(200);
   const curves = [curvesOf("a", [[AT, 1, 1, 1]])];
   manager.streams[0]?.event("curves", { curves });
-  await clock.advance(11_000);
+  await clock.advance(15_000);
+  manager.streams[0]?.send(": still there\n\n");
   const first = await ask([job("a")]);
+  await clock.advance(0);
   manager.streams[0]?.break();
   await clock.advance(100);
   assert.deepEqual(await ask([job("a")], first), { curves: [], left: [] });
@@ -241,7 +243,9 @@ Deno.test("during an outage what is held is shown, then the outage is said; afte
   rings = 0;
   const held = await ask([job("a")]);
   assert.deepEqual(lastOf(held), { "uid-a": 1 });
-  assert.equal(rings, 1, "the viewer asks once more");
+  await ask([job("a")]);
+  await clock.advance(250);
+  assert.equal(rings, 1, "the viewer asks once more, for whatever number of questions");
   const answer = await ask([job("a")], held);
   assert.match("reason" in answer ? answer.reason : "", /broke off: connection reset/);
   await clock.advance(1_000);
@@ -312,6 +316,38 @@ Deno.test("a job that the manager does not know has no curves, and is asked for 
   manager.streams[1]?.event("curves", { curves: [curvesOf("new", [[AT, 1, 1, 1]])] });
   await clock.advance(0);
   assert.deepEqual(lastOf(await ask([job("new")], answer)), { "uid-new": 1 });
+});
+
+Deno.test("a manager that worked and then answers nobody any more is said to be out of reach", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  mirror.follow(job("a"), () => {});
+  await clock.advance(200);
+  manager.streams[0]?.event("curves", { curves: [curvesOf("a", [[AT, 1, 3, 2]])] });
+  await clock.advance(20_000);
+  const first = await ask([job("a")]);
+  manager.answersNobody = clock;
+  manager.streams[0]?.break();
+  await clock.advance(3 * 60_000);
+  const answer = await ask([job("a")], first);
+  assert.match("reason" in answer ? answer.reason : "", /cannot be reached: no response within/);
+});
+
+Deno.test("answers about time ranges are kept no longer than they are read", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  mirror.follow(job("a"), () => {});
+  await clock.advance(200);
+  const curves = [curvesOf("a", [[AT, 1, 1, 1]])];
+  manager.streams[0]?.event("curves", { curves });
+  await clock.advance(0);
+  for (let count = 1; count <= 2; count++) {
+    const answer = ask([job("a")], undefined, { fromMs: AT - 1_000, toMs: AT + 1_000 });
+    await clock.advance(0);
+    assert.equal(manager.reads.length, count);
+    manager.reads.at(-1)?.answer(Response.json({ curves }));
+    assert.ok("curves" in await answer);
+  }
 });
 
 Deno.test("a time range is read at the manager once for all viewers, four reads at a time", async () => {

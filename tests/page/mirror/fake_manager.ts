@@ -1,4 +1,6 @@
 /** Manager that a test writes the stream of curves of, and that records what it was asked. */
+import type { Clock } from "../../../kube/clock.ts";
+import { TransportError } from "../../../kube/errors.ts";
 import type { ManagerClient } from "../../../page/mirror/manager_stream.ts";
 
 /** A stream that is open. */
@@ -28,15 +30,23 @@ export class FakeManager {
   /** What it answers instead of a stream. */
   refusal: (() => Response) | undefined;
 
+  /** With it no packet comes back: a call ends at its deadline. */
+  answersNobody: Pick<Clock, "sleep"> | undefined;
+
   get open(): FakeStream[] {
     return this.streams.filter((it) => !it.isCut());
   }
 
   readonly client: ManagerClient = {
-    raw: (path, { signal } = {}) => {
-      if (this.refusal !== undefined) return Promise.resolve(this.refusal());
-      if (path.startsWith("/view/v1/events?")) return Promise.resolve(this.#stream(path, signal));
-      return new Promise((answer, reject) => {
+    raw: async (path, { signal, deadlineMs = 0 } = {}) => {
+      if (this.answersNobody !== undefined) {
+        await this.answersNobody.sleep(deadlineMs, signal);
+        signal?.throwIfAborted();
+        throw new TransportError(`no response within ${deadlineMs} ms`);
+      }
+      if (this.refusal !== undefined) return this.refusal();
+      if (path.startsWith("/view/v1/events?")) return this.#stream(path, signal);
+      return await new Promise((answer, reject) => {
         signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
         this.reads.push({ path, answer });
       });
