@@ -10,6 +10,7 @@ import { idle } from "./idle.ts";
 import { katib } from "./katib/early_stopping.ts";
 import { memory } from "./memory/memory.ts";
 import { pixel } from "./page/browser.ts";
+import { list } from "./page/list.ts";
 import { page } from "./page/page.ts";
 import { viewers } from "./page/viewers.ts";
 import { zoom } from "./page/zoom.ts";
@@ -44,6 +45,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   memory,
   page,
   pixel,
+  list,
   viewers,
   zoom,
   python: pythonPush,
