@@ -1,4 +1,4 @@
-/** Programs for Node that drive the browser: nothing of them stays, also if they fail or are killed. */
+/** Programs for Node that drive the browser: nothing of them stays, also if they fail or are killed, while this process lives. */
 import { fileURLToPath } from "node:url";
 import type { CommandResult } from "../support/command.ts";
 import { processesThatMention } from "../support/processes.ts";
@@ -31,7 +31,8 @@ async function clear(folder: string): Promise<void> {
 
 /**
  * Runs a program, which opens its browser by `open_browser.mjs`. All that the browser writes is in a folder
- * of its own. The program ends with its standard input: with this process at the latest.
+ * of its own. The program ends with its standard input: with this process at the latest. If this process
+ * is killed, nobody is left to see that the folder is gone: it may stay.
  */
 export async function runInBrowser(
   script: URL,
