@@ -23,7 +23,7 @@ const NAMESPACE = "default";
 const [VIEWERS, JOBS, PAIRS] = [1_000, 20, 5];
 /** Of each job, and how long a half of a pair takes. */
 const [PUSHES_PER_SECOND, SECONDS] = [4, 10];
-/** After the streams are open, so that what their opening costs is over. */
+/** After streams were opened or ended, so that what that costs is over. */
 const REST_MS = 5_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -109,13 +109,12 @@ async function openViewers(url: string, token: string, query: string) {
     text += value;
   }
   return {
-    async [Symbol.asyncDispose]() {
-      reader.cancel().catch(() => {});
-      try {
-        driver.child.kill("SIGTERM");
-      } catch {
-        // It has ended.
-      }
+    /** Ends them. Throws if any has ended before. */
+    async end() {
+      const isLost = await Promise.race([driver.child.status.then(() => true), sleep(0)]);
+      await reader.cancel();
+      if (isLost === true) throw new Error("a viewer's stream ended meanwhile");
+      driver.child.kill("SIGTERM");
       await driver.child.status;
     },
   };
@@ -186,10 +185,12 @@ async function measure(
   const ratios: number[] = [];
   const [alone, beside]: number[][] = [[], []];
   for (let pair = 1; pair <= PAIRS; pair++) {
+    await sleep(REST_MS);
     const without = quantile(await pushFor(pushers, http), 0.99);
-    await using _viewers = await openViewers(url, viewing, query);
+    const looking = await openViewers(url, viewing, query);
     await sleep(REST_MS);
     const withThem = quantile(await pushFor(pushers, http), 0.99);
+    await looking.end();
     say(`pair ${pair} of ${PAIRS}: ${without.toFixed(1)} and ${withThem.toFixed(1)} ms`);
     alone?.push(without);
     beside?.push(withThem);
