@@ -94,6 +94,10 @@ export type TextOf = (value: number) => string;
 /** Powers of ten beyond which a logarithmic axis has steps of several. */
 export const MOST_DECADES = 12;
 
+/** Returns room for texts beside an axis, about as wide as letters of its font are. */
+const widthOf = (texts: readonly string[]) =>
+  texts.reduce((most, { length }) => Math.max(most, 16 + 6 * length), 64);
+
 /** Returns the axes of the time and of the values; `isWide`: one of values with more than {@link MOST_DECADES}. */
 export function axesOf(
   { axis }: Scale,
@@ -120,7 +124,8 @@ export function axesOf(
     {
       ...look,
       font,
-      size: 64,
+      // Lengths of time are longer than numbers.
+      size: (_: uPlot, texts: string[] | null) => widthOf(texts ?? []),
       ...(isWide && {
         splits: (_: uPlot, _axis: number, low: number, high: number) => decadeSteps(low, high),
         filter: (_: uPlot, steps: number[]) => steps,
