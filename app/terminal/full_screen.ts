@@ -9,6 +9,8 @@ export interface Terminal {
   /** Calls the listener with what is typed until `signal` aborts. */
   onInput(listener: (text: string) => void, signal: AbortSignal): void;
   onResize(listener: () => void, signal: AbortSignal): void;
+  /** Calls the listener when the program is about to end by an error that nobody catches. */
+  onCrash(listener: () => void, signal: AbortSignal): void;
 }
 
 const ENTER = "\x1b[?1049h\x1b[?25l";
@@ -32,7 +34,8 @@ export function takeScreen(terminal: Pick<Terminal, "write" | "setRaw">): FullSc
     draw(lines) {
       if (isOver) return;
       const changes = lines.flatMap((line, row) =>
-        line === drawn[row] ? [] : [`\x1b[${row + 1};1H${line}\x1b[0m\x1b[K`]
+        // Erased first: behind a line that fills all columns its last one would be.
+        line === drawn[row] ? [] : [`\x1b[${row + 1};1H\x1b[2K${line}\x1b[0m`]
       );
       drawn = lines;
       if (changes.length > 0) terminal.write(changes.join(""));

@@ -47,6 +47,11 @@ export const processTerminal: Terminal = {
     // A terminal that has gone has no keys.
     read().catch(() => {});
   },
+  onCrash(listener, signal) {
+    for (const event of ["error", "unhandledrejection", "unload"]) {
+      globalThis.addEventListener(event, listener, { signal });
+    }
+  },
   onResize(listener, signal) {
     Deno.addSignalListener("SIGWINCH", listener);
     signal.addEventListener("abort", () => Deno.removeSignalListener("SIGWINCH", listener), {
