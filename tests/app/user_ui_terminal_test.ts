@@ -1,9 +1,10 @@
 /** Tests of `milepost ui` as its user runs it: at a terminal, as a program's child, and with a wrong kubeconfig. */
 import assert from "node:assert/strict";
 import { loadKubeconfig } from "../../kube/kubeconfig.ts";
-import { milepost } from "../support/milepost_process.ts";
+import { milepost, milepostCommand } from "../support/milepost_process.ts";
 import { openSession } from "../support/page_client.ts";
 import { shareStandalone } from "../support/standalone.ts";
+import { atTerminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
@@ -13,46 +14,24 @@ const standalone = shareStandalone();
 
 Deno.test("at a terminal `milepost ui` prints an address, another at each Enter, and ends with Ctrl-C", async () => {
   const { kubeconfig } = standalone();
-  // `script` gives it a terminal, and ends as it does.
-  const child = new Deno.Command("script", {
-    args: [
-      "-qfec",
-      `${Deno.execPath()} run -A --no-check ${main} ui --kubeconfig ${kubeconfig}`,
-      "/dev/null",
-    ],
-    stdin: "piped",
-    stdout: "piped",
-    stderr: "inherit",
-  }).spawn();
-  const keys = child.stdin.getWriter();
-  const press = (key: string) => keys.write(new TextEncoder().encode(key));
-  let shown = "";
-  const reading = (async () => {
-    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) shown += text;
-  })();
-  try {
-    await until("the hint", () => shown.includes("press Enter for another"));
-    await press("\r");
-    const [first = "", second = ""] = await until("two addresses", () => {
-      const found = shown.match(ADDRESS) ?? [];
-      return found.length === 2 && found;
-    });
-    assert.notEqual(first, second);
-    assert.equal(new URL(first).origin, new URL(second).origin);
-    for (const address of [first, second]) {
-      const session = await openSession(address);
-      assert.equal((await session.get("/view/v1/jobs")).status, 200);
-      await assert.rejects(openSession(address), /no session: 403/);
-    }
-    const token = loadKubeconfig(kubeconfig).getCurrentUser()?.token ?? "";
-    assert.ok(token.length > 20 && !shown.includes(token));
-    await press("\x03");
-    assert.equal((await child.status).code, 0, shown);
-  } finally {
-    await keys.close().catch(() => {});
-    await child.status;
-    await reading;
+  await using screen = atTerminal(milepostCommand("ui", "--kubeconfig", kubeconfig), {});
+  await screen.shows(/press Enter for another/);
+  await screen.type("\r");
+  const [first = "", second = ""] = await until("two addresses", () => {
+    const found = screen.text().match(ADDRESS) ?? [];
+    return found.length === 2 && found;
+  });
+  assert.notEqual(first, second);
+  assert.equal(new URL(first).origin, new URL(second).origin);
+  for (const address of [first, second]) {
+    const session = await openSession(address);
+    assert.equal((await session.get("/view/v1/jobs")).status, 200);
+    await assert.rejects(openSession(address), /no session: 403/);
   }
+  const token = loadKubeconfig(kubeconfig).getCurrentUser()?.token ?? "";
+  assert.ok(token.length > 20 && !screen.text().includes(token));
+  await screen.type("\x03");
+  assert.equal(await screen.ended(), 0, screen.text());
 });
 
 Deno.test("`milepost ui --json` prints one line when it is ready, and ends with SIGTERM", async () => {
