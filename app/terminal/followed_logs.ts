@@ -2,9 +2,12 @@
 import { type JobRef, jobSchema } from "../../crds/job_kind.ts";
 import { endOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { type Backoff, backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { ConfigurationError, isNotFound, messageOf } from "../../kube/errors.ts";
+import { ConfigurationError, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
 import { errorOf } from "../../kube/response.ts";
+import { HOLE } from "../../page/front/log_lines.ts";
+import { ResumedLog } from "../../page/front/resumed_log.ts";
 import { listUpTo } from "../../page/server/bounded_list.ts";
 import { DETAIL_LIMITS } from "../../page/server/job_details.ts";
 import { logPath } from "../../page/server/log_query.ts";
@@ -15,6 +18,8 @@ import type { TerminalCluster } from "./terminal_cluster.ts";
 /** Between two looks for pods that have come, in milliseconds. */
 const LOOK_MS = 2_000;
 const DEADLINE_MS = 15_000;
+/** Between two readings of a log that broke off. */
+const BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
 /** Characters after which a line is written though it has not ended. */
 const LINE_LENGTH = 65_536;
 /** Logs that are read at a time; with `follow` each pod has its own. */
@@ -33,6 +38,8 @@ export interface LogWish {
 export interface LogParts {
   readonly client: TerminalCluster["client"];
   readonly clock: Clock;
+  /** 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
   readonly signal: AbortSignal;
   /** Writes one line of output. */
   readonly print: (line: string) => void;
@@ -60,12 +67,19 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
   if (rest !== "") yield rest;
 }
 
+/** Whether a log will not be there later either: a container that has not begun is a bad request. */
+const isFinal = (error: unknown) =>
+  error instanceof KubeError && error.code >= 401 && error.code < 500 && error.code !== 429;
+
 /** The work of one command. */
 class FollowedLogs {
   readonly #seen = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   /** Of the longest label. */
   #width = 0;
+  /** Streams that were open in an outage end with it: they may be dead without a sign. */
+  #outage = new AbortController();
+  #isOut = false;
 
   constructor(
     private readonly job: JobRef,
@@ -98,25 +112,61 @@ class FollowedLogs {
     }
   }
 
-  async #read(pod: ShownPod): Promise<void> {
-    const { job: { namespace }, wish, parts: { client, signal, print, warn } } = this;
+  /** Reads the log of a pod once, to the end of its stream. */
+  async #readOnce(pod: ShownPod, log: ResumedLog): Promise<void> {
+    const { job: { namespace }, wish, parts: { client, print } } = this;
+    const signal = AbortSignal.any([this.parts.signal, this.#outage.signal]);
+    const since = log.resume();
     const query = new URLSearchParams({
       follow: String(wish.follow),
-      tailLines: String(wish.tail),
+      timestamps: "true",
+      ...(since === undefined ? { tailLines: String(wish.tail) } : { sinceTime: since }),
       ...(pod.containers[0] !== undefined && { container: pod.containers[0] }),
     });
     const path = logPath({ namespace, pod: pod.name }, query);
     if (typeof path !== "string") throw new ConfigurationError(path.problem);
+    const answer = await client.raw(path, { signal, deadlineMs: DEADLINE_MS });
+    if (!answer.ok) throw await errorOf(answer, { method: "GET", path });
+    if (answer.body === null) return;
+    for await (const line of linesOf(answer.body)) {
+      const prefix = wish.rank === undefined ? `${labelOf(pod).padEnd(this.#width)} | ` : "";
+      const taken = log.take(line);
+      if (taken?.isAfterHole) print(prefix + HOLE);
+      if (taken !== undefined) print(prefix + logLine(taken.text));
+    }
+  }
+
+  /** Whether nothing of a pod runs any more. */
+  async #isOver({ name, uid }: ShownPod): Promise<boolean> {
+    const { job: { namespace }, parts: { client, signal } } = this;
     try {
-      const answer = await client.raw(path, { signal, deadlineMs: DEADLINE_MS });
-      if (!answer.ok) throw await errorOf(answer, { method: "GET", path });
-      if (answer.body === null) return;
-      for await (const line of linesOf(answer.body)) {
-        const prefix = wish.rank === undefined ? `${labelOf(pod).padEnd(this.#width)} | ` : "";
-        print(prefix + logLine(line));
-      }
+      const { metadata, status } = await client.get(KINDS.pod, { namespace, name }, { signal });
+      return metadata?.uid !== uid || ["Succeeded", "Failed"].includes(status?.phase ?? "");
     } catch (error) {
-      if (!signal.aborted) warn(`the log of ${pod.name} cannot be read: ${messageOf(error)}`);
+      return isNotFound(error);
+    }
+  }
+
+  /** Reads the log of a pod; one that is followed is read on where it breaks off, until the pod is over. */
+  async #read(pod: ShownPod): Promise<void> {
+    const { wish, parts: { clock, random = Math.random, signal, warn } } = this;
+    const log = new ResumedLog();
+    for (let failures = 1, wasOver = false; !signal.aborted; failures += 1) {
+      const before = log.taken;
+      try {
+        await this.#readOnce(pod, log);
+        // A stream also ends where it was cut, so the end of a pod is that of a stream begun after it.
+        if (!wish.follow || wasOver) return;
+        wasOver = await this.#isOver(pod);
+        if (wasOver) continue;
+      } catch (error) {
+        if (signal.aborted || (wasOver && isNotFound(error))) return;
+        if (!wish.follow || isFinal(error)) {
+          return warn(`the log of ${pod.name} cannot be read: ${messageOf(error)}`);
+        }
+      }
+      if (log.taken > before) failures = 1;
+      await clock.sleep(backoffMs(failures, BACKOFF, random), signal);
     }
   }
 
@@ -136,12 +186,26 @@ class FollowedLogs {
     }
   }
 
+  /** Looks for pods that have come. Returns whether no more will. */
+  async #look(): Promise<boolean> {
+    const isLast = !this.wish.follow || await this.#hasEnded();
+    await this.#begin();
+    if (this.#isOut) this.#outage.abort();
+    if (this.#isOut) this.#outage = new AbortController();
+    this.#isOut = false;
+    return isLast;
+  }
+
   async run(): Promise<void> {
-    const { wish, parts: { clock, signal } } = this;
-    for (;;) {
-      const isLast = !wish.follow || await this.#hasEnded();
-      await this.#begin();
-      if (isLast || signal.aborted) break;
+    const { wish, parts: { clock, signal, warn } } = this;
+    for (let looks = 0; !signal.aborted; looks += 1) {
+      try {
+        if (await this.#look()) break;
+      } catch (error) {
+        if (signal.aborted || !wish.follow || looks === 0 || isFinal(error)) throw error;
+        if (!this.#isOut) warn(`the API server cannot be asked now: ${messageOf(error)}`);
+        this.#isOut = true;
+      }
       await clock.sleep(LOOK_MS, signal);
     }
     await Promise.all(this.#running);

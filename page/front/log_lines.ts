@@ -1,5 +1,6 @@
 /** Lines of a log that is followed: each one once, however often its stream breaks off, and only so many. Pure. */
 import { logText } from "./readable_text.ts";
+import { ResumedLog, withoutTime } from "./resumed_log.ts";
 
 /** Bounds of what is kept: the end of the log. */
 export const LOG_BOUNDS = { lines: 4_000, characters: 200_000, lineCharacters: 16_384 } as const;
@@ -7,38 +8,15 @@ export const LOG_BOUNDS = { lines: 4_000, characters: 200_000, lineCharacters: 1
 /** What stands where lines may be missing. */
 export const HOLE = "– – – lines may be missing here – – –";
 
-/** A line as the server gives it with timestamps. */
-const STAMPED = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[-+]\d\d:\d\d) ?/;
-
-/** A time by which lines are put in order, as a text; undefined if the line has none. */
-interface Stamp {
-  readonly key: string;
-  readonly ms: number;
-  readonly length: number;
-}
-
-function stampOf(line: string): Stamp | undefined {
-  const [whole, second, part = "", zone] = STAMPED.exec(line) ?? [];
-  if (whole === undefined) return undefined;
-  const ms = Date.parse(`${second}${zone}`);
-  if (Number.isNaN(ms)) return undefined;
-  const key = `${String(ms).padStart(16, "0")}${part.padEnd(9, "0")}`;
-  return { key, ms: ms + Number(part.padEnd(3, "0").slice(0, 3)), length: whole.length };
-}
+const shown = (line: string) => logText(line.slice(0, LOG_BOUNDS.lineCharacters));
 
 /** The lines. */
 export class LogLines {
   #lines: string[] = [];
   #characters = 0;
   #rest = "";
-  /** The newest time, and how many lines have it. */
-  #last: Stamp | undefined;
-  #atLast = 0;
-  /** Lines at the newest time that come once more; undefined if none is left out. */
-  #again: number | undefined;
-  #hasOverlap = false;
+  readonly #log = new ResumedLog();
   #dropped = 0;
-  #taken = 0;
 
   /** Lines that were kept once, and gave way to newer ones. */
   get dropped(): number {
@@ -47,22 +25,19 @@ export class LogLines {
 
   /** Lines that were taken in all. */
   get taken(): number {
-    return this.#taken;
+    return this.#log.taken;
   }
 
   /** The text of what is kept. */
   get text(): string {
-    const rest = this.#rest === "" ? [] : [this.#shown(this.#rest, stampOf(this.#rest))];
-    return [...this.#lines, ...this.#again === undefined ? rest : []].join("\n");
+    const hasRest = this.#rest !== "" && !this.#log.isCatchingUp;
+    return [...this.#lines, ...hasRest ? [shown(withoutTime(this.#rest))] : []].join("\n");
   }
 
   /** Begins to read on. Returns the time from which, and leaves out what comes again; undefined at first. */
   resume(): string | undefined {
     this.#rest = "";
-    if (this.#last === undefined) return undefined;
-    this.#again = this.#atLast;
-    this.#hasOverlap = false;
-    return new Date(this.#last.ms).toISOString();
+    return this.#log.resume();
   }
 
   /** Takes a part of the stream. */
@@ -78,37 +53,10 @@ export class LogLines {
   }
 
   #take(line: string): void {
-    const stamp = stampOf(line);
-    if (this.#isKnown(stamp)) return;
-    if (stamp !== undefined) {
-      const isSame = stamp.key === this.#last?.key;
-      if (isSame) this.#atLast += 1;
-      else if (this.#last === undefined || stamp.key > this.#last.key) {
-        this.#last = stamp;
-        this.#atLast = 1;
-      }
-    }
-    this.#taken += 1;
-    this.#push(this.#shown(line, stamp));
-  }
-
-  /** Returns whether a line came before the stream broke off. */
-  #isKnown(stamp: Stamp | undefined): boolean {
-    if (this.#again === undefined || stamp === undefined || this.#last === undefined) return false;
-    if (stamp.key < this.#last.key) return true;
-    if (stamp.key === this.#last.key && this.#again > 0) {
-      this.#again -= 1;
-      this.#hasOverlap = true;
-      return true;
-    }
-    // The last known line did not come again: what stood behind it may be gone, too.
-    if (!this.#hasOverlap) this.#push(HOLE);
-    this.#again = undefined;
-    return false;
-  }
-
-  #shown(line: string, stamp: Stamp | undefined): string {
-    return logText(line.slice(stamp?.length ?? 0).slice(0, LOG_BOUNDS.lineCharacters));
+    const taken = this.#log.take(line);
+    if (taken === undefined) return;
+    if (taken.isAfterHole) this.#push(HOLE);
+    this.#push(shown(taken.text));
   }
 
   #push(text: string): void {
