@@ -55,6 +55,8 @@ export interface InformerOptions<T> {
   random?: () => number;
   /** Called each time the watch has to begin again with a list, with the cause. */
   onRestart?: (cause: string) => void;
+  /** Called each time a list or a watch fails; both are tried again. */
+  onFailure?: () => void;
   /** Called for each object that is skipped because it cannot be read; the log says which and why. */
   onSkipped?: () => void;
   /** Most objects of a page of a list. Default 100. */

@@ -33,6 +33,8 @@ export interface ListWatchOptions<T> {
   readonly random: () => number;
   /** Called each time all objects are listed again, with the cause. */
   readonly onRestart?: (cause: string) => void;
+  /** Called each time a list or a watch fails; both are tried again. */
+  readonly onFailure?: () => void;
   /** Called for each object that is skipped because it cannot be read. */
   readonly onSkipped?: () => void;
   /** Most objects of a page of a list. Default 100. */
@@ -124,7 +126,7 @@ class ListWatch<T extends KubeObject> {
       const message = isNotFound(error)
         ? "the API server does not serve this kind; waiting until its CRD is installed"
         : "listing failed, trying again";
-      this.#log(message, error, failuresOf(state));
+      this.#failed(message, error, failuresOf(state));
       return { type: "list_failed", error };
     }
   }
@@ -148,7 +150,7 @@ class ListWatch<T extends KubeObject> {
       error = thrown;
     }
     const short = !progress && clock.monotonic() - began < SHORT_WATCH_MS;
-    if (error !== undefined && !isGone(error)) this.#log("watch failed, trying again", error);
+    if (error !== undefined && !isGone(error)) this.#failed("watch failed, trying again", error);
     return { type: "ended", resourceVersion, progress, short, error };
   }
 
@@ -181,9 +183,10 @@ class ListWatch<T extends KubeObject> {
     this.options.onSkipped?.();
   }
 
-  #log(message: string, error: unknown, failures?: number): void {
+  #failed(message: string, error: unknown, failures?: number): void {
     if (this.signal.aborted) return;
     logger.warn(message, { kind: this.#kind.kind, error: messageOf(error), failures });
+    this.options.onFailure?.();
   }
 }
 

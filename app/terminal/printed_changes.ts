@@ -2,7 +2,7 @@
 import type { Clock } from "../../kube/clock.ts";
 import type { JobRow } from "../../page/list/job_row.ts";
 import { durationText, valueText } from "./readings.ts";
-import { safeText } from "./shown_text.ts";
+import { safeJson, safeText } from "./shown_text.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
 import { FIRST_STATE, queryOf } from "./top_state.ts";
 
@@ -38,7 +38,7 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
   const told = new Set<string>();
   const query = { ...queryOf(FIRST_STATE, { ...cluster, rows: 1 }), limit: MAX_JOBS };
   const stepOf = (row: JobRow) =>
-    json ? JSON.stringify(row) : `${row.state} ${Math.floor((row.progress ?? -1) / 10)}`;
+    json ? safeJson(row) : `${row.state} ${Math.floor((row.progress ?? -1) / 10)}`;
 
   function look(): void {
     const { rows } = cluster.list.window(query, EVERYTHING);
@@ -50,8 +50,14 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
     }
     const there = new Set(rows.map(({ uid }) => uid));
     for (const uid of printed.keys()) if (!there.has(uid)) printed.delete(uid);
-    for (const it of cluster.missing()) if (!told.has(it)) warn(`not shown: ${it}`);
-    for (const it of cluster.missing()) told.add(it);
+  }
+
+  /** Says what is missing, once as long as it lasts. */
+  function tell(): void {
+    const missing = cluster.missing();
+    for (const it of missing) if (!told.has(it)) warn(`not shown: ${it}`);
+    told.clear();
+    for (const it of missing) told.add(it);
   }
 
   let version = -1;
@@ -60,6 +66,7 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
       version = cluster.list.version;
       look();
     }
+    tell();
     await clock.sleep(LOOK_MS, signal);
   }
 }

@@ -22,10 +22,13 @@ interface World {
   /** `discovery`: what is said of a group's kinds. */
   readonly api: { discovery: MadeUp; isDown: boolean };
   names(): string[];
+  /** Ends all watches. */
+  cut(): void;
 }
 
-/** A watch that says nothing, and ends with its reader. */
-const silence = () => new Response(new ReadableStream({ start: () => {} }));
+/** A watch that says nothing until it is cut. */
+const silence = (watches: ReadableStreamDefaultController[]) =>
+  new Response(new ReadableStream({ start: (it) => void watches.push(it) }));
 
 async function withJobs(
   allowed: string[],
@@ -34,13 +37,14 @@ async function withJobs(
 ): Promise<void> {
   const clock = new FakeClock();
   const listed: string[] = [];
+  const watches: ReadableStreamDefaultController[] = [];
   const api: World["api"] = { discovery: { resources: [{ name: "trainjobs" }] }, isDown: false };
   const answer = ({ path, query }: AskedOf): MadeUp => {
     if (api.isDown) return 500;
     if (path === BASE) return api.discovery;
     const [, namespace = ""] = LIST.exec(path) ?? [undefined, undefined];
     if (!LIST.test(path)) return 404;
-    if (query.has("watch")) return silence();
+    if (query.has("watch")) return silence(watches);
     listed.push(namespace);
     const items = (namespace === "" ? ["a", "b"] : [namespace]).map((it) => ({
       ...trainJob(`of-${it}`, "idle", { namespace: it }),
@@ -65,6 +69,7 @@ async function withJobs(
       listed,
       asked,
       api,
+      cut: () => watches.splice(0).forEach((it) => it.close()),
       names: () =>
         (jobs.caches.get(TRAINJOB)?.list() ?? []).map(({ metadata }) => metadata.name ?? "").sort(),
     };
@@ -146,6 +151,31 @@ Deno.test("an API server that cannot be asked is named, and what is there stays"
     world.api.isDown = false;
     await world.clock.advance(40_000);
     await until("it is said no more", () => world.jobs.missing().length === 0);
+  }));
+
+Deno.test("an API server that is gone is named within seconds of its last word, and so is its return", () =>
+  withJobs([""], [], async (world) => {
+    await named(world, "of-a", "of-b");
+    world.api.isDown = true;
+    world.cut();
+    await until("it is said", async () => {
+      await world.clock.advance(500);
+      return /cannot be asked now/.test(world.jobs.missing().join());
+    });
+    assert.ok(world.clock.monotonic() < 15_000, `it took ${world.clock.monotonic()} ms`);
+    world.api.isDown = false;
+    await world.clock.advance(15_000);
+    await until("it is said no more", () => world.jobs.missing().length === 0);
+  }));
+
+Deno.test("a namespace in which the user may list no jobs is named, until it may", () =>
+  withJobs(["b"], ["a", "b"], async (world) => {
+    await named(world, "of-b");
+    assert.deepEqual(world.jobs.missing(), ["the user may not list jobs in a"]);
+    world.allowed.add("a");
+    await world.clock.advance(73_000);
+    await named(world, "of-a", "of-b");
+    assert.deepEqual(world.jobs.missing(), []);
   }));
 
 Deno.test("a cluster without a kind of jobs is named as such, and one who may not ask is taken at the lists' word", () =>

@@ -5,7 +5,7 @@ import type { Clock } from "../../../kube/clock.ts";
 /** Between two looks, in milliseconds, with jitter. */
 const LOOK_MS = 60_000;
 /** After one that failed, or when another is called for. */
-const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 30_000 };
+const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 10_000 };
 
 /** Options of {@link createLooks}. */
 export interface LooksOptions {

@@ -86,6 +86,8 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
       clock,
       kind,
       places,
+      // Whether the API server is away is found out at once, and not at the next look.
+      onFailure: () => looks.again(),
       ...(place !== EVERYWHERE && { namespace: place }),
     });
   const caches = new Map(
@@ -94,6 +96,8 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
   /** With the time at which somebody last looked at them. */
   const namespaces = new Map(options.namespaces.map((it) => [it, Infinity]));
   let outage: string | undefined;
+  /** Namespaces that were named, and in which the user may list no kind. */
+  let denied: readonly string[] = [];
   let isRunning = false;
 
   /** Returns where the user may list jobs of the kind; undefined if nobody can say now. */
@@ -115,9 +119,15 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
   ): Promise<boolean> {
     cache.resting = served !== undefined && !served.has(kind.plural);
     const found = cache.resting ? [] : await placesOf(kind);
-    if (found === undefined) return false;
-    cache.set(found);
-    return true;
+    if (found !== undefined) cache.set(found);
+    return found !== undefined;
+  }
+
+  /** Returns the namespaces that were named, and of which no kind is held. */
+  function deniedNamespaces(): string[] {
+    const held = [...caches.values()].filter(({ resting }) => !resting);
+    if (held.length === 0) return [];
+    return options.namespaces.filter((it) => !held.some((cache) => cache.has(it)));
   }
 
   /** Returns whether all could be asked. */
@@ -133,7 +143,9 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
         lookAt(kind, cache, served.get(kind.apiVersion))
       );
       outage = undefined;
-      return (await Promise.all(looks)).every((it) => it);
+      const isKnown = (await Promise.all(looks)).every((it) => it);
+      if (isKnown) denied = deniedNamespaces();
+      return isKnown;
     } catch (error) {
       if (signal.aborted) return true;
       if (error instanceof KubeError && error.code === 401) {
@@ -193,7 +205,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
       if (all.every(({ resting }) => resting)) {
         return ["the cluster serves none of the kinds of jobs that Milepost knows"];
       }
-      return [];
+      return denied.map((it) => `the user may not list jobs in ${it}`);
     },
     run,
   };
