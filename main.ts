@@ -76,7 +76,7 @@ async function main(args: string[]): Promise<number> {
     const root = program();
     if (args.length === 0) root.outputHelp();
     else await root.parseAsync(args, { from: "user" });
-    return 0;
+    return Deno.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;

@@ -106,7 +106,12 @@ async function runUi(settings: z.infer<typeof uiSettings>): Promise<void> {
   const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
   await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
   const { startUserUi } = await import("./ui/of_user/user_ui.ts");
-  const ui = await startUserUi({ ...settings, port, namespaces }, { connection });
+  const ui = await startUserUi({ ...settings, port, namespaces }, { connection, signal })
+    .catch((error: unknown) => {
+      // It was ended before it was open.
+      if (!signal.aborted) throw error;
+    });
+  if (ui === undefined) return;
   if (printAddress !== undefined) printAddress(ui.page);
   else print(`${JSON.stringify({ ready: true, server: ui.server, ui: ui.page.newAddress() })}\n`);
   await aborted(signal);

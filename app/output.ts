@@ -2,17 +2,23 @@
 
 const encoder = new TextEncoder();
 
-function writeTo(stream: { writeSync(bytes: Uint8Array): number }, text: string): void {
+/** Returns false if nobody reads it any more. */
+function writeTo(stream: { writeSync(bytes: Uint8Array): number }, text: string): boolean {
   const bytes = encoder.encode(text);
   try {
     for (let at = 0; at < bytes.length;) at += stream.writeSync(bytes.subarray(at));
+    return true;
   } catch (error) {
     if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    return false;
   }
 }
 
+/** Writes to standard output. Returns false if nobody reads it any more. */
+export const printIfRead = (text: string): boolean => writeTo(Deno.stdout, text);
+
 /** Writes to standard output. */
-export const print = (text: string): void => writeTo(Deno.stdout, text);
+export const print = (text: string): void => void printIfRead(text);
 
 /** Writes a line about what is wrong to standard error. */
-export const warn = (text: string): void => writeTo(Deno.stderr, `milepost: ${text}\n`);
+export const warn = (text: string): void => void writeTo(Deno.stderr, `milepost: ${text}\n`);

@@ -40,24 +40,26 @@ export async function findJob(
     const known = kinds.all.map(({ kind }) => kind.toLowerCase()).join(", ");
     throw new ConfigurationError(`there is no kind of job ${typedKind}; known: ${known}`);
   }
-  const found: JobRef[] = [];
-  const forbidden: string[] = [];
-  await Promise.all(meant.map(async (kind) => {
+  const asked = await Promise.all(meant.map(async (kind) => {
     try {
       const { metadata } = await client.get(kind, { namespace, name }, { signal });
-      found.push({ kind, namespace, name, uid: metadata.uid ?? "" });
+      return { job: { kind, namespace, name, uid: metadata.uid ?? "" } };
     } catch (error) {
-      if (isForbidden(error)) forbidden.push(messageOf(error));
-      else if (!isNotFound(error)) throw error;
+      if (isForbidden(error)) return { forbidden: messageOf(error) };
+      if (isNotFound(error)) return {};
+      throw error;
     }
   }));
+  // In the order of the kinds, whichever was answered first.
+  const found: JobRef[] = asked.flatMap(({ job = [] }) => job);
+  const [denial] = asked.flatMap(({ forbidden = [] }) => forbidden);
   const [first, ...others] = found;
   if (others.length > 0) {
     const all = found.map(({ kind }) => `${kind.kind.toLowerCase()}/${name}`).sort().join(", ");
     throw new ConfigurationError(`several jobs have this name: say ${all}`);
   }
   if (first !== undefined) return first;
-  const denied = forbidden.length === 0 ? "" : ` that the user may read (${forbidden[0]})`;
+  const denied = denial === undefined ? "" : ` that the user may read (${denial})`;
   throw new ConfigurationError(`there is no job ${name} in ${namespace}${denied}`);
 }
 

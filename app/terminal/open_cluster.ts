@@ -22,9 +22,10 @@ export interface OpenedCluster extends TerminalCluster, AsyncDisposable {
   readonly lookedForManager: Promise<void>;
 }
 
-/** Opens it. Throws a `ConfigurationError` that says what is wrong, and leaves nothing running. */
+/** Opens it. Throws a `ConfigurationError` that says what is wrong, or when `signal` aborts, and leaves nothing running. */
 export async function openCluster(
   given: OpenedAs,
+  signal: AbortSignal,
   without: UserClusterOptions["without"] = [],
 ): Promise<OpenedCluster> {
   const { kubeconfig, context, namespace, allNamespaces = false } = given;
@@ -34,7 +35,7 @@ export async function openCluster(
   await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
   const cluster = await openUserCluster(
     { managerNamespace, managerService, namespaces: namespace, noOthers: !allNamespaces, without },
-    { connection },
+    { connection, signal },
   );
   const { client, kinds, jobs, manager, mirror, missing } = cluster;
   const list = createJobList({

@@ -15,6 +15,7 @@ import { openCluster, type OpenedCluster } from "./open_cluster.ts";
 import { printChanges } from "./printed_changes.ts";
 import { processTerminal } from "./process_terminal.ts";
 import { runTop } from "./run_top.ts";
+import { safeJson } from "./shown_text.ts";
 import { stopJobByHand } from "./stopped_job.ts";
 import type { Look } from "./styles.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
@@ -43,6 +44,14 @@ function namespaceOf({ namespaces }: OpenedCluster): string {
   return first;
 }
 
+/** Resolves with the work; throws at once when the command is ended. */
+async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const ended = Promise.withResolvers<void>();
+  signal.addEventListener("abort", () => ended.resolve(), { once: true });
+  if (!signal.aborted) await Promise.race([work, ended.promise]);
+  signal.throwIfAborted();
+}
+
 async function findTyped(cluster: OpenedCluster, argument: string, signal: AbortSignal) {
   return await findJob(cluster, typedJob(argument), namespaceOf(cluster), signal);
 }
@@ -52,7 +61,7 @@ export async function runTopCommand(
   settings: z.infer<typeof topSettings>,
   { print, warn, signal }: Talk,
 ): Promise<void> {
-  await using cluster = await openCluster(settings);
+  await using cluster = await openCluster(settings, signal);
   const look = lookOf(settings);
   if (settings.json || !Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) {
     return await printChanges({ cluster, json: settings.json, print, warn, clock, signal });
@@ -66,9 +75,9 @@ export async function runGetCommand(
   settings: z.infer<typeof getSettings>,
   { print, signal }: Talk,
 ): Promise<void> {
-  await using cluster = await openCluster(settings, ["jobs"]);
+  await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
-  await cluster.lookedForManager;
+  await orAborted(cluster.lookedForManager, signal);
   const watched = createWatchedCurves(cluster);
   // The mirror brings curves as long as somebody follows them.
   const stop = cluster.follow(job, () => {});
@@ -86,7 +95,7 @@ export async function runGetCommand(
     ]),
   ];
   const all = { ...facts, ...(curves && { curves }), missing };
-  if (settings.json) return print(`${JSON.stringify(all)}\n`);
+  if (settings.json) return print(`${safeJson(all)}\n`);
   const { columns } = processTerminal.size();
   const lines = jobReport(all, { ...lookOf(settings), ...REPORT, columns, nowMs: clock.now() });
   print(`${lines.join("\n")}\n`);
@@ -99,7 +108,7 @@ export async function runLogsCommand(
   { print, warn, signal }: Talk,
 ): Promise<void> {
   const { rank, follow, tail } = settings;
-  await using cluster = await openCluster(settings, ["jobs", "manager"]);
+  await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
   const job = await findTyped(cluster, argument, signal);
   const line = (text: string) => print(`${text}\n`);
   const parts = { client: cluster.client, clock, signal, print: line, warn };
@@ -116,9 +125,9 @@ export async function runStopCommand(
   { print, signal }: Talk,
 ): Promise<void> {
   const { reason, message, grace } = settings;
-  await using cluster = await openCluster(settings, ["jobs"]);
+  await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
-  await cluster.lookedForManager;
+  await orAborted(cluster.lookedForManager, signal);
   const wish = {
     reason,
     ...(message !== undefined && { message }),

@@ -10,14 +10,18 @@ const PILED_MARKS = /(\p{M}{3})\p{M}+/gu;
 const SEQUENCE = /\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\\)?)/g;
 const TAB_STOP = 8;
 
-const spelled = (text: string) =>
-  text.replace(UNSEEN, (it) => `\\u${(it.charCodeAt(0)).toString(16).padStart(4, "0")}`)
-    .replace(PILED_MARKS, "$1");
+/** Each UTF-16 code unit as JSON escapes it. */
+const escaped = (text: string) =>
+  text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const spelled = (text: string) => text.replace(UNSEEN, escaped).replace(PILED_MARKS, "$1");
 
 /** Returns what others wrote, on one line, without a character that would steer the terminal. */
 export function safeText(text: string): string {
   return spelled(text.replace(/\s+/g, " "));
 }
+
+/** Returns a value as JSON on one line: what would steer the terminal is escaped, so that it means the same. */
+export const safeJson = (value: unknown): string => JSON.stringify(value).replace(UNSEEN, escaped);
 
 /** Returns a line of a log without colours; of one that was written over, what stood there last. */
 export function logLine(line: string): string {

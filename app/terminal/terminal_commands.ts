@@ -9,9 +9,12 @@ import {
   topSettings,
 } from "../configuration/terminal_settings.ts";
 import { startLogging, stopLogging } from "../logging.ts";
-import { print, warn } from "../output.ts";
+import { printIfRead, warn } from "../output.ts";
 import { stopSignal } from "../signals.ts";
 import type { Talk } from "./run_terminal.ts";
+
+/** The exit code of what Ctrl-C ended before it was done, as shells have it. */
+const INTERRUPTED = 130;
 
 /** `[KIND/]NAME`, as its error says. */
 const JOB = "job";
@@ -30,8 +33,22 @@ function entryOf<S extends z.ZodObject>(
     async run({ flags, environment, argument = "" }) {
       const values = readSettings(settings, { command, flags, environment });
       await startLogging({ level: levelOf(values) });
-      const commands = await import("./run_terminal.ts");
-      await run(commands, values, { print, warn, signal: stopSignal() }, argument);
+      const interrupted = stopSignal();
+      const unread = new AbortController();
+      const talk: Talk = {
+        print(text) {
+          if (!printIfRead(text)) unread.abort();
+        },
+        warn,
+        signal: AbortSignal.any([interrupted, unread.signal]),
+      };
+      try {
+        await run(await import("./run_terminal.ts"), values, talk, argument);
+      } catch (error) {
+        // What was begun could not be finished, because its reader ended it.
+        if (!talk.signal.aborted) throw error;
+        if (interrupted.aborted) Deno.exitCode = INTERRUPTED;
+      }
       await stopLogging();
     },
   };

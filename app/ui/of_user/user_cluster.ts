@@ -44,16 +44,23 @@ export interface UserCluster {
 }
 
 /** Throws a {@link ConfigurationError} that says why if the API server does not answer this user. */
-async function checkCluster(client: KubeClient, connection: Connection): Promise<void> {
+async function checkCluster(
+  client: KubeClient,
+  connection: Connection,
+  signal?: AbortSignal,
+): Promise<void> {
   const { currentContext: context } = connection;
   const server = connection.getCurrentCluster()?.server;
   const request = { method: "GET", path: "/version" };
   try {
-    const answer = await client.raw(request.path, { deadlineMs: DEADLINE_MS });
+    const answer = await client.raw(request.path, {
+      deadlineMs: DEADLINE_MS,
+      ...(signal && { signal }),
+    });
     if (!answer.ok) throw await errorOf(answer, request);
     await readBody(answer, MAX_BYTES);
   } catch (cause) {
-    if (cause instanceof ConfigurationError) throw cause;
+    if (cause instanceof ConfigurationError || signal?.aborted) throw cause;
     if (cause instanceof KubeError && cause.code === 401) {
       const refused = `${server} does not accept the credentials of the context ${context}`;
       const advice = "log in again, or choose another with --context";
@@ -67,10 +74,18 @@ async function checkCluster(client: KubeClient, connection: Connection): Promise
   }
 }
 
-/** Opens it. Leaves nothing running if it throws. */
+/** What it is opened with. */
+export interface UserClusterParts {
+  readonly connection: Connection;
+  readonly clock?: Clock;
+  /** Ends the opening. */
+  readonly signal?: AbortSignal;
+}
+
+/** Opens it. Leaves nothing running if it throws, as it does when the signal aborts before it is open. */
 export async function openUserCluster(
   options: UserClusterOptions,
-  { connection, clock = systemClock }: { readonly connection: Connection; readonly clock?: Clock },
+  { connection, clock = systemClock, signal }: UserClusterParts,
 ): Promise<UserCluster> {
   const kinds = JOB_KINDS;
   const context = connection.getContextObject(connection.currentContext);
@@ -81,7 +96,7 @@ export async function openUserCluster(
   await using cleanup = new AsyncDisposableStack();
   const client = createClient({ connection, clock });
   cleanup.defer(() => client.close());
-  await checkCluster(client, connection);
+  await checkCluster(client, connection, signal);
   const rights = createUserRights({ client, clock });
   cleanup.defer(() => rights.close());
   const jobs = createUserJobs({ client, clock, kinds, rights, namespaces, noOthers });
@@ -102,7 +117,12 @@ export async function openUserCluster(
     loops.abort();
     await Promise.all([...running, mirror.close()]);
   });
+  // With the loops ends the first look.
+  const endLoops = () => loops.abort();
+  signal?.addEventListener("abort", endLoops, { once: true });
   if (!without.includes("jobs")) await jobs.looked;
+  signal?.removeEventListener("abort", endLoops);
+  signal?.throwIfAborted();
   const opened = cleanup.move();
   return {
     client,

@@ -1,12 +1,10 @@
 /** `milepost ui`: the page on loopback for the cluster of a kubeconfig, with the rights of its user. */
-import type { Clock } from "../../../kube/clock.ts";
-import type { Connection } from "../../../kube/kubeconfig.ts";
 import type { PageServer } from "../../../page/server/page_server.ts";
 import { ownName } from "../../../page/server/viewer_rights.ts";
 import { createJobView } from "../job_view.ts";
 import { createSessions, startPage } from "../start_page.ts";
 import { createUserAccess } from "./user_access.ts";
-import { openUserCluster, type UserClusterOptions } from "./user_cluster.ts";
+import { openUserCluster, type UserClusterOptions, type UserClusterParts } from "./user_cluster.ts";
 
 /** Streams of events: of all tabs of one user's browsers. */
 const STREAMS = { total: 200, perSubject: 200 } as const;
@@ -33,7 +31,7 @@ export interface UserUi {
 /** Starts it. Leaves nothing running if it throws. */
 export async function startUserUi(
   options: UserUiOptions,
-  parts: { readonly connection: Connection; readonly clock?: Clock },
+  parts: UserClusterParts,
 ): Promise<UserUi> {
   await using cleanup = new AsyncDisposableStack();
   const cluster = await openUserCluster(options, parts);

@@ -1,7 +1,14 @@
 /** Tests of text on a terminal: nothing of what others wrote steers it, and widths are its own. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { columnsOf, cut, fit, logLine, safeText } from "../../../app/terminal/shown_text.ts";
+import {
+  columnsOf,
+  cut,
+  fit,
+  logLine,
+  safeJson,
+  safeText,
+} from "../../../app/terminal/shown_text.ts";
 
 // deno-lint-ignore no-control-regex
 const STEERS = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
@@ -25,6 +32,8 @@ for (const [text, want] of Object.entries(SHOWN)) {
 
 Deno.test("no text of others steers a terminal", () => {
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => {
+    assert.doesNotMatch(safeJson({ [text]: text }), STEERS);
+    assert.deepEqual(JSON.parse(safeJson({ [text]: text })), { [text]: text });
     assert.doesNotMatch(safeText(text), STEERS);
     assert.doesNotMatch(logLine(text), STEERS);
   }));

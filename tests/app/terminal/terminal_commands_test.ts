@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";
+import { run } from "../../support/command.ts";
 import { milepost, milepostCommand } from "../../support/milepost_process.ts";
 import {
   progress,
@@ -17,8 +18,10 @@ import { until } from "../../support/until.ts";
 
 /** Says what would steer a terminal, and then runs until it is stopped. */
 const TALKS = "printf 'hello\\n\\033[2Jwipe\\n\\033[31mred\\033[0m\\n'; exec sleep 600";
+const CHATS = "while echo hello; do sleep 0.2; done";
 const standalone = shareStandalone(async (client) => {
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("talks", TALKS));
+  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("chats", CHATS));
 });
 
 /** A job whose pod talks, and has pushed. */
@@ -122,6 +125,43 @@ Deno.test("top gives the screen back when it is interrupted", async () => {
   await screen.type("\x03");
   assert.equal(await screen.ended(), 0);
   assert.ok(screen.text().endsWith("\x1b[?25h\x1b[?1049l"));
+});
+
+Deno.test("a pipe whose reader has seen enough ends the command, and is no error", async () => {
+  const { client } = standalone();
+  await client.create(KINDS.trainJob, trainJob("piped", "chats"));
+  await until("its lines", async () => (await runs("logs", "piped")).stdout.includes("hello"));
+  const command = `set -o pipefail; ${milepostCommand("logs", "piped", "-f")} | head -n 1`;
+  const { code, stdout, stderr } = await run("bash", { args: ["-c", command], env: env() });
+  assert.deepEqual([code, stdout, stderr], [0, "node-0 | hello\n", ""]);
+});
+
+Deno.test("Ctrl-C ends a command whose cluster does not answer, as shells have it", async () => {
+  const asked = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<Response>();
+  const serving = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
+  const server = Deno.serve(serving, () => {
+    asked.resolve();
+    return over.promise;
+  });
+  const file = await Deno.makeTempFile({ suffix: ".yaml" });
+  try {
+    const text = await Deno.readTextFile(standalone().kubeconfig);
+    const address = `server: http://127.0.0.1:${server.addr.port}`;
+    await Deno.writeTextFile(
+      file,
+      text.replace(/server: .*/, address).replace(/certificate-authority-data: .*/, ""),
+    );
+    await using screen = atTerminal(milepostCommand("get", "x"), { KUBECONFIG: file });
+    await asked.promise;
+    await screen.type("\x03");
+    assert.equal(await screen.ended(), 130, screen.text());
+    assert.doesNotMatch(screen.text(), /milepost:/);
+  } finally {
+    over.resolve(new Response());
+    await server.shutdown();
+    await Deno.remove(file);
+  }
 });
 
 const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: RegExp]>> = {
