@@ -1,7 +1,7 @@
 /** The demo from start to end: a control plane in a temporary folder, the scenario, the table. */
 import { startStandalone } from "../standalone/standalone.ts";
 import { keepPage } from "./kept_page.ts";
-import { chooseDisplay } from "./display.ts";
+import { displayOfProcess } from "./process_display.ts";
 import { playScenario, wentAsPlanned } from "./scenario.ts";
 
 /** How the demo is shown. */
@@ -17,7 +17,7 @@ const DEADLINE_MS = 180_000;
 
 /** Plays the demo. Throws if a job did not end as it should; leaves no process and no file. */
 export async function runDemoOnScreen(options: DemoOptions): Promise<void> {
-  const display = chooseDisplay(options.json, Deno.stdout.isTerminal(), options.write);
+  const display = displayOfProcess(options);
   const limit = AbortSignal.timeout(DEADLINE_MS);
   const signal = AbortSignal.any([options.signal, limit]);
   display.note("Starting a control plane on this machine ...");

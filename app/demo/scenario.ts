@@ -7,7 +7,7 @@ import { createInformer } from "../../kube/informer.ts";
 import type { Display } from "./display.ts";
 import { exampleJob, exampleRuntime, trainingProgram } from "./examples.ts";
 import { followJobs } from "./followed_jobs.ts";
-import { type JobSummary, jobSummary } from "./job_view.ts";
+import { type JobSummary, jobSummary } from "./job_summary.ts";
 
 const NAMESPACE = "default";
 /** The jobs in the order in which they are shown, each with how it must end. */

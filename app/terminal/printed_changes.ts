@@ -1,8 +1,8 @@
 /** `milepost top` without a terminal: a line for each change of a state and each further tenth of progress, or JSON. */
 import type { Clock } from "../../kube/clock.ts";
 import type { JobRow } from "../../page/list/job_row.ts";
-import { durationText, valueText } from "./readings.ts";
-import { safeJson, safeText } from "./shown_text.ts";
+import { plainLine, plainStep } from "./plain_lines.ts";
+import { safeJson } from "./shown_text.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
 import { FIRST_STATE, queryOf } from "./top_state.ts";
 
@@ -10,20 +10,6 @@ import { FIRST_STATE, queryOf } from "./top_state.ts";
 const LOOK_MS = 1_000;
 /** Most jobs that are looked at. */
 const MAX_JOBS = 1_000_000;
-
-/** Returns a job as a line without a bar. */
-export function plainLine(row: JobRow): string {
-  const { namespace, name, state, progress, remainingSeconds, metrics = [] } = row;
-  return [
-    safeText(`${namespace}/${name}`),
-    state,
-    progress === undefined ? "" : `${progress} %`,
-    state === "Running" && remainingSeconds !== undefined
-      ? `${durationText(remainingSeconds)} left`
-      : "",
-    ...metrics.map(({ name, value }) => `${safeText(name)} ${valueText(value)}`),
-  ].filter((it) => it !== "").join("  ");
-}
 
 /** Prints changes until the signal aborts. */
 export async function printChanges({ cluster, json, print, warn, clock, signal }: {
@@ -37,8 +23,7 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
   const printed = new Map<string, string>();
   const told = new Set<string>();
   const query = { ...queryOf(FIRST_STATE, { ...cluster, rows: 1 }), limit: MAX_JOBS };
-  const stepOf = (row: JobRow) =>
-    json ? safeJson(row) : `${row.state} ${Math.floor((row.progress ?? -1) / 10)}`;
+  const stepOf = (row: JobRow) => json ? safeJson(row) : plainStep(row);
 
   function look(): void {
     const { rows } = cluster.list.window(query, EVERYTHING);

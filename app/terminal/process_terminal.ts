@@ -1,5 +1,6 @@
 /** The terminal of this process. */
 import type { Terminal } from "./full_screen.ts";
+import type { Look } from "./styles.ts";
 
 /** Size where a terminal does not say it. */
 const USUAL_SIZE = { columns: 80, rows: 24 } as const;
@@ -13,6 +14,12 @@ function writeAll(text: string): void {
   } catch {
     // A terminal that has gone is drawn on no more; its end is told by the signal.
   }
+}
+
+/** Returns how it is drawn on: colours where it has them and they are wanted. */
+export function lookOfProcess({ ascii = false }: { readonly ascii?: boolean } = {}): Look {
+  const colours = Deno.stdout.isTerminal() && !Deno.noColor && Deno.env.get("TERM") !== "dumb";
+  return { characters: ascii ? "ascii" : "unicode", colours };
 }
 
 /** The terminal: standard input and output. */

@@ -13,11 +13,10 @@ import { findJob, readJob, typedJob } from "./job_reading.ts";
 import { jobReport } from "./job_report.ts";
 import { openCluster, type OpenedCluster } from "./open_cluster.ts";
 import { printChanges } from "./printed_changes.ts";
-import { processTerminal } from "./process_terminal.ts";
+import { lookOfProcess, processTerminal } from "./process_terminal.ts";
 import { runTop } from "./run_top.ts";
 import { safeJson } from "./shown_text.ts";
 import { stopJobByHand } from "./stopped_job.ts";
-import type { Look } from "./styles.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
 
 /** How a command talks to its reader. */
@@ -30,12 +29,6 @@ export interface Talk {
 
 /** Lines of one curve, and events, of a report that is printed. */
 const REPORT = { plotRows: 8, events: 10 } as const;
-
-function lookOf({ ascii }: { readonly ascii: boolean }): Look {
-  const colours = Deno.stdout.isTerminal() && !Deno.noColor &&
-    Deno.env.get("TERM") !== "dumb";
-  return { characters: ascii ? "ascii" : "unicode", colours };
-}
 
 /** The one namespace of a job. */
 function namespaceOf({ namespaces }: OpenedCluster): string {
@@ -62,7 +55,7 @@ export async function runTopCommand(
   { print, warn, signal }: Talk,
 ): Promise<void> {
   await using cluster = await openCluster(settings, signal);
-  const look = lookOf(settings);
+  const look = lookOfProcess(settings);
   if (settings.json || !Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) {
     return await printChanges({ cluster, json: settings.json, print, warn, clock, signal });
   }
@@ -97,7 +90,12 @@ export async function runGetCommand(
   const all = { ...facts, ...(curves && { curves }), missing };
   if (settings.json) return print(`${safeJson(all)}\n`);
   const { columns } = processTerminal.size();
-  const lines = jobReport(all, { ...lookOf(settings), ...REPORT, columns, nowMs: clock.now() });
+  const lines = jobReport(all, {
+    ...lookOfProcess(settings),
+    ...REPORT,
+    columns,
+    nowMs: clock.now(),
+  });
   print(`${lines.join("\n")}\n`);
 }
 

@@ -1,8 +1,8 @@
 /** Results of the trials: parameters, metric, steps run, seconds saved. Pure. */
 import { z } from "zod";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import { type JobSummary, jobSummary } from "../job_view.ts";
-import { table } from "../rendering.ts";
+import { type JobSummary, jobSummary } from "../job_summary.ts";
+import { textTable } from "../../terminal/text_table.ts";
 
 /** The fields of an observation that are used. */
 export const seenSchema = z.object({
@@ -91,5 +91,7 @@ export function trialsTable(trials: readonly TrialSummary[]): string {
     .map((it) => it.toUpperCase());
   header.splice(1 + names.length, 0, "STATE");
   const saved = trials.reduce((sum, it) => sum + it.secondsSaved, 0);
-  return `${table(header, rows)}\n\nEarly stopping saved ${saved.toFixed(1)} s of training.`;
+  return `${textTable(header, rows).join("\n")}\n\nEarly stopping saved ${
+    saved.toFixed(1)
+  } s of training.`;
 }

@@ -1,6 +1,6 @@
 /** The demo of trials from start to end: a control plane, the example trial controller, table and curves. */
 import { startStandalone } from "../../standalone/standalone.ts";
-import { chooseDisplay } from "../display.ts";
+import { displayOfProcess } from "../process_display.ts";
 import { keepPage } from "../kept_page.ts";
 import { curvesSvg } from "./curves_svg.ts";
 import { OBJECTIVE, stoppedEarly, trialsTable, type TrialSummary } from "./results.ts";
@@ -41,7 +41,7 @@ function tell({ json, write, svg }: TrialsDemoOptions, trials: readonly TrialSum
 /** Runs the trials. Throws if fewer than two were stopped; leaves no process and no file but the curves. */
 export async function runTrialsOnScreen(options: TrialsDemoOptions): Promise<void> {
   const { json, write, svg } = options;
-  const display = chooseDisplay(json, Deno.stdout.isTerminal(), write);
+  const display = displayOfProcess({ json, write });
   const limit = AbortSignal.timeout(DEADLINE_MS);
   const signal = AbortSignal.any([options.signal, limit]);
   display.note("Starting a control plane on this machine ...");

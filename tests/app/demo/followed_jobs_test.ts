@@ -1,8 +1,8 @@
 /** Tests of following TrainJobs: the end of a job is shown with its last progress. */
 import assert from "node:assert/strict";
 import { followJobs } from "../../../app/demo/followed_jobs.ts";
-import type { JobView } from "../../../app/demo/job_view.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
+import type { JobRow } from "../../../page/list/job_row.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 function trainJob(name: string, state: string, progressPercentage?: number): TrainJob {
@@ -23,8 +23,8 @@ function world() {
   const clock = new FakeClock();
   const over = new AbortController();
   const display = {
-    changed: ({ job, state, progressPercentage = NaN }: JobView) =>
-      void lines.push(`${job} ${state} ${progressPercentage}`),
+    changed: ({ name, state, progress = NaN }: JobRow) =>
+      void lines.push(`${name} ${state} ${progress}`),
   };
   const followed = followJobs({ display, clock, signal: over.signal });
   return { lines, clock, followed, over };
@@ -78,7 +78,7 @@ Deno.test("followJobs() shows nothing more once it is stopped", async () => {
 Deno.test("followJobs() shows jobs in the order that it was given", () => {
   const shown: string[][] = [];
   const followed = followJobs({
-    display: { changed: (_, all) => void shown.push(all.map(({ job }) => job)) },
+    display: { changed: (_, all) => void shown.push(all.map(({ name }) => name)) },
     clock: new FakeClock(),
     order: ["b", "a"],
     signal: new AbortController().signal,

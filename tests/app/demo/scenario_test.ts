@@ -1,7 +1,7 @@
 /** Tests of the demo's scenario: each job must end as it should. */
 import assert from "node:assert/strict";
 import { wentAsPlanned } from "../../../app/demo/scenario.ts";
-import type { JobSummary } from "../../../app/demo/job_view.ts";
+import type { JobSummary } from "../../../app/demo/job_summary.ts";
 
 const summary = (job: string, state: string): JobSummary => ({
   job,
