@@ -9,6 +9,8 @@ export interface CompletedCommand {
   readonly settings: z.ZodObject;
 }
 
+const SHELLS = ["bash", "zsh", "fish"];
+
 const flagsOf = (
   { name, settings }: CompletedCommand,
 ) => ["--help", ...settingEntries(settings, name).map(({ flag }) => flag)];
@@ -21,6 +23,9 @@ function bash(commands: readonly CompletedCommand[]): string {
 ${cases.join("\n")}
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then words="${commands.map(({ name }) => name).join(" ")}"; fi
+  if [ "$COMP_CWORD" -eq 2 ] && [ "\${COMP_WORDS[1]}" = completion ]; then words="${
+    SHELLS.join(" ")
+  }"; fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -o default -F _milepost milepost
@@ -38,13 +43,22 @@ function fish(commands: readonly CompletedCommand[]): string {
       }`
     ),
   ]);
+  lines.push(
+    `complete -c milepost -f -n '__fish_seen_subcommand_from completion' -a '${SHELLS.join(" ")}'`,
+  );
   return `${lines.join("\n")}\n`;
 }
+
+/** zsh reads the script for bash once its completion runs, which a bare ~/.zshrc does not begin. */
+const ZSH_HEAD = `autoload -Uz compinit bashcompinit
+(( $+functions[compdef] )) || compinit
+bashcompinit
+`;
 
 /** The scripts by the name of their shell. */
 export const COMPLETIONS: ReadonlyMap<string, (commands: readonly CompletedCommand[]) => string> =
   new Map([
     ["bash", bash],
-    ["zsh", (commands) => `autoload -U +X bashcompinit && bashcompinit\n${bash(commands)}`],
+    ["zsh", (commands) => `${ZSH_HEAD}${bash(commands)}`],
     ["fish", fish],
   ]);

@@ -4,7 +4,7 @@ import type { JobRow } from "../../page/list/job_row.ts";
 import type { ShownEvent, ShownPod } from "../../page/server/shown_pods.ts";
 import { curvePlot, progressBar } from "./plots.ts";
 import { ageOf, durationText, numberText, valueText } from "./readings.ts";
-import { columnsOf, cut, fit, safeText } from "./shown_text.ts";
+import { columnsOf, cut, fit, safeText, wrapped } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
 
@@ -35,6 +35,8 @@ const BAR_WIDTH = 24;
 /** Room for the values beside a curve. */
 const AXIS_WIDTH = 10;
 const MARKS = 5;
+/** Before a message that stands below what it is about. */
+const INDENT = "      ";
 
 const two = (value: number) => String(value).padStart(2, "0");
 
@@ -61,7 +63,7 @@ function headLines({ kind, row }: JobFacts, look: ReportLook): string[] {
       age,
       ...(trial === undefined ? [] : [`trial of ${safeText(row.experiment ?? trial)}`]),
     ].join("  "),
-    ...(row.message === undefined ? [] : [safeText(row.message)]),
+    ...(row.message === undefined ? [] : wrapped(safeText(row.message), look.columns)),
   ];
 }
 
@@ -139,18 +141,31 @@ function podLines({ pods }: JobFacts, { nowMs }: ReportLook): string[] {
   return ["", ...textTable(["RANK", "POD", "PHASE", "NODE", "RESTARTS", "AGE"], rows)];
 }
 
-function eventLines({ events }: JobFacts, { nowMs, events: most }: ReportLook): string[] {
+/** The events, each with its whole message below. */
+function eventLines(
+  { events }: JobFacts,
+  { nowMs, events: most, columns }: ReportLook,
+): string[] {
   const shown = events.slice(0, most);
   if (shown.length === 0) return [];
   const rows = shown.map((it) => [
     ageOf(it.time, nowMs),
     safeText(it.type),
     safeText(it.reason),
-    safeText(it.object),
-    `${safeText(it.message)}${it.count > 1 ? ` (${it.count} times)` : ""}`,
+    `${safeText(it.object)}${it.count > 1 ? `  ${it.count} times` : ""}`,
   ]);
-  return ["", ...textTable(["AGE", "EVENT", "REASON", "OBJECT", "MESSAGE"], rows)];
+  const [header = "", ...lines] = textTable(["AGE", "EVENT", "REASON", "OBJECT"], rows);
+  const messages = shown.map(({ message }) =>
+    message === ""
+      ? []
+      : wrapped(safeText(message), columns - INDENT.length).map((it) => INDENT + it)
+  );
+  return ["", header, ...lines.flatMap((line, index) => [line, ...messages[index] ?? []])];
 }
+
+/** Returns the lines that say that something is not shown, and why. */
+export const notShown = (why: string, columns: number): string[] =>
+  wrapped(`Not shown: ${safeText(why)}.`, columns);
 
 /** Returns the report; each line takes at most the width of the look. */
 export function jobReport(facts: JobFacts, look: ReportLook): string[] {
@@ -166,6 +181,6 @@ export function jobReport(facts: JobFacts, look: ReportLook): string[] {
     ...eventLines(facts, look),
     ...(facts.missing.length === 0
       ? []
-      : ["", ...facts.missing.map((it) => `Not shown: ${safeText(it)}.`)]),
+      : ["", ...facts.missing.flatMap((it) => notShown(it, look.columns))]),
   ].map((line) => cut(line, look.columns, ellipsisOf(look)));
 }

@@ -7,6 +7,7 @@ import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";
 import { readJob } from "./job_reading.ts";
 import { type JobFacts, jobReport } from "./job_report.ts";
 import { keysIn } from "./keys.ts";
+import { safeText, wrapped } from "./shown_text.ts";
 import { BY_HAND, stopJobByHand } from "./stopped_job.ts";
 import type { Look } from "./styles.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
@@ -100,7 +101,7 @@ class Top {
   #report(columns: number): Pick<TopView, "report"> {
     const { uid, facts } = this.#read ?? {};
     if (facts === undefined || uid !== this.#state.job?.uid) return {};
-    if (typeof facts === "string") return { report: [facts] };
+    if (typeof facts === "string") return { report: wrapped(safeText(facts), columns) };
     const { look, clock } = this.parts;
     const curves = this.#curves.of(uid ?? "");
     const shown = { ...facts, ...(curves && { curves }) };

@@ -64,6 +64,31 @@ export function cut(text: string, columns: number, end = "…"): string {
   return shown;
 }
 
+/** Returns a text as lines of at most that many columns, broken between words where that is possible. */
+export function wrapped(text: string, columns: number): string[] {
+  const width = Math.max(1, columns);
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (columnsOf(longer) <= width) {
+      line = longer;
+      continue;
+    }
+    if (line !== "") lines.push(line);
+    line = "";
+    // A word of more than a line, such as a path or an address.
+    for (const { segment } of graphemes.segment(word)) {
+      if (columnsOf(line + segment) > width && line !== "") {
+        lines.push(line);
+        line = "";
+      }
+      line += segment;
+    }
+  }
+  return [...lines, line];
+}
+
 /** Returns a text that takes exactly that many columns: cut, or filled with blanks on the other side of `align`. */
 export function fit(text: string, columns: number, align: "left" | "right" = "left"): string {
   const shown = cut(text, columns);

@@ -1,6 +1,7 @@
 /** Screen of `milepost top`: the lines that are drawn, as many and as wide as the terminal has. Pure. */
 import type { JobRow } from "../../page/list/job_row.ts";
 import type { ListWindow } from "../../page/list/list_window.ts";
+import { notShown } from "./job_report.ts";
 import { jobRows, type RowsLook } from "./job_rows.ts";
 import type { Size } from "./plots.ts";
 import { cut, fit, safeText } from "./shown_text.ts";
@@ -72,7 +73,7 @@ function footLine({ missing, notice }: TopView, state: TopState, look: TopLook):
   const [first] = missing;
   if (first !== undefined) {
     const more = missing.length > 1 ? ` (and ${missing.length - 1} more)` : "";
-    return styled(look, "yellow", `Not shown${more}: ${safeText(first)}`);
+    return styled(look, "yellow", `? Not shown${more}: ${safeText(first)}`);
   }
   return styled(look, "dim", KEYS[state.mode]);
 }
@@ -102,7 +103,7 @@ export function topScreen(view: TopView, state: TopState, look: TopLook): string
   const report = view.report ?? ["Reading the job ..."];
   const inner = Math.max(0, rows - 2);
   const body = state.mode === "help"
-    ? HELP
+    ? [...HELP, "", ...view.missing.flatMap((it) => notShown(it, columns))]
     : isJob
     ? report.slice(Math.min(state.scrolled, Math.max(0, report.length - inner)))
     : listLines(view, state, look);

@@ -16,6 +16,8 @@ export interface TopState {
   readonly filter: string;
   /** The list, its filter being written, one job, or a question. */
   readonly mode: "list" | "filter" | "job" | "stop" | "help";
+  /** Where a question or the help came from, and goes back to. */
+  readonly from: "list" | "job";
   /** The row under the cursor, and the first one on the screen, of all rows. */
   readonly at: number;
   readonly first: number;
@@ -30,6 +32,7 @@ export const FIRST_STATE: TopState = {
   isReversed: false,
   filter: "",
   mode: "list",
+  from: "list",
   at: 0,
   first: 0,
   scrolled: 0,
@@ -142,22 +145,28 @@ function inList(state: TopState, key: string, sight: TopSight): Pressed {
   }
 }
 
+/** The state in which a question or the help was asked for. */
+function back({ job, ...state }: TopState): TopState {
+  const isJob = state.from === "job" && job !== undefined;
+  return { ...state, mode: state.from, ...(isJob && { job }) };
+}
+
 /** Returns what comes of a key. */
 export function press(state: TopState, key: string, sight: TopSight): Pressed {
   if (key === "interrupt") return { state, act: { kind: "quit" } };
   if (state.mode === "filter") return inFilter(state, key);
-  if (state.mode === "help") return { state: { ...state, mode: "list" } };
+  if (state.mode === "help") return { state: back(state) };
   if (state.mode === "stop") {
-    const job = state.job;
-    const back: TopState = { ...state, mode: "job" };
-    return key === "y" && job !== undefined
-      ? { state: back, act: { kind: "stop", job } }
-      : { state: back };
+    const { job } = state;
+    if (key !== "y" || job === undefined) return { state: back(state) };
+    // Who stops a job wants to see it end.
+    return { state: { ...state, mode: "job" }, act: { kind: "stop", job } };
   }
-  if (key === "?") return { state: { ...state, mode: "help" } };
+  if (key === "?") return { state: { ...state, mode: "help", from: state.mode } };
   if (key === "x") {
     const job = state.mode === "job" ? state.job : rowAt(state, sight);
-    return { state: job === undefined ? state : { ...state, mode: "stop", job } };
+    if (job === undefined) return { state };
+    return { state: { ...state, mode: "stop", from: state.mode, job } };
   }
   return state.mode === "job" ? inJob(state, key, sight) : inList(state, key, sight);
 }

@@ -19,21 +19,31 @@ Deno.test("bash is offered commands, and the flags of the one that was typed", a
   assert.deepEqual(await offered("milepost", "to"), ["top"]);
   assert.deepEqual(await offered("milepost", "logs", "--fo"), ["--follow"]);
   assert.ok((await offered("milepost", "get", "--")).includes("--context"));
+  assert.deepEqual(await offered("milepost", "completion", "z"), ["zsh"]);
   assert.deepEqual(await offered("milepost", "nothing", "--x"), [""]);
 });
 
-for (const shell of ["zsh", "fish"]) {
+/** What proves, in a shell that has nothing but the script, that it completes. */
+const PROOFS: Readonly<Record<string, { readonly asks: string; readonly says: RegExp }>> = {
+  zsh: { asks: 'print -r -- "${_comps[milepost]}"', says: /_milepost/ },
+  fish: { asks: 'complete -C "milepost to"', says: /^top\tshow jobs as they train$/m },
+};
+for (const [shell, { asks, says }] of Object.entries(PROOFS)) {
   Deno.test({
-    name: `the script for ${shell} can be read by it`,
+    name: `${shell} completes with its script`,
     ignore: !await isInstalled(shell),
     async fn() {
-      const file = await Deno.makeTempFile();
+      const home = await Deno.makeTempDir();
       try {
-        await Deno.writeTextFile(file, scriptOf(shell));
-        const { code, stderr } = await run(shell, { args: ["-n", file] });
+        await Deno.writeTextFile(`${home}/script`, scriptOf(shell));
+        const { code, stdout, stderr } = await run(shell, {
+          args: ["-c", `. ${home}/script; ${asks}`],
+          env: { HOME: home, ZDOTDIR: home },
+        });
         assert.equal(code, 0, stderr);
+        assert.match(stdout, says);
       } finally {
-        await Deno.remove(file);
+        await Deno.remove(home, { recursive: true });
       }
     },
   });

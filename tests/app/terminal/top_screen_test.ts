@@ -90,7 +90,7 @@ for (const size of SIZES) {
 
 Deno.test("what is missing, what came of a stop, and a question stand in the last line", () => {
   const last = (more: Parameters<typeof screenOf>[2]) => screenOf([MNIST], [80, 5], more).at(-1);
-  assert.equal(last({ missing: ["no token", "more"] }), "Not shown (and 1 more): no token");
+  assert.equal(last({ missing: ["no token", "more"] }), "? Not shown (and 1 more): no token");
   assert.equal(last({ missing: ["no token"], notice: "It was told." }), "It was told.");
   const state = { ...FIRST_STATE, mode: "stop", job: MNIST } as const;
   assert.equal(last({ state }), "Stop team-a/mnist? y: yes, any other key: no");
@@ -134,7 +134,9 @@ const KEYS: Readonly<Record<string, readonly [keys: readonly string[], want: Par
     }],
     "keys are text while a filter is written": [["/", "q"], { filter: "q", mode: "filter" }],
     "help, and back by any key": [["?", "x"], { mode: "list" }],
-    "a stop that was not meant": [["x", "n"], { mode: "job" }],
+    "help beside a job, and back to it": [["enter", "?", "x"], { mode: "job" }],
+    "a stop that was not meant": [["x", "n"], { mode: "list" }],
+    "a stop of the job on the screen that was not meant": [["enter", "x", "n"], { mode: "job" }],
     "a job that is left": [["enter", "down", "escape"], { mode: "list", scrolled: 0 }],
   };
 

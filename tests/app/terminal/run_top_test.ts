@@ -1,0 +1,190 @@
+/** Tests of `milepost top` as it runs: what it reads, draws and does while keys come. */
+import assert from "node:assert/strict";
+import { runTop } from "../../../app/terminal/run_top.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { TransportError } from "../../../kube/errors.ts";
+import type { JobRow } from "../../../page/list/job_row.ts";
+import { windowOf } from "../../../page/list/list_window.ts";
+import { type AskedOf, type MadeUp, withAnswers } from "../../support/api_answers.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+import { until } from "../../support/until.ts";
+
+const rowOf = (name: string, state: JobRow["state"]): JobRow => ({
+  uid: `uid-${name}`,
+  kind: TRAINJOB.id,
+  namespace: "ml",
+  name,
+  state,
+  created: "2026-01-01T00:00:00Z",
+});
+
+const EARLIER = "2025-12-31T00:00:00Z";
+
+const trainJob = (name: string) => ({
+  apiVersion: TRAINJOB.apiVersion,
+  kind: "TrainJob",
+  metadata: { name, namespace: "ml", uid: `uid-${name}` },
+  spec: { runtimeRef: { name: "torch" } },
+});
+
+/** A top that runs, with one job. */
+interface World {
+  rows: JobRow[];
+  size: { columns: number; rows: number };
+  /** The uids whose curves were asked for last. */
+  asked: string[];
+  /** The requests to the manager. */
+  readonly stops: string[];
+  /** The lines of the screen as they are. */
+  screen(): string[];
+  /** All that was written. */
+  written(): string;
+  type(keys: string): void;
+  changed(): void;
+  resized(): void;
+  readonly ended: Promise<void>;
+}
+
+async function withTop(
+  answer: (asked: AskedOf) => MadeUp,
+  work: (world: World) => Promise<void>,
+): Promise<void> {
+  await withAnswers(answer, async (client) => {
+    const clock = new FakeClock();
+    const over = new AbortController();
+    const listeners = { input: (_: string) => {}, resize: () => {}, change: () => {} };
+    let [written, isRaw, isOver] = ["", false, false];
+    const screen: string[] = [];
+    const write = (text: string) => {
+      written += text;
+      // deno-lint-ignore no-control-regex
+      for (const [, row, line = ""] of text.matchAll(/\x1b\[(\d+);1H\x1b\[2K([^\x1b]*)/g)) {
+        screen[Number(row) - 1] = line;
+      }
+    };
+    const seen = {
+      rows: [rowOf("mnist", "Running")],
+      size: { columns: 80, rows: 24 },
+      asked: new Array<string>(),
+      stops: new Array<string>(),
+    };
+    const ended = runTop({
+      cluster: {
+        client,
+        kinds: JOB_KINDS,
+        namespaces: ["ml"],
+        list: {
+          version: 0,
+          window: (query) => windowOf(seen.rows, query),
+          onChange: (listener) => {
+            listeners.change = listener;
+            return () => {};
+          },
+          close: () => {},
+        },
+        ask: ({ jobs }) => {
+          seen.asked = jobs.map(({ uid }) => uid);
+          return { retryAfterMs: 1_000, reason: "no manager can be reached" };
+        },
+        follow: () => () => {},
+        manager: () => ({
+          raw: (path) => {
+            seen.stops.push(path);
+            const refusal = { kind: "Status", code: 403, message: "you may not" };
+            return Promise.resolve(Response.json(refusal, { status: 403 }));
+          },
+        }),
+        isThere: () => true,
+        missing: () => [],
+      },
+      terminal: {
+        write,
+        size: () => seen.size,
+        setRaw: (raw) => isRaw = raw,
+        onInput: (listener) => listeners.input = listener,
+        onResize: (listener) => listeners.resize = listener,
+        onCrash: () => {},
+      },
+      look: { characters: "unicode", colours: false },
+      clock,
+      signal: over.signal,
+    }).finally(() => isOver = true);
+    const world: World = Object.assign(seen, {
+      screen: () => screen,
+      written: () => written,
+      type: (keys: string) => listeners.input(keys),
+      changed: () => listeners.change(),
+      resized: () => listeners.resize(),
+      ended,
+    });
+    const passing = (async () => {
+      while (!isOver) await clock.advance(100);
+    })();
+    try {
+      await until("rows are drawn", () => screen.some((line) => line.startsWith("> mnist")));
+      assert.ok(isRaw);
+      await work(world);
+    } finally {
+      over.abort();
+      await world.ended;
+      await passing;
+    }
+    assert.ok(!isRaw && written.endsWith("\x1b[?1049l"), "the screen is given back");
+  });
+}
+
+const shows = (world: World, pattern: RegExp) =>
+  until(`${pattern} on the screen`, () => world.screen().some((line) => pattern.test(line)));
+
+Deno.test("a list that changes is drawn anew, and curves are asked for what is on the screen", () =>
+  withTop(() => 404, async (world) => {
+    world.rows = [...world.rows, { ...rowOf("bert", "Suspended"), created: EARLIER }];
+    world.changed();
+    await shows(world, /^. bert +Suspended/);
+    await until("curves are asked for", () => world.asked.includes("uid-bert"));
+    await shows(world, /^\? Not shown: no manager can be reached/);
+    world.type("q");
+    await world.ended;
+  }));
+
+Deno.test("a job that is looked at is read, and alone asked for; a stop that is refused is told", () =>
+  withTop(
+    ({ path }) => path.endsWith("/trainjobs/mnist") ? trainJob("mnist") : 403,
+    async (world) => {
+      world.rows = [...world.rows, { ...rowOf("bert", "Running"), created: EARLIER }];
+      world.changed();
+      world.type("\r");
+      await shows(world, /^TrainJob ml\/mnist {2}Created/);
+      await shows(world, /^Not shown: the user may not list pods in ml\.$/);
+      await until("only its curves are asked for", () => world.asked.join() === "uid-mnist");
+      world.type("x");
+      await shows(world, /^Stop ml\/mnist\? y: yes/);
+      assert.deepEqual(world.stops, []);
+      world.type("y");
+      await shows(world, /^It was not stopped: .*you may not/);
+      assert.equal(world.stops.length, 1);
+    },
+  ));
+
+Deno.test("a job that cannot be read says so, in words", () =>
+  withTop(() => 404, async (world) => {
+    world.type("\r");
+    await shows(world, /^It cannot be read: /);
+    world.type("\x1b");
+    await shows(world, /^> mnist/);
+  }));
+
+Deno.test("another size of the terminal draws everything anew", () =>
+  withTop(() => 404, async (world) => {
+    world.size = { columns: 20, rows: 5 };
+    world.screen().length = 0;
+    world.resized();
+    await shows(world, /^> mnist/);
+    assert.ok(world.written().includes("\x1b[2J"));
+    assert.ok(world.screen().every((line) => line.length <= 20));
+  }));
+
+Deno.test("an end from outside, as by a signal, ends all that runs", () =>
+  withTop(() => {
+    throw new TransportError("nobody asks");
+  }, () => Promise.resolve()));
