@@ -17,10 +17,7 @@ export interface OpenedAs {
 }
 
 /** The cluster, until it is disposed of. */
-export interface OpenedCluster extends TerminalCluster, AsyncDisposable {
-  /** Resolves when the manager was looked for once. */
-  readonly lookedForManager: Promise<void>;
-}
+export interface OpenedCluster extends TerminalCluster, AsyncDisposable {}
 
 /** Opens it. Throws a `ConfigurationError` that says what is wrong, or when `signal` aborts, and leaves nothing running. */
 export async function openCluster(

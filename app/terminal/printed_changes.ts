@@ -45,13 +45,16 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
     for (const it of missing) told.add(it);
   }
 
+  // That it is being looked for is no news.
+  let isLookedFor = false;
+  void cluster.lookedForManager.then(() => isLookedFor = true);
   let version = -1;
   while (!signal.aborted) {
     if (cluster.isThere() && cluster.list.version !== version) {
       version = cluster.list.version;
       look();
     }
-    tell();
+    if (isLookedFor) tell();
     await clock.sleep(LOOK_MS, signal);
   }
 }

@@ -16,6 +16,8 @@ export interface TerminalCluster extends Pick<ViewParts, "ask" | "follow"> {
   readonly namespaces: readonly string[];
   /** Returns the manager as the user reaches it; undefined if it is out of reach now. */
   manager(): ManagerClient | undefined;
+  /** Resolves when the manager was looked for once. */
+  readonly lookedForManager: Promise<void>;
   /** Whether the first lists are there. */
   isThere(): boolean;
   /** Returns what is not shown, and why, as sentences. */

@@ -94,6 +94,7 @@ async function withTop(
             return Promise.resolve(Response.json(refusal, { status: 403 }));
           },
         }),
+        lookedForManager: Promise.resolve(),
         isThere: () => true,
         missing: () => [],
       },
