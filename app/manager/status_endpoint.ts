@@ -1,8 +1,9 @@
 /** Wiring of the status endpoint: authentication, lookups and the chain of stages. */
-import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { type Kind, KINDS } from "../../crds/kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
+import { controlShown } from "../../katib/stopping/stop_decision.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { AcceptPush } from "../../status/chain/exchange.ts";
@@ -118,6 +119,10 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
     ...(reviews === undefined ? {} : { reviews }),
     awaitsReview: (origin) => isTrialsPush(caches.byKind, origin),
     accept: parts.accept,
+    controlNow(ref) {
+      const job = jobNow(caches.byKind, ref);
+      return job && controlShown(ref.kind, job);
+    },
     reading: parts.reading,
     clock,
     limits: {

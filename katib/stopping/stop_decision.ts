@@ -123,6 +123,14 @@ function stopOfEnd(kind: JobKind, job: AnyJob): JobStop | undefined {
   return storedStopOf(job) ?? { reason, message, time };
 }
 
+/** Returns the instruction to a trainer by what the job's object shows alone, whoever owns its state. */
+export function controlShown(kind: JobKind, job: AnyJob): StopControl | undefined {
+  const stored = storedStopOf(job);
+  if (stored !== undefined) return controlOf(decisionOf(stored));
+  const condition = earlyStopOf(kind, job);
+  return condition && { stop: true, reason: "EarlyStopped", message: condition.message ?? "" };
+}
+
 /** Returns what is to be done so that the status of the job, as it was read now, holds a decision. */
 export function storeStep(
   job: AnyJob | undefined,

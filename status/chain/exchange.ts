@@ -49,7 +49,11 @@ export interface Control {
 
 /** The owner's answer to a push. */
 export type OwnerAnswer =
-  | { readonly ok: true; readonly warnings?: readonly string[]; readonly control?: Control }
+  | {
+    readonly ok: true;
+    readonly warnings?: readonly string[];
+    readonly control?: Control | undefined;
+  }
   | Refused;
 
 /**
@@ -57,6 +61,9 @@ export type OwnerAnswer =
  * `signal` aborts when the answer is no longer awaited.
  */
 export type AcceptPush = (push: Push, signal: AbortSignal) => OwnerAnswer | Promise<OwnerAnswer>;
+
+/** Returns what the object of a job tells its trainers; undefined if they may go on. It waits for nothing. */
+export type ControlNow = (job: JobRef) => Control | undefined;
 
 /** State of a request, filled in by the stages in their order. */
 export interface Exchange {

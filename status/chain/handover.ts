@@ -3,10 +3,12 @@ import { okResponse } from "./answer.ts";
 import type { Clock } from "../../kube/clock.ts";
 import {
   type AcceptPush,
+  type ControlNow,
   type Exchange,
   type Outcome,
   type OwnerAnswer,
   type Push,
+  type PushOrigin,
   required,
   type StageRun,
 } from "./exchange.ts";
@@ -40,6 +42,15 @@ async function inTime(
   }
 }
 
+/** Returns the job and the pod of the exchange. */
+function originOf(exchange: Exchange): PushOrigin {
+  const { kind, namespace, name } = required(exchange.job, "job");
+  return {
+    job: { kind, namespace, name, uid: required(exchange.jobUid, "job's UID") },
+    pod: required(exchange.pod, "pod"),
+  };
+}
+
 /** Returns the push to hand over: the newest sample with a plausible time, and what came before it. */
 function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] } {
   const { trainerStatus, earlier, sequence, container } = required(exchange.body, "body");
@@ -49,10 +60,8 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
     earlier === undefined ? [trainerStatus] : [...earlier, trainerStatus],
     { nowMs, startMs: podStartMs },
   );
-  const { kind, namespace, name } = required(exchange.job, "job");
   const push: Push = {
-    job: { kind, namespace, name, uid: required(exchange.jobUid, "job's UID") },
-    pod: required(exchange.pod, "pod"),
+    ...originOf(exchange),
     trainerStatus: samples.at(-1) ?? trainerStatus,
     ...(earlier && { earlier: samples.slice(0, -1) }),
     ...(sentTimes && { sentTimes }),
@@ -87,8 +96,20 @@ function answer(exchange: Exchange, acceptance: OwnerAnswer, warnings: readonly 
   return undefined;
 }
 
-/** Creates the stage that hands the push over to its owner, and makes the response from the owner's answer. */
-export function createHandOver(accept: AcceptPush, deadline: AcceptDeadline): StageRun {
+/** What {@link createHandOver} asks. */
+export interface HandOverParts {
+  readonly accept: AcceptPush;
+  readonly controlNow: ControlNow;
+}
+
+/**
+ * Creates the stage that hands the push over to its owner, and makes the response from the owner's answer. An empty
+ * push is handed to nobody: it is answered by what the job's object says, on any replica.
+ */
+export function createHandOver(
+  { accept, controlNow }: HandOverParts,
+  deadline: AcceptDeadline,
+): StageRun {
   /** An answer that comes at once needs no timer. */
   function acceptanceOf(push: Push): OwnerAnswer | Promise<OwnerAnswer> {
     const over = new AbortController();
@@ -98,8 +119,7 @@ export function createHandOver(accept: AcceptPush, deadline: AcceptDeadline): St
   return (exchange) => {
     const { push, warnings } = pushOf(exchange);
     if (push === undefined) {
-      exchange.response = okResponse(echo(exchange));
-      return undefined;
+      return answer(exchange, { ok: true, control: controlNow(originOf(exchange).job) }, warnings);
     }
     const acceptance = acceptanceOf(push);
     return acceptance instanceof Promise

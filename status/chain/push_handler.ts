@@ -6,7 +6,13 @@ import type { Clock } from "../../kube/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
 import { OVERLOADED_MS, type RequestResult } from "../../http/refusals.ts";
 import { type Refusal, refusalResponse, resultOf } from "./answer.ts";
-import { type AcceptPush, type Exchange, type PushOrigin, required } from "./exchange.ts";
+import {
+  type AcceptPush,
+  type ControlNow,
+  type Exchange,
+  type PushOrigin,
+  required,
+} from "./exchange.ts";
 import {
   ClientGoneError,
   type HttpHandler,
@@ -67,6 +73,8 @@ export interface PushHandlerOptions {
   /** Returns whether the review of a push's token is waited for. Default: never. */
   readonly awaitsReview?: (origin: PushOrigin) => boolean;
   readonly accept: AcceptPush;
+  /** What an empty push is answered. Default: nothing. */
+  readonly controlNow?: ControlNow;
   /** How long `accept` may take. Default 3 s: clients give up after 5. */
   readonly acceptDeadlineMs?: number;
   /** Absent: nothing can be read. */
@@ -96,6 +104,7 @@ function loggedJob({ job }: Exchange) {
 export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   const { clock, onPush, onRead, verifier, ownership, reviews, accept } = options;
   const { awaitsReview = () => false, acceptDeadlineMs = 3000 } = options;
+  const { controlNow = () => undefined } = options;
   const limits = { ...DEFAULT_RATE_LIMITS, ...options.limits };
   const { failuresPerPeer: failures, maxKeys } = limits;
   const peers = options.peers ?? createPeers({ failures, maxKeys });
@@ -116,6 +125,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     reviews,
     awaitsReview,
     accept,
+    controlNow,
     acceptDeadlineMs,
     reading: options.reading,
     clock,

@@ -9,7 +9,15 @@ import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
 import { body, createHistoryStages, type SampleRates } from "./push_body.ts";
 import * as caller from "./caller.ts";
-import type { AcceptPush, Chain, Exchange, Outcome, PushOrigin, Stage } from "./exchange.ts";
+import type {
+  AcceptPush,
+  Chain,
+  ControlNow,
+  Exchange,
+  Outcome,
+  PushOrigin,
+  Stage,
+} from "./exchange.ts";
 import { createHandOver } from "./handover.ts";
 import { contentLength, createRouting } from "./status_routes.ts";
 
@@ -23,6 +31,8 @@ export interface ChainParts {
   /** Returns whether the review of a push's token is waited for. */
   readonly awaitsReview: (origin: PushOrigin) => boolean;
   readonly accept: AcceptPush;
+  /** What an empty push is answered. */
+  readonly controlNow: ControlNow;
   /** How long the owner may take to answer, in milliseconds. */
   readonly acceptDeadlineMs: number;
   /** Absent: nothing can be read. */
@@ -46,7 +56,7 @@ export interface Chains extends Readonly<Record<Chain, readonly Stage[]>> {
 
 /** Creates the chains. Limits of connections come before them, in the server. */
 export function createChains(parts: ChainParts): Chains {
-  const { verifier, clock, reviews, awaitsReview, accept, acceptDeadlineMs, reading } = parts;
+  const { verifier, clock, reviews, awaitsReview, acceptDeadlineMs, reading } = parts;
   const peerFailures = caller.peerFailures(parts.peers, verifier);
   const routing = createRouting(parts.kinds);
   const refused = { name: "refused tokens", run: caller.refusedTokens(verifier) };
@@ -83,7 +93,7 @@ export function createChains(parts: ChainParts): Chains {
     { name: "history samples", run: ofHistories.samples },
   ];
   const deadline = { clock, acceptDeadlineMs };
-  const handOver = { name: "hand over", run: createHandOver(accept, deadline) };
+  const handOver = { name: "hand over", run: createHandOver(parts, deadline) };
   const recheck = [refused, token, scope, ownership, review];
   const reads = [...initialChecks, ownership, review, ownershipAgain];
   const readNewest = { name: "read", run: read(reading, deadline) };

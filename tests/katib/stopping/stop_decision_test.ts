@@ -4,6 +4,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { jobStopSchema } from "../../../crds/trainjob.ts";
 import {
   controlOf,
+  controlShown,
   decidedByRules,
   decisionOf,
   graceLeftMs,
@@ -220,3 +221,28 @@ Deno.test("rules decide with the reason of their kind, and pods are told who dec
   const told = "stopped early: Pruned: worse than the median";
   assert.equal(controlOf(asked(30)).message, told);
 });
+
+const shown: Readonly<Record<string, { job: Job; want: string | undefined }>> = {
+  "of a job that goes on there is none": { job: JOB, want: undefined },
+  "of a job that has completed there is none": {
+    job: ended(["Complete", "JobsCompleted"]),
+    want: undefined,
+  },
+  "a stored decision is one": {
+    job: withStatus({ stop: ASKED_STOP }),
+    want: "stopped early: Pruned: worse than the median",
+  },
+  "a condition without a decision is one": {
+    job: ended(["EarlyStopped", "RulesMet"]),
+    want: "m",
+  },
+};
+
+for (const [sentence, { job, want }] of Object.entries(shown)) {
+  Deno.test(`\`controlShown()\` ${sentence}`, () => {
+    assert.deepEqual(
+      controlShown(TRAINJOB, job),
+      want && { stop: true, reason: "EarlyStopped", message: want },
+    );
+  });
+}
