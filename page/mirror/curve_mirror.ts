@@ -4,26 +4,12 @@ import type { Clock } from "../../kube/clock.ts";
 import type { CurveAnswer, CurveAsk, ShownCurves } from "../api/owner_curves.ts";
 import type { ViewParts } from "../api/view_parts.ts";
 import { createCurveReads } from "./curve_reads.ts";
-import { type MirroredJob, MirroredJobs } from "./mirrored_jobs.ts";
-import { type HeldCurves, NO_CURVES, NO_ROOM, shownCurves } from "./held_curves.ts";
+import { MirrorPlaces } from "./mirror_places.ts";
+import type { MirroredJob } from "./mirrored_jobs.ts";
+import { MIRROR_LIMITS } from "./mirror_limits.ts";
+import { NO_CURVES, NO_ROOM, shownCurves } from "./held_curves.ts";
 import type { ManagerClient, Outage } from "./manager_stream.ts";
 
-/** Bounds. */
-export const MIRROR_LIMITS = {
-  /** Streams from the manager, of up to a hundred jobs each: it lets one user have 20 by default. */
-  streams: 16,
-  /** Bytes of all curves. */
-  bytes: 128 << 20,
-  /** How long a job that nobody looks at any more is followed, in milliseconds. */
-  lingerMs: 30_000,
-  /** How long an answer waits for curves that have not come yet, in milliseconds. */
-  waitMs: 5_000,
-  /** Jobs for which there is no place, and which wait for one. */
-  waiting: 10_000,
-} as const;
-
-/** How often jobs are looked for that nobody looks at, in milliseconds. */
-const SWEEP_MS = 5_000;
 /** Bytes of the curves whose answers are kept for a moment: viewers of one job get the same. */
 const SHARED_BYTES = 8 << 20;
 const SHARED_MS = 2_000;
@@ -71,84 +57,12 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   const closed = new AbortController();
   const { signal } = closed;
   const id = crypto.randomUUID();
-  /** With the stream that brings them; without, where there is no place. */
-  const byUid = new Map<string, { readonly followed: MirroredJob; stream?: MirroredJobs }>();
-  const streams = new Set<MirroredJobs>();
+  const places = new MirrorPlaces({ manager, missing, clock, random, signal, maxBytes });
   const reads = createCurveReads({ clock, signal });
   const shared = new Map<string, ShownCurves>();
   /** Jobs whose viewers are to ask again. */
   const ringing = new Set<MirroredJob>();
-  let version = 0;
-  let bytes = 0;
   let sharedBytes = 0;
-  let sweeping: Promise<void> | undefined;
-
-  const nextVersion = () => ++version;
-  const bytesOf = ({ held }: MirroredJob) => held?.bytes ?? 0;
-
-  /** Those that nobody looks at give way. */
-  function keep(followed: MirroredJob, held: HeldCurves): HeldCurves {
-    for (const it of [...byUid.values()]) {
-      if (bytes + held.bytes - bytesOf(followed) <= maxBytes) break;
-      if (it.followed !== followed && it.followed.unusedSinceMs !== undefined) drop(it.followed);
-    }
-    const hasRoom = bytes + held.bytes - bytesOf(followed) <= maxBytes;
-    const kept = hasRoom ? held : NO_ROOM;
-    bytes += kept.bytes - bytesOf(followed);
-    return kept;
-  }
-
-  function streamFor(job: JobRef): MirroredJobs | undefined {
-    for (const stream of streams) if (stream.hasRoomFor(job)) return stream;
-    if (streams.size >= MIRROR_LIMITS.streams) return undefined;
-    const stream = new MirroredJobs({ manager, missing, clock, random, signal, keep, nextVersion });
-    streams.add(stream);
-    return stream;
-  }
-
-  function drop({ job: { uid }, ...followed }: MirroredJob): void {
-    const stream = byUid.get(uid)?.stream;
-    byUid.delete(uid);
-    bytes -= followed.held?.bytes ?? 0;
-    stream?.remove(uid);
-    if (stream?.size !== 0) return;
-    void stream.ended.then(() => {
-      if (stream.size === 0) streams.delete(stream);
-    });
-  }
-
-  function place(followed: MirroredJob): void {
-    const stream = streamFor(followed.job);
-    byUid.set(followed.job.uid, { followed, ...(stream && { stream }) });
-    stream?.add(followed);
-  }
-
-  function watch(job: JobRef): MirroredJob | undefined {
-    const known = byUid.get(job.uid)?.followed;
-    if (known !== undefined) return known;
-    if (signal.aborted) return undefined;
-    const most = MIRROR_LIMITS.streams * 100 + MIRROR_LIMITS.waiting;
-    if (byUid.size >= most) return undefined;
-    const unusedSinceMs = clock.monotonic();
-    const followed: MirroredJob = { job, listeners: new Set(), version: 0, unusedSinceMs };
-    place(followed);
-    sweeping ??= sweep().finally(() => sweeping = undefined);
-    return followed;
-  }
-
-  async function sweep(): Promise<void> {
-    while (byUid.size > 0 && !signal.aborted) {
-      await clock.sleep(SWEEP_MS, signal);
-      const oldestMs = clock.monotonic() - MIRROR_LIMITS.lingerMs;
-      const all = [...byUid.values()];
-      for (const { followed } of all) {
-        if ((followed.unusedSinceMs ?? Infinity) <= oldestMs) drop(followed);
-      }
-      for (const { followed, stream } of byUid.values()) {
-        if (stream === undefined) place(followed);
-      }
-    }
-  }
 
   function forgetShared(): void {
     shared.clear();
@@ -174,9 +88,9 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     const over = new AbortController();
     const end = () => over.abort();
     for (const it of [signal, asking]) it.addEventListener("abort", end, { once: true });
-    for (const { listeners } of all) listeners.add(end);
+    const stops = all.map((followed) => places.listen(followed, end));
     await clock.sleep(MIRROR_LIMITS.waitMs, asking.aborted ? asking : over.signal);
-    for (const { listeners } of all) listeners.delete(end);
+    for (const stop of stops) stop();
     for (const it of [signal, asking]) it.removeEventListener("abort", end);
     over.abort();
   }
@@ -192,10 +106,10 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   }
 
   const outageOf = (all: readonly MirroredJob[]): Outage | undefined =>
-    all.map(({ job: { uid }, held }) => {
-      const { stream } = byUid.get(uid) ?? {};
+    all.map((followed) => {
+      const stream = places.streamOf(followed);
       if (stream === undefined) return NO_PLACE;
-      return held === NO_ROOM ? TOO_LARGE : stream.outage;
+      return followed.held === NO_ROOM ? TOO_LARGE : stream.outage;
     }).find((it) => it !== undefined);
 
   const refusal = ({ reason, retryAfterMs = RETRY_MS }: Outage): CurveAnswer => ({
@@ -236,9 +150,8 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     jobs: readonly JobRef[],
   ): Promise<CurveAnswer> {
     const asked = new Set(ask.jobs.map(({ uid }) => uid));
-    const all = jobs.filter(({ uid }) => asked.has(uid)).map(watch).filter((it) =>
-      it !== undefined
-    );
+    const all = jobs.filter(({ uid }) => asked.has(uid)).map((it) => places.watch(it))
+      .filter((it) => it !== undefined);
     const unknown = () => all.some(({ held }) => held === undefined);
     if (unknown() && changed(ask, all).length === 0 && outageOf(all) === undefined) {
       await wait(all, asking);
@@ -261,19 +174,12 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   return {
     ask,
     follow(job, listener) {
-      const followed = watch(job);
-      if (followed === undefined) return () => {};
-      const ring = () => listener();
-      followed.listeners.add(ring);
-      followed.unusedSinceMs = undefined;
-      return () => {
-        followed.listeners.delete(ring);
-        if (followed.listeners.size === 0) followed.unusedSinceMs = clock.monotonic();
-      };
+      const followed = places.watch(job);
+      return followed === undefined ? () => {} : places.listen(followed, listener);
     },
     async close() {
       closed.abort();
-      await Promise.all([sweeping, ...[...streams].map(({ ended }) => ended)]);
+      await places.ended();
     },
   };
 }

@@ -7,7 +7,7 @@ import { createSemaphore } from "../../kube/semaphore.ts";
 import { withDeadline } from "../../kube/deadline.ts";
 import type { CurveAsk } from "../api/owner_curves.ts";
 import type { CurvesOfUid } from "./manager_news.ts";
-import { jobParameters, readNews } from "./manager_news.ts";
+import { jobParameters, queryText, readNews } from "./manager_news.ts";
 import { type ManagerClient, type Outage, outageOf } from "./manager_stream.ts";
 
 /** Reads at a time, and those that wait. */
@@ -32,14 +32,14 @@ function pathOf(
 ) {
   const time = (name: string, ms: number | undefined): [string, string][] =>
     ms === undefined ? [] : [[name, new Date(ms).toISOString()]];
-  const parameters = new URLSearchParams([
+  const parameters = queryText([
     ...metrics.map((name): [string, string] => ["metric", name]),
     ["points", String(points)],
     ...time("from", fromMs),
     ...time("to", toMs),
     ...jobParameters(jobs),
   ]);
-  return `/view/v1/curves?${parameters.toString().replaceAll("%2F", "/")}`;
+  return `/view/v1/curves?${parameters}`;
 }
 
 /** Creates the reads; they end when the signal aborts. */

@@ -82,20 +82,31 @@ const idOf = ({ kind, namespace, name }: JobRef) => `${kind.id}/${namespace}/${n
 export const jobParameters = (jobs: readonly JobRef[]): [string, string][] =>
   [...new Set(jobs.map(idOf))].map((id) => ["job", id]);
 
+/** Returns parameters as a path has them. */
+export const queryText = (parameters: [string, string][]) =>
+  new URLSearchParams(parameters).toString().replaceAll("%2F", "/");
+
+/** Returns what the path of a stream has for its jobs. */
+export function streamParameters(jobs: readonly JobRef[]): [string, string][] {
+  const of = (name: string, values: readonly string[]): [string, string][] =>
+    [...new Set(values)].map((value) => [name, value]);
+  return [
+    ...of("kind", jobs.map(({ kind }) => kind.id)),
+    ...of("namespace", jobs.map(({ namespace }) => namespace)),
+    ...jobParameters(jobs),
+  ];
+}
+
 /**
  * Returns the path of the stream of some jobs. It begins with a list, of which no row is wanted: no name of a job has
  * a slash.
  */
 export function streamPath(jobs: readonly JobRef[]): string {
-  const of = (name: string, values: readonly string[]): [string, string][] =>
-    [...new Set(values)].map((value) => [name, value]);
-  const parameters = new URLSearchParams([
+  const parameters = queryText([
     ["limit", "1"],
     ["text", "//"],
-    ...of("kind", jobs.map(({ kind }) => kind.id)),
-    ...of("namespace", jobs.map(({ namespace }) => namespace)),
     ["points", String(CURVE_LIMITS.points)],
-    ...jobParameters(jobs),
+    ...streamParameters(jobs),
   ]);
-  return `/view/v1/events?${parameters.toString().replaceAll("%2F", "/")}`;
+  return `/view/v1/events?${parameters}`;
 }

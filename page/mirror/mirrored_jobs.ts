@@ -2,12 +2,10 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { LIST_LIMITS } from "../list/list_query.ts";
-import { CURVE_LIMITS } from "../api/view_limits.ts";
-import { streamPath } from "./manager_news.ts";
 import { areSame, type HeldCurves, heldCurves, NO_CURVES } from "./held_curves.ts";
 import { followManager, type ManagerClient, type Outage } from "./manager_stream.ts";
 import type { ManagerNews } from "./manager_news.ts";
+import { StreamRoom } from "./stream_room.ts";
 
 /** Jobs that come within this time go together, in milliseconds. */
 const TOGETHER_MS = 100;
@@ -20,8 +18,6 @@ const ABSENT_MS = 2_000;
 /** The manager is asked again about such jobs, and after an outage that it speaks of, in milliseconds. */
 const AGAIN = { firstMs: 5_000, longestMs: 60_000 } as const;
 const RETRY = { firstMs: 500, longestMs: 15_000 } as const;
-/** Longest path of a stream: servers bound the header of a request. */
-const PATH_CHARACTERS = 12_000;
 
 /** A job that is followed. */
 export interface MirroredJob {
@@ -51,11 +47,14 @@ export interface MirroredJobsOptions {
 /** The jobs of one stream. */
 export class MirroredJobs {
   readonly #byUid = new Map<string, MirroredJob>();
+  readonly #room = new StreamRoom();
   #outage: Outage | undefined;
   #running: Promise<void> = Promise.resolve();
   #isRunning = false;
   /** Ends the stream that is open, or the wait for the next one. */
   #change = new AbortController();
+  /** When that is ended for another one; Infinity if it need not be. */
+  #opensMs = Infinity;
   #openedMs = -Infinity;
   /** When something last came from the manager. */
   #heardMs = -Infinity;
@@ -78,38 +77,32 @@ export class MirroredJobs {
   }
 
   hasRoomFor(job: JobRef): boolean {
-    const jobs = [...this.#jobs(), job];
-    const namespaces = new Set(jobs.map(({ namespace }) => namespace));
-    return jobs.length <= CURVE_LIMITS.jobs && namespaces.size <= LIST_LIMITS.namespaces &&
-      streamPath(jobs).length <= PATH_CHARACTERS;
+    return this.#room.hasRoomFor(job);
   }
 
   add(followed: MirroredJob): void {
     this.#byUid.set(followed.job.uid, followed);
+    this.#room.add(followed.job);
     if (this.#isRunning) return this.#openAnew(0);
     this.#isRunning = true;
     this.#running = this.#run();
   }
 
   /** The stream goes on bringing it until it is opened anew, unless there is no other. */
-  remove(uid: string): void {
-    this.#byUid.delete(uid);
+  remove(followed: MirroredJob): void {
+    if (!this.#byUid.delete(followed.job.uid)) return;
+    this.#room.remove(followed.job);
     if (this.#byUid.size === 0) this.#change.abort();
-  }
-
-  #jobs(): JobRef[] {
-    return [...this.#byUid.values()].map(({ job }) => job);
   }
 
   /** Ends the stream after a while, so that another one is opened for the jobs that there are then. */
   #openAnew(afterMs: number): void {
     const { clock } = this.options;
     const change = this.#change;
-    const waitMs = Math.max(
-      afterMs,
-      TOGETHER_MS,
-      this.#openedMs + OPEN_EVERY_MS - clock.monotonic(),
-    );
+    const nowMs = clock.monotonic();
+    const waitMs = Math.max(afterMs, TOGETHER_MS, this.#openedMs + OPEN_EVERY_MS - nowMs);
+    if (this.#opensMs <= nowMs + waitMs) return;
+    this.#opensMs = nowMs + waitMs;
     void clock.sleep(waitMs, change.signal).then(() => change.abort());
   }
 
@@ -119,6 +112,7 @@ export class MirroredJobs {
     let failures = 0;
     while (this.#byUid.size > 0 && !signal.aborted) {
       const change = this.#change = new AbortController();
+      this.#opensMs = Infinity;
       this.#openedMs = clock.monotonic();
       const outage = await this.#follow(change.signal);
       const isToBeOpened = change.signal.aborted;

@@ -3,11 +3,8 @@ import assert from "node:assert/strict";
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { CurveAnswer } from "../../../page/api/owner_curves.ts";
-import {
-  createCurveMirror,
-  type CurveMirrorOptions,
-  MIRROR_LIMITS,
-} from "../../../page/mirror/curve_mirror.ts";
+import { createCurveMirror, type CurveMirrorOptions } from "../../../page/mirror/curve_mirror.ts";
+import { MIRROR_LIMITS } from "../../../page/mirror/mirror_limits.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { curvesOf, FakeManager } from "./fake_manager.ts";
 
@@ -105,6 +102,37 @@ Deno.test("a job is followed for a while after its last viewer, then the stream 
   await clock.advance(11_000);
   assert.equal(manager.open.length, 0);
   assert.equal(clock.sleeping, 0, "nothing runs while nobody looks");
+});
+
+Deno.test("a job whose last viewer leaves while an answer waits for its curves is not followed for ever", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  const stop = mirror.follow(job("a"), () => {});
+  await clock.advance(200);
+  const answer = ask([job("a")]);
+  await clock.advance(0);
+  stop();
+  await clock.advance(MIRROR_LIMITS.waitMs);
+  await answer;
+  await clock.advance(MIRROR_LIMITS.lingerMs + 5_000);
+  assert.equal(manager.open.length, 0);
+});
+
+Deno.test("a job costs the same work to follow however many others are followed", async () => {
+  await using it = start();
+  const { clock, manager, mirror } = it;
+  let reads = 0;
+  const counted = (n: number): JobRef => ({
+    ...job(`j${n}`),
+    get name() {
+      reads++;
+      return `j${n}`;
+    },
+  });
+  for (let n = 0; n < 2_300; n++) mirror.follow(counted(n), () => {});
+  await clock.advance(200);
+  assert.equal(manager.open.length, MIRROR_LIMITS.streams);
+  assert.ok(reads < 2_300 * 2 * MIRROR_LIMITS.streams, `${reads} reads of names`);
 });
 
 Deno.test("jobs that come together open the stream once more, and not more than every 1.5 s", async () => {
