@@ -22,6 +22,8 @@ interface Tab {
   session: unknown;
   turn: number;
   missed: number;
+  /** The lock that it holds, which this worker waits for. */
+  lock: string;
 }
 
 const hub = createFeedHub(openFeed);
@@ -50,6 +52,13 @@ function forget(tab: Tab): void {
   }
 }
 
+/** Leaves a tab when it is gone: one that crashed says nothing. */
+function leaveWithLock(tab: Tab, lock: string): void {
+  if (lock === "" || lock === tab.lock) return;
+  tab.lock = lock;
+  navigator.locks.request(lock, () => leave(tab));
+}
+
 function heard(tab: Tab, message: TabMessage): void {
   if (message.kind === "leave") return leave(tab);
   if (message.kind === "forget") return forget(tab);
@@ -57,8 +66,9 @@ function heard(tab: Tab, message: TabMessage): void {
     const other = [...tabs].findLast((it) => it !== tab && keyOf(it) !== "");
     return tell(tab, { kind: "session", session: other?.session ?? null });
   }
-  const { look, session, turn } = message;
+  const { look, session, turn, lock } = message;
   tab.missed = 0;
+  leaveWithLock(tab, lock);
   if (tabs.has(tab) && tab.turn === turn) return;
   [tab.turn, tab.session] = [turn, session];
   tabs.add(tab);
@@ -75,7 +85,7 @@ function heard(tab: Tab, message: TabMessage): void {
 
 self.onconnect = ({ ports: [port] }) => {
   if (port === undefined) return;
-  const tab: Tab = { port, session: undefined, turn: 0, missed: 0 };
+  const tab: Tab = { port, session: undefined, turn: 0, missed: 0, lock: "" };
   port.onmessage = ({ data }) => {
     const message = readTabMessage(data);
     if (message !== undefined) heard(tab, message);

@@ -42,17 +42,28 @@ function ownFeed(): TabFeed {
   };
 }
 
+/** Holds a lock until the tab is gone, however it goes, and calls back with its name; never where there are no locks. */
+function holdLock(onHeld: (name: string) => void): void {
+  const name = `milepost-tab-${crypto.randomUUID()}`;
+  // A page by plain HTTP from another machine has none.
+  navigator.locks?.request(name, () => {
+    onHeld(name);
+    return new Promise(() => {});
+  });
+}
+
 /** The feed of a worker; of its own if the worker cannot run. */
 function sharedFeed(worker: SharedWorker): TabFeed {
   const { port } = worker;
   let current: Parameters<TabFeed["look"]> | undefined;
   let own: TabFeed | undefined;
   let turn = 0;
+  let lock = "";
   let onSession: ((session: unknown) => void) | undefined;
   const say = (message: TabMessage) => port.postMessage(message);
   const again = () => {
     const [look, session] = current ?? [];
-    if (look !== undefined && own === undefined) say({ kind: "look", turn, look, session });
+    if (look !== undefined && own === undefined) say({ kind: "look", turn, look, session, lock });
   };
   const heard = (message: WorkerMessage) => {
     if (message.kind === "session") return onSession?.(message.session ?? undefined);
@@ -69,6 +80,10 @@ function sharedFeed(worker: SharedWorker): TabFeed {
   worker.addEventListener("error", () => {
     own ??= ownFeed();
     if (current !== undefined) own.look(...current);
+  });
+  holdLock((name) => {
+    lock = name;
+    again();
   });
   setInterval(again, ALIVE_MS);
   globalThis.addEventListener("pagehide", () => say({ kind: "leave" }));

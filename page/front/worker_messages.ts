@@ -5,7 +5,14 @@ import type { Connection } from "./view_state.ts";
 
 /** What a tab says. `turn` counts what it looks at; the same once more says that the tab is still there. */
 export type TabMessage =
-  | { readonly kind: "look"; readonly turn: number; readonly look: Look; readonly session: unknown }
+  | {
+    readonly kind: "look";
+    readonly turn: number;
+    readonly look: Look;
+    readonly session: unknown;
+    /** Name of the lock that the tab holds as long as it lives; empty: none yet, or the browser has no locks. */
+    readonly lock: string;
+  }
   /** The tab goes. */
   | { readonly kind: "leave" }
   /** Its session is over, or logged out: for all tabs that have it. */
@@ -36,6 +43,7 @@ export function readTabMessage(value: unknown): TabMessage | undefined {
     kind,
     session,
     turn: numberOf(others.turn) ?? 0,
+    lock: textOf(others.lock),
     look: { key: textOf(key), list: textOf(list), jobs: listOf(jobs).map(textOf) },
   };
 }
