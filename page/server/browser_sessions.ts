@@ -11,7 +11,7 @@ export const SESSION_LIMITS = {
   codeMs: 600_000,
   /** Codes that are good at a time; a further one takes the place of the oldest. */
   codes: 8,
-  /** Tries with a code a minute, of all browsers together. */
+  /** Wrong codes a minute, of all browsers together, that are answered as such. */
   triesPerMinute: 10,
   /** Sessions at a time; a further one takes the place of the one unused for longest. */
   sessions: 64,
@@ -78,6 +78,13 @@ export function createBrowserSessions(
     return isGood;
   }
 
+  /** Nobody guesses 128 bits, so a good code is good whatever others have tried: they lock nobody out. */
+  function refused(): OpenedSession {
+    const { bucket, waitMs } = take(tries, clock.monotonic(), TRIES);
+    tries = bucket;
+    return waitMs > 0 ? { why: "too_many", retryAfterMs: waitMs } : { why: "wrong_code" };
+  }
+
   return {
     newCode() {
       const code = secret();
@@ -86,10 +93,7 @@ export function createBrowserSessions(
       return code;
     },
     open(code) {
-      const { bucket, waitMs } = take(tries, clock.monotonic(), TRIES);
-      tries = bucket;
-      if (waitMs > 0) return { why: "too_many", retryAfterMs: waitMs };
-      if (code.length > MAX_LENGTH || !use(code)) return { why: "wrong_code" };
+      if (code.length > MAX_LENGTH || !use(code)) return refused();
       const session = secret();
       sessions.set(keyOf(session), {});
       return { session };
