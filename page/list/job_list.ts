@@ -6,7 +6,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { type JobRow, rowOf, rowWith } from "./job_row.ts";
 import type { ListQuery } from "./list_query.ts";
-import { type ListWindow, windowOf } from "./list_window.ts";
+import { type ListWindow, type OrderedList, orderedList, windowIn } from "./list_window.ts";
 
 /** The kinds of which a reader may see the jobs of a namespace. */
 export interface Scope {
@@ -48,14 +48,14 @@ export interface JobListOptions {
 
 /** Pushes within this time are told of together, in milliseconds. */
 const TOGETHER_MS = 20;
-/** Windows that are kept until a job changes: viewers of the same list look at one. */
-const MAX_WINDOWS = 64;
+/** Lists that are kept in their order until a job changes: viewers of one list look at parts of it. */
+const MAX_LISTS = 64;
 
 /** Creates the list. */
 export function createJobList({ jobs, pushed }: JobListOptions): JobList {
   const rows = new WeakMap<AnyJob, JobRow>();
-  const windows = createBoundedCache<{ readonly version: number; readonly window: ListWindow }>(
-    MAX_WINDOWS,
+  const lists = createBoundedCache<{ readonly version: number; readonly list: OrderedList }>(
+    MAX_LISTS,
   );
   const listeners = new Set<() => void>();
   /** The rows with what was pushed. */
@@ -109,18 +109,18 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
     }
   }
 
-  function windowOnce(query: ListQuery, scope: Scope): ListWindow {
-    const key = JSON.stringify([scope.key, query]);
-    const known = windows.get(key);
-    if (known?.version === version) return known.window;
-    const window = windowOf(allowed(scope), query);
-    windows.set(key, { version, window });
-    return window;
+  function listOnce(query: ListQuery, scope: Scope): OrderedList {
+    const key = JSON.stringify([scope.key, { ...query, offset: 0, limit: 0 }]);
+    const known = lists.get(key);
+    if (known?.version === version) return known.list;
+    const list = orderedList(allowed(scope), query);
+    lists.set(key, { version, list });
+    return list;
   }
 
   return {
     window(query, scope) {
-      const { rows, ...window } = windowOnce(query, scope);
+      const { rows, ...window } = windowIn(listOnce(query, scope), query);
       return { ...window, rows: rows.map(newestRow) };
     },
     get version() {

@@ -76,8 +76,14 @@ function filterOf({ kind, namespace, experiment, text }: ListQuery): (row: JobRo
     (wanted === undefined || `${row.namespace}/${row.name}`.toLowerCase().includes(wanted));
 }
 
-/** Returns the window that a query asks for. */
-export function windowOf(all: Iterable<JobRow>, query: ListQuery): ListWindow {
+/** All rows that pass the filters of a query, in its order. */
+export interface OrderedList {
+  readonly rows: readonly JobRow[];
+  readonly states: ListWindow["states"];
+}
+
+/** Returns the rows of a query, whatever part of them it asks for. */
+export function orderedList(all: Iterable<JobRow>, query: ListQuery): OrderedList {
   const passes = filterOf(query);
   const states: Record<string, number> = {};
   const found: JobRow[] = [];
@@ -86,10 +92,16 @@ export function windowOf(all: Iterable<JobRow>, query: ListQuery): ListWindow {
     states[row.state] = (states[row.state] ?? 0) + 1;
     if (query.state.length === 0 || query.state.includes(row.state)) found.push(row);
   }
+  return { rows: sorted(found, query), states };
+}
+
+/** Returns the part that a query asks for. */
+export function windowIn({ rows, states }: OrderedList, query: ListQuery): ListWindow {
   const { offset, limit } = query;
-  return {
-    rows: sorted(found, query).slice(offset, offset + limit),
-    total: found.length,
-    states,
-  };
+  return { rows: rows.slice(offset, offset + limit), total: rows.length, states };
+}
+
+/** Returns the window that a query asks for. */
+export function windowOf(all: Iterable<JobRow>, query: ListQuery): ListWindow {
+  return windowIn(orderedList(all, query), query);
 }

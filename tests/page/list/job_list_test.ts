@@ -31,10 +31,14 @@ function world() {
   const onChange = new Set<() => void>();
   const onPush = new Set<() => void>();
   const clock = new FakeClock();
+  let read = 0;
   const list = createJobList({
     jobs: new Map([[TRAINJOB, {
       jobs: {
-        list: () => [...objects.values()],
+        list() {
+          read += 1;
+          return [...objects.values()];
+        },
         onChange(listener) {
           const ring = () => listener({ type: "updated", object: job("a"), old: job("a") });
           onChange.add(ring);
@@ -54,6 +58,8 @@ function world() {
   return {
     clock,
     list,
+    /** How often all jobs were read. */
+    reads: () => read,
     listeners: () => onChange.size + onPush.size,
     push(name: string, pushed: TrainerStatus) {
       newest.set(name, pushed);
@@ -86,6 +92,20 @@ Deno.test("a window shows what was pushed, in the order of the objects until it 
   assert.deepEqual(of(), [["a", 90], ["b", 20]]);
   push("a", { lastUpdatedTime: AT });
   assert.equal(rows()[0]?.progress, undefined, "what is not pushed any more is not shown");
+});
+
+Deno.test("viewers of one list share its order, whichever part they look at, until a job changes", () => {
+  const { rows, reads, write } = world();
+  for (const offset of [0, 1, 0, 1]) {
+    rows(`sort=name&limit=1&offset=${offset}`);
+  }
+  assert.equal(reads(), 1);
+  assert.deepEqual(rows("sort=name&limit=1&offset=1").map(({ name }) => name), ["b"]);
+  rows("sort=progress");
+  assert.equal(reads(), 2, "another order is another list");
+  write("a", trainerStatus(90));
+  rows("sort=name&limit=1");
+  assert.equal(reads(), 3);
 });
 
 Deno.test("a row that was pushed stays the same object when it is written", () => {
