@@ -150,17 +150,18 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     jobs: readonly JobRef[],
   ): Promise<CurveAnswer> {
     const asked = new Set(ask.jobs.map(({ uid }) => uid));
-    const all = jobs.filter(({ uid }) => asked.has(uid)).map((it) => places.watch(it))
-      .filter((it) => it !== undefined);
+    const watched = jobs.filter(({ uid }) => asked.has(uid)).map((it) => places.watch(it));
+    const all = watched.filter((it) => it !== undefined);
+    const outageNow = () => outageOf(all) ?? (all.length < watched.length ? NO_PLACE : undefined);
     const unknown = () => all.some(({ held }) => held === undefined);
-    if (unknown() && changed(ask, all).length === 0 && outageOf(all) === undefined) {
+    if (unknown() && changed(ask, all).length === 0 && outageNow() === undefined) {
       await wait(all, asking);
     }
     if (signal.aborted) return refusal(CLOSING);
     const isRange = ask.fromMs !== undefined || ask.toMs !== undefined;
     const answer = isRange ? await askRange(ask, all) : { curves: changed(ask, all), left: [] };
     if ("retryAfterMs" in answer) return answer;
-    const outage = outageOf(all);
+    const outage = outageNow();
     if (answer.curves.length === 0) {
       if (outage !== undefined) return refusal(outage);
       return unknown() ? refusal(NOT_YET) : answer;

@@ -26,6 +26,8 @@ export class MirrorPlaces {
   readonly #waiting = new Set<MirroredJob>();
   /** Those that nobody looks at, the one for longest first. */
   readonly #unused = new Set<MirroredJob>();
+  /** Those whose curves found no room, with the bytes that they would take. */
+  readonly #crowdedOut = new Map<MirroredJob, number>();
   #bytes = 0;
   #version = 0;
   #sweeping: Promise<void> | undefined;
@@ -81,6 +83,8 @@ export class MirrorPlaces {
     }
     const kept = hasRoom() ? held : NO_ROOM;
     this.#bytes += kept.bytes - bytesOf(followed);
+    if (kept === NO_ROOM) this.#crowdedOut.set(followed, held.bytes);
+    else this.#crowdedOut.delete(followed);
     return kept;
   }
 
@@ -110,12 +114,29 @@ export class MirrorPlaces {
     this.#streamOf.delete(followed);
     this.#waiting.delete(followed);
     this.#unused.delete(followed);
+    this.#crowdedOut.delete(followed);
     this.#bytes -= bytesOf(followed);
     stream?.remove(followed);
     if (stream?.size !== 0) return;
     void stream.ended.then(() => {
       if (stream.size === 0) this.#streams.delete(stream);
     });
+  }
+
+  /** Asks the manager again for curves for which there is room now: it sends them by itself only when they change. */
+  #readCrowdedOut(): void {
+    if (this.#crowdedOut.size === 0) return;
+    const given = this.#unused.values().reduce((sum, it) => sum + bytesOf(it), 0);
+    let free = this.options.maxBytes - this.#bytes + given;
+    for (const [followed, bytes] of this.#crowdedOut) {
+      const more = bytes - bytesOf(followed);
+      if (more > free || this.#unused.has(followed)) continue;
+      free -= more;
+      this.#crowdedOut.delete(followed);
+      this.#bytes -= bytesOf(followed);
+      delete followed.held;
+      this.#streamOf.get(followed)?.readAgain();
+    }
   }
 
   async #sweep(): Promise<void> {
@@ -128,6 +149,7 @@ export class MirrorPlaces {
         this.#drop(followed);
       }
       for (const followed of this.#waiting) this.#place(followed);
+      this.#readCrowdedOut();
     }
   }
 }

@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { areSame, type HeldCurves, heldCurves, NO_CURVES } from "./held_curves.ts";
+import { areSame, type HeldCurves, heldCurves, NO_CURVES, NO_ROOM } from "./held_curves.ts";
 import { followManager, type ManagerClient, type Outage } from "./manager_stream.ts";
 import type { ManagerNews } from "./manager_news.ts";
 import { StreamRoom } from "./stream_room.ts";
@@ -95,6 +95,11 @@ export class MirroredJobs {
     if (this.#byUid.size === 0) this.#change.abort();
   }
 
+  /** Opens the stream anew, which brings all curves again. */
+  readAgain(): void {
+    this.#openAnew(0);
+  }
+
   /** Ends the stream after a while, so that another one is opened for the jobs that there are then. */
   #openAnew(afterMs: number): void {
     const { clock } = this.options;
@@ -124,6 +129,7 @@ export class MirroredJobs {
       const pauseMs = backoffMs(Math.max(1, failures), RETRY, random);
       await clock.sleep(Math.max(pauseMs, outage.retryAfterMs ?? 0), signal);
     }
+    this.#change.abort();
     this.#isRunning = false;
   }
 
@@ -180,9 +186,10 @@ export class MirroredJobs {
   }
 
   #hold(followed: MirroredJob, held: HeldCurves): void {
-    if (followed.held !== undefined && areSame(followed.held, held)) return;
+    const before = followed.held;
+    if (before !== undefined && before !== NO_ROOM && areSame(before, held)) return;
     followed.held = this.options.keep(followed, held);
-    this.#changed(followed);
+    if (followed.held !== before) this.#changed(followed);
   }
 
   #changed(followed: MirroredJob): void {

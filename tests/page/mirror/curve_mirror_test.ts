@@ -430,6 +430,41 @@ Deno.test("curves take no more memory than they may: those that nobody looks at 
   assert.deepEqual(lastOf(await ask([job("c")], answer)), { "uid-c": 1 });
 });
 
+Deno.test("curves that found no room are asked for again when there is room, and only then", async () => {
+  await using it = start({ maxBytes: 10_000 });
+  const { clock, manager, mirror, ask } = it;
+  const points = Array.from({ length: 128 }, (_, n) => [AT + n * 1000, 1, 1, 1]);
+  const curves = ["a", "b", "c"].map((name) => curvesOf(name, points));
+  const [stop] = ["a", "b", "c"].map((name) => mirror.follow(job(name), () => rings++));
+  let rings = 0;
+  await clock.advance(200);
+  manager.open[0]?.event("curves", { curves });
+  await clock.advance(20_000);
+  const answer = await ask([job("c")]);
+  const full = await ask([job("c")], answer);
+  assert.match("reason" in full ? full.reason : "", /more memory/);
+  assert.equal(manager.streams.length, 1, "there is no room yet");
+  stop?.();
+  await clock.advance(5_500);
+  assert.equal(manager.streams.length, 2, "it is asked once");
+  rings = 0;
+  manager.open[0]?.event("curves", { curves: curves.slice(1) });
+  await clock.advance(0);
+  assert.equal(rings, 1, "c is told, and b has no news");
+  assert.deepEqual(lastOf(await ask([job("c")], answer)), { "uid-c": 1 });
+  await clock.advance(20_000);
+  assert.equal(manager.streams.length, 2);
+});
+
+Deno.test("beyond the jobs that may wait for a place the answer says so", async () => {
+  await using it = start();
+  const { mirror, ask } = it;
+  const most = MIRROR_LIMITS.streams * 100 + MIRROR_LIMITS.waiting;
+  for (let n = 0; n < most; n++) mirror.follow(job(`j${n}`), () => {});
+  const answer = await ask([job("one-more")]);
+  assert.match("reason" in answer ? answer.reason : "", /more than 1600 jobs/);
+});
+
 Deno.test("a mirror that is closed answers that, and ends its streams", async () => {
   const { clock, manager, mirror, ask } = start();
   mirror.follow(job("a"), () => {});
