@@ -49,7 +49,8 @@ class FakeEndpoint:
         self.sizes.append(len(body))
         answer = self.answer()
         if answer.status == 200:
-            samples = parsed["samples"] if suffix == "/history" else [parsed["trainerStatus"]]
+            pushed = [parsed["trainerStatus"]] if "trainerStatus" in parsed else []
+            samples = parsed["samples"] if suffix == "/history" else pushed
             # The same time and the same metrics are the same sample.
             self.taken += [sample for sample in samples if sample not in self.taken]
         return answer

@@ -125,6 +125,30 @@ class EndTest(unittest.TestCase):
         self.assertLess(time.monotonic() - began, 3)
 
 
+class ListeningTest(unittest.TestCase):
+    def test_a_run_that_only_listens_hears_a_stop_and_pushes_nothing(self) -> None:
+        endpoint = FakeEndpoint()
+        endpoint.say(200, body={"control": {"stop": True, "reason": "Pruned", "message": "bad"}})
+        with milepost.Run(endpoint=endpoint, environ={}).listen() as run:
+            end = time.monotonic() + 20
+            while not run.stop and time.monotonic() < end:
+                time.sleep(0.01)
+        self.assertEqual(str(run.stop), "Pruned: bad")
+        self.assertEqual(endpoint.taken, [])
+        self.assertTrue(endpoint.is_closed)
+
+    def test_outside_of_a_job_and_after_its_end_it_listens_to_nothing(self) -> None:
+        before = threading.active_count()
+        run = milepost.Run(environ={}).listen()
+        self.assertEqual(threading.active_count(), before)
+        run.close()
+        endpoint = FakeEndpoint()
+        over = milepost.Run(endpoint=endpoint, environ={})
+        over.close()
+        over.listen()
+        self.assertEqual(threading.active_count(), before)
+
+
 class EndpointFaultTest(unittest.TestCase):
     def setUp(self) -> None:
         # What the thread says may come at any time.

@@ -159,6 +159,37 @@ class StopTest(unittest.TestCase):
         bench.pass_time(100)
         self.assertEqual(len(bench.endpoint.requests), 2)
 
+    def test_who_listens_asks_each_second_and_changes_nothing(self) -> None:
+        bench = Bench()
+        bench.sender.listen()
+        bench.pass_time(10)
+        self.assertIn(len(bench.endpoint.requests), range(9, 12))
+        self.assertEqual(bench.endpoint.requests[0], ("", {}))
+        bench.endpoint.say(200, body=self.STOP)
+        bench.pass_time(1.1)
+        self.assertEqual(bench.sender.stop, Stop("EarlyStopped", "loss is over 0.5"))
+        asked = len(bench.endpoint.requests)
+        bench.pass_time(100)
+        self.assertEqual(len(bench.endpoint.requests), asked)
+
+    def test_who_listens_may_push(self) -> None:
+        bench = Bench()
+        bench.sender.listen()
+        bench.intake.put({"loss": 1.0}, 1)
+        bench.pass_time(5)
+        self.assertEqual(bench.steps(), [1])
+        self.assertEqual(bench.endpoint.requests[-1], ("", {}))
+
+    def test_who_listens_leaves_alone_who_refuses(self) -> None:
+        for code, most in ((403, 10), (429, 20), (503, 20)):
+            with self.subTest(code=code), self.assertLogs("milepost") as logs:
+                bench = Bench()
+                bench.endpoint.say(code)
+                bench.sender.listen()
+                bench.pass_time(120)
+                self.assertLess(len(bench.endpoint.requests), most)
+                self.assertEqual(len(logs.output), 1)
+
     def test_other_answers_do_not_stop(self) -> None:
         for body in ({"control": {"stop": False}}, {"control": 1}, [1], {"control": {"stop": "true"}}):
             with self.subTest(body=body):

@@ -113,7 +113,8 @@ class TlsServer:
         body = json.loads(request.rfile.read(int(request.headers["Content-Length"])))
         is_known = request.headers["Authorization"] == f"Bearer {self.token}"
         if is_known:
-            samples = body["samples"] if request.path.endswith("/history") else [body["trainerStatus"]]
+            pushed = [body["trainerStatus"]] if "trainerStatus" in body else []
+            samples = body["samples"] if request.path.endswith("/history") else pushed
             self.taken += [sample for sample in samples if sample not in self.taken]
         else:
             self.refused += 1

@@ -128,6 +128,17 @@ class Run:
         """Why the training is to stop; None while it may go on."""
         return None if self._sender is None else self._sender.stop
 
+    def listen(self) -> Run:
+        """Listens for a stop without pushing anything, for a program of which another part pushes. Never raises."""
+        intake, sender = self._intake, self._sender
+        if intake is not None and sender is not None:
+            try:
+                sender.listen()
+                self._awake(intake)
+            except Exception as error:
+                self._notices.say(f"no stop is heard: {type(error).__name__}: {error}")
+        return self
+
     def push(
         self,
         values: Mapping[str, SupportsFloat] | None = None,

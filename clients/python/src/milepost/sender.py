@@ -20,6 +20,8 @@ SAMPLES_MAX = 1000
 BYTES_MAX = 1_000_000
 # A stop is heard in an answer. Where nothing is pushed for so long, the last sample goes again, which counts once.
 SILENCE_S = 15.0
+# Where another program pushes for the job, it is asked for so often whether to stop.
+LISTEN_S = 1.0
 # What may pass with time. Every other refusal is final.
 _PASSING = (401, 408, 429)
 
@@ -51,12 +53,23 @@ class Sender:
         self._echo = echo
         self._backlog: deque[list[Sample]] = deque()
         self._last: bytes | None = None
+        self._asks: bytes | None = None
+        self._listens_every = SILENCE_S
         self._heard = clock.monotonic()
 
     @property
     def total(self) -> int | None:
         """The number of steps, if it is known."""
         return self._estimate.total
+
+    def listen(self) -> None:
+        """Asks often from now on whether to stop, by empty pushes, which change nothing."""
+        self._asks, self._listens_every = b"{}", LISTEN_S
+
+    @property
+    def _question(self) -> bytes | None:
+        """What is sent only for its answer: an empty push, or the last sample, which counts once."""
+        return self._asks or self._last
 
     def turn(self, *, closing: bool = False) -> float | None:
         """Does what is due. Returns the seconds until it has to be called again; None if only a push changes that.
@@ -66,7 +79,7 @@ class Sender:
         self._collect(closing)
         if self._backlog:
             wait = self._send()
-        elif closing or self._last is None or self.stop is not None:
+        elif closing or self._question is None or self.stop is not None:
             wait = None
         else:
             wait = self._listen()
@@ -126,13 +139,13 @@ class Sender:
         return windows, texts
 
     def _listen(self) -> float:
-        """Sends the last sample once more if it is time. Returns the seconds until then."""
+        """Asks whether to stop, if it is time. Returns the seconds until then."""
         now = self._clock.monotonic()
-        wait = max(self._pace.wait(now), self._heard + SILENCE_S - now)
-        if wait > 0 or self._last is None:
+        wait = max(self._pace.wait(now), self._heard + self._listens_every - now)
+        if wait > 0 or self._question is None:
             return wait
-        self._post("", self._last, is_history=False)
-        return max(self._pace.wait(self._clock.monotonic()), SILENCE_S)
+        self._post("", self._question, is_history=False)
+        return max(self._pace.wait(self._clock.monotonic()), self._listens_every)
 
     @staticmethod
     def _json(value: object) -> str:
@@ -157,6 +170,8 @@ class Sender:
             self._hear(answer.body)
         else:
             self._notices.say(f"progress was not taken: {_words(answer)}")
+            # It refuses for good: there is no use in asking it often.
+            self._listens_every = SILENCE_S
         return True
 
     def _again(self, retry_after: float, text: str) -> bool:
