@@ -46,6 +46,8 @@ export const logsSettings = z.strictObject({
   ...place,
   rank: z.string().min(1).optional().describe("the rank whose log is printed, such as node-0 or 0")
     .meta({ value: "rank", otherwise: "all" }),
+  container: z.string().min(1).optional().describe("the container whose log is printed")
+    .meta({ short: "-c", value: "name", otherwise: "the first of each pod" }),
   follow: boolean(false).describe("print further lines until the job has ended").meta({
     short: "-f",
   }),

@@ -29,6 +29,8 @@ const MAX_PODS = 100;
 export interface LogWish {
   /** A rank such as `node-0`, or its number; undefined: all. */
   readonly rank: string | undefined;
+  /** Undefined: the first of each pod. */
+  readonly container?: string | undefined;
   readonly follow: boolean;
   /** Lines before the end. */
   readonly tail: number;
@@ -117,11 +119,12 @@ class FollowedLogs {
     const { job: { namespace }, wish, parts: { client, print } } = this;
     const signal = AbortSignal.any([this.parts.signal, this.#outage.signal]);
     const since = log.resume();
+    const { container = pod.containers[0] } = wish;
     const query = new URLSearchParams({
       follow: String(wish.follow),
       timestamps: "true",
       ...(since === undefined ? { tailLines: String(wish.tail) } : { sinceTime: since }),
-      ...(pod.containers[0] !== undefined && { container: pod.containers[0] }),
+      ...(container !== undefined && { container }),
     });
     const path = logPath({ namespace, pod: pod.name }, query);
     if (typeof path !== "string") throw new ConfigurationError(path.problem);
@@ -150,6 +153,10 @@ class FollowedLogs {
   /** Reads the log of a pod; one that is followed is read on where it breaks off, until the pod is over. */
   async #read(pod: ShownPod): Promise<void> {
     const { wish, parts: { clock, random = Math.random, signal, warn } } = this;
+    const { container } = wish;
+    if (container !== undefined && !pod.containers.includes(container)) {
+      return warn(`${pod.name} has no container ${container}: it has ${pod.containers.join(", ")}`);
+    }
     const log = new ResumedLog();
     for (let failures = 1, wasOver = false; !signal.aborted; failures += 1) {
       const before = log.taken;

@@ -2,7 +2,7 @@
 import type { Clock } from "../../kube/clock.ts";
 import type { JobRow } from "../../page/list/job_row.ts";
 import { plainLine, plainStep } from "./plain_lines.ts";
-import { safeJson } from "./shown_text.ts";
+import { safeJson, safeText } from "./shown_text.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
 import { FIRST_STATE, queryOf } from "./top_state.ts";
 
@@ -13,14 +13,16 @@ const MAX_JOBS = 1_000_000;
 
 /** Prints changes until the signal aborts. */
 export async function printChanges({ cluster, json, print, warn, clock, signal }: {
-  readonly cluster: TerminalCluster;
+  readonly cluster:
+    & Pick<TerminalCluster, "namespaces" | "lookedForManager" | "isThere" | "missing">
+    & { readonly list: Pick<TerminalCluster["list"], "version" | "window"> };
   readonly json: boolean;
   readonly print: (text: string) => void;
   readonly warn: (text: string) => void;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }): Promise<void> {
-  const printed = new Map<string, string>();
+  const printed = new Map<string, { readonly step: string; readonly row: JobRow }>();
   const told = new Set<string>();
   const query = { ...queryOf(FIRST_STATE, { ...cluster, rows: 1 }), limit: MAX_JOBS };
   const stepOf = (row: JobRow) => json ? safeJson(row) : plainStep(row);
@@ -29,12 +31,21 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
     const { rows } = cluster.list.window(query, EVERYTHING);
     for (const row of rows) {
       const step = stepOf(row);
-      if (printed.get(row.uid) === step) continue;
-      printed.set(row.uid, step);
+      if (printed.get(row.uid)?.step === step) continue;
+      printed.set(row.uid, { step, row });
       print(`${json ? step : plainLine(row)}\n`);
     }
     const there = new Set(rows.map(({ uid }) => uid));
-    for (const uid of printed.keys()) if (!there.has(uid)) printed.delete(uid);
+    for (const [uid, { row }] of printed) {
+      if (there.has(uid)) continue;
+      printed.delete(uid);
+      const { kind, namespace, name } = row;
+      print(
+        json
+          ? `${safeJson({ uid, kind, namespace, name, deleted: true })}\n`
+          : `${safeText(`${namespace}/${name}`)}  deleted\n`,
+      );
+    }
   }
 
   /** Says what is missing, once as long as it lasts. */

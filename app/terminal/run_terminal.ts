@@ -105,12 +105,12 @@ export async function runLogsCommand(
   settings: z.infer<typeof logsSettings>,
   { print, warn, signal }: Talk,
 ): Promise<void> {
-  const { rank, follow, tail } = settings;
+  const { rank, container, follow, tail } = settings;
   await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
   const job = await findTyped(cluster, argument, signal);
   const line = (text: string) => print(`${text}\n`);
   const parts = { client: cluster.client, clock, signal, print: line, warn };
-  const count = await printLogs(job, { rank, follow, tail }, parts);
+  const count = await printLogs(job, { rank, container, follow, tail }, parts);
   if (count > 0 || signal.aborted) return;
   const which = rank === undefined ? "pods with a log" : `pod of rank ${rank} with a log`;
   throw new ConfigurationError(`${argument} has no ${which}`);

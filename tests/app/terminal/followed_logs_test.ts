@@ -144,6 +144,14 @@ Deno.test("an outage of the API server is told once, and followed logs go on beh
   });
 });
 
+Deno.test("a container that a pod has not is told, with those that it has", async () => {
+  const world: World = { phase: "Running", jobState: "Complete", isDown: false, logs: [400] };
+  await follow(world, async ({ warned }) => {
+    await until("it is told", () => warned.length > 0);
+    assert.deepEqual(warned, [`${POD} has no container sidecar: it has node`]);
+  }, { container: "sidecar" });
+});
+
 Deno.test("a log that may not be read is told, and not tried again", async () => {
   const world: World = { phase: "Running", jobState: "Complete", isDown: false, logs: [403] };
   await follow(world, async ({ warned, asked }) => {
