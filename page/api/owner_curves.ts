@@ -6,8 +6,8 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { withDeadline } from "../../kube/deadline.ts";
-import type { CurveStore, JobCurves } from "../curves/curve_store.ts";
-import type { LogZoom, ZoomedCurve } from "./log_zoom.ts";
+import type { CurveStore } from "../curves/curve_store.ts";
+import type { LogZoom } from "./log_zoom.ts";
 import { CURVE_LIMITS, ZOOM_LIMITS } from "./view_limits.ts";
 
 const name = z.string().min(1).max(253);
@@ -74,6 +74,15 @@ interface Term {
   readonly cursorOf: (uid: string) => string;
 }
 
+/** Characters of a point, and of what else there is of a job, a metric or a mark, about: to write them twice takes long. */
+const [POINT, OTHER] = [40, 100];
+
+function charactersOf({ metrics, marks }: ShownCurves): number {
+  const of = (characters: number, length: number) => characters + OTHER + length;
+  return metrics.reduce((sum, it) => of(sum, it.name.length + it.points.length * POINT), OTHER) +
+    marks.reduce((sum, { text }) => of(sum, text.length), 0);
+}
+
 /** Returns the curves that have changed, as many as one answer has room for, and at least one. */
 function answerCurves(
   { store, cursorOf }: Term,
@@ -90,8 +99,8 @@ function answerCurves(
       continue;
     }
     const { metrics = [], marks = [] } = store.curvesOf(job.uid, query) ?? {};
-    const shown = { uid: job.uid, cursor, metrics: metrics.map(copied), marks: [...marks] };
-    characters += JSON.stringify(shown).length;
+    const shown = { uid: job.uid, cursor, metrics: [...metrics], marks: [...marks] };
+    characters += charactersOf(shown);
     curves.push(shown);
   }
   return { curves, left };
@@ -118,7 +127,7 @@ async function zoomedJob(
     ...shown,
     metrics: all.map((it, index) => {
       const points = it.source === "log" ? it.points : shown.metrics[index]?.points ?? [];
-      return copied({ ...it, points });
+      return { ...it, points };
     }),
   };
 }
@@ -141,13 +150,6 @@ async function zoomed(
       if (log === undefined || kind === undefined) return shown;
       return zoomedJob(term, ask, shown, { job: { ...log, kind }, zoom, signal });
     })));
-}
-
-/** A copy that the schema's types allow: the store's own is read-only. */
-function copied(
-  metric: JobCurves["metrics"][number] | ZoomedCurve,
-): ShownCurves["metrics"][number] {
-  return { ...metric, points: metric.points.map(([at, min, max, last]) => [at, min, max, last]) };
 }
 
 /** The curves of the term that runs on this replica; without one nothing is answered. */

@@ -49,7 +49,7 @@ export interface Curve {
   /** Whether it is the progress of the job, whatever metrics are called. */
   readonly isProgress?: true;
   /** By time; where there was no sample there is no point. */
-  readonly points: readonly Point[];
+  readonly points: Point[];
 }
 
 /** Newest value of a metric. */

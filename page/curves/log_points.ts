@@ -29,8 +29,8 @@ export class LogPoints {
     return { firstMs: this.#firstMs, lastMs: this.#lastMs };
   }
 
-  get points(): readonly Point[] {
-    return this.#points;
+  get points(): Point[] {
+    return [...this.#points];
   }
 
   /** Adds a row that is not before those that were added; what is no finite number is left out. */

@@ -19,7 +19,7 @@ const OBJECT_BYTES = 480;
 const ROW_OBJECT_BYTES = 16;
 
 /** Beginning of a bucket in milliseconds since the epoch, and what its samples were. */
-export type Point = readonly [timeMs: number, min: number, max: number, last: number];
+export type Point = [timeMs: number, min: number, max: number, last: number];
 
 /** The part of a series that is read. */
 export interface PointsQuery {
@@ -138,25 +138,29 @@ export class Series {
     for (let index = low; index <= high;) {
       const group = Math.floor((this.#first + index) / merged);
       const end = Math.min((group + 1) * merged - this.#first, high + 1);
-      const numbers = this.#numbers(row, index, end);
-      if (numbers !== undefined) found.push([group * merged * this.#widthMs, ...numbers]);
+      const point = this.#point(row, index, end, group * merged * this.#widthMs);
+      if (point !== undefined) found.push(point);
       index = end;
     }
     return found;
   }
 
-  /** Minimum, maximum and last of the buckets from one up to another; undefined if they are empty. */
-  #numbers(row: number, start: number, end: number): [number, number, number] | undefined {
-    let [min, max, last] = [NaN, NaN, NaN];
+  /** Minimum, maximum and last of the buckets from one up to another as a point; undefined if they are empty. */
+  #point(row: number, start: number, end: number, timeMs: number): Point | undefined {
+    const buckets = this.#buckets;
+    let [min, max, last] = [Infinity, -Infinity, NaN];
     for (let at = this.#at(row, start); at < this.#at(row, end); at += NUMBERS) {
-      const { [at + MIN]: low = NaN, [at + MAX]: high = NaN, [at + LAST]: newer = NaN } =
-        this.#buckets;
+      const newer = buckets[at + LAST] ?? NaN;
       if (Number.isNaN(newer)) continue;
-      if (!(min <= low)) min = low;
-      if (!(max >= high)) max = high;
+      min = Math.min(min, buckets[at + MIN] ?? NaN);
+      max = Math.max(max, buckets[at + MAX] ?? NaN);
       last = newer;
     }
-    return Number.isNaN(last) ? undefined : [shownFloat(min), shownFloat(max), shownFloat(last)];
+    if (Number.isNaN(last)) return undefined;
+    const shown = shownFloat(last);
+    // Most buckets hold one sample.
+    if (min === last && max === last) return [timeMs, shown, shown, shown];
+    return [timeMs, shownFloat(min), shownFloat(max), shown];
   }
 
   #setNewest(row: number, timeMs: number, value: number): void {

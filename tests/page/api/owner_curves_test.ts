@@ -1,0 +1,47 @@
+/** Tests of the curves at their owner: how much one answer holds, and what is not sent again. */
+import assert from "node:assert/strict";
+import { JOB_KINDS } from "../../../crds/job_kinds.ts";
+import { createOwnedCurves } from "../../../page/api/owner_curves.ts";
+import { CURVE_LIMITS } from "../../../page/api/view_limits.ts";
+import { createCurveStore } from "../../../page/curves/curve_store.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+
+const JOBS = 100;
+const never = new AbortController().signal;
+
+Deno.test("an answer ends at about its most characters, and names the jobs that come with the next one", async () => {
+  const clock = new FakeClock();
+  const store = createCurveStore({ clock });
+  const uids = Array.from({ length: JOBS }, (_, n) => `u${n}`);
+  const names = ["loss", "accuracy", "rate", "norm"];
+  for (let second = 0; second < 120; second++) {
+    for (const uid of uids) {
+      const value = String(Math.sin(second) / 7);
+      const metrics = names.map((name) => ({ name, value }));
+      store.record({ uid }, undefined, [{ timeMs: clock.now() - second * 1000, metrics }]);
+    }
+  }
+  const owned = createOwnedCurves({
+    kinds: JOB_KINDS,
+    clock,
+    current: () => store,
+    zoom: () => Promise.resolve([]),
+  });
+  const sizes: number[] = [];
+  const cursors = new Map<string, string>();
+  for (let left = uids; left.length > 0;) {
+    const jobs = left.map((uid) => ({ uid }));
+    const answer = await owned.answer({ jobs, points: CURVE_LIMITS.points }, never);
+    assert.ok(answer !== undefined && "curves" in answer && answer.curves.length > 0);
+    sizes.push(JSON.stringify(answer).length);
+    for (const { uid, cursor } of answer.curves) cursors.set(uid, cursor);
+    left = answer.left;
+  }
+  assert.equal(cursors.size, JOBS);
+  assert.ok(Math.max(...sizes) < 1.3 * CURVE_LIMITS.answerCharacters, String(sizes));
+  assert.ok((sizes[0] ?? 0) > 0.5 * CURVE_LIMITS.answerCharacters, String(sizes));
+  const jobs = [...cursors].map(([uid, cursor]) => ({ uid, cursor }));
+  const again = await owned.answer({ jobs, points: CURVE_LIMITS.points }, never);
+  assert.deepEqual(again, { curves: [], left: [] });
+  owned.close();
+});
