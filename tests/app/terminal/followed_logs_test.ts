@@ -130,12 +130,13 @@ Deno.test("an outage of the API server is told once, and followed logs go on beh
     phase: "Running",
     jobState: undefined,
     isDown: false,
-    logs: [new Response(line(1, "before")), new Response(line(1, "before") + line(2, "behind"))],
+    logs: [new Response(line(1, "before"))],
   };
   await follow(world, async ({ lines, warned }) => {
     await until("the first line", () => lines.length === 1);
     world.isDown = true;
     await until("the outage is told", () => warned.length > 0);
+    world.logs = [new Response(line(1, "before") + line(2, "behind"))];
     world.isDown = false;
     await until("the next line", () => lines.length === 2);
     [world.phase, world.jobState] = ["Succeeded", "Complete"];

@@ -84,7 +84,8 @@ Deno.test("logs prints the lines of ranks, none of which steers the terminal", a
 
 Deno.test("logs --follow ends when the job has ended, and stop ends it", async () => {
   await talkingJob("stopped");
-  const following = runs("logs", "stopped", "-f");
+  await using following = atTerminal(milepostCommand("logs", "stopped", "-f"), env());
+  await following.shows(/node-0 \| hello\r?\n/);
   const stopped = await runs("stop", "stopped", "--reason", "Enough", "--message", "seen enough");
   assert.deepEqual([stopped.code, stopped.stdout], [0, "trainjob/stopped was told to stop\n"]);
   const { client } = standalone();
@@ -96,7 +97,7 @@ Deno.test("logs --follow ends when the job has ended, and stop ends it", async (
   );
   const condition = job.status?.conditions?.find(({ type }) => type === "EarlyStopped");
   assert.deepEqual([condition?.reason, condition?.message], ["Enough", "seen enough"]);
-  assert.match((await following).stdout, /^node-0 \| hello\n/);
+  assert.equal(await following.ended(), 0);
 });
 
 Deno.test("top at a terminal: a job is looked at and stopped, and the screen is given back", async () => {
