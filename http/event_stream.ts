@@ -53,10 +53,12 @@ const AGAIN_MS = 5_000;
 const MAX_LATE_MS = 15_000;
 const TOO_BUSY: StreamEnd = {
   kind: "reader",
-  why: "you ask too much at once for your rights to be checked: connect again later",
+  why: "too much is asked at once for your rights to be checked: connect again later",
 };
 /** A write that the reader does not take in this time ends the stream, in milliseconds. */
 const STALL_MS = 30_000;
+/** The same of one that is under way when the reader is to be checked. */
+const STALL_AT_CHECK_MS = 5_000;
 
 /** One event. `data` is written as one line of JSON. */
 export function eventText(event: string, id: number | undefined, data: unknown): string {
@@ -74,6 +76,13 @@ export const commentText = (text: string): string => `: ${text}\n\n`;
 
 /** The reader is too slow, or gone. */
 class ReaderGoneError extends Error {}
+
+/** What is being sent stops here: the reader may not read on. */
+class StreamEndedError extends Error {
+  constructor(readonly end: StreamEnd) {
+    super("the stream is over");
+  }
+}
 
 /** Next work of a stream, as its notifications come. */
 class Mailbox {
@@ -106,13 +115,20 @@ class Mailbox {
   }
 }
 
-/** Writes to the sink. Throws {@link ReaderGoneError} if the reader does not take the text in time. */
-function createWriter({ sink, clock }: EventLoopOptions): WriteEvents {
+/**
+ * Writes to the sink. Throws {@link ReaderGoneError} if the reader does not take the text in time, of which there is
+ * less when a check is due: a slow reader does not put it off.
+ */
+function createWriter(
+  { sink, clock }: EventLoopOptions,
+  { checkInMs }: Pick<Ticks, "checkInMs">,
+): WriteEvents {
   return async (text) => {
     const done = new AbortController();
     const end = () => done.abort();
     sink.signal.addEventListener("abort", end, { once: true });
-    const late = clock.sleep(STALL_MS, done.signal).then(() => "late" as const);
+    const stallMs = Math.min(STALL_MS, checkInMs() + STALL_AT_CHECK_MS);
+    const late = clock.sleep(stallMs, done.signal).then(() => "late" as const);
     try {
       const outcome = await Promise.race([sink.write(text), late]);
       if (outcome === "late" || sink.signal.aborted) throw new ReaderGoneError();
@@ -124,13 +140,24 @@ function createWriter({ sink, clock }: EventLoopOptions): WriteEvents {
 }
 
 /** Comments and re-authorizations, each when it is due. */
-function createTicks(options: EventLoopOptions, write: WriteEvents) {
+interface Ticks {
+  /** Milliseconds until the reader is to be checked, or its token expires. */
+  checkInMs(): number;
+  /** Milliseconds until something is due. */
+  waitMs(): number;
+  /** Checks the reader if that is due. Returns what ends the stream. */
+  check(): Promise<StreamEnd | undefined>;
+  /** Writes a comment if that is due. */
+  comment(write: WriteEvents): Promise<void>;
+}
+
+function createTicks(options: EventLoopOptions): Ticks {
   const { clock, expiresMs, reauthorize } = options;
   let commentMs = clock.monotonic() + COMMENT_MS;
   let checkMs = clock.monotonic() + REAUTHORIZE_MS;
   let lateSinceMs: number | undefined;
 
-  async function check(): Promise<StreamEnd | undefined> {
+  async function ask(): Promise<StreamEnd | undefined> {
     const nowMs = clock.monotonic();
     checkMs = nowMs + REAUTHORIZE_MS;
     // An API server without an answer takes no rights away; the next check decides.
@@ -146,24 +173,21 @@ function createTicks(options: EventLoopOptions, write: WriteEvents) {
     return undefined;
   }
 
+  const checkInMs = () =>
+    Math.max(0, Math.min(checkMs - clock.monotonic(), expiresMs - clock.now()));
   return {
-    /** Milliseconds until something is due. */
-    waitMs: () =>
-      Math.max(
-        1,
-        Math.min(Math.min(commentMs, checkMs) - clock.monotonic(), expiresMs - clock.now()),
-      ),
-    /** Does what is due. Returns what ends the stream. */
-    async run(): Promise<StreamEnd | undefined> {
+    checkInMs,
+    waitMs: () => Math.max(1, Math.min(commentMs - clock.monotonic(), checkInMs())),
+    async check() {
       if (clock.now() >= expiresMs) {
         return { kind: "reader", why: "the token has expired: connect again with a new one" };
       }
-      if (clock.monotonic() >= checkMs) return await check();
-      if (clock.monotonic() >= commentMs) {
-        commentMs = clock.monotonic() + COMMENT_MS;
-        await write(commentText("still there"));
-      }
-      return undefined;
+      return clock.monotonic() >= checkMs ? await ask() : undefined;
+    },
+    async comment(write) {
+      if (clock.monotonic() < commentMs) return;
+      commentMs = clock.monotonic() + COMMENT_MS;
+      await write(commentText("still there"));
     },
   };
 }
@@ -181,17 +205,29 @@ async function finish(
   await write(eventText("end", undefined, { reason: last.reason }));
 }
 
-async function sendAll(mailbox: Mailbox, options: EventLoopOptions): Promise<void> {
+async function sendAll(
+  mailbox: Mailbox,
+  { ticks, write }: { readonly ticks: Ticks; readonly write: WriteEvents },
+  options: EventLoopOptions,
+): Promise<void> {
   const { sink, clock, sendNews, random = Math.random } = options;
-  const write = createWriter(options);
-  const ticks = createTicks(options, write);
+  const check = async () => {
+    const end = await ticks.check();
+    if (end !== undefined) throw new StreamEndedError(end);
+  };
   await write(`retry: ${Math.round(1000 + 2000 * random())}\n\n`);
   while (!sink.signal.aborted) {
-    const stop = await ticks.run();
-    if (stop !== undefined) return await finish(stop, write, options);
+    await check();
+    await ticks.comment(write);
     const { isNews } = mailbox;
     mailbox.isNews = false;
-    if (isNews) await sendNews(write);
+    if (isNews) {
+      // News may be much, and the reader slow.
+      await sendNews(async (text) => {
+        await check();
+        await write(text);
+      });
+    }
     if (mailbox.isNews) continue;
     if (mailbox.end !== undefined) return await finish(mailbox.end, write, options);
     await mailbox.wait(clock, ticks.waitMs(), sink.signal);
@@ -205,12 +241,17 @@ async function sendAll(mailbox: Mailbox, options: EventLoopOptions): Promise<voi
  */
 export async function runEventLoop(options: EventLoopOptions): Promise<void> {
   const mailbox = new Mailbox();
+  const ticks = createTicks(options);
+  const write = createWriter(options, ticks);
   const stops = [
     options.onJobEnd((reason) => mailbox.close({ kind: "job", reason })),
     options.follow(() => mailbox.ring()),
   ];
   try {
-    await sendAll(mailbox, options);
+    await sendAll(mailbox, { ticks, write }, options).catch(async (error: unknown) => {
+      if (!(error instanceof StreamEndedError)) throw error;
+      await finish(error.end, write, options);
+    });
   } catch (error) {
     if (!(error instanceof ReaderGoneError)) throw error;
   } finally {

@@ -36,23 +36,26 @@ export interface AccessObject {
   readonly name?: string;
 }
 
+/**
+ * Why a reader could not be checked: the API server gives no answer, or all readers together ask for more
+ * reviews than there may be.
+ */
+export type Unchecked = "unavailable" | "over_budget";
+
 /** Checks readers. Its answers are remembered for seconds. */
 export interface Access {
   /** Returns whether the API server accepted the token the last time that it was asked. */
   wasAccepted(token: ReaderToken): boolean;
   /** Returns whether the API server refused the token a moment ago. */
   wasRefused(token: ReaderToken): boolean;
-  /** Returns whose token it is, or `refused`; undefined if the API server cannot be asked. */
-  authenticate(token: ReaderToken): Promise<Reader | "refused" | undefined>;
-  /**
-   * Returns whether the reader may do that with the object, or when it may ask again; undefined if the API
-   * server cannot be asked.
-   */
+  /** Returns whose token it is, or `refused`, or why that is not known. */
+  authenticate(token: ReaderToken): Promise<Reader | "refused" | Unchecked>;
+  /** Returns whether the reader may do that with the object, or why that is not known. */
   authorize(
     reader: Reader,
     object: AccessObject,
     verb?: AccessVerb,
-  ): Promise<boolean | { readonly retryAfterMs: number } | undefined>;
+  ): Promise<boolean | Unchecked | { readonly retryAfterMs: number }>;
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
 }
@@ -67,10 +70,10 @@ export interface AccessOptions {
   readonly takeTokenReview: TakeFromBudget;
   readonly takeAccessReview: TakeFromBudget;
   /**
-   * A reader's own share of SubjectAccessReviews, by {@link Reader.key}: 0, or milliseconds to wait. It
-   * keeps a reader that asks for one job after the other from taking the reviews of all.
+   * A user's own share of SubjectAccessReviews, by the user's name: 0, or milliseconds to wait. It keeps a
+   * user that asks for one job after the other from taking the reviews of all, also with many tokens.
    */
-  readonly takeShare: (reader: string, nowMs: number) => number;
+  readonly takeShare: (username: string, nowMs: number) => number;
   /** `token_reviews_total{result}`. */
   readonly onReview?: (result: ReviewResult) => void;
   /** Tokens, and answers about readers and jobs, remembered each. Default 20000. */
@@ -78,7 +81,14 @@ export interface AccessOptions {
 }
 
 /** Lifetime of cached answers, in milliseconds: a revoked right ends within it. */
-export const BELIEVED_MS = { accepted: 10_000, refused: 10_000, allowed: 20_000, denied: 5000 };
+export const BELIEVED_MS = {
+  accepted: 10_000,
+  refused: 10_000,
+  allowed: 20_000,
+  denied: 5000,
+  /** Asked first by everybody who may see some namespaces only. */
+  deniedEverywhere: 20_000,
+};
 
 /** Returns the reader; `refused` for a token that is for another audience than it says. */
 function readerOf(
@@ -137,8 +147,9 @@ export function createAccess(options: AccessOptions): Access {
         ask: (signal) => review(token, signal),
         onNoAnswer: () => onReview?.("unavailable"),
       });
-      if (asked.answer === undefined && asked.why === "over_budget") onReview?.("over_budget");
-      return asked.answer;
+      if (asked.answer !== undefined) return asked.answer;
+      if (asked.why === "over_budget") onReview?.("over_budget");
+      return asked.why;
     },
     async authorize(reader, { kind, namespace, name }, verb = "get") {
       const { group, version, plural: resource } = kind;
@@ -148,7 +159,7 @@ export function createAccess(options: AccessOptions): Access {
       const known = rights.get(key);
       if (known !== undefined) return known;
       const isShared = accessReviews.isAsking(key);
-      const retryAfterMs = isShared ? 0 : takeShare(reader.key, clock.monotonic());
+      const retryAfterMs = isShared ? 0 : takeShare(reader.username, clock.monotonic());
       if (retryAfterMs > 0) return { retryAfterMs };
       const attributes = {
         verb,
@@ -163,11 +174,12 @@ export function createAccess(options: AccessOptions): Access {
         first: true,
         ask: async (signal) => {
           const may = await reviewAccess(client, reader, attributes, { signal });
-          rights.set(key, may, BELIEVED_MS[may ? "allowed" : "denied"]);
+          const denied = namespace === undefined ? "deniedEverywhere" : "denied";
+          rights.set(key, may, BELIEVED_MS[may ? "allowed" : denied]);
           return may;
         },
       });
-      return asked.answer;
+      return asked.answer ?? asked.why;
     },
     async close() {
       await Promise.all([tokenReviews.close(), accessReviews.close()]);

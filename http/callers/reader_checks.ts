@@ -2,7 +2,8 @@
 import type { Clock } from "../../kube/clock.ts";
 import type { Peers } from "../limits/peers.ts";
 import type { HttpRequest } from "../message.ts";
-import type { Access, AccessObject, AccessVerb, Reader } from "./reader_access.ts";
+import type { Access, AccessObject, AccessVerb, Reader, Unchecked } from "./reader_access.ts";
+import type { Reauthorization } from "../event_stream.ts";
 import type { LimitReason, ReaderRefusal } from "./reader_refusals.ts";
 import { type ReaderToken, readerToken } from "./reader_token.ts";
 
@@ -29,10 +30,13 @@ export interface Identified {
 
 /** Time after which a client may come again while the API server gives no answer. */
 const SOON_MS = 1000;
-const UNCHECKED: ReaderRefusal = {
-  why: "unavailable",
-  reason: "the API server cannot be asked about the bearer token now: try again soon",
-  retryAfterMs: SOON_MS,
+const UNCHECKED: Readonly<Record<Unchecked, ReaderRefusal>> = {
+  unavailable: {
+    why: "unavailable",
+    reason: "the API server cannot be asked about the bearer token now: try again soon",
+    retryAfterMs: SOON_MS,
+  },
+  over_budget: { why: "check_limit", retryAfterMs: SOON_MS },
 };
 
 const tokenOf = ({ clock, takeApiReview }: ReaderParts, request: HttpRequest) =>
@@ -68,7 +72,7 @@ export async function refusalOfRights(
   verb: AccessVerb,
 ): Promise<ReaderRefusal | undefined> {
   const may = await access.authorize(reader, object, verb);
-  if (may === undefined) return UNCHECKED;
+  if (typeof may === "string") return UNCHECKED[may];
   if (typeof may === "object") return { why: "read_limit", ...may };
   if (may) return undefined;
   return { why: "forbidden", subject: reader.username, verb, object: object.text };
@@ -80,8 +84,22 @@ export async function readerOfToken(
   token: ReaderToken,
 ): Promise<{ readonly reader: Reader } | ReaderRefusal> {
   const reader = await access.authenticate(token);
-  if (reader === undefined) return UNCHECKED;
-  return reader === "refused" ? { why: "refused" } : { reader };
+  if (typeof reader === "object") return { reader };
+  return reader === "refused" ? { why: "refused" } : UNCHECKED[reader];
+}
+
+/**
+ * Returns what a refusal means for a stream that is open: nothing while the API server gives no answer, and `later` where
+ * too much is asked for the rights to be known, which may not last.
+ */
+export function refusalOfStream(
+  { why }: { readonly why: string },
+  message: () => string,
+): Reauthorization {
+  const tooMuch: readonly string[] = ["read_limit", "check_limit"] satisfies LimitReason[];
+  if (tooMuch.includes(why)) return "later";
+  // A check that is not possible now takes no rights away.
+  return why === "unavailable" ? undefined : { kind: "reader", why: message() };
 }
 
 /** Checks who calls: the claims of its token, the API server's review, and its rate. */

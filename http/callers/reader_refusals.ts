@@ -20,6 +20,7 @@ import type { TokenRefusal } from "./reader_token.ts";
 export type LimitReason =
   | "peer_limit"
   | "review_limit"
+  | "check_limit"
   | "read_limit"
   | "stop_limit"
   | "stream_limit"
@@ -62,6 +63,9 @@ const FIXED: Readonly<
   refused_before: unauthorized(NOT_ACCEPTED),
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
   review_limit: tooMany("too many tokens of this address are to be reviewed: wait, then try again"),
+  check_limit: unavailable(
+    "more readers are to be checked than the API server is asked about: try again soon",
+  ),
   read_limit: tooMany("too many reads of this subject: wait, or watch"),
   stop_limit: tooMany("too many requests of this subject to stop jobs: wait, then try again"),
   stream_limit: tooMany("too many streams are open (--max-streams): read without watch"),

@@ -2,6 +2,7 @@
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, type JobName, mayRead } from "./checks.ts";
+import { refusalOfStream } from "../../http/callers/reader_checks.ts";
 import {
   eventStreamResponse,
   type JobEnd,
@@ -81,11 +82,7 @@ async function readOn(
   uid: string,
 ): Promise<Reauthorization> {
   const may = await mayRead(parts, token, job);
-  if ("why" in may) {
-    if (may.why === "read_limit") return "later";
-    // A check that is not possible now takes no rights away.
-    return may.why === "unavailable" ? undefined : { kind: "reader", why: refusalText(may) };
-  }
+  if ("why" in may) return refusalOfStream(may, () => refusalText(may));
   return await isGone(parts, job, uid) ? { kind: "job", reason: "Deleted" } : undefined;
 }
 

@@ -4,6 +4,7 @@ import type { ListWindow } from "../list/list_window.ts";
 import type { CurveJob } from "./curve_query.ts";
 import type { ShownCurves } from "./owner_curves.ts";
 import type { ReaderScope } from "./scope.ts";
+import { CURVE_LIMITS } from "./view_limits.ts";
 
 /** Returns a window, with the kinds and namespaces that the reader may not list. */
 export function listAnswer(
@@ -48,32 +49,68 @@ function curvesJson(job: JobRef, curves: ShownCurves): string {
   return json;
 }
 
-/** Answer about curves. */
-export interface CurvesJson {
-  /** The whole answer. */
-  readonly json: string;
-  /** What it says of jobs that are not there; empty if nothing. */
-  readonly missing: string;
+/** The jobs of a question about curves. */
+export interface AskedJobs {
+  readonly seen: readonly JobRef[];
+  /** Those that are not there for this reader. */
+  readonly missing?: readonly CurveJob[];
+  readonly strangers?: readonly MissingJob[];
 }
 
-/** Returns the curves of jobs, and the names of those that are not there for this reader. */
-export function allCurvesJson(
+/** One of the answers about curves. */
+export interface CurvesJson {
+  /** The curves that it has. */
+  readonly curves: readonly ShownCurves[];
+  /** The whole answer. */
+  readonly json: string;
+}
+
+const nameOf = ({ kind, namespace, name }: CurveJob) => ({ kind: kind.id, namespace, name });
+
+/** Returns what answers say of jobs that are not there; empty if nothing. */
+export function missingJson({ missing = [], strangers = [] }: AskedJobs): string {
+  const gone = [...missing.map(nameOf), ...strangers];
+  return gone.length === 0 ? "" : `,"missing":${JSON.stringify(gone)}`;
+}
+
+/**
+ * Returns the curves of jobs as answers of about a million characters, the first one also without a curve, because a
+ * hundred jobs may have twenty times that. Each is written when it is asked for.
+ */
+export function* curveAnswers(
   curves: readonly ShownCurves[],
-  { seen, missing = [], strangers = [] }: {
-    readonly seen: readonly JobRef[];
-    readonly missing?: readonly CurveJob[];
-    readonly strangers?: readonly MissingJob[];
-  },
-): CurvesJson {
-  const gone = [
-    ...missing.map(({ kind, namespace, name }) => ({ kind: kind.id, namespace, name })),
-    ...strangers,
-  ];
-  const byUid = new Map(seen.map((job) => [job.uid, job]));
-  const shown = curves.flatMap((it) => {
+  jobs: AskedJobs,
+): Generator<CurvesJson, void> {
+  const byUid = new Map(jobs.seen.map((job) => [job.uid, job]));
+  const missing = missingJson(jobs);
+  let [told, texts]: [ShownCurves[], string[]] = [[], []];
+  let characters = 0;
+  const answer = () => ({ curves: told, json: `{"curves":[${texts.join()}]${missing}}` });
+  for (const it of curves) {
     const job = byUid.get(it.uid);
-    return job === undefined ? [] : [curvesJson(job, it)];
-  });
-  const missingJson = gone.length === 0 ? "" : `,"missing":${JSON.stringify(gone)}`;
-  return { json: `{"curves":[${shown.join()}]${missingJson}}`, missing: missingJson };
+    if (job === undefined) continue;
+    const text = curvesJson(job, it);
+    if (told.length > 0 && characters + text.length > CURVE_LIMITS.answerCharacters) {
+      yield answer();
+      [told, texts, characters] = [[], [], 0];
+    }
+    told.push(it);
+    texts.push(text);
+    characters += text.length;
+  }
+  yield answer();
+}
+
+/** Returns the first of the answers about curves, which names the jobs that it has no room for. */
+export function firstCurvesJson(
+  { curves, left }: { readonly curves: readonly ShownCurves[]; readonly left: readonly string[] },
+  jobs: AskedJobs,
+): string {
+  const [first] = curveAnswers(curves, jobs);
+  const told = new Set(first?.curves.map(({ uid }) => uid));
+  const untold = new Set([...curves.map(({ uid }) => uid).filter((it) => !told.has(it)), ...left]);
+  const json = first?.json ?? "";
+  if (untold.size === 0) return json;
+  const names = jobs.seen.filter(({ uid }) => untold.has(uid)).map(nameOf);
+  return `${json.slice(0, -1)},"left":${JSON.stringify(names)}}`;
 }

@@ -27,10 +27,10 @@ import { listQuery } from "../list/list_query.ts";
 import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
 import { grantView, type View } from "./granted_view.ts";
 import { readLists } from "./streamed_lists.ts";
-import { allCurvesJson, listAnswer } from "./view_answers.ts";
+import { firstCurvesJson, listAnswer } from "./view_answers.ts";
 import { CURVE_LIMITS } from "./view_limits.ts";
 import { scopeOf, type ViewParts } from "./view_parts.ts";
-import { readCurves, streamResponse } from "./view_stream.ts";
+import { askCurves, streamResponse } from "./view_stream.ts";
 
 /** `reads_total{kind}`. */
 export type ViewReadKind = "jobs" | "curves" | "view";
@@ -162,9 +162,10 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
     const granted = await grantView(options, caller, view);
     if ("why" in granted) return granted;
     const signal = request.signal?.() ?? new AbortController().signal;
-    const curves = await readCurves(options, { ...granted, zooms: true }, new Map(), signal);
-    if ("retryAfterMs" in curves) return { why: "unavailable", ...curves } as const;
-    return jsonResponse(allCurvesJson(curves, granted.jobs).json);
+    const asked = { cursors: new Map() };
+    const found = await askCurves(options, { ...granted, zooms: true }, asked, signal);
+    if ("retryAfterMs" in found) return { why: "unavailable", ...found } as const;
+    return jsonResponse(firstCurvesJson(found, granted.jobs));
   }
 
   async function answerStream(caller: Identified, view: View) {

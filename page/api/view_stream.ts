@@ -9,7 +9,7 @@ import {
   type StreamEnd,
   type WriteEvents,
 } from "../../http/event_stream.ts";
-import { type Identified, readerOfToken } from "../../http/callers/reader_checks.ts";
+import { type Identified, readerOfToken, refusalOfStream } from "../../http/callers/reader_checks.ts";
 import { type ReaderRefusal, readerRefusalShape } from "../../http/callers/reader_refusals.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
 import {
@@ -20,9 +20,9 @@ import {
   showsSomething,
   type View,
 } from "./granted_view.ts";
-import type { ShownCurves } from "./owner_curves.ts";
+import type { CurveAnswer, ShownCurves } from "./owner_curves.ts";
 import { StreamedList } from "./streamed_lists.ts";
-import { allCurvesJson } from "./view_answers.ts";
+import { curveAnswers, missingJson } from "./view_answers.ts";
 import { ZOOM_LIMITS } from "./view_limits.ts";
 import type { ViewParts } from "./view_parts.ts";
 
@@ -48,38 +48,31 @@ const logsOf = (jobs: readonly JobRef[]) =>
   }));
 
 /**
- * Returns all curves that differ from the cursors, however many answers that takes. `zooms`: those of a time range with
- * finer points of logs, which a stream would read each second.
+ * Asks once for the curves that differ from the cursors, of the jobs named if not of all; the answer may leave out some.
+ * `zooms`: those of a time range with finer points of logs, which a stream would read each second.
  */
-export async function readCurves(
+export async function askCurves(
   parts: Pick<ViewParts, "ask">,
   { jobs: { seen }, curves: query, zooms = false }: Pick<GrantedView, "jobs" | "curves" | "zooms">,
-  cursors: ReadonlyMap<string, string>,
+  { cursors, uids = seen.map(({ uid }) => uid) }: {
+    readonly cursors: ReadonlyMap<string, string>;
+    readonly uids?: readonly string[];
+  },
   signal: AbortSignal,
-): Promise<readonly ShownCurves[] | { readonly retryAfterMs: number; readonly reason: string }> {
-  if (query === undefined || seen.length === 0) return [];
-  const { jobs: _, ...bounds } = query;
-  const found: ShownCurves[] = [];
-  let left: readonly string[] = seen.map(({ uid }) => uid);
-  while (left.length > 0) {
-    const jobs = left.map((uid) => {
-      const cursor = cursors.get(uid);
-      return { uid, ...(cursor !== undefined && { cursor }) };
-    });
-    const { metrics, ...rest } = bounds;
-    const ask = {
-      ...rest,
-      jobs,
-      ...(metrics && { metrics: [...metrics] }),
-      ...(zooms && { logs: logsOf(seen) }),
-    };
-    const answer = await parts.ask(ask, signal, seen);
-    if ("retryAfterMs" in answer) return answer;
-    found.push(...answer.curves);
-    if (answer.curves.length === 0) break;
-    left = answer.left;
-  }
-  return found;
+): Promise<CurveAnswer> {
+  if (query === undefined || uids.length === 0) return { curves: [], left: [] };
+  const { jobs: _, metrics, ...bounds } = query;
+  const jobs = uids.map((uid) => {
+    const cursor = cursors.get(uid);
+    return { uid, ...(cursor !== undefined && { cursor }) };
+  });
+  const ask = {
+    ...bounds,
+    jobs,
+    ...(metrics && { metrics: [...metrics] }),
+    ...(zooms && { logs: logsOf(seen) }),
+  };
+  return await parts.ask(ask, signal, seen);
 }
 
 /** The work of one stream. */
@@ -156,29 +149,43 @@ class ViewStream {
   }
 
   async #sendLists(write: WriteEvents): Promise<void> {
-    for (const [place, granted] of listsOf(this.view).entries()) {
-      const news = this.#lists[place]?.news(granted);
+    for (const [place, list] of this.#lists.entries()) {
+      // As it is granted now: the viewer may have been checked while it took the one before.
+      const granted = listsOf(this.view)[place];
+      const news = granted && list.news(granted);
       if (news !== undefined) await this.#send(write, news.event, news.data);
     }
   }
 
+  /** Sends the curves that have changed, however many answers that takes. */
   async #sendCurves(write: WriteEvents): Promise<void> {
-    const { jobs: { seen, missing: gone }, strangers = [] } = this.view;
-    const curves = await readCurves(this.parts, this.view, this.#cursors, this.sink.signal);
-    if ("retryAfterMs" in curves) {
-      if (curves.reason !== this.#lastOutage) {
-        await this.#send(write, "outage", { reason: curves.reason });
-      }
-      this.#lastOutage = curves.reason;
-      return;
-    }
+    let uids: readonly string[] | undefined;
+    do {
+      const asked = { cursors: this.#cursors, ...(uids && { uids }) };
+      const answer = await askCurves(this.parts, this.view, asked, this.sink.signal);
+      if ("retryAfterMs" in answer) return await this.#sendOutage(write, answer.reason);
+      await this.#sendParts(write, answer.curves);
+      uids = answer.curves.length === 0 ? [] : answer.left;
+    } while (uids.length > 0);
     this.#lastOutage = "";
-    for (const { uid, cursor } of curves) this.#cursors.set(uid, cursor);
-    const { json, missing } = allCurvesJson(curves, { seen, missing: gone, strangers });
+  }
+
+  async #sendParts(write: WriteEvents, all: readonly ShownCurves[]): Promise<void> {
+    const jobs = { ...this.view.jobs, strangers: this.view.strangers ?? [] };
+    const missing = missingJson(jobs);
     // Who looks at a job alone that is not there shall not wait for its curves.
-    if (curves.length === 0 && missing === this.#lastMissing) return;
+    if (all.length === 0 && missing === this.#lastMissing) return;
     this.#lastMissing = missing;
-    await write(eventOfJson("curves", this.#nextId(), json));
+    for (const { curves, json } of curveAnswers(all, jobs)) {
+      await write(eventOfJson("curves", this.#nextId(), json));
+      for (const { uid, cursor } of curves) this.#cursors.set(uid, cursor);
+    }
+  }
+
+  async #sendOutage(write: WriteEvents, reason: string): Promise<void> {
+    const isNew = reason !== this.#lastOutage;
+    this.#lastOutage = reason;
+    if (isNew) await this.#send(write, "outage", { reason });
   }
 
   async #send(write: WriteEvents, event: string, data: unknown): Promise<void> {
@@ -201,10 +208,7 @@ async function lookOn(
   const caller = await readerOfToken(parts, token);
   const granted = "why" in caller ? caller : await grantView(parts, caller, view);
   if (!("why" in granted)) return stream.grant(granted);
-  if (granted.why === "read_limit") return "later";
-  // A check that is not possible now takes no rights away.
-  if (granted.why === "unavailable") return undefined;
-  return { kind: "reader", why: readerRefusalShape(granted).message };
+  return refusalOfStream(granted, () => readerRefusalShape(granted).message);
 }
 
 /** Returns a stream, if there is room for one more. */

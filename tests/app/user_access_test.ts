@@ -93,7 +93,7 @@ const HELD: Readonly<
   "jobs that the user may list": { may: true, want: true, holds: 1 },
   "jobs for which there is no room": { may: true, hasRoom: false, want: false, holds: 1 },
   "jobs that the user may not list": { may: false, want: false, holds: 0 },
-  "jobs of which nobody knows": { want: undefined, holds: 0 },
+  "jobs of which nobody knows": { want: "unavailable", holds: 0 },
   "a job that is read": { may: true, verb: "get", want: true, holds: 0 },
 };
 for (const [sentence, { may, verb = "list", hasRoom, want, holds }] of Object.entries(HELD)) {

@@ -27,7 +27,8 @@ export function createUserAccess(options: UserAccessOptions): ReaderParts {
     authenticate: ({ token }) => Promise.resolve(sessions.has(token) ? reader : "refused"),
     async authorize(_, object, verb = "get") {
       const may = await rights.may(object, verb);
-      return may === true && verb === "list" ? await hold(object) : may;
+      if (may === undefined) return "unavailable";
+      return may && verb === "list" ? await hold(object) : may;
     },
     close: rights.close,
   };

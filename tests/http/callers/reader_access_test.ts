@@ -62,13 +62,13 @@ Deno.test("`authenticate()` has a budget, and knows nothing of callers beyond it
   const { access, server } = apiBench();
   for (let jti = 0; jti < 20; jti++) await access.authenticate(token({ jti: String(jti) }));
   assert.equal(server.asked.length, 10);
-  assert.equal(await access.authenticate(token({ jti: "late" })), undefined);
+  assert.equal(await access.authenticate(token({ jti: "late" })), "over_budget");
 });
 
 Deno.test("`authenticate()` does not remember a missing answer: the next caller asks again", async () => {
   const { access, server } = apiBench();
   server.isAway = true;
-  assert.equal(await access.authenticate(token()), undefined);
+  assert.equal(await access.authenticate(token()), "unavailable");
   server.isAway = false;
   await readerOf(access);
   assert.equal(server.asked.length, 2);
@@ -126,7 +126,24 @@ Deno.test("`authorize()` gives each reader a share, so that a reader of all jobs
   );
   assert.deepEqual(answers.slice(7), [true, { retryAfterMs: 1000 }, { retryAfterMs: 1000 }]);
   assert.equal(await access.authorize(reader, { ...JOB, name: "0" }), true, "what is known");
-  assert.equal(await access.authorize({ ...reader, key: "another" }, JOB), true);
+  // Another token of the same user has other facts beside the name.
+  assert.deepEqual(await access.authorize({ ...reader, key: "another token" }, JOB), {
+    retryAfterMs: 1000,
+  });
+  assert.equal(await access.authorize({ ...reader, username: "b", key: "b" }, JOB), true);
+});
+
+Deno.test("`authorize()` says when all readers together ask for more than there may be", async () => {
+  const { access } = apiBench();
+  const reader = await readerOf(access);
+  const answers = await Promise.all(
+    Array.from(
+      { length: 200 },
+      (_, index) => access.authorize({ ...reader, username: `${index}`, key: `${index}` }, JOB),
+    ),
+  );
+  assert.equal(answers[0], true);
+  assert.equal(answers.at(-1), "over_budget");
 });
 
 Deno.test("`close()` ends requests to the API server, and no request starts after it", async () => {
@@ -137,6 +154,6 @@ Deno.test("`close()` ends requests to the API server, and no request starts afte
   const closing = access.close();
   held.resolve();
   await Promise.all([waiting, closing]);
-  assert.equal(await access.authenticate(token({ jti: "2" })), undefined);
+  assert.equal(await access.authenticate(token({ jti: "2" })), "over_budget");
   assert.equal(server.asked.length, 1);
 });

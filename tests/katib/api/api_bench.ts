@@ -166,12 +166,13 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const stopAsks: StopAsk[] = [];
   let stopAnswer = (): OwnerStopAnswer => ({ stop: STOPPED });
   const reviews = createKeyedBuckets({ ratePerSecond: 10, burst: 10 }, 1);
-  const shares = createKeyedBuckets({ ratePerSecond: 1, burst: 8 }, 10);
+  const shares = createKeyedBuckets({ ratePerSecond: 1, burst: 8 }, 200);
+  const accessReviews = createKeyedBuckets({ ratePerSecond: 100, burst: 100 }, 1);
   const access = createAccess({
     client,
     clock,
     takeTokenReview: (nowMs) => reviews.take("", nowMs) === 0,
-    takeAccessReview: () => true,
+    takeAccessReview: (nowMs) => accessReviews.take("", nowMs) === 0,
     takeShare: shares.take,
   });
   const slots = createStreamSlots({ total: 3, perSubject: 2 });
