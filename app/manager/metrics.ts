@@ -52,7 +52,7 @@ export interface Metrics {
   readonly leader: Gauge;
 }
 
-/** Creates a set of series, each named `milepost_…`. */
+/** Creates a set of series, each named `milepost_…` but for those that dashboards know from the Training Operator. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
@@ -67,8 +67,10 @@ export function createMetrics(): Metrics {
       buckets: SECONDS,
       registers: [registry],
     });
+  const operators = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers: [registry] });
   const v1Jobs = (what: JobCount, help: string) =>
-    counter(`jobs_${what}_total`, help, ["job_namespace", "framework"]);
+    operators(`training_operator_jobs_${what}_total`, help, ["job_namespace", "framework"]);
   return {
     registry,
     reconcileTotal: counter("reconcile_total", "Reconciliations that ended.", [
@@ -125,27 +127,27 @@ export function createMetrics(): Metrics {
     ]),
     trialsOpen: gauge("trials_open", "Jobs with early-stopping rules that have not ended.", []),
     trialsStopped: counter("trials_stopped_total", "Jobs that were stopped early.", []),
-    // The names are the Training Operator's after its prefix.
+    // The names are the Training Operator's, which has no prefix for some.
     jobsCreated: v1Jobs("created", "Jobs of kubeflow.org/v1 that were begun."),
     jobsDeleted: v1Jobs("deleted", "Those that were deleted after their time to live."),
     jobsSuccessful: v1Jobs("successful", "Those that succeeded."),
     jobsFailed: v1Jobs("failed", "Those that failed."),
     jobsRestarted: v1Jobs("restarted", "Restarts of failed replicas of those."),
-    createdPods: counter("created_pods_total", "Pods created for kubeflow.org/v1.", []),
-    deletedPods: counter("deleted_pods_total", "Pods deleted for kubeflow.org/v1.", []),
-    failedPods: counter("failed_pods_total", "Pods that could not be created.", []),
-    succeededServiceCreations: counter(
+    createdPods: operators("created_pods_total", "Pods created for kubeflow.org/v1.", []),
+    deletedPods: operators("deleted_pods_total", "Pods deleted for kubeflow.org/v1.", []),
+    failedPods: operators("failed_pods_total", "Pods that could not be created.", []),
+    succeededServiceCreations: operators(
       "succeeded_service_creation_total",
       "Services created for kubeflow.org/v1.",
       [],
     ),
-    failedServiceCreations: counter(
+    failedServiceCreations: operators(
       "failed_service_creation_total",
       "Services that could not be created.",
       [],
     ),
-    createdPodGroups: counter("created_pod_groups_total", "Pod groups created.", []),
-    deletedPodGroups: counter("deleted_pod_groups_total", "Pod groups deleted.", []),
+    createdPodGroups: operators("created_pod_groups_total", "Pod groups created.", []),
+    deletedPodGroups: operators("deleted_pod_groups_total", "Pod groups deleted.", []),
     certificateExpiry: gauge("certificate_expiry_seconds", "Seconds until a certificate expires.", [
       "name",
     ]),

@@ -12,11 +12,13 @@ type Tally = { -readonly [Field in keyof Counts]: Counts[Field] };
 /** A pod that is being deleted while it runs is neither active any more, nor a failure that anything follows from. */
 function count(tally: Tally, run: Run, of: Replicas, pod: Pod): void {
   const phase = pod.status?.phase;
-  if (phase === "Running") tally[isTerminating(pod) ? "failed" : "active"] += 1;
+  const isDrained = phase === "Running" && isTerminating(pod);
+  if (phase === "Running" && !isDrained) tally.active += 1;
   if (phase === "Succeeded") tally.succeeded += 1;
-  if (phase !== "Failed") return;
-  tally.failed += 1;
-  if (!isTerminating(pod) && judgeFailedPod(run, of, pod) === "permanent") tally.permanent += 1;
+  if (isDrained) tally.drained += 1;
+  if (isDrained || phase === "Failed") tally.failed += 1;
+  if (phase !== "Failed" || isTerminating(pod)) return;
+  tally[judgeFailedPod(run, of, pod) === "permanent" ? "permanent" : "toRestart"] += 1;
 }
 
 /** Returns what is judged: the counts of the types, and the pods by index. */
@@ -25,7 +27,14 @@ export function standingOf(run: Run, pods: readonly Pod[]): Standing {
     run.replicas.map((of) => [of.type, { of, plan: planSlots(run, of, pods) }]),
   );
   const counts = new Map([...plans].map(([type, { of, plan }]): [string, Counts] => {
-    const tally = { active: 0, succeeded: 0, failed: 0, permanent: 0 };
+    const tally = {
+      active: 0,
+      succeeded: 0,
+      failed: 0,
+      permanent: 0,
+      toRestart: 0,
+      drained: 0,
+    };
     for (const { pod } of plan.single) count(tally, run, of, pod);
     return [type, tally];
   }));

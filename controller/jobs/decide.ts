@@ -175,6 +175,8 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
     ...plan,
     ...replicas,
     status,
+    // A push beside it may make the write fail, and of a pod that is deleted nothing says why.
+    statusFirst: replicas.recreated.length > 0,
     needsGroup: true,
     children: [
       ...(situation.caBundle === undefined ? [] : [caOf(run, situation.caBundle)]),

@@ -16,7 +16,13 @@ import { readLive } from "./observe.ts";
 import { podOf } from "./replica_pod.ts";
 import { deleteGroup, keepGroup } from "./pod_groups.ts";
 import { PODS, SERVICES } from "./replica_objects.ts";
-import { createObject, deleteObject, type JobWriter, recordJobEvent } from "./replica_writes.ts";
+import {
+  createObject,
+  type Creation,
+  deleteObject,
+  type JobWriter,
+  recordJobEvent,
+} from "./replica_writes.ts";
 import type { Replica, Run } from "./run.ts";
 import { serviceOf } from "./replica_service.ts";
 import { isTerminating } from "./slots.ts";
@@ -63,7 +69,7 @@ export interface Execution extends JobWriter {
 
 /**
  * Result of an execution: `outdated` if the plan was made from an outdated cache, and the pass is to be repeated;
- * `waiting` if the gang scheduler has not taken the job's pod group yet.
+ * `waiting` if names of replicas are not free yet, or the gang scheduler has not taken the job's pod group.
  */
 export type Executed = "done" | "outdated" | "waiting";
 
@@ -128,7 +134,7 @@ function tellOfScheduler(execution: Execution): void {
 
 /** Creates the pods and Services; one that cannot be created does not keep the others from it. */
 async function createAll(execution: Execution, plan: Plan): Promise<{
-  readonly result: "done" | "outdated";
+  readonly result: Executed;
   readonly errors: readonly unknown[];
 }> {
   const { run, rules, job, gang, trialOf, signal } = execution;
@@ -136,10 +142,8 @@ async function createAll(execution: Execution, plan: Plan): Promise<{
     return { result: "done", errors: [] };
   }
   if (!(await mayCreate(execution))) return { result: "outdated", errors: [] };
-  let result: "done" | "outdated" = "done";
-  const take = (creation: "created" | "outdated") => {
-    if (creation === "outdated") result = "outdated";
-  };
+  const creations = new Set<Creation>();
+  const take = (creation: Creation) => void creations.add(creation);
   for (const replica of plan.createPods) tellOfTemplate(execution, replica);
   if (gang !== undefined && namesOtherScheduler(run, gang)) tellOfScheduler(execution);
   const trial = plan.createPods.length === 0 ? undefined : await trialOf?.(job, signal);
@@ -156,6 +160,11 @@ async function createAll(execution: Execution, plan: Plan): Promise<{
     ),
   ];
   const errors = await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal });
+  const result = creations.has("outdated")
+    ? "outdated"
+    : creations.has("taken")
+    ? "waiting"
+    : "done";
   return { result, errors };
 }
 
@@ -214,17 +223,33 @@ function tell(execution: Execution, { events, counted }: Plan): void {
   for (const what of counted) metrics.counted(what, labels);
 }
 
-/** Returns the plan as the gang scheduler lets it be: without pods, and with the time in the status, while they wait. */
-async function admitted(execution: Execution, plan: Plan): Promise<Plan> {
-  const { run, gang, clock } = execution;
-  if (gang === undefined) return plan;
-  if (!plan.needsGroup) {
-    await deleteGroup(execution, run, gang);
-    return plan;
+/** A plan as the gang scheduler lets it be, and what is wrong with the pod group. */
+interface Admitted {
+  readonly plan: Plan;
+  readonly errors: readonly unknown[];
+}
+
+/**
+ * Keeps or deletes the pod group. While the pods wait for it the plan is without them, and the status has the time. What
+ * is wrong with the group keeps nothing from being deleted.
+ */
+async function admitted(execution: Execution, plan: Plan): Promise<Admitted> {
+  const { run, gang, clock, signal } = execution;
+  if (gang === undefined) return { plan, errors: [] };
+  const errors: unknown[] = [];
+  let isAdmitted = false;
+  try {
+    if (plan.needsGroup) isAdmitted = await keepGroup(execution, run, gang);
+    else await deleteGroup(execution, run, gang);
+  } catch (error) {
+    signal.throwIfAborted();
+    errors.push(error);
   }
+  if (!plan.needsGroup) return { plan, errors };
   const { lastReconcileTime = rfc3339(clock.now()), ...status } = plan.status;
-  if (await keepGroup(execution, run, gang)) return { ...plan, status };
-  return { ...plan, createPods: [], createServices: [], status: { ...status, lastReconcileTime } };
+  if (isAdmitted) return { plan: { ...plan, status }, errors };
+  const waiting = { ...plan, createPods: [], createServices: [] };
+  return { plan: { ...waiting, status: { ...status, lastReconcileTime } }, errors };
 }
 
 /** Executes the plan. Every step may be repeated. Throws the first error after all that can be done is done. */
@@ -234,16 +259,16 @@ export async function execute(execution: Execution, wanted: Plan): Promise<Execu
     await writeStatus(execution, wanted);
     tell(execution, wanted);
   }
-  const plan = await admitted(execution, wanted);
+  const { plan, errors: groupErrors } = await admitted(execution, wanted);
   const deletionErrors = await deleteAll(execution, plan);
   const childErrors = await keepChildren(execution, plan);
   const { result, errors } = await createAll(execution, plan);
   signal.throwIfAborted();
-  if (!plan.statusFirst && result === "done") {
+  if (!plan.statusFirst && result !== "outdated") {
     await writeStatus(execution, plan);
     tell(execution, plan);
   }
-  const [error] = [...deletionErrors, ...childErrors, ...errors];
+  const [error] = [...deletionErrors, ...groupErrors, ...childErrors, ...errors];
   if (error !== undefined) throw error;
   if (plan.deleteJob) await deleteJob(execution);
   const waits = plan.createPods.length < wanted.createPods.length;

@@ -11,6 +11,10 @@ export interface Counts {
   readonly failed: number;
   /** Failed pods that are not to be made again: they end the job. */
   readonly permanent: number;
+  /** Failed pods that are to be deleted and made again. */
+  readonly toRestart: number;
+  /** Of those that count as failed the ones that ran when somebody deleted them. */
+  readonly drained: number;
 }
 
 /** What is judged: the counts of each type, and the pods by type and index. */

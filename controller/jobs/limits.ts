@@ -3,7 +3,7 @@ import type { Pod } from "../../crds/kubernetes.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { conditionOf } from "./condition_list.ts";
-import type { Standing } from "./kind_rules.ts";
+import type { Counts, Standing } from "./kind_rules.ts";
 import { type Run, totalReplicas } from "./run.ts";
 import { podsOfType } from "./slots.ts";
 
@@ -28,14 +28,18 @@ function restartsInPlace(run: Run, pods: readonly Pod[]): number {
     .reduce((sum, { restartCount }) => sum + restartCount, 0);
 }
 
-/** Whether a pod has failed that the status does not know yet, and there are no tries left for it. */
+/**
+ * Whether a pod has failed for which nothing was done yet, and there are no tries left for it. One that is deleted while it
+ * runs, as when its node is drained or its job was suspended, is no failure.
+ */
 function lacksTries(run: Run, limit: number, { standing, recreations }: Activity): boolean {
-  const counts = [...standing.counts.values()];
+  const sum = (of: keyof Counts) =>
+    [...standing.counts.values()].reduce((sum, it) => sum + it[of], 0);
   const known = Object.values(run.status.replicaStatuses ?? {})
     .reduce((sum, { failed = 0 }) => sum + failed, 0);
-  const failed = counts.reduce((sum, it) => sum + it.failed, 0);
-  const active = counts.reduce((sum, it) => sum + it.active, 0);
-  return failed > known && active !== totalReplicas(run) && recreations + 1 > limit;
+  const isNew = sum("toRestart") > 0 ||
+    sum("permanent") > 0 && sum("failed") - sum("drained") > known;
+  return isNew && sum("active") !== totalReplicas(run) && recreations + 1 > limit;
 }
 
 function exceedsBackoff(run: Run, activity: Activity): boolean {

@@ -19,17 +19,24 @@ export function jobLabels({ kind, name }: Pick<Run, "kind" | "name">): Record<st
   };
 }
 
-/** Returns the labels of a replica, which its Service selects by: all but that of the role. */
-export function replicaLabels(run: Run, { of, index }: Replica): Record<string, string> {
-  const type = of.type.toLowerCase();
-  const indexed: Record<string, string> = isLauncher(run, { of, index }) ? {} : {
-    [V1_LABELS.replicaIndex]: String(index),
-    [V1_FORMER_LABELS.replicaIndex]: String(index),
-  };
+/** Returns the labels of a replica in both generations: all but that of the role. */
+export function replicaLabels(run: Run, replica: Replica): Record<string, string> {
+  const { of, index } = replica;
   return {
     ...jobLabels(run),
-    [V1_LABELS.replicaType]: type,
-    [V1_FORMER_LABELS.replicaType]: type,
-    ...indexed,
+    ...replicaSelector(run, replica),
+    [V1_FORMER_LABELS.replicaType]: of.type.toLowerCase(),
+    ...(!isLauncher(run, replica) && { [V1_FORMER_LABELS.replicaIndex]: String(index) }),
+  };
+}
+
+/** Returns the labels by which a replica's Service selects its pod: those that pods of the operator have as well. */
+export function replicaSelector(run: Run, replica: Replica): Record<string, string> {
+  const { of, index } = replica;
+  return {
+    [V1_LABELS.jobName]: run.name,
+    [V1_LABELS.operatorName]: run.kind.operatorName,
+    [V1_LABELS.replicaType]: of.type.toLowerCase(),
+    ...(!isLauncher(run, replica) && { [V1_LABELS.replicaIndex]: String(index) }),
   };
 }

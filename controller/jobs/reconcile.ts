@@ -27,8 +27,8 @@ import { v1JobProblems } from "./validation.ts";
 
 /** Delay of the next pass if the cache was outdated, in milliseconds. */
 const OUTDATED_RETRY_MS = 500;
-/** Time between two looks at a pod group that the scheduler has not taken yet, in milliseconds. */
-const GROUP_RETRY_MS = 2_000;
+/** Time between two looks at a pod group that the scheduler has not taken, or a name that is not free, in milliseconds. */
+const WAITING_RETRY_MS = 2_000;
 /** Jobs whose recreations are remembered, and notices. */
 const REMEMBERED = 4096;
 /** Jobs whose children are remembered, each by a short text. */
@@ -63,6 +63,22 @@ export type JobReconciler = (key: string, signal: AbortSignal) => Promise<Reconc
 function isForeign({ spec }: V1Job): boolean {
   const { managedBy } = spec.runPolicy ?? {};
   return managedBy !== undefined && managedBy !== V1_CONTROLLER;
+}
+
+/**
+ * Returns the plan for a job that admission would have refused and that another operator has begun: it is told, gets
+ * nothing new, and is suspended, limited, cleaned up and ended as any other.
+ */
+function onlyToItsEnd(plan: Plan, invalid: EventText): Plan {
+  return {
+    ...plan,
+    createPods: [],
+    createServices: [],
+    children: [],
+    deletePods: plan.deletePods.filter((it) => !plan.recreated.includes(it)),
+    recreated: [],
+    notices: [invalid, ...plan.notices],
+  };
 }
 
 /** Returns the event about a job that admission would have refused. */
@@ -120,13 +136,16 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     const writer = { client, events, expectations, metrics, kind, job, signal };
     const invalid = invalidEvent(kind, job);
-    if (invalid !== undefined) return giveNotice(writer, invalid);
+    if (invalid !== undefined && job.status?.conditions === undefined) {
+      return giveNotice(writer, invalid);
+    }
     const run = runOf(kind, job, options.settings);
     const observed = await observe(writer, resource, caches);
     const made = recreations.get(uid) ?? 0;
     const nowMs = clock.now();
     const caBundle = options.caBundle?.();
-    const plan = decide({ run, rules, ...observed, recreations: made, caBundle, nowMs });
+    const decided = decide({ run, rules, ...observed, recreations: made, caBundle, nowMs });
+    const plan = invalid === undefined ? decided : onlyToItsEnd(decided, invalid);
     for (const notice of plan.notices) giveNotice(writer, notice);
     const onRecreation = () => void recreations.set(uid, (recreations.get(uid) ?? 0) + 1);
     const execution = {
@@ -143,7 +162,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     };
     const result = await execute(execution, plan);
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
-    if (result === "waiting") return { requeueAfterMs: GROUP_RETRY_MS };
+    if (result === "waiting") return { requeueAfterMs: WAITING_RETRY_MS };
     return requeue(uid, plan);
   };
 }

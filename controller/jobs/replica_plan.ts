@@ -1,5 +1,7 @@
 /** Plan for the replicas of a job: which pods and Services are made, deleted and made again. Pure. */
 import type { Pod, Service } from "../../crds/kubernetes.ts";
+import { V1_CONDITIONS } from "../../crds/v1/names.ts";
+import { isTrue } from "./condition_list.ts";
 import type { Replica, Replicas, Run } from "./run.ts";
 import { isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
 import { type FailedPods, type Failures, type JobEvent, reasonOf } from "./verdict.ts";
@@ -21,7 +23,7 @@ interface TypePlan {
   readonly create: readonly Replica[];
   readonly surplus: readonly Pod[];
   readonly failed: readonly Pod[];
-  /** Failed pods that are made again, and those that still end for that. */
+  /** Failed pods that are made again, and those that still end for that; none of a job that was suspended. */
   readonly restarting: FailedPods;
   readonly exited: boolean;
   readonly crowded: readonly number[];
@@ -37,11 +39,13 @@ function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
   const { missing, surplus, single, crowded } = planSlots(run, of, pods);
   const all = single.map(({ pod }) => pod).filter(isFailed);
   const toRestart = all.filter((pod) => judgeFailedPod(run, of, pod) === "restart");
+  const failed = toRestart.filter((pod) => !isTerminating(pod));
+  const restarts = failed.length > 0 || isTrue(run.status.conditions, V1_CONDITIONS.restarting);
   return {
     create: missing.map((index) => ({ of, index })),
     surplus: surplus.filter((pod) => !isTerminating(pod)),
-    failed: toRestart.filter((pod) => !isTerminating(pod)),
-    restarting: { type: of.type, count: toRestart.length },
+    failed,
+    restarting: { type: of.type, count: restarts ? toRestart.length : 0 },
     exited: endsByExitCode(run, of) &&
       all.some((pod) => !isTerminating(pod) && judgeFailedPod(run, of, pod) === "permanent"),
     crowded,

@@ -1,12 +1,11 @@
 /** Service of a replica: headless, and with the name of its pod. */
 import type { Service } from "../../crds/kubernetes.ts";
 import { trainingContainer } from "./defaults.ts";
-import { ownerOf, replicaLabels } from "./owner.ts";
+import { ownerOf, replicaLabels, replicaSelector } from "./owner.ts";
 import { type Replica, replicaName, type Run } from "./run.ts";
 
 /** Returns the Service of a replica. */
 export function serviceOf(run: Run, replica: Replica): Service {
-  const labels = replicaLabels(run, replica);
   const ports = trainingContainer(run.kind, replica.of.template)?.ports ?? [];
   return {
     apiVersion: "v1",
@@ -14,12 +13,12 @@ export function serviceOf(run: Run, replica: Replica): Service {
     metadata: {
       name: replicaName(run, replica),
       namespace: run.namespace,
-      labels,
+      labels: replicaLabels(run, replica),
       ownerReferences: [ownerOf(run)],
     },
     spec: {
       clusterIP: "None",
-      selector: labels,
+      selector: replicaSelector(run, replica),
       ports: ports.map(({ name, containerPort }) => ({
         ...(name !== undefined && { name }),
         port: containerPort,

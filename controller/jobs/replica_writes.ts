@@ -1,7 +1,7 @@
 /** Writes of pods and Services: creation, deletion, adoption and release, with events and expectations. */
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
-import { V1_API_VERSION } from "../../crds/v1/names.ts";
+import { V1_API_VERSION, V1_LABELS } from "../../crds/v1/names.ts";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import {
@@ -31,8 +31,11 @@ export interface JobWriter {
   readonly signal: AbortSignal;
 }
 
-/** Result of a creation: `outdated` if the cache does not show an object of that name that is there. */
-export type Creation = "created" | "outdated";
+/**
+ * Result of a creation: `outdated` if the cache does not show an object of the job that is there, `taken` if what has the
+ * name is about to go.
+ */
+export type Creation = "created" | "outdated" | "taken";
 
 /** Records an event about the job, from the controller that upstream names. */
 export function recordJobEvent({ events, kind, job }: JobWriter, event: EventText): void {
@@ -78,21 +81,44 @@ async function existing<T extends KubeObject>(
 ): Promise<Creation> {
   const { client, signal } = writer;
   const live = await getOrUndefined(client, resource, keyIn(object), { signal });
-  if (live === undefined || live.metadata?.deletionTimestamp !== undefined) return "outdated";
+  if (live === undefined) return "outdated";
+  if (live.metadata?.deletionTimestamp !== undefined) return "taken";
   const claimant = claimantOf(writer);
   if (!isControlledBy(live.metadata, claimant.uid)) {
-    if (isPredecessors(writer, live.metadata)) return "outdated";
+    if (isPredecessors(writer, live.metadata)) return "taken";
     throw error;
   }
-  if (hasLabelsOf(claimant, live.metadata)) return "outdated";
+  if (hasLabelsOf(claimant, live.metadata)) {
+    // One whose index somebody has changed is never shown for this one.
+    if (SLOT_LABELS.some((it) => labelOf(live, it) !== labelOf(object, it))) throw error;
+    return "outdated";
+  }
+  if (labelOf(live, V1_LABELS.jobName) === undefined) {
+    // An operator before version 1.4 made it.
+    await labelObject(writer, { resource }, live, object.metadata?.labels ?? {});
+    return "outdated";
+  }
   await releaseObject(writer, { resource }, live);
   throw error;
 }
 
-/**
- * Creates the object of a replica. Returns `outdated` if the job has it already, or if what has the name is
- * about to be deleted; throws if it cannot be created, after the event that says so.
- */
+/** The labels that say which replica an object is. */
+const SLOT_LABELS = [V1_LABELS.replicaType, V1_LABELS.replicaIndex];
+const labelOf = ({ metadata }: KubeObject, key: string) => metadata?.labels?.[key];
+
+/** Adds labels to an object, by which the caches show it. */
+async function labelObject<T extends KubeObject>(
+  { client, signal }: JobWriter,
+  { resource }: Pick<ReplicaObjectKind<T>, "resource">,
+  object: T,
+  labels: Readonly<Record<string, string>>,
+): Promise<void> {
+  const { uid, resourceVersion } = object.metadata ?? {};
+  const body = { metadata: { uid, resourceVersion, labels } };
+  await client.patch(resource, keyIn(object), { type: "merge", body }, { signal });
+}
+
+/** Creates the object of a replica, unless it is there. Throws if it cannot be created, after the event that says so. */
 export async function createObject<T extends KubeObject>(
   writer: JobWriter,
   of: ReplicaObjectKind<T>,

@@ -2,7 +2,14 @@
 import type { Counts, Standing, TypeVerdict } from "../kind_rules.ts";
 import { replicasOf, type Run } from "../run.ts";
 
-const NO_PODS: Counts = { active: 0, succeeded: 0, failed: 0, permanent: 0 };
+const NO_PODS: Counts = {
+  active: 0,
+  succeeded: 0,
+  failed: 0,
+  permanent: 0,
+  toRestart: 0,
+  drained: 0,
+};
 
 /** Returns the counts of a type. */
 export function countsOf({ counts }: Standing, type: string): Counts {

@@ -1,5 +1,5 @@
 /** A cluster in memory with the engine's view of it, for tests of `controller/jobs/`. */
-import { NO_JOB_METRICS } from "../../../controller/jobs/job_metrics.ts";
+import { type JobMetrics, NO_JOB_METRICS } from "../../../controller/jobs/job_metrics.ts";
 import type { GangScheduler } from "../../../controller/jobs/gang.ts";
 import type { JobCaches } from "../../../controller/jobs/observe.ts";
 import { replicaIndexes } from "../../../controller/jobs/replica_objects.ts";
@@ -83,6 +83,8 @@ export class JobWorld {
   readonly runs = new Set<V1KindName>();
   /** The controllers that have made a pass, by their names. */
   readonly passes: string[] = [];
+  /** Of controllers that start from now on. */
+  metrics: JobMetrics = NO_JOB_METRICS;
   /** The CA that pods shall trust. */
   caBundle: string | undefined;
   /** Whether the caches of jobs show them as they were when this was set. */
@@ -115,7 +117,7 @@ export class JobWorld {
         client: cluster.client(),
         clock,
         runs: () => this.runs.has(kind.kind),
-        metrics: NO_JOB_METRICS,
+        metrics: this.metrics,
         controllerMetrics: { reconciled: (name) => void this.passes.push(name) },
         caBundle: () => this.caBundle,
         ...(this.gang && { gang: this.gang }),

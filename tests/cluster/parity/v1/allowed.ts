@@ -17,8 +17,8 @@ const OBJECTS: readonly Allowed[] = [
   {
     id: "former-labels",
     why:
-      "pods and Services carry the labels of the operator before 1.7 too, and Services select by both generations, for the scripts that use them",
-    path: new RegExp(`/(metadata/labels|spec/selector)/(${FORMER})$`),
+      "pods and Services carry the labels of the operator before 1.7 too, for the scripts that use them",
+    path: new RegExp(`/metadata/labels/(${FORMER})$`),
     when: isOurs,
   },
   {
