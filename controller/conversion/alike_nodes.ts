@@ -3,10 +3,11 @@ import type { EnvVar } from "../../crds/kubernetes.ts";
 import { NODE } from "../../crds/names.ts";
 import type { MlPolicy } from "../../crds/training_runtime.ts";
 import { KIND_RULES } from "../jobs/rules_by_kind.ts";
-import { type Replica, replicaName, type Replicas, type Run } from "../jobs/run.ts";
+import type { Replica, Replicas, Run } from "../jobs/run.ts";
 import { COMPLETION_INDEX } from "../runtime/pod_addresses.ts";
 import type { NodesOrRefusals } from "./conversion.ts";
 import { firstDifference } from "./first_difference.ts";
+import { namedReplicas, type NodeNames, nodeNames, renamed } from "./pod_texts.ts";
 import { FIRST_POD_DECIDES, replicatedJob, restartRefusal } from "./replicated_job.ts";
 
 /** The replicas in the order of their ranks. */
@@ -14,19 +15,17 @@ function byRank({ replicas }: Run): Replica[] {
   return replicas.flatMap((of) => Array.from({ length: of.count }, (_, index) => ({ of, index })));
 }
 
-/** Host names of the replicas in texts of the v1 job, and those of the nodes that stand for them. */
-function renamed(run: Run, text: string): string {
-  const names = new Map(
-    byRank(run).map((replica, rank) => [
-      replicaName(run, replica),
-      `${run.name}-${NODE}-0-${rank}.${run.name}`,
-    ]),
-  );
-  return text.replace(/[a-z0-9][-a-z0-9]*/g, (word) => names.get(word) ?? word);
+/** The node of each replica: that of its rank. */
+function namesOf(run: Run): NodeNames {
+  const ranks = byRank(run);
+  return nodeNames(run, (of, index) => ({
+    job: NODE,
+    index: ranks.findIndex((it) => it.of === of && it.index === index),
+  }));
 }
 
 /** The variables of all ranks as those of one template; or what no template can say. */
-function variablesOf(run: Run, isKept: (name: string) => boolean) {
+function variablesOf(run: Run, names: NodeNames, isKept: (name: string) => boolean) {
   const rules = KIND_RULES[run.kind.kind];
   const ranks = byRank(run).map((replica) => rules.environment(run, replica));
   const [first = []] = ranks;
@@ -38,7 +37,7 @@ function variablesOf(run: Run, isKept: (name: string) => boolean) {
     const isRank = values.length > 1 && values.every((it, rank) => it === String(rank));
     if (isRank) variables.push({ name, valueFrom: COMPLETION_INDEX });
     else if (value !== undefined && values.every((it) => it === value)) {
-      variables.push({ name, value: renamed(run, value) });
+      variables.push({ name, value: renamed(names, value) });
     } else {
       refusals.push(
         `variable ${name}: is different in each replica, which nodes of one template cannot be`,
@@ -72,7 +71,8 @@ export interface AlikeRules {
 export function alikeNodes(run: Run, { mlPolicy, fromPolicy }: AlikeRules): NodesOrRefusals {
   const [first] = run.replicas;
   if (first === undefined) return { refusals: [`spec.${run.kind.specsKey}: has no replicas`] };
-  const { variables, refusals } = variablesOf(run, (name) => !fromPolicy.includes(name));
+  const names = namesOf(run);
+  const { variables, refusals } = variablesOf(run, names, (name) => !fromPolicy.includes(name));
   const all = [
     ...run.replicas.flatMap((replicas) => restartRefusal(run, replicas) ?? []),
     ...differenceRefusals(run),
@@ -80,7 +80,9 @@ export function alikeNodes(run: Run, { mlPolicy, fromPolicy }: AlikeRules): Node
   ];
   if (all.length > 0) return { refusals: all };
   const numNodes = byRank(run).length;
-  const isTied = variables.some(({ value }) => value?.includes(`${run.name}-${NODE}-`));
+  const named = namedReplicas(run, names);
+  const isTied = named.length > 0 ||
+    variables.some(({ value }) => value?.includes(`${run.name}-${NODE}-`));
   return {
     mlPolicy: { numNodes, ...mlPolicy },
     replicatedJobs: [
@@ -88,6 +90,8 @@ export function alikeNodes(run: Run, { mlPolicy, fromPolicy }: AlikeRules): Node
         name: NODE,
         isTrainer: true,
         variables: () => variables,
+        replaces: fromPolicy,
+        names,
         ...first.type === "Master" && numNodes > 1 ? { job: FIRST_POD_DECIDES } : {},
       }),
     ],
@@ -98,6 +102,7 @@ export function alikeNodes(run: Run, { mlPolicy, fromPolicy }: AlikeRules): Node
           `The variables name the nodes of the TrainJob ${run.name}, and count them: the runtime is for this TrainJob alone.`,
         ]
         : [],
+      ...named.map((it) => `${it}, which the template names, is ${names.get(it)} now.`),
       ...numNodes > 1 && run.replicas.length > 1
         ? [
           "The master is node 0, whose success is that of the job; worker i is node i + 1.",

@@ -4,6 +4,7 @@ import type { Container, EnvVar, Job, PodTemplateSpec } from "../../crds/kuberne
 import { LABELS, NODE, STEPS } from "../../crds/names.ts";
 import { trainingContainer } from "../jobs/defaults.ts";
 import type { Replicas, Run } from "../jobs/run.ts";
+import { type NodeNames, renamedContainer } from "./pod_texts.ts";
 
 type JobSpec = NonNullable<Job["spec"]>;
 
@@ -49,27 +50,58 @@ export interface JobParts {
   readonly isTrainer: boolean;
   /** The variables that are added to its containers; `trains` says whether it is the one that trains. */
   readonly variables: (trains: boolean) => readonly EnvVar[];
+  /** Variables that the policy sets: those of the user's by these names never counted. Default: none. */
+  readonly replaces?: readonly string[];
+  /** The nodes, by the names that templates may write out. */
+  readonly names: NodeNames;
   /** More of the Job's spec. */
   readonly job?: Partial<JobSpec>;
 }
 
+/** An annotation of the template by which a container is named in its key. */
+const APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/";
+
+/** Returns a part of a template in which references to the container that trains have its new name. */
+function referred<T>(part: T, name: string): T {
+  return JSON.parse(
+    JSON.stringify(part),
+    (key, value) => key === "containerName" && value === name ? NODE : value,
+  );
+}
+
 /** The template with the container that trains named as TrainJobs want it. */
-function podTemplate(run: Run, replicas: Replicas, { variables }: JobParts): PodTemplateSpec {
+function podTemplate(run: Run, replicas: Replicas, parts: JobParts): PodTemplateSpec {
+  const { variables, replaces = [], names } = parts;
   const { metadata, spec } = replicas.template;
   const training = trainingContainer(run.kind, replicas.template);
+  const { name: trainingName = "" } = training ?? {};
   const containers = (spec?.containers ?? []).map((container): Container => {
     const trains = container === training;
-    const env = [...container.env ?? [], ...variables(trains)];
+    const added = variables(trains);
+    // The operator's own came last, and so counted.
+    const set = new Set([...replaces, ...added.map(({ name }) => name)]);
+    const renamed = renamedContainer(names, container);
+    const env = [...(renamed.env ?? []).filter(({ name }) => !set.has(name)), ...added];
+    const { env: _, ...others } = renamed;
     return {
-      ...container,
+      ...others,
       name: trains ? NODE : container.name,
       ...env.length > 0 ? { env } : {},
     };
   });
+  const initContainers = spec?.initContainers?.map((it) => renamedContainer(names, it));
   const restartPolicy = replicas.restartPolicy === "OnFailure" ? "OnFailure" : "Never";
+  const annotations = metadata?.annotations && Object.fromEntries(
+    Object.entries(metadata.annotations).map(([key, value]) =>
+      key === `${APP_ARMOR}${trainingName}` ? [`${APP_ARMOR}${NODE}`, value] : [key, value]
+    ),
+  );
   return {
-    ...metadata === undefined ? {} : { metadata },
-    spec: { ...spec, containers, restartPolicy },
+    ...metadata && { metadata: { ...metadata, ...annotations && { annotations } } },
+    spec: referred(
+      { ...spec, ...initContainers && { initContainers }, containers, restartPolicy },
+      trainingName,
+    ),
   };
 }
 

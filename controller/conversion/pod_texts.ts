@@ -1,0 +1,112 @@
+/** Names of a v1 job's replicas, and labels of its pods, in its pod templates: TrainJobs have others. Pure. */
+import type { Container, EnvVar } from "../../crds/kubernetes.ts";
+import { isObject } from "../../crds/json.ts";
+import { NODE } from "../../crds/names.ts";
+import { V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts";
+import { trainingContainer } from "../jobs/defaults.ts";
+import { replicaName, type Replicas, type Run } from "../jobs/run.ts";
+
+/** Host names of the nodes by the names of the replicas for which they stand. */
+export type NodeNames = ReadonlyMap<string, string>;
+
+/** A node: its replicated job, and its index in that. */
+export interface NodePlace {
+  readonly job: string;
+  readonly index: number;
+}
+
+/** Returns the names, with the node of each replica. */
+export function nodeNames(
+  run: Run,
+  placeOf: (of: Replicas, index: number) => NodePlace,
+): NodeNames {
+  return new Map(
+    run.replicas.flatMap((of) =>
+      Array.from({ length: of.count }, (_, index): [string, string] => {
+        const { job, index: at } = placeOf(of, index);
+        return [replicaName(run, { of, index }), `${run.name}-${job}-0-${at}.${run.name}`];
+      })
+    ),
+  );
+}
+
+/** A word that may be a host name; what stands behind a single slash is a part of a path. */
+const WORD = /(?<!(?:^|[^/])\/)\b[a-z0-9][-a-z0-9]*/g;
+
+/** Returns the text with the names of nodes instead of those of replicas. */
+export function renamed(names: NodeNames, text: string): string {
+  return text.replace(WORD, (word) => names.get(word) ?? word);
+}
+
+/** Returns the container with its command, its arguments and the values of its variables renamed. */
+export function renamedContainer(names: NodeNames, container: Container): Container {
+  const all = (texts: readonly string[]) => texts.map((it) => renamed(names, it));
+  const { command, args, env } = container;
+  return {
+    ...container,
+    ...command && { command: all(command) },
+    ...args && { args: all(args) },
+    ...env && {
+      env: env.map((it): EnvVar =>
+        it.value === undefined ? it : { ...it, value: renamed(names, it.value) }
+      ),
+    },
+  };
+}
+
+/** Returns the names of replicas that templates write out. */
+export function namedReplicas(run: Run, names: NodeNames): string[] {
+  const texts = run.replicas.flatMap(({ template: { spec } }) =>
+    [...spec?.initContainers ?? [], ...spec?.containers ?? []].flatMap((
+      { command = [], args = [], env = [] },
+    ) => [...command, ...args, ...env.map(({ value = "" }) => value)])
+  );
+  const words = new Set(texts.flatMap((text) => text.match(WORD) ?? []));
+  return [...names.keys()].filter((it) => words.has(it));
+}
+
+const LABEL_KEYS: readonly string[] = [
+  ...Object.values(V1_LABELS),
+  ...Object.values(V1_FORMER_LABELS),
+];
+/** Fields that select pods by their labels. */
+const SELECTORS = ["affinity", "topologySpreadConstraints"];
+
+/** The places where a value names a label of v1 jobs, with the label. */
+function labelsIn(value: unknown, path: string, selects: boolean): [string, string][] {
+  if (Array.isArray(value)) {
+    return value.flatMap((it, index) => labelsIn(it, `${path}[${index}]`, selects));
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]): [string, string][] => {
+    const at = `${path}.${key}`;
+    if (selects && LABEL_KEYS.includes(key)) return [[path, key]];
+    const isKey = selects && key === "key" || key === "fieldPath";
+    const label = isKey && typeof inner === "string"
+      ? LABEL_KEYS.find((it) => it === inner || inner === `metadata.labels['${it}']`)
+      : undefined;
+    if (label !== undefined) return [[at, label]];
+    return labelsIn(inner, at, selects || SELECTORS.includes(key));
+  });
+}
+
+/** Returns what a template asks of its pods that those of a TrainJob cannot have. */
+export function templateRefusals(run: Run): string[] {
+  return run.replicas.flatMap(({ type, template }) => {
+    const { spec } = template;
+    const at = `spec.${run.kind.specsKey}[${type}].template.spec`;
+    const trains = trainingContainer(run.kind, template);
+    const others = [...spec?.initContainers ?? [], ...spec?.containers ?? []]
+      .filter((it) => it !== trains && it.name === NODE);
+    return [
+      ...labelsIn(spec, at, false).map(([path, label]) =>
+        `${path}: names the label ${label}, which pods of TrainJobs have not`
+      ),
+      ...others.map(() =>
+        `${at}: a container is named ${NODE}, as that which trains is in a TrainJob: rename it`
+      ),
+      ...(["hostname", "subdomain"] as const).filter((it) => spec?.[it] !== undefined)
+        .map((it) => `${at}.${it}: nodes of a TrainJob are reached by names of their own`),
+    ];
+  });
+}
