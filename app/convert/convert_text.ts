@@ -1,5 +1,5 @@
 /** Conversion of YAML with v1 jobs to YAML with TrainJobs and their runtimes. Pure. */
-import { Document, isScalar, isSeq, parseAllDocuments, visit } from "yaml";
+import { Document, isScalar, isSeq, parseAllDocuments, type Tags, visit } from "yaml";
 import { z } from "zod";
 import { convert } from "../../controller/conversion/convert.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
@@ -20,9 +20,18 @@ function v1KindOf({ apiVersion, kind }: AnyObject): V1KindName | undefined {
   return V1_KIND_LIST.find((it) => it.kind === kind)?.kind;
 }
 
-/** One document, with lists of numbers on one line. */
+/**
+ * Values as kubectl reads them: `0400` is octal and `on` is true, as in YAML 1.1, but `12:30` and `2026-01-01` are texts.
+ */
+const asKubectl = (tags: Tags) =>
+  tags.filter((it) =>
+    typeof it === "string" || it.format !== "TIME" && !it.tag.endsWith(":timestamp")
+  );
+const READING = { version: "1.1", customTags: asKubectl } as const;
+
+/** One document, with lists of numbers on one line; what any reader could take for something else is quoted. */
 function yamlOf(object: unknown): string {
-  const document = new Document(object, { aliasDuplicateObjects: false });
+  const document = new Document(object, { aliasDuplicateObjects: false, version: "1.1" });
   visit(document, {
     Seq(_key, node) {
       if (isSeq(node) && node.items.every((it) => isScalar(it) && typeof it.value === "number")) {
@@ -37,21 +46,31 @@ function comment(lines: readonly string[]): string {
   return lines.map((line) => `# ${line}\n`).join("");
 }
 
+/** An object of a text, with its own text unless it is an item of a list. */
+interface ReadObject {
+  readonly object: AnyObject;
+  readonly text?: string;
+}
+
 /** The objects of a text, one after the other; a list's items are objects of their own. */
-function objectsOf(text: string): AnyObject[] {
-  const documents = parseAllDocuments(text);
+function objectsOf(text: string): ReadObject[] {
+  const documents = parseAllDocuments(text, READING);
   if ("empty" in documents) return [];
-  return documents.flatMap((document) => {
+  return documents.flatMap((document): ReadObject[] => {
     const [error] = document.errors;
     if (error !== undefined) throw new ConfigurationError(`cannot read the YAML: ${error.message}`);
     const value: unknown = document.toJS();
     if (value === null || value === undefined) return [];
     const list = z.looseObject({ kind: z.literal("List"), items: z.array(z.unknown()) })
       .safeParse(value);
+    const own = text.slice(document.range[0], document.range[1]).replace(/^---.*\n/, "").trim();
+    const isYaml = !/^[{%]/.test(own);
     return (list.success ? list.data.items : [value]).map((one) => {
       const parsed = objectSchema.safeParse(one);
-      if (parsed.success) return parsed.data;
-      throw new ConfigurationError("each object must have apiVersion, kind and metadata.name");
+      if (!parsed.success) {
+        throw new ConfigurationError("each object must have apiVersion, kind and metadata.name");
+      }
+      return { object: parsed.data, ...!list.success && isYaml && { text: `${own}\n` } };
     });
   });
 }
@@ -65,17 +84,37 @@ function parsedJob(kind: V1KindName, object: AnyObject) {
   }
 }
 
-/** The documents that stand for an object, or why there are none. */
-function documentsOf(object: AnyObject): { documents: string[] } | { refusals: string[] } {
+/** The documents that stand for an object, with what has to be theirs alone; or why there are none. */
+type Documents =
+  | { readonly documents: readonly string[]; readonly name: string }
+  | { readonly refusals: readonly string[] };
+
+const nameIn = ({ kind, metadata: { namespace, name } }: AnyObject) =>
+  `${kind} ${z.string().safeParse(namespace).data ?? ""}/${name}`;
+
+function documentsOf({ object, text }: ReadObject): Documents {
   const kind = v1KindOf(object);
-  if (kind === undefined) return { documents: [yamlOf(object)] };
+  if (kind === undefined) {
+    return { documents: [text ?? yamlOf(object)], name: nameIn(object) };
+  }
   const name = `${kind} ${object.metadata.name}`;
   const conversion = convert(kind, parsedJob(kind, object));
   if ("refusals" in conversion) {
     return { refusals: conversion.refusals.map((why) => `${name}: ${why}`) };
   }
   const { runtime, trainJob, notes } = conversion;
-  return { documents: [comment([`From ${name}.`, ...notes]) + yamlOf(runtime), yamlOf(trainJob)] };
+  return {
+    documents: [comment([`From ${name}.`, ...notes]) + yamlOf(runtime), yamlOf(trainJob)],
+    name: nameIn({ ...object, kind: trainJob.kind }),
+  };
+}
+
+/** Names that several objects would have. */
+function clashes(names: readonly string[]): string[] {
+  const twice = names.filter((it, index) => names.indexOf(it) !== index);
+  return [...new Set(twice)].map((it) =>
+    `${it.replace(" /", " ")}: there would be two of this name`
+  );
 }
 
 /**
@@ -84,7 +123,10 @@ function documentsOf(object: AnyObject): { documents: string[] } | { refusals: s
  */
 export function convertText(text: string): string {
   const results = objectsOf(text).map(documentsOf);
-  const refusals = results.flatMap((one) => "refusals" in one ? one.refusals : []);
+  const refusals = [
+    ...results.flatMap((one) => "refusals" in one ? one.refusals : []),
+    ...clashes(results.flatMap((one) => "name" in one ? [one.name] : [])),
+  ];
   if (refusals.length > 0) {
     throw new ConfigurationError(
       `cannot be converted without a change of meaning: ${refusals.join("; ")}`,

@@ -1,5 +1,5 @@
 /** Tests of `milepost convert` on whole texts. */
-import { deepEqual, equal, match, throws } from "node:assert/strict";
+import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { convertText } from "../../app/convert/convert_text.ts";
 
@@ -39,6 +39,37 @@ Deno.test("a job becomes a runtime and a TrainJob, and other objects stay as the
 Deno.test("the items of a list are objects", () => {
   const list = { apiVersion: "v1", kind: "List", items: [parseAllDocuments(job("a"))[0]?.toJS()] };
   deepEqual(kindsIn(convertText(JSON.stringify(list))), ["TrainingRuntime", "TrainJob"]);
+});
+
+Deno.test("values are read as kubectl reads them, and none is taken for another kind of value", () => {
+  const text = convertText(
+    job(
+      "a",
+      `, args: ["on", "y", "1_000", "12:30", 0400]`.replace("0400", '"0400"') +
+        ", volumeMounts: [{name: s, mountPath: /s}]",
+    ).replace(
+      "spec: {containers",
+      "spec: {volumes: [{name: s, secret: {defaultMode: 0400}}], containers",
+    ),
+  );
+  match(text, /defaultMode: 256\n/);
+  for (const word of ["on", "y", "1_000", "12:30", "0400"]) {
+    ok(text.includes(`- "${word}"\n`), word);
+  }
+});
+
+Deno.test("other objects keep their text, with its comments", () => {
+  const other = `# why\n${CLAIM.trim()} # here\ndata: {mode: 0400, day: 2026-01-01, on: "yes"}\n`;
+  const text = convertText(`${job("a")}---\n${other}`);
+  ok(text.endsWith(`---\n${other}`), text);
+});
+
+Deno.test("two objects of one name are refused", () => {
+  const py = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\n" +
+    "spec: {pytorchReplicaSpecs: {Master: {template: {spec: {containers: [{name: pytorch, image: i}]}}}}}\n";
+  throws(() => convertText(`${job("a")}---\n${py}`), {
+    message: /TrainJob a: there would be two of this name/,
+  });
 });
 
 Deno.test("exit codes stand on few lines", () => {

@@ -297,7 +297,11 @@ const REFUSED: Readonly<Record<string, readonly [V1KindName, V1Job, RegExp]>> = 
     job("JAXJob", { Worker: replicas("JAXJob", 1) }, { runPolicy: { activeDeadlineSeconds: 0 } }),
     /^spec\.runPolicy\.activeDeadlineSeconds: /,
   ],
-  "MXNet": ["MXJob", job("MXJob", { Worker: replicas("MXJob", 1) }), /^kind: .*MXNet/],
+  "MXNet": [
+    "MXJob",
+    job("MXJob", { Worker: replicas("MXJob", 1) }, { jobMode: "MXTrain" }),
+    /^kind: .*MXNet/,
+  ],
   "MPI": ["MPIJob", job("MPIJob", { Launcher: replicas("MPIJob", 1) }), /^kind: .*SSH/],
   "Paddle": [
     "PaddleJob",
@@ -306,7 +310,157 @@ const REFUSED: Readonly<Record<string, readonly [V1KindName, V1Job, RegExp]>> = 
   ],
 };
 
-for (const [says, [kind, from, why]] of Object.entries(REFUSED)) {
+const pod = (kind: V1KindName, spec: Fields): Fields => ({
+  replicas: 2,
+  template: { spec: { containers: [container(kind)], ...spec } },
+});
+const affinity = (terms: Fields) => ({
+  podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [terms] },
+});
+
+/** What would mean something else, or nothing. */
+const CHANGED: Readonly<Record<string, readonly [V1KindName, V1Job, RegExp]>> = {
+  "one that admission refuses": [
+    "JAXJob",
+    job("JAXJob", { Worker: replicas("JAXJob", 1, { restartPolicy: "Sometimes" }) }),
+    /restartPolicy/,
+  ],
+  "a variable from a label of v1 pods": [
+    "JAXJob",
+    job("JAXJob", {
+      Worker: replicas("JAXJob", 2, {}, {
+        env: [{
+          name: "I",
+          valueFrom: {
+            fieldRef: { fieldPath: "metadata.labels['training.kubeflow.org/replica-index']" },
+          },
+        }],
+      }),
+    }),
+    /\.env\[0\]\.valueFrom\.fieldRef\.fieldPath: names the label training\.kubeflow\.org\/replica-index/,
+  ],
+  "pods spread by a label of v1 pods": [
+    "JAXJob",
+    job("JAXJob", {
+      Worker: pod("JAXJob", {
+        affinity: affinity({
+          topologyKey: "kubernetes.io/hostname",
+          labelSelector: { matchLabels: { "training.kubeflow.org/job-name": "j" } },
+        }),
+      }),
+    }),
+    /matchLabels: names the label training\.kubeflow\.org\/job-name/,
+  ],
+  "pods spread by a former label": [
+    "JAXJob",
+    job("JAXJob", {
+      Worker: pod("JAXJob", {
+        topologySpreadConstraints: [{
+          labelSelector: { matchExpressions: [{ key: "job-name", operator: "Exists" }] },
+        }],
+      }),
+    }),
+    /matchExpressions\[0\]\.key: names the label job-name/,
+  ],
+  "another container with the name of that which trains": [
+    "JAXJob",
+    job("JAXJob", { Worker: pod("JAXJob", { initContainers: [{ name: "node", image: "i" }] }) }),
+    /a container is named node/,
+  ],
+  "a host name of its own": [
+    "JAXJob",
+    job("JAXJob", { Worker: pod("JAXJob", { hostname: "mine" }) }),
+    /\.hostname: /,
+  ],
+  "a port of its own": [
+    "TFJob",
+    job("TFJob", {
+      Worker: replicas("TFJob", 2, {}, { ports: [{ name: "tfjob-port", containerPort: 5000 }] }),
+    }),
+    /tfjob-port is 5000/,
+  ],
+  "a name that is too long for its nodes": [
+    "JAXJob",
+    job("JAXJob", { Worker: replicas("JAXJob", 2) }, {}, { name: "j".repeat(60) }),
+    /^TrainJob: metadata\.name: /,
+  ],
+};
+
+Deno.test("names of replicas in commands, arguments and variables become those of nodes, and are noted", () => {
+  const own = {
+    command: ["train", "--at=j-master-0:1", "/data/j-master-0"],
+    args: ["http://j-worker-1/x", "j-worker-10"],
+    env: [{ name: "PEERS", value: "j-master-0,j-worker-0.team.svc" }],
+  };
+  const from = job("PyTorchJob", {
+    Master: replicas("PyTorchJob", 1, {}, own),
+    Worker: replicas("PyTorchJob", 2, {}, own),
+  });
+  const { notes } = converted("PyTorchJob", from);
+  const { after } = pods("PyTorchJob", from);
+  const node = after[0]?.container;
+  deepEqual(node?.command, ["train", "--at=j-node-0-0.j:1", "/data/j-master-0"]);
+  deepEqual(node?.args, ["http://j-node-0-2.j/x", "j-worker-10"]);
+  equal(
+    node?.env?.find(({ name }) => name === "PEERS")?.value,
+    "j-node-0-0.j,j-node-0-1.j.team.svc",
+  );
+  for (const name of ["j-master-0", "j-worker-0", "j-worker-1"]) {
+    ok(notes.some((note) => note.startsWith(`${name}, which the template names, is j-node-0-`)));
+  }
+  const servers = job("TFJob", {
+    PS: replicas("TFJob", 2, {}, { args: ["--ps=j-ps-1:2222"] }),
+    Worker: replicas("TFJob", 2),
+  });
+  const ps = pods("TFJob", servers).after.find(({ name }) => name === "ps");
+  deepEqual(ps?.container?.args, ["--ps=j-ps-0-1.j:2222"]);
+});
+
+Deno.test("a variable that the operator set too is there once, with the operator's value", () => {
+  const env = [{ name: "RANK", value: "7" }, { name: "PET_NNODES", value: "9" }];
+  const own = replicas("PyTorchJob", 1, {}, { env: [...env, { name: "MINE", value: "1" }] });
+  const { after } = pods("PyTorchJob", job("PyTorchJob", { Master: own, Worker: own }));
+  const names = after[0]?.container?.env?.map(({ name }) => name) ?? [];
+  deepEqual(names, [...new Set(names)]);
+  ok(names.includes("MINE"));
+  ok(after[1]?.container);
+  const values = seen(after[1].container, 1);
+  deepEqual([values.RANK, values.PET_NNODES], ["1", "2"]);
+});
+
+Deno.test("what names the container that trains names it in the TrainJob", () => {
+  const profile = "container.apparmor.security.beta.kubernetes.io/";
+  const env = [{
+    name: "CPU",
+    valueFrom: { resourceFieldRef: { containerName: "jax", resource: "limits.cpu" } },
+  }];
+  const template = {
+    metadata: { annotations: { [`${profile}jax`]: "runtime/default", mine: "yes" } },
+    spec: { containers: [container("JAXJob", { env })] },
+  };
+  const { runtime } = converted("JAXJob", job("JAXJob", { Worker: { replicas: 1, template } }));
+  const pod = runtime.spec?.template.spec?.replicatedJobs?.[0]?.template.spec?.template;
+  deepEqual(pod?.metadata?.annotations, { [`${profile}node`]: "runtime/default", mine: "yes" });
+  equal(pod?.spec?.containers[0]?.env?.[0]?.valueFrom?.resourceFieldRef?.containerName, "node");
+});
+
+Deno.test("of a job that was read from a cluster its end is left out, and what is lost is noted", () => {
+  const from = job("JAXJob", { Worker: replicas("JAXJob", 1) }, {}, {
+    ownerReferences: [{ apiVersion: "v1", kind: "Trial", name: "t", uid: "u" }],
+    finalizers: ["example.com/keep"],
+    annotations: {
+      "trainer.kubeflow.org/trainer-status": "{}",
+      "trainer.kubeflow.org/trial-template": "{}",
+    },
+  });
+  const { trainJob, notes } = converted("JAXJob", from);
+  deepEqual(trainJob.metadata.annotations, { "trainer.kubeflow.org/trial-template": "{}" });
+  for (const word of ["Trial t", "example.com/keep", "trainer.kubeflow.org/trial-template"]) {
+    ok(notes.some((note) => note.includes(word)), word);
+  }
+});
+
+for (const [says, [kind, from, why]] of Object.entries({ ...REFUSED, ...CHANGED })) {
   Deno.test(`a ${kind} is refused: ${says}`, () => {
     const all = refusals(convert(kind, from));
     equal(all.length, 1, all.join("\n"));
