@@ -1,7 +1,7 @@
 /** Wiring of curves: what pods push and what becomes of their jobs is kept to be shown, for one term of leadership. */
 import { type AnyJob, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import { endOf, progressOf } from "../../crds/job_state.ts";
-import type { PushedStatus } from "../../crds/trainjob.ts";
+import type { PushedStatus, TrainerStatus } from "../../crds/trainjob.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { aborted } from "../../kube/aborted.ts";
@@ -15,11 +15,10 @@ import {
 } from "../../page/curves/curve_store.ts";
 import { marksOfChange, marksOfRestart } from "../../page/curves/marks_of_change.ts";
 import { describeStop, type StopDecision } from "../../katib/stopping/stop_decision.ts";
-import type { Push } from "../../status/chain/exchange.ts";
+import type { OwnerAnswer, Push } from "../../status/chain/exchange.ts";
 import type { PushRecorder } from "../../status/ledger/owned_state.ts";
 import type { WatchedJobs } from "../../status/reading/job_ends.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
-import { trialReference } from "../../trials/plan/claim.ts";
 
 /** Options of {@link createTermCurves}. */
 export interface TermCurvesOptions {
@@ -44,6 +43,19 @@ export interface TermCurves {
   restore(job: JobRef, rows: readonly ObservationRow[]): void;
 }
 
+/** Whether a job has shown progress, or metrics, of which its log has nothing. */
+function hasMore(shown: TrainerStatus | undefined, rows: readonly ObservationRow[]): boolean {
+  const logged = new Set(rows.map(({ name }) => name));
+  return shown?.progressPercentage !== undefined ||
+    (shown?.metrics?.some(({ name }) => !logged.has(name)) ?? false);
+}
+
+/** The curves of one term, and when it began. */
+interface Term {
+  readonly store: CurveStore;
+  readonly beganMs: number;
+}
+
 function sampleOf({ metrics = [], progressPercentage, lastUpdatedTime }: PushedStatus) {
   return { timeMs: Date.parse(lastUpdatedTime), metrics, progress: progressPercentage };
 }
@@ -52,23 +64,34 @@ function sampleOf({ metrics = [], progressPercentage, lastUpdatedTime }: PushedS
 export function createTermCurves(
   { jobs, jobSets, clock, maxBytes }: TermCurvesOptions,
 ): TermCurves {
-  let current: CurveStore | undefined;
+  let term: Term | undefined;
 
-  /** Says of a job of which an earlier owner knew more that its curves begin with this term. */
-  function markGap(store: CurveStore, { job }: Push, beganMs: number): void {
-    const object = jobNow(jobs, job);
-    // The log of a trial is read again.
-    if (object === undefined || trialReference(object.metadata) !== undefined) return;
-    const shownMs = Date.parse(progressOf(job.kind, object)?.lastUpdatedTime ?? "");
-    if (!(shownMs < beganMs)) return;
-    const text = "another replica led before: what it was told is not here";
-    store.mark(job.uid, { timeMs: beganMs, kind: "gap", text });
+  /** Says of a job of which more was known than its curves have, why that is not here. */
+  function markGap({ store, beganMs }: Term, push: Push, object: AnyJob): void {
+    const { job, earlier: [first] = [], trainerStatus } = push;
+    const nowMs = Date.parse((first ?? trainerStatus).lastUpdatedTime);
+    const beforeMs = Date.parse(progressOf(job.kind, object)?.lastUpdatedTime ?? "");
+    if (!(beforeMs < nowMs)) return;
+    const ofOther = beforeMs < beganMs;
+    const text = ofOther
+      ? "another replica led before: what it was told is not here"
+      : "memory was short: what was pushed before is not here";
+    store.mark(job.uid, { timeMs: ofOther ? beganMs : nowMs, kind: "gap", text });
   }
 
-  function record(store: CurveStore, push: Push, beganMs: number): void {
+  function record(term: Term, push: Push): void {
+    const { store } = term;
     const { job, pod, earlier = [], trainerStatus } = push;
-    if (store.versionOf(job.uid) === 0) markGap(store, push, beganMs);
+    const object = store.hasSamples(job.uid) ? undefined : jobNow(jobs, job);
+    if (object !== undefined) markGap(term, push, object);
     store.record(job, pod, [...earlier, trainerStatus].map(sampleOf));
+    if (object !== undefined && endOf(job.kind, object) !== undefined) store.end(job.uid);
+  }
+
+  /** Keeps what was taken: of a push that was refused the client sends the samples again. */
+  function recordIfTaken(term: Term, push: Push, answer: OwnerAnswer | undefined) {
+    if (answer === undefined || answer.ok) record(term, push);
+    return answer;
   }
 
   function follow(store: CurveStore): () => void {
@@ -92,15 +115,17 @@ export function createTermCurves(
 
   return {
     get current() {
-      return current;
+      return term?.store;
     },
     begin(recorder) {
-      const store = current = createCurveStore({ clock, maxBytes });
-      const beganMs = clock.now();
+      const store = createCurveStore({ clock, maxBytes });
+      const own = term = { store, beganMs: clock.now() };
       return {
         accept(push, signal) {
-          record(store, push, beganMs);
-          return recorder?.accept(push, signal);
+          const answer = recorder?.accept(push, signal);
+          return answer instanceof Promise
+            ? answer.then((it) => recordIfTaken(own, push, it))
+            : recordIfTaken(own, push, answer);
         },
         forget(job: JobRef, object: AnyJob) {
           store.forget(job.uid);
@@ -109,7 +134,7 @@ export function createTermCurves(
         async run(signal) {
           const stop = follow(store);
           const end = () => {
-            if (current === store) current = undefined;
+            if (term === own) term = undefined;
           };
           signal.addEventListener("abort", end, { once: true });
           try {
@@ -123,7 +148,7 @@ export function createTermCurves(
     },
     stopped({ uid }, decision) {
       const timeMs = Date.parse(decision.time);
-      current?.mark(uid, { timeMs, kind: "stopped", text: describeStop(decision) });
+      term?.store.mark(uid, { timeMs, kind: "stopped", text: describeStop(decision) });
     },
     restore(job, rows) {
       const byTime = Map.groupBy(rows, ({ time }) => time);
@@ -131,7 +156,17 @@ export function createTermCurves(
         timeMs: Date.parse(time),
         metrics,
       }));
-      current?.record(job, undefined, samples);
+      const object = jobNow(jobs, job);
+      if (term === undefined) return;
+      const { store, beganMs } = term;
+      store.record(job, undefined, samples);
+      if (object === undefined) return;
+      const shown = progressOf(job.kind, object);
+      if (Date.parse(shown?.lastUpdatedTime ?? "") < beganMs && hasMore(shown, rows)) {
+        const text = "another replica led before: of what it was told only the log is here";
+        store.mark(job.uid, { timeMs: beganMs, kind: "gap", text });
+      }
+      if (endOf(job.kind, object) !== undefined) store.end(job.uid);
     },
   };
 }

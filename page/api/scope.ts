@@ -4,6 +4,7 @@ import type { Reader } from "../../http/callers/reader_access.ts";
 import { type ReaderParts, refusalOfRights } from "../../http/callers/reader_checks.ts";
 import type { ReaderRefusal } from "../../http/callers/reader_refusals.ts";
 import type { Scope } from "../list/job_list.ts";
+import { LIST_LIMITS } from "../list/list_query.ts";
 
 /** What a reader may list, and what not, for people. */
 export interface ReaderScope extends Scope {
@@ -65,8 +66,9 @@ export async function readerScope(
   const [granted, others] = [true, false].map((isGranted) =>
     kinds.filter((_, index) => (everywhere[index] === undefined) === isGranted)
   );
+  // Curves may be of more namespaces; who may not see all sees those of as many as a list can have.
   const places = (others ?? []).flatMap((kind): Place[] =>
-    namespaces.map((namespace) => ({ kind, namespace }))
+    namespaces.slice(0, LIST_LIMITS.namespaces).map((namespace) => ({ kind, namespace }))
   );
   const answers = await Promise.all(places.map(ask));
   const stillUnknown = unknownRight(answers);

@@ -53,6 +53,8 @@ export interface CurveStore {
   curvesOf(jobUid: string, query?: CurvesQuery): JobCurves | undefined;
   /** The {@link JobCurves.version} of a job; 0 if nothing is kept. */
   versionOf(jobUid: string): number;
+  /** Whether a sample of the job is kept, and not only marks. */
+  hasSamples(jobUid: string): boolean;
   /** The newest value of each metric, without building curves; at most `limit`, the ones named first. */
   newestOf(jobUid: string, limit: number): readonly NewestValue[];
   /** Calls the listener after each change of a job's curves, also when they are dropped. Returns a function that ends this. */
@@ -186,6 +188,7 @@ export function createCurveStore(
       };
     },
     versionOf: (uid) => keptOf(uid)?.version ?? 0,
+    hasSamples: (uid) => keptOf(uid)?.curves.hasSamples ?? false,
     newestOf: (uid, limit) => keptOf(uid)?.curves.newest(limit) ?? [],
     onChange(listener) {
       listeners.add(listener);

@@ -104,6 +104,10 @@ export class CurvesOfJob {
     return JOB_BYTES + this.#series.bytes + this.#marks.bytes + this.#pods.bytes + rows;
   }
 
+  get hasSamples(): boolean {
+    return this.#metrics.length > 0 || this.#progress !== undefined;
+  }
+
   get buckets(): number {
     return this.#series.capacity;
   }
