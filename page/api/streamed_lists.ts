@@ -82,13 +82,13 @@ export class StreamedList {
       this.#last = message;
       return { event: "refused", data: { ...place, code, message } };
     }
-    const { rows, total, states } = this.list.window(granted.query, granted.scope);
+    const { rows, total, states, kinds } = this.list.window(granted.query, granted.scope);
     const changed = rows.filter((row) => this.#rows.get(row.uid) !== row);
     this.#rows.clear();
     for (const row of rows) this.#rows.set(row.uid, row);
     const order = rows.map(({ uid }) => uid);
-    const answer = listAnswer({ rows: changed, total, states }, granted.scope);
-    const shape = JSON.stringify([order, total, states, answer.denied]);
+    const answer = listAnswer({ rows: changed, total, states, kinds }, granted.scope);
+    const shape = JSON.stringify([order, total, states, kinds, answer.denied]);
     if (changed.length === 0 && shape === this.#last) return undefined;
     this.#last = shape;
     return { event: "jobs", data: { ...place, ...answer, order } };

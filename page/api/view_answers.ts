@@ -8,10 +8,10 @@ import { CURVE_LIMITS } from "./view_limits.ts";
 
 /** Returns a window, with the kinds and namespaces that the reader may not list. */
 export function listAnswer(
-  { rows, total, states }: ListWindow,
+  { rows, total, states, kinds }: ListWindow,
   { denied }: Pick<ReaderScope, "denied">,
 ) {
-  return { rows, total, states, ...(denied.length > 0 && { denied }) };
+  return { rows, total, states, kinds, ...(denied.length > 0 && { denied }) };
 }
 
 const time = (ms: number) => new Date(ms).toISOString();

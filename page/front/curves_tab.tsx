@@ -237,9 +237,9 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
         </Notice>
       )}
       {charts.length === 0 && outage.value === "" && !state?.missing.has(keyOf(view)) && (
-        connection.value.phase === "connecting"
-          ? <Notice title="Loading curves…" />
-          : connection.value.phase !== "refused" && (
+        state?.byJob.get(keyOf(view)) === undefined
+          ? connection.value.phase !== "refused" && <Notice title="Loading curves…" />
+          : (
             <Notice title={hasEnded ? "No curves" : "No curves yet"}>
               <p>
                 {hasEnded

@@ -80,8 +80,7 @@ function NamespaceField({ view }: { view: ListView }) {
 }
 
 function KindField({ view }: { view: ListView }) {
-  const seen = list.value?.rows.map(({ kind }) => kind) ?? [];
-  const kinds = [...new Set([...view.kinds, ...seen])].sort();
+  const kinds = [...new Set([...view.kinds, ...list.value?.kinds ?? []])].sort();
   return (
     <label class="field">
       <span>Kind</span>

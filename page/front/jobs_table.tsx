@@ -94,7 +94,7 @@ class JobRow extends Component<RowProps> {
 }
 
 /** What each column's first order is: as the server has it. */
-const DESCENDING: readonly Sort[] = ["progress", "created", "updated", "metric"];
+const DESCENDING: readonly Sort[] = ["progress", "created", "updated"];
 
 function Header({ view, sort, children }: { view: ListView; sort: Sort; children: string }) {
   const isSorted = view.sort === sort;
@@ -120,9 +120,10 @@ function Header({ view, sort, children }: { view: ListView; sort: Sort; children
 
 function MetricHeader({ view, names }: { view: ListView; names: readonly string[] }) {
   const isSorted = view.sort === "metric";
+  const { order = "ascending" } = view;
   const all = [...new Set([...names, ...(isSorted ? [view.sortMetric] : [])])];
   return (
-    <th scope="col" aria-sort={isSorted ? view.order ?? "descending" : undefined}>
+    <th scope="col" aria-sort={isSorted ? order : undefined}>
       <label>
         <span>Metrics, sort by</span>
         <select
@@ -144,9 +145,9 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
           type="button"
           aria-label="Turn the order"
           onClick={() =>
-            showList(view, { order: view.order === "ascending" ? "descending" : "ascending" })}
+            showList(view, { order: order === "ascending" ? "descending" : "ascending" })}
         >
-          <span class="arrow" aria-hidden="true">{view.order === "ascending" ? "▲" : "▼"}</span>
+          <span class="arrow" aria-hidden="true">{order === "ascending" ? "▲" : "▼"}</span>
         </button>
       )}
     </th>

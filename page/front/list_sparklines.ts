@@ -1,8 +1,9 @@
 /** Sparklines of the list: curves of the rows that are seen, asked for again as the rows change. */
 import { effect, signal, untracked } from "@preact/signals";
+import { curvesOf } from "./curve_requests.ts";
 import { inTurn } from "./frame_turns.ts";
 import { call, list, sessionKey, view } from "./page_state.ts";
-import { type JobCurves, keyOf, readCurves, type Row } from "./view_answers_read.ts";
+import { type JobCurves, keyOf, type Row } from "./view_answers_read.ts";
 import { frameOf } from "./view_state.ts";
 
 /** Metrics that a row shows. */
@@ -21,13 +22,12 @@ const asked = new WeakSet<Row>();
 async function askFor(rows: readonly Row[], signal: AbortSignal): Promise<void> {
   const names = rows.flatMap(({ metrics }) => metrics.slice(0, ROW_METRICS))
     .map(({ name }) => name);
-  const query = new URLSearchParams([
-    ...rows.map((row) => ["job", keyOf(row)]),
-    ...[...new Set(names)].slice(0, MOST_METRICS).map((name) => ["metric", name]),
-    ["points", "32"],
-  ]);
-  const response = await call(`/view/v1/curves?${query}`, { signal });
-  const { jobs } = readCurves(await response.json());
+  const metrics = [...new Set(names)].slice(0, MOST_METRICS);
+  const { jobs } = await curvesOf(
+    rows.map(keyOf),
+    [...metrics.map((name) => ["metric", name] as const), ["points", "32"]],
+    (path) => call(path, { signal }),
+  );
   inTurn(() => draw(jobs));
 }
 

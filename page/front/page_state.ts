@@ -83,7 +83,10 @@ const listQuery = computed(() => {
   const it = view.value;
   if (it.page === "jobs") return queryOf(listParameters(it)) || `limit=${it.limit}`;
   // Searches are read by themselves; the stream says whether the server is there.
-  if (it.page !== "job") return "limit=1";
+  if (it.page !== "job") {
+    const places = it.page === "search" ? [it.namespace] : it.namespaces;
+    return queryOf([...places.map((name) => ["namespace", name] as const), ["limit", "1"]]);
+  }
   // The shortest of the names that begin so is the job's own, and the first from A to Z.
   return queryOf([
     ["kind", it.kind],

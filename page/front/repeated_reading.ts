@@ -24,22 +24,38 @@ export function useReading<T>(
   everyMs: number,
   when: string,
 ): Reading<T> {
+  const begin = () => {
+    let tag: string | undefined;
+    return async (signal: AbortSignal) => {
+      const response = await call(path, { signal, tag });
+      if (response.status === 304) return undefined;
+      const value = read(await response.json());
+      tag = response.headers.get("etag") ?? undefined;
+      return value;
+    };
+  };
+  return useRepeated(path, begin, everyMs, when);
+}
+
+/** The same of what `begin` returns a function for; that resolves with undefined if it is as it was. An empty key: nothing is read. */
+export function useRepeated<T>(
+  key: string,
+  begin: () => (signal: AbortSignal) => Promise<T | undefined>,
+  everyMs: number,
+  when: string,
+): Reading<T> {
   const [reading, setReading] = useState<Reading<T>>({});
   useEffect(() => {
-    if (path === "") return;
+    if (key === "") return;
     const stop = new AbortController();
     let [timer, failures] = [0, 0];
-    let tag: string | undefined;
+    const read = begin();
     const look = async () => {
       if (document.visibilityState === "visible") {
         try {
-          const response = await call(path, { signal: stop.signal, tag });
-          if (response.status === 304) setReading(withoutProblem);
-          else {
-            const value = read(await response.json());
-            tag = response.headers.get("etag") ?? undefined;
-            if (!stop.signal.aborted) setReading({ value });
-          }
+          const value = await read(stop.signal);
+          if (value === undefined) setReading(withoutProblem);
+          else if (!stop.signal.aborted) setReading({ value });
           failures = 0;
         } catch (error) {
           if (stop.signal.aborted) return;
@@ -58,6 +74,6 @@ export function useReading<T>(
       stop.abort();
       clearTimeout(timer);
     };
-  }, [path, when]);
+  }, [key, when]);
   return reading;
 }

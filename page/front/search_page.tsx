@@ -2,10 +2,11 @@
 import { useMemo } from "preact/hooks";
 import { BestChart } from "./best_chart.tsx";
 import { Hostile, Notice, StateSign } from "./marks_and_signs.tsx";
-import { connection, isStale } from "./page_state.ts";
+import { curvesOf } from "./curve_requests.ts";
+import { call, connection, isStale } from "./page_state.ts";
 import { ParallelAxes } from "./parallel_axes.tsx";
 import { plainText } from "./readable_text.ts";
-import { type Reading, useReading } from "./repeated_reading.ts";
+import { type Reading, useReading, useRepeated } from "./repeated_reading.ts";
 import {
   chosenTrials,
   isOpen,
@@ -21,26 +22,28 @@ import { pointsOf, TrialCurves } from "./trial_curves.tsx";
 import { TrialLegend } from "./trial_lines.tsx";
 import { TrialsTable } from "./trials_table.tsx";
 import { viewFragment } from "./url_state.ts";
-import { type CurveNews, type JobCurves, readCurves } from "./view_answers_read.ts";
+import type { CurveNews, JobCurves } from "./view_answers_read.ts";
 
 /** Time between two readings of the search and of curves that grow, and of those that do not, in milliseconds. */
 const [EVERY_MS, SELDOM_MS] = [3_000, 60_000];
 
-/** The path of the curves of trials; empty if there are none. */
-function curvesPath(trials: readonly Trial[], metric: string): string {
-  if (trials.length === 0) return "";
-  return `/view/v1/curves?${new URLSearchParams([
-    ...trials.map(({ job }) => ["job", job]),
-    ...(metric === "" ? [] : [["metric", metric]]),
-    ["points", "64"],
-  ])}`;
+/** Reads the curves of trials again and again. */
+function useCurvesOf(trials: readonly Trial[], metric: string, everyMs: number) {
+  const keys = trials.map(({ job }) => job);
+  const parameters = [
+    ...(metric === "" ? [] : [["metric", metric] as const]),
+    ["points", "64"] as const,
+  ];
+  const begin = () => (signal: AbortSignal) =>
+    curvesOf(keys, parameters, (path) => call(path, { signal }));
+  return useRepeated(keys.length === 0 ? "" : [...keys, metric].join(" "), begin, everyMs, "");
 }
 
 /** Reads the curves of trials: of those that run often, of the others seldom. */
 function useCurves(trials: readonly Trial[], metric: string) {
   const [open, ended] = [trials.filter(isOpen), trials.filter((it) => !isOpen(it))];
-  const running = useReading(curvesPath(open, metric), readCurves, EVERY_MS, "");
-  const over = useReading(curvesPath(ended, metric), readCurves, SELDOM_MS, "");
+  const running = useCurvesOf(open, metric, EVERY_MS);
+  const over = useCurvesOf(ended, metric, SELDOM_MS);
   const all = useMemo(() => {
     const keys = new Set(open.map(({ job }) => job));
     const jobsOf = ({ value }: Reading<CurveNews>) => value?.jobs ?? [];
@@ -50,7 +53,13 @@ function useCurves(trials: readonly Trial[], metric: string) {
     ];
     return new Map(jobs.map((job) => [job.key, job]));
   }, [running.value, over.value, trials]);
-  return { curves: all, problem: running.problem ?? over.problem };
+  const isRead = ({ value }: Reading<CurveNews>, of: readonly Trial[]) =>
+    of.length === 0 || value !== undefined;
+  return {
+    curves: all,
+    problem: running.problem ?? over.problem,
+    isLoading: !isRead(running, open) || !isRead(over, ended),
+  };
 }
 
 /** What curves say of trials: the newest value of those that run, and what stopped the others. */
@@ -74,7 +83,7 @@ function saidByCurves(
 function Charts({ view, search }: { view: SearchView; search: Search }) {
   const shown = useMemo(() => chosenTrials(search, view.trial), [search, view.trial]);
   const metric = search.objective?.metric ?? "";
-  const { curves, problem } = useCurves(shown, metric);
+  const { curves, problem, isLoading } = useCurves(shown, metric);
   const said = useMemo(() => saidByCurves(search, curves), [search, curves]);
   const axes = useMemo(() => trialAxes(search, view.isLog), [search, view.isLog]);
   const withJob = search.trials.filter(({ job }) => job !== "").length;
@@ -108,6 +117,7 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
           <TrialCurves
             trials={shown}
             curves={curves}
+            isLoading={isLoading && problem === undefined}
             metric={metric}
             isLog={view.isLog}
             best={search.best}

@@ -29,9 +29,11 @@ export function pointsOf(
 }
 
 /** The chart. */
-export function TrialCurves({ trials, curves, metric, isLog, best, marked }: {
+export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, marked }: {
   trials: readonly Trial[];
   curves: ReadonlyMap<string, JobCurves>;
+  /** Whether not all of them were read yet. */
+  isLoading: boolean;
   metric: string;
   isLog: boolean;
   best: string;
@@ -46,6 +48,7 @@ export function TrialCurves({ trials, curves, metric, isLog, best, marked }: {
     [trials, curves, metric, isLog],
   );
   const extent = extentOf(lines.flatMap(({ points }) => points.map(([, value]) => value)));
+  if (extent === undefined && isLoading) return <p class="quiet">Loading curves…</p>;
   if (extent === undefined) {
     return <p class="quiet">No curve of this metric is kept by the manager, or none has begun.</p>;
   }

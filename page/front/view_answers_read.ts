@@ -31,6 +31,8 @@ export interface ListNews {
   readonly order?: readonly string[];
   readonly total: number;
   readonly states: ReadonlyMap<string, number>;
+  /** Those that there are, whichever are shown. */
+  readonly kinds: readonly string[];
   readonly denied: readonly Denied[];
 }
 
@@ -141,6 +143,7 @@ export function readList(value: unknown): ListNews {
     states: new Map(
       Object.entries(fieldsOf(it.states)).map(([state, count]) => [state, numberOf(count) ?? 0]),
     ),
+    kinds: listOf(it.kinds).map(textOf),
     denied: listOf(it.denied).map(fieldsOf).map(({ kind, namespace }) => ({
       kind: textOf(kind),
       ...present({ namespace: textOf(namespace) }),

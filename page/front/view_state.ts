@@ -6,6 +6,7 @@ export interface ListState {
   readonly rows: readonly Row[];
   readonly total: number;
   readonly states: ReadonlyMap<string, number>;
+  readonly kinds: readonly string[];
   readonly denied: readonly Denied[];
 }
 
@@ -18,6 +19,7 @@ export function listAfter(before: ListState | undefined, news: ListNews): ListSt
     rows: order.map((uid) => byUid.get(uid)).filter((row) => row !== undefined),
     total: news.total,
     states: news.states,
+    kinds: news.kinds,
     denied: news.denied,
   };
 }

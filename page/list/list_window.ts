@@ -9,6 +9,8 @@ export interface ListWindow {
   readonly total: number;
   /** Of the rows that pass all filters but that of states, how many are in each state. */
   readonly states: Readonly<Record<string, number>>;
+  /** The kinds of the rows that pass all filters but those of kinds and states. */
+  readonly kinds: readonly string[];
 }
 
 /** What rows are compared by: undefined comes last in either order. */
@@ -66,11 +68,10 @@ function sorted(rows: readonly JobRow[], query: ListQuery): JobRow[] {
   return keyed.map(({ row }) => row);
 }
 
-/** Returns a test for the rows that pass all filters but that of states; rights are not its matter. */
-function filterOf({ kind, namespace, experiment, text }: ListQuery): (row: JobRow) => boolean {
+/** Returns a test for the rows that pass all filters but those of kinds and states; rights are not its matter. */
+function filterOf({ namespace, experiment, text }: ListQuery): (row: JobRow) => boolean {
   const wanted = text?.toLowerCase();
   return (row) =>
-    (kind.length === 0 || kind.includes(row.kind)) &&
     (namespace.length === 0 || namespace.includes(row.namespace)) &&
     (experiment === undefined || row.experiment === experiment) &&
     (wanted === undefined || `${row.namespace}/${row.name}`.toLowerCase().includes(wanted));
@@ -80,25 +81,29 @@ function filterOf({ kind, namespace, experiment, text }: ListQuery): (row: JobRo
 export interface OrderedList {
   readonly rows: readonly JobRow[];
   readonly states: ListWindow["states"];
+  readonly kinds: ListWindow["kinds"];
 }
 
 /** Returns the rows of a query, whatever part of them it asks for. */
 export function orderedList(all: Iterable<JobRow>, query: ListQuery): OrderedList {
   const passes = filterOf(query);
   const states: Record<string, number> = {};
+  const kinds = new Set<string>();
   const found: JobRow[] = [];
   for (const row of all) {
     if (!passes(row)) continue;
+    kinds.add(row.kind);
+    if (query.kind.length > 0 && !query.kind.includes(row.kind)) continue;
     states[row.state] = (states[row.state] ?? 0) + 1;
     if (query.state.length === 0 || query.state.includes(row.state)) found.push(row);
   }
-  return { rows: sorted(found, query), states };
+  return { rows: sorted(found, query), states, kinds: [...kinds].sort() };
 }
 
 /** Returns the part that a query asks for. */
-export function windowIn({ rows, states }: OrderedList, query: ListQuery): ListWindow {
+export function windowIn({ rows, states, kinds }: OrderedList, query: ListQuery): ListWindow {
   const { offset, limit } = query;
-  return { rows: rows.slice(offset, offset + limit), total: rows.length, states };
+  return { rows: rows.slice(offset, offset + limit), total: rows.length, states, kinds };
 }
 
 /** Returns the window that a query asks for. */

@@ -53,6 +53,7 @@ function windowOf(query: URLSearchParams, all: readonly FakeRow[]) {
     rows: found.slice(offset, offset + limit),
     total: found.length,
     states: Object.fromEntries(counts),
+    kinds: [...new Set(all.map(({ kind }) => kind))].sort(),
   };
 }
 

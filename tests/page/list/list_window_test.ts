@@ -64,6 +64,14 @@ Deno.test("`windowOf()` counts all rows, and states whatever state is asked for"
   assert.deepEqual(states, { Running: 2, Complete: 1, Failed: 1 });
 });
 
+Deno.test("`windowOf()` names the kinds that there are, whatever kind and state is asked for", () => {
+  const all = ["pytorchjobs.kubeflow.org", "trainjobs.trainer.kubeflow.org"];
+  for (const text of ["", "limit=1", "kind=pytorchjobs.kubeflow.org", "state=Failed"]) {
+    assert.deepEqual(windowOf(ROWS, query(text)).kinds, all, text);
+  }
+  assert.deepEqual(windowOf(ROWS, query("namespace=vision")).kinds, all.slice(0, 1));
+});
+
 Deno.test("`windowOf()` pages without a gap and without a repetition", () => {
   const rows = fc.array(
     fc.record({ progress: fc.option(fc.integer({ min: 0, max: 3 }), { nil: undefined }) }),
