@@ -1,4 +1,5 @@
 /** Full screen of a terminal: taken, drawn on, and given back whatever ends the program. */
+import { PASTE } from "./keys.ts";
 import type { Size } from "./plots.ts";
 
 /** The parts of the terminal that are used; {@link processTerminal} is that of this process. */
@@ -13,8 +14,8 @@ export interface Terminal {
   onCrash(listener: () => void, signal: AbortSignal): void;
 }
 
-const ENTER = "\x1b[?1049h\x1b[?25l";
-const LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l";
+const ENTER = `\x1b[?1049h\x1b[?25l${PASTE.on}`;
+const LEAVE = `${PASTE.off}\x1b[0m\x1b[?25h\x1b[?1049l`;
 
 /** A screen that is drawn on. */
 export interface FullScreen extends Disposable {

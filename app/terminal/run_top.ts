@@ -6,7 +6,7 @@ import type { JobRow } from "../../page/list/job_row.ts";
 import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";
 import { readJob } from "./job_reading.ts";
 import { type JobFacts, jobReport } from "./job_report.ts";
-import { keysIn } from "./keys.ts";
+import { type Key, KeyReader } from "./keys.ts";
 import { safeText, wrapped } from "./shown_text.ts";
 import { BY_HAND, stopJobByHand } from "./stopped_job.ts";
 import type { Look } from "./styles.ts";
@@ -19,6 +19,8 @@ import { createWatchedCurves } from "./watched_curves.ts";
 const DRAW_MS = 100;
 const LOOK_MS = 1_000;
 const READ_MS = 2_000;
+/** How long the rest of a key's sequence may take, before what has come is the key Esc. */
+const SEQUENCE_MS = 50;
 /** How long the outcome of a stop is shown. */
 const NOTICE_MS = 8_000;
 /** Lines of one curve, and events of a job. */
@@ -37,6 +39,11 @@ export interface TopParts {
 /** The work of one screen. */
 class Top {
   #state: TopState = FIRST_STATE;
+  /** What the screen shows. */
+  #drawn: TopState | undefined;
+  readonly #keys = new KeyReader();
+  /** Ends the wait for the rest of a key. */
+  #typing = new AbortController();
   /** The job that is looked at as it was read last, or why it cannot be read. */
   #read: { readonly uid: string; readonly facts: JobFacts | string } | undefined;
   #notice: { readonly text: string; readonly untilMs: number } | undefined;
@@ -76,7 +83,23 @@ class Top {
   }
 
   typed(text: string): void {
-    for (const key of keysIn(text)) {
+    this.#typing.abort();
+    this.#typing = new AbortController();
+    this.#press(this.#keys.read(text));
+    if (this.#keys.hasBegun) void this.#endKey(AbortSignal.any([this.signal, this.#typing.signal]));
+  }
+
+  async #endKey(signal: AbortSignal): Promise<void> {
+    await this.parts.clock.sleep(SEQUENCE_MS, signal);
+    if (!signal.aborted) this.#press(this.#keys.end());
+  }
+
+  #press(keys: readonly Key[]): void {
+    for (const { key, isPasted } of keys) {
+      const { mode } = this.#state;
+      if (isPasted && mode !== "filter") continue;
+      // Nobody has answered a question that was not seen.
+      if (mode === "stop" && this.#drawn !== this.#state && key !== "interrupt") continue;
       const { state, act } = press(this.#state, key, { window: this.#window, rows: this.#rows });
       this.#state = state;
       this.#notice = undefined;
@@ -130,6 +153,7 @@ class Top {
       namespaced: namespaces.length !== 1,
       pointsOf: this.#curves.pointsOf,
     }));
+    this.#drawn = this.#state;
   }
 
   /** Draws what has changed, and each second the ages. */

@@ -167,6 +167,33 @@ Deno.test("a job that is looked at is read, and alone asked for; a stop that is 
     },
   ));
 
+Deno.test("a question is answered by nobody who has not seen it, nor by what is pasted", () =>
+  withTop(() => 403, async (world) => {
+    world.type("export https_proxy=http://proxy");
+    await shows(world, /^Stop ml\/mnist\? y: yes/);
+    world.type("\x1b[200~yes\r\x1b[201~");
+    world.type("n");
+    await shows(world, /^> mnist/);
+    world.type("\x1b[200~x");
+    world.type("q\x1b[201~/\x1b[200~mn\r\x1b[201~");
+    await shows(world, /^\/mn_/);
+    assert.deepEqual(world.stops, []);
+  }));
+
+Deno.test("an arrow that comes in two parts is one key, and Esc alone needs no other", () =>
+  withTop(() => 403, async (world) => {
+    world.rows = [...world.rows, { ...rowOf("bert", "Running"), created: EARLIER }];
+    world.changed();
+    await shows(world, /^. bert/);
+    world.type("\x1b");
+    world.type("[B");
+    await shows(world, /^> bert/);
+    world.type("\r");
+    await shows(world, /^It cannot be read: /);
+    world.type("\x1b");
+    await shows(world, /^> bert/);
+  }));
+
 Deno.test("a job that cannot be read says so, in words", () =>
   withTop(() => 404, async (world) => {
     world.type("\r");

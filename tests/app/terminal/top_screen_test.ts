@@ -9,7 +9,6 @@ import {
   type TopState,
   within,
 } from "../../../app/terminal/top_state.ts";
-import { keysIn } from "../../../app/terminal/keys.ts";
 import type { JobRow } from "../../../page/list/job_row.ts";
 import { windowOf } from "../../../page/list/list_window.ts";
 
@@ -160,18 +159,4 @@ Deno.test("q and Ctrl-C end it; Ctrl-C everywhere", () => {
   for (const keys of [["/"], ["enter"], ["x"], ["?"]]) {
     assert.equal(after([...keys, "interrupt"]).act?.kind, "quit");
   }
-});
-
-Deno.test("keysIn() knows keys by what terminals send, and leaves out what is no key", () => {
-  assert.deepEqual(keysIn("\x1b[A\x1bOBj\x1b[6~\r\x7f\x03"), [
-    "up",
-    "down",
-    "j",
-    "page down",
-    "enter",
-    "backspace",
-    "interrupt",
-  ]);
-  assert.deepEqual(keysIn("\x1b[<0;1;1M\x00\x1b[99~任"), ["任"]);
-  assert.deepEqual(keysIn("\x1b"), ["escape"]);
 });
