@@ -46,6 +46,7 @@ export async function openCluster(
     follow: mirror.follow,
     namespaces: allNamespaces ? [] : cluster.namespaces,
     manager: manager.client,
+    missingOfManager: manager.missing,
     lookedForManager: manager.looked,
     isThere: () => [...jobs.caches.values()].every(({ synced, resting }) => synced || resting),
     missing,

@@ -131,6 +131,6 @@ export async function runStopCommand(
     ...(message !== undefined && { message }),
     ...(grace !== undefined && { graceSeconds: grace }),
   };
-  await stopJobByHand(cluster, job, wish);
+  await stopJobByHand(cluster, job, wish, signal);
   print(`${job.kind.kind.toLowerCase()}/${job.name} was told to stop\n`);
 }

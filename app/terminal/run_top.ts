@@ -113,7 +113,7 @@ class Top {
     const { cluster, clock } = this.parts;
     const job = this.#refOf(row);
     if (job === undefined) return;
-    const text = await stopJobByHand(cluster, job, BY_HAND).then(
+    const text = await stopJobByHand(cluster, job, BY_HAND, this.signal).then(
       () => `${row.namespace}/${row.name} was told to stop.`,
       (error) => `It was not stopped: ${messageOf(error)}`,
     );

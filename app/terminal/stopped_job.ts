@@ -21,19 +21,19 @@ export const BY_HAND: StopWish = { reason: "StoppedByUser" };
 
 /** Stops this job, and no other one of its name. Throws what the manager says, or why it cannot be asked. */
 export async function stopJobByHand(
-  { manager }: Pick<TerminalCluster, "manager">,
+  { manager, missingOfManager }: Pick<TerminalCluster, "manager" | "missingOfManager">,
   { kind, namespace, name, uid }: JobRef,
   wish: StopWish,
+  signal: AbortSignal,
 ): Promise<void> {
   const client = manager();
-  if (client === undefined) {
-    throw new TransportError("no manager can be reached that would stop the job");
-  }
+  if (client === undefined) throw new TransportError(missingOfManager().join("; "));
   const request = { method: "POST", path: stopPath(kind, namespace, name) };
   const answer = await client.raw(request.path, {
     method: request.method,
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
     body: JSON.stringify({ ...wish, uid }),
+    signal,
     deadlineMs: DEADLINE_MS,
   });
   if (!answer.ok) throw await errorOf(answer, request);

@@ -14,8 +14,10 @@ export interface TerminalCluster extends Pick<ViewParts, "ask" | "follow"> {
   readonly list: JobList;
   /** The namespaces that are looked at; empty: all. */
   readonly namespaces: readonly string[];
-  /** Returns the manager as the user reaches it; undefined if it is out of reach now. */
+  /** Returns the manager as the user reaches it; undefined if it is out of reach now, or does not take the user's token. */
   manager(): ManagerClient | undefined;
+  /** Returns why it is not reached, as sentences. */
+  missingOfManager(): readonly string[];
   /** Resolves when the manager was looked for once. */
   readonly lookedForManager: Promise<void>;
   /** Whether the first lists are there. */

@@ -35,6 +35,8 @@ interface World {
   asked: string[];
   /** The requests to the manager. */
   readonly stops: string[];
+  /** Why the manager is not reached; empty: it is. */
+  missingOfManager: string[];
   /** The lines of the screen as they are. */
   screen(): string[];
   /** All that was written. */
@@ -67,6 +69,7 @@ async function withTop(
       size: { columns: 80, rows: 24 },
       asked: new Array<string>(),
       stops: new Array<string>(),
+      missingOfManager: new Array<string>(),
     };
     const ended = runTop({
       cluster: {
@@ -87,13 +90,15 @@ async function withTop(
           return { retryAfterMs: 1_000, reason: "no manager can be reached" };
         },
         follow: () => () => {},
-        manager: () => ({
-          raw: (path) => {
-            seen.stops.push(path);
-            const refusal = { kind: "Status", code: 403, message: "you may not" };
-            return Promise.resolve(Response.json(refusal, { status: 403 }));
+        manager: () =>
+          seen.missingOfManager.length > 0 ? undefined : {
+            raw: (path) => {
+              seen.stops.push(path);
+              const refusal = { kind: "Status", code: 403, message: "you may not" };
+              return Promise.resolve(Response.json(refusal, { status: 403 }));
+            },
           },
-        }),
+        missingOfManager: () => seen.missingOfManager,
         lookedForManager: Promise.resolve(),
         isThere: () => true,
         missing: () => [],
@@ -164,6 +169,11 @@ Deno.test("a job that is looked at is read, and alone asked for; a stop that is 
       world.type("y");
       await shows(world, /^It was not stopped: .*you may not/);
       assert.equal(world.stops.length, 1);
+      world.missingOfManager = ["no manager is found"];
+      world.type("x");
+      await shows(world, /^Stop ml\/mnist\?/);
+      world.type("y");
+      await shows(world, /^It was not stopped: no manager is found$/);
     },
   ));
 

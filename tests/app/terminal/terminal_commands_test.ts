@@ -67,6 +67,18 @@ Deno.test("get shows state, curves, ranks and events of a job; a hostile metric 
   assert.equal(loss.points.at(-1)[3], 0.75);
 });
 
+Deno.test("without the manager get shows what the objects say, and stop names what is missing", async () => {
+  await standalone().client.create(KINDS.trainJob, trainJob("alone", "talks"));
+  const elsewhere = ["--manager-service", "nobody"];
+  const got = await runs("get", "alone", ...elsewhere);
+  assert.equal(got.code, 0, got.stderr);
+  assert.match(got.stdout, /^TrainJob default\/alone /);
+  assert.match(got.stdout, /\nNot shown: no manager is found: the Service nobody in /);
+  const { code, stdout, stderr } = await runs("stop", "alone", ...elsewhere);
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.match(stderr, /^milepost: no manager is found: the Service nobody in .*\n$/);
+});
+
 Deno.test("logs prints the lines of ranks, none of which steers the terminal", async () => {
   await talkingJob("heard");
   const all = await until("its lines", async () => {

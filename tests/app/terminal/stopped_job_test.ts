@@ -1,0 +1,30 @@
+/** Tests of a stop by hand: what it says where the manager cannot be asked, and that it waits for nobody who has gone. */
+import assert from "node:assert/strict";
+import { BY_HAND, stopJobByHand } from "../../../app/terminal/stopped_job.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import type { ManagerClient } from "../../../page/mirror/manager_stream.ts";
+
+const JOB = { kind: TRAINJOB, namespace: "ml", name: "mnist", uid: "u1" };
+
+const stop = (client: ManagerClient | undefined, signal: AbortSignal) => {
+  const missingOfManager = () => ["the manager does not accept this user's token"];
+  return stopJobByHand({ manager: () => client, missingOfManager }, JOB, BY_HAND, signal);
+};
+
+Deno.test("a stop says why the manager is not asked, such as that it does not take the token", () =>
+  assert.rejects(
+    stop(undefined, new AbortController().signal),
+    { message: "the manager does not accept this user's token" },
+  ));
+
+Deno.test("a stop that nobody waits for any more is over", async () => {
+  const gone = new AbortController();
+  const client: ManagerClient = {
+    raw: (_, init) =>
+      new Promise((_, reject) => {
+        init?.signal?.addEventListener("abort", () => reject(new Error("ended")), { once: true });
+        gone.abort();
+      }),
+  };
+  await assert.rejects(stop(client, gone.signal), { message: "ended" });
+});
