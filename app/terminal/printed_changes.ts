@@ -8,8 +8,6 @@ import { FIRST_STATE, queryOf } from "./top_state.ts";
 
 /** Least time between two looks at what has changed, in milliseconds. */
 const LOOK_MS = 1_000;
-/** Most jobs that are looked at. */
-const MAX_JOBS = 1_000_000;
 
 /** Prints changes until the signal aborts. */
 export async function printChanges({ cluster, json, print, warn, clock, signal }: {
@@ -24,7 +22,7 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
 }): Promise<void> {
   const printed = new Map<string, { readonly step: string; readonly row: JobRow }>();
   const told = new Set<string>();
-  const query = { ...queryOf(FIRST_STATE, { ...cluster, rows: 1 }), limit: MAX_JOBS };
+  const query = queryOf(FIRST_STATE, cluster.namespaces);
   const stepOf = (row: JobRow) => json ? safeJson(row) : plainStep(row);
 
   function look(): void {

@@ -3,6 +3,7 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { JobRow } from "../../page/list/job_row.ts";
+import type { ListWindow } from "../../page/list/list_window.ts";
 import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";
 import { readJob } from "./job_reading.ts";
 import { type JobFacts, jobReport } from "./job_report.ts";
@@ -12,7 +13,7 @@ import { BY_HAND, stopJobByHand } from "./stopped_job.ts";
 import type { Look } from "./styles.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
 import { FRAME_LINES, topScreen, type TopView } from "./top_screen.ts";
-import { FIRST_STATE, press, queryOf, type TopState, within } from "./top_state.ts";
+import { FIRST_STATE, press, queryOf, settled, type TopSight, type TopState } from "./top_state.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
 
 /** Least time between two drawings, and between two looks at curves and at the job, in milliseconds. */
@@ -41,6 +42,8 @@ class Top {
   #state: TopState = FIRST_STATE;
   /** What the screen shows. */
   #drawn: TopState | undefined;
+  /** The report on it. */
+  #report: readonly string[] | undefined;
   readonly #keys = new KeyReader();
   /** Ends the wait for the rest of a key. */
   #typing = new AbortController();
@@ -62,9 +65,19 @@ class Top {
     return Math.max(1, this.parts.terminal.size().rows - FRAME_LINES);
   }
 
-  get #window() {
+  get #all(): ListWindow {
     const { namespaces, list } = this.parts.cluster;
-    return list.window(queryOf(this.#state, { namespaces, rows: this.#rows }), EVERYTHING);
+    return list.window(queryOf(this.#state, namespaces), EVERYTHING);
+  }
+
+  /** The rows on the screen. */
+  #shown({ rows }: ListWindow): readonly JobRow[] {
+    const { first } = this.#state;
+    return rows.slice(first, first + this.#rows);
+  }
+
+  #sightOf({ rows: jobs }: ListWindow): TopSight {
+    return { jobs, rows: this.#rows, lines: this.#report?.length ?? 0 };
   }
 
   #refOf({ kind: id, namespace, name, uid }: JobRow): JobRef | undefined {
@@ -100,7 +113,7 @@ class Top {
       if (isPasted && mode !== "filter") continue;
       // Nobody has answered a question that was not seen.
       if (mode === "stop" && this.#drawn !== this.#state && key !== "interrupt") continue;
-      const { state, act } = press(this.#state, key, { window: this.#window, rows: this.#rows });
+      const { state, act } = press(this.#state, key, this.#sightOf(this.#all));
       this.#state = state;
       this.#notice = undefined;
       if (act?.kind === "quit") this.#over.abort();
@@ -121,30 +134,32 @@ class Top {
     this.wake();
   }
 
-  #report(columns: number): Pick<TopView, "report"> {
+  #reportOf(columns: number): readonly string[] | undefined {
     const { uid, facts } = this.#read ?? {};
-    if (facts === undefined || uid !== this.#state.job?.uid) return {};
-    if (typeof facts === "string") return { report: wrapped(safeText(facts), columns) };
+    if (facts === undefined || uid !== this.#state.job?.uid) return undefined;
+    if (typeof facts === "string") return wrapped(safeText(facts), columns);
     const { look, clock } = this.parts;
     const curves = this.#curves.of(uid ?? "");
     const shown = { ...facts, ...(curves && { curves }) };
-    return { report: jobReport(shown, { ...look, ...REPORT, columns, nowMs: clock.now() }) };
+    return jobReport(shown, { ...look, ...REPORT, columns, nowMs: clock.now() });
   }
 
   #draw(): void {
     const { cluster, terminal, look, clock } = this.parts;
     const { namespaces } = cluster;
     const size = terminal.size();
-    this.#state = within(this.#state, this.#window.total, this.#rows);
+    const all = this.#all;
+    this.#report = this.#reportOf(size.columns);
+    this.#state = settled(this.#state, this.#sightOf(all));
     const outage = this.#curves.outage();
     const hasNotice = this.#notice !== undefined && this.#notice.untilMs > clock.monotonic();
     const view: TopView = {
-      window: this.#window,
+      window: { ...all, rows: this.#shown(all) },
       where: namespaces.length === 0 ? "all namespaces" : namespaces.join(", "),
       isThere: cluster.isThere(),
       missing: [...new Set([...cluster.missing(), ...(outage === undefined ? [] : [outage])])],
       ...(hasNotice && { notice: this.#notice?.text ?? "" }),
-      ...this.#report(size.columns),
+      ...(this.#report && { report: this.#report }),
     };
     this.screen.draw(topScreen(view, this.#state, {
       ...look,
@@ -171,7 +186,7 @@ class Top {
   async lookOn(): Promise<void> {
     while (!this.signal.aborted) {
       const { job } = this.#state;
-      const rows = job === undefined ? this.#window.rows : [job];
+      const rows = job === undefined ? this.#shown(this.#all) : [job];
       await this.#curves.look(rows.flatMap((row) => this.#refOf(row) ?? []), this.signal);
       this.wake();
       await this.parts.clock.sleep(LOOK_MS, this.signal);

@@ -105,7 +105,7 @@ export function topScreen(view: TopView, state: TopState, look: TopLook): string
   const body = state.mode === "help"
     ? [...HELP, "", ...view.missing.flatMap((it) => notShown(it, columns))]
     : isJob
-    ? report.slice(Math.min(state.scrolled, Math.max(0, report.length - inner)))
+    ? report.slice(state.scrolled)
     : listLines(view, state, look);
   const filled = [...body, ...new Array<string>(inner).fill("")].slice(0, inner);
   return [

@@ -1,7 +1,6 @@
 /** State of `milepost top`: what is looked at, and what a key does to it. Pure. */
 import type { JobRow } from "../../page/list/job_row.ts";
 import { LIST_LIMITS, type ListQuery } from "../../page/list/list_query.ts";
-import type { ListWindow } from "../../page/list/list_window.ts";
 
 /** Orders of the list, in which `s` goes round. */
 const SORTS = ["created", "name", "state", "progress", "remaining", "updated"] as const;
@@ -21,6 +20,8 @@ export interface TopState {
   /** The row under the cursor, and the first one on the screen, of all rows. */
   readonly at: number;
   readonly first: number;
+  /** UID of the job under the cursor, which stays on it wherever its row goes; undefined: on the row. */
+  readonly uid?: string | undefined;
   /** The job that is looked at, or asked about. */
   readonly job?: JobRow;
   /** Lines of its report above the screen. */
@@ -43,19 +44,24 @@ export type TopAct = { readonly kind: "quit" } | { readonly kind: "stop"; readon
 
 /** What a key is pressed over. */
 export interface TopSight {
-  /** From {@link TopState.first} on. */
-  readonly window: ListWindow;
-  /** Rows of the screen for jobs, or for lines of a report. */
+  /** All that there are, in their order. */
+  readonly jobs: readonly JobRow[];
+  /** Rows of the screen for jobs. A report has one more, which titles of columns would take. */
   readonly rows: number;
+  /** Lines of the report of the job that is looked at. */
+  readonly lines: number;
 }
+
+/** Most jobs that are looked at. */
+const MAX_JOBS = 1_000_000;
 
 const DEFAULT_ORDER = (sort: TopState["sort"]): ListQuery["order"] =>
   sort === "name" || sort === "state" || sort === "remaining" ? "ascending" : "descending";
 
-/** Returns the query of the rows on a screen. */
+/** Returns the query of all rows. */
 export function queryOf(
-  { sort, isReversed, filter, first }: TopState,
-  { namespaces, rows }: { readonly namespaces: readonly string[]; readonly rows: number },
+  { sort, isReversed, filter }: TopState,
+  namespaces: readonly string[],
 ): ListQuery {
   const order = DEFAULT_ORDER(sort);
   const reversed = order === "ascending" ? "descending" : "ascending";
@@ -65,19 +71,29 @@ export function queryOf(
     state: [],
     sort,
     order: isReversed ? reversed : order,
-    offset: first,
-    limit: Math.min(LIST_LIMITS.rows, Math.max(1, rows)),
+    offset: 0,
+    limit: MAX_JOBS,
     ...(filter !== "" && { text: filter }),
   };
 }
 
-/** Returns the state with its cursor among the rows that there are, and on the screen. */
-export function within(state: TopState, total: number, rows: number): TopState {
-  const at = Math.max(0, Math.min(state.at, total - 1));
-  const last = Math.max(0, total - rows);
+/** Returns the state with its cursor on the job that it is on, or where that was, and all of it within what there is. */
+export function within(state: TopState, { jobs, rows, lines }: TopSight): TopState {
+  const isThere = state.uid === undefined || jobs[state.at]?.uid === state.uid;
+  const found = isThere ? -1 : jobs.findIndex(({ uid }) => uid === state.uid);
+  const at = Math.max(0, Math.min(found < 0 ? state.at : found, jobs.length - 1));
+  const last = Math.max(0, jobs.length - rows);
   const first = Math.min(last, at < state.first ? at : Math.max(state.first, at - rows + 1));
-  return { ...state, at, first };
+  const scrolled = Math.max(0, Math.min(state.scrolled, lines - rows - 1));
+  return { ...state, at, first, uid: jobs[at]?.uid, scrolled };
 }
+
+/** The same for the next drawing: in the list a cursor on the first row stays there until a key comes, so that jobs that are new are seen. */
+export const settled = (state: TopState, sight: TopSight): TopState =>
+  within(state.at === 0 && state.job === undefined ? { ...state, uid: undefined } : state, sight);
+
+/** The cursor on the first row, whichever that will be. */
+const TOP = { at: 0, first: 0, uid: undefined } as const;
 
 const steps = (key: string, rows: number): number | undefined =>
   ({
@@ -91,8 +107,6 @@ const steps = (key: string, rows: number): number | undefined =>
     end: Infinity,
   })[key];
 
-const rowAt = ({ at, first }: TopState, { window }: TopSight) => window.rows[at - first];
-
 /** What came of a key. */
 export interface Pressed {
   readonly state: TopState;
@@ -101,39 +115,40 @@ export interface Pressed {
 
 function inFilter(state: TopState, key: string): Pressed {
   if (key === "enter") return { state: { ...state, mode: "list" } };
-  if (key === "escape") return { state: { ...state, mode: "list", filter: "", at: 0, first: 0 } };
+  if (key === "escape") return { state: { ...state, mode: "list", filter: "", ...TOP } };
   const filter = key === "backspace"
     ? [...state.filter].slice(0, -1).join("")
     : [...key].length === 1 && state.filter.length < LONGEST_FILTER
     ? state.filter + key
     : state.filter;
-  return { state: { ...state, filter, at: 0, first: 0 } };
+  return { state: { ...state, filter, ...TOP } };
 }
 
-function inJob(state: TopState, key: string, { rows }: TopSight): Pressed {
+function inJob(state: TopState, key: string, sight: TopSight): Pressed {
   const { job: _, ...rest } = state;
   if (["escape", "q", "backspace"].includes(key)) {
     return { state: { ...rest, mode: "list", scrolled: 0 } };
   }
-  const by = steps(key, rows);
+  const by = steps(key, sight.rows);
   if (by === undefined) return { state };
-  return { state: { ...state, scrolled: Math.max(0, Math.min(10_000, state.scrolled + by)) } };
+  return { state: within({ ...state, scrolled: state.scrolled + by }, sight) };
 }
 
 function inList(state: TopState, key: string, sight: TopSight): Pressed {
-  const { rows, window: { total } } = sight;
-  const by = steps(key, rows);
-  if (by !== undefined) return { state: within({ ...state, at: state.at + by }, total, rows) };
-  const job = rowAt(state, sight);
+  const by = steps(key, sight.rows);
+  if (by !== undefined) {
+    return { state: within({ ...state, at: state.at + by, uid: undefined }, sight) };
+  }
+  const job = sight.jobs[state.at];
   switch (key) {
     case "q":
       return { state, act: { kind: "quit" } };
     case "s": {
       const sort = SORTS[(SORTS.indexOf(state.sort) + 1) % SORTS.length] ?? "created";
-      return { state: { ...state, sort, isReversed: false } };
+      return { state: { ...state, sort, isReversed: false, ...TOP } };
     }
     case "r":
-      return { state: { ...state, isReversed: !state.isReversed } };
+      return { state: { ...state, isReversed: !state.isReversed, ...TOP } };
     case "/":
       return { state: { ...state, mode: "filter" } };
     case "escape":
@@ -152,7 +167,8 @@ function back({ job, ...state }: TopState): TopState {
 }
 
 /** Returns what comes of a key. */
-export function press(state: TopState, key: string, sight: TopSight): Pressed {
+export function press(before: TopState, key: string, sight: TopSight): Pressed {
+  const state = within(before, sight);
   if (key === "interrupt") return { state, act: { kind: "quit" } };
   if (state.mode === "filter") return inFilter(state, key);
   if (state.mode === "help") return { state: back(state) };
@@ -164,7 +180,7 @@ export function press(state: TopState, key: string, sight: TopSight): Pressed {
   }
   if (key === "?") return { state: { ...state, mode: "help", from: state.mode } };
   if (key === "x") {
-    const job = state.mode === "job" ? state.job : rowAt(state, sight);
+    const job = state.mode === "job" ? state.job : sight.jobs[state.at];
     if (job === undefined) return { state };
     return { state: { ...state, mode: "stop", from: state.mode, job } };
   }

@@ -19,6 +19,8 @@ const rowOf = (name: string, state: JobRow["state"]): JobRow => ({
 });
 
 const EARLIER = "2025-12-31T00:00:00Z";
+const LATER = "2026-01-02T00:00:00Z";
+const LATEST = "2026-01-03T00:00:00Z";
 
 const trainJob = (name: string) => ({
   apiVersion: TRAINJOB.apiVersion,
@@ -188,6 +190,22 @@ Deno.test("a question is answered by nobody who has not seen it, nor by what is 
     world.type("q\x1b[201~/\x1b[200~mn\r\x1b[201~");
     await shows(world, /^\/mn_/);
     assert.deepEqual(world.stops, []);
+  }));
+
+Deno.test("a key is for the job that was seen under the cursor, though another has come into its row", () =>
+  withTop(() => 403, async (world) => {
+    world.rows = [{ ...rowOf("newer", "Running"), created: LATER }, ...world.rows];
+    world.changed();
+    await shows(world, /^> newer/);
+    world.rows = [{ ...rowOf("newest", "Running"), created: LATEST }, ...world.rows];
+    world.type("x");
+    await shows(world, /^Stop ml\/newer\? y: yes/);
+    world.type("n");
+    await shows(world, /^> newer/);
+    world.rows = [{ ...rowOf("last", "Running"), created: LATEST }, ...world.rows];
+    world.changed();
+    await shows(world, /^ {2}last/);
+    await shows(world, /^> newer/);
   }));
 
 Deno.test("an arrow that comes in two parts is one key, and Esc alone needs no other", () =>

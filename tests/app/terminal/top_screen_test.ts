@@ -2,13 +2,7 @@
 import assert from "node:assert/strict";
 import { columnsOf } from "../../../app/terminal/shown_text.ts";
 import { topScreen, type TopView } from "../../../app/terminal/top_screen.ts";
-import {
-  FIRST_STATE,
-  press,
-  queryOf,
-  type TopState,
-  within,
-} from "../../../app/terminal/top_state.ts";
+import { FIRST_STATE, press, queryOf, type TopState } from "../../../app/terminal/top_state.ts";
 import type { JobRow } from "../../../page/list/job_row.ts";
 import { windowOf } from "../../../page/list/list_window.ts";
 
@@ -39,7 +33,7 @@ function screenOf(
   [columns, lines]: readonly [number, number],
   { state = FIRST_STATE, ...more }: Partial<TopView> & { readonly state?: TopState } = {},
 ): string[] {
-  const query = queryOf(state, { namespaces: [], rows: lines });
+  const query = queryOf(state, []);
   const view = {
     window: windowOf(rows, query),
     where: "team-a",
@@ -105,15 +99,13 @@ const ALL = Array.from(
   (_, index) => rowOf(`job-${String(index).padStart(4, "0")}`),
 );
 
-/** The state after keys over all jobs, with 20 rows on the screen. */
-function after(keys: readonly string[], begin: TopState = FIRST_STATE) {
+/** The state after keys over these jobs, with 20 rows on the screen and a report of 100 lines. */
+function after(keys: readonly string[], begin: TopState = FIRST_STATE, rows = ALL) {
   let state = begin;
   let act;
   for (const key of keys) {
-    const window = windowOf(ALL, queryOf(state, { namespaces: [], rows: 20 }));
-    const pressed = press(state, key, { window, rows: 20 });
-    state = within(pressed.state, window.total, 20);
-    act = pressed.act;
+    const { rows: jobs } = windowOf(rows, queryOf(state, []));
+    ({ state, act } = press(state, key, { jobs, rows: 20, lines: 100 }));
   }
   return { state, act };
 }
@@ -136,6 +128,8 @@ const KEYS: Readonly<Record<string, readonly [keys: readonly string[], want: Par
     "help beside a job, and back to it": [["enter", "?", "x"], { mode: "job" }],
     "a stop that was not meant": [["x", "n"], { mode: "list" }],
     "a stop of the job on the screen that was not meant": [["enter", "x", "n"], { mode: "job" }],
+    "a report ends on the last row of the screen": [["enter", "end"], { scrolled: 79 }],
+    "and goes back from there at once": [["enter", "end", "up"], { scrolled: 78 }],
     "a job that is left": [["enter", "down", "escape"], { mode: "list", scrolled: 0 }],
   };
 
@@ -146,6 +140,25 @@ for (const [what, [keys, want]] of Object.entries(KEYS)) {
     assert.equal(act, undefined);
   });
 }
+
+Deno.test("the cursor stays on its job, wherever its row goes, and where that was when it is gone", () => {
+  const { state } = after(["s", "down", "down"]);
+  assert.partialDeepStrictEqual(state, { at: 2, uid: "uid-job-0002" });
+  const more = [...Array.from({ length: 30 }, (_, index) => rowOf(`a-${index}`)), ...ALL];
+  const { act, state: moved } = after(["x", "y"], state, more);
+  assert.ok(act?.kind === "stop");
+  assert.equal(act.job.uid, "uid-job-0002");
+  assert.partialDeepStrictEqual(moved, { at: 32, first: 13 });
+  const rest = ALL.filter(({ uid }) => uid !== "uid-job-0002");
+  assert.partialDeepStrictEqual(after(["x"], state, rest).state, { at: 2, uid: "uid-job-0003" });
+  assert.partialDeepStrictEqual(after(["x"], state, []).state, { at: 0, mode: "list" });
+});
+
+Deno.test("another order, or another filter, begins at its first job", () => {
+  for (const keys of [["s"], ["r"], ["/", "0"]]) {
+    assert.partialDeepStrictEqual(after(["end", ...keys]).state, { at: 0, first: 0 });
+  }
+});
 
 Deno.test("y stops the job under the cursor, as it was seen", () => {
   const { act } = after(["s", "down", "x", "y"]);
