@@ -79,6 +79,8 @@ class FollowedLogs {
   readonly #running = new Set<Promise<void>>();
   /** Of the longest label. */
   #width = 0;
+  /** What was told already. */
+  readonly #told = new Set<string>();
   /** Streams that were open in an outage end with it: they may be dead without a sign. */
   #outage = new AbortController();
   #isOut = false;
@@ -89,9 +91,15 @@ class FollowedLogs {
     private readonly parts: LogParts,
   ) {}
 
+  #tell(text: string): void {
+    if (this.#told.has(text)) return;
+    this.#told.add(text);
+    this.parts.warn(text);
+  }
+
   async #pods(): Promise<ShownPod[]> {
     const { job: { kind, namespace, name }, parts: { client, signal } } = this;
-    const { items } = await listUpTo(client, KINDS.pod, {
+    const { items, isCut } = await listUpTo(client, KINDS.pod, {
       most: DETAIL_LIMITS.pods,
       page: DETAIL_LIMITS.page,
       deadlineMs: DEADLINE_MS,
@@ -99,6 +107,7 @@ class FollowedLogs {
       namespace,
       labelSelector: podsOfJob(kind, name),
     });
+    if (isCut) this.#tell(`of ${name} only ${DETAIL_LIMITS.pods} pods are looked at: it has more`);
     return items.map(shownPod).sort(byRank);
   }
 
@@ -177,13 +186,16 @@ class FollowedLogs {
     }
   }
 
-  /** Begins to read those that are new and have a log. */
-  async #begin(): Promise<void> {
+  /** Begins to read those that are new and have a log; if no more come, all of them. */
+  async #begin(isLast: boolean): Promise<void> {
     const pods = (await this.#pods()).filter((it) => isRank(it, this.wish.rank));
     this.#width = Math.max(this.#width, ...pods.map((it) => labelOf(it).length));
     for (const pod of pods) {
-      if (this.#seen.has(pod.uid) || pod.phase === "Pending" || this.#running.size >= MAX_PODS) {
-        continue;
+      if (this.#seen.has(pod.uid) || pod.phase === "Pending") continue;
+      if (this.#running.size >= MAX_PODS) {
+        this.#tell(`${MAX_PODS} logs are followed at a time: others begin when some of them end`);
+        if (!isLast) return;
+        await Promise.race(this.#running);
       }
       this.#seen.add(pod.uid);
       const reading: Promise<void> = this.#read(pod).finally(() => this.#running.delete(reading));
@@ -196,7 +208,7 @@ class FollowedLogs {
   /** Looks for pods that have come. Returns whether no more will. */
   async #look(): Promise<boolean> {
     const isLast = !this.wish.follow || await this.#hasEnded();
-    await this.#begin();
+    await this.#begin(isLast);
     if (this.#isOut) this.#outage.abort();
     if (this.#isOut) this.#outage = new AbortController();
     this.#isOut = false;

@@ -2,7 +2,7 @@
 import { type JobKind, type JobRef, jobSchema } from "../../crds/job_kind.ts";
 import { ConfigurationError, isForbidden, isNotFound, messageOf } from "../../kube/errors.ts";
 import { rowOf } from "../../page/list/job_row.ts";
-import { jobDetails } from "../../page/server/job_details.ts";
+import { DETAIL_LIMITS, jobDetails } from "../../page/server/job_details.ts";
 import type { JobFacts } from "./job_report.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
@@ -63,18 +63,27 @@ export async function findJob(
   throw new ConfigurationError(`there is no job ${name} in ${namespace}${denied}`);
 }
 
+/** What is not read of a large job. */
+const BEYOND = {
+  pods: `pods beyond ${DETAIL_LIMITS.pods}`,
+  events: "some events, maybe newer ones, because there are too many",
+} as const;
+
 /** Reads what a report shows besides curves. Throws what the client throws if the job cannot be read. */
 export async function readJob(
   { client }: Pick<TerminalCluster, "client">,
   job: JobRef,
   signal: AbortSignal,
 ): Promise<JobFacts> {
-  const { object, pods, events, denied = [] } = await jobDetails(client, job, signal);
+  const { object, pods, events, denied = [], cut = [] } = await jobDetails(client, job, signal);
   return {
     kind: job.kind.kind,
     row: rowOf(job.kind, jobSchema.parse(object)),
     pods,
     events,
-    missing: denied.map((it) => `the user may not list ${it} in ${job.namespace}`),
+    missing: [
+      ...denied.map((it) => `the user may not list ${it} in ${job.namespace}`),
+      ...cut.map((it) => BEYOND[it]),
+    ],
   };
 }

@@ -16,26 +16,37 @@ interface World {
   /** Answers to readings of the log, the first one first; the last one stays. */
   logs: MadeUp[];
   isDown: boolean;
+  /** Default: one. */
+  pods?: number;
 }
 
-const pod = ({ phase }: World) => ({
+const pod = ({ phase }: World, name = POD) => ({
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name: POD, namespace: "ml", uid: "p1", labels: {} },
+  metadata: { name, namespace: "ml", uid: `uid-${name}`, labels: {} },
   spec: { containers: [{ name: "node" }] },
   status: { phase },
 });
 
-function answered(world: World, { path }: AskedOf): MadeUp {
+function answered(world: World, { path, query }: AskedOf): MadeUp {
   if (world.isDown) return 500;
-  if (path.endsWith(`/pods/${POD}/log`)) {
+  if (path.endsWith("/log")) {
     const [next = 404, ...others] = world.logs;
     if (others.length > 0) world.logs = others;
     return next instanceof Response ? next.clone() : next;
   }
-  if (path.endsWith(`/pods/${POD}`)) return pod(world);
+  const [, name] = /\/pods\/([^/]+)$/.exec(path) ?? [];
+  if (name !== undefined) return pod(world, name);
   if (path.endsWith("/pods")) {
-    return { kind: "PodList", metadata: { resourceVersion: "1" }, items: [pod(world)] };
+    const { pods = 1 } = world;
+    const [from, limit] = ["continue", "limit"].map((it) => Number(query.get(it) ?? 0));
+    const to = Math.min(pods, (from ?? 0) + (limit ?? 0));
+    const names = Array.from({ length: pods }, (_, index) => index === 0 ? POD : `pod-${index}`);
+    return {
+      kind: "PodList",
+      metadata: { resourceVersion: "1", ...(to < pods && { continue: String(to) }) },
+      items: names.slice(from, to).map((it) => pod(world, it)),
+    };
   }
   if (!path.endsWith("/trainjobs/mnist")) return 404;
   const ended = { type: "Complete", status: "True", reason: "Done", message: "" };
@@ -160,4 +171,37 @@ Deno.test("a log that may not be read is told, and not tried again", async () =>
     assert.match(warned[0] ?? "", new RegExp(`^the log of ${POD} cannot be read: `));
     assert.equal(asked.filter(({ path }) => path.endsWith("/log")).length, 1);
   });
+});
+
+Deno.test("logs beyond a hundred that are followed are told, and come when others have ended", async () => {
+  const world: World = {
+    phase: "Running",
+    jobState: undefined,
+    isDown: false,
+    logs: [new Response(line(1, "hello"))],
+    pods: 103,
+  };
+  await follow(world, async ({ lines, warned }) => {
+    await until("the first hundred", () => lines.length === 100);
+    await until("it is told", () => warned.length > 0);
+    [world.phase, world.jobState] = ["Succeeded", "Complete"];
+    await until("the others", () => new Set(lines).size === 103);
+    assert.deepEqual(warned, [
+      "100 logs are followed at a time: others begin when some of them end",
+    ]);
+  });
+});
+
+Deno.test("pods beyond a thousand are told, also where the rank is among them", async () => {
+  const world: World = {
+    phase: "Running",
+    jobState: "Complete",
+    isDown: false,
+    logs: [],
+    pods: 1_001,
+  };
+  await follow(world, async ({ warned }) => {
+    await until("it is told", () => warned.length > 0);
+    assert.deepEqual(warned, ["of mnist only 1000 pods are looked at: it has more"]);
+  }, { rank: "node-7" });
 });
