@@ -79,6 +79,8 @@ class FollowedLogs {
   readonly #running = new Set<Promise<void>>();
   /** Of the longest label. */
   #width = 0;
+  /** Whether lines stand behind the rank that wrote them. */
+  #isLabelled: boolean;
   /** What was told already. */
   readonly #told = new Set<string>();
   /** Streams that were open in an outage end with it: they may be dead without a sign. */
@@ -89,7 +91,9 @@ class FollowedLogs {
     private readonly job: JobRef,
     private readonly wish: LogWish,
     private readonly parts: LogParts,
-  ) {}
+  ) {
+    this.#isLabelled = wish.rank === undefined;
+  }
 
   #tell(text: string): void {
     if (this.#told.has(text)) return;
@@ -141,7 +145,7 @@ class FollowedLogs {
     if (!answer.ok) throw await errorOf(answer, { method: "GET", path });
     if (answer.body === null) return;
     for await (const line of linesOf(answer.body)) {
-      const prefix = wish.rank === undefined ? `${labelOf(pod).padEnd(this.#width)} | ` : "";
+      const prefix = this.#isLabelled ? `${labelOf(pod).padEnd(this.#width)} | ` : "";
       const taken = log.take(line);
       if (taken?.isAfterHole) print(prefix + HOLE);
       if (taken !== undefined) print(prefix + logLine(taken.text));
@@ -190,6 +194,8 @@ class FollowedLogs {
   async #begin(isLast: boolean): Promise<void> {
     const pods = (await this.#pods()).filter((it) => isRank(it, this.wish.rank));
     this.#width = Math.max(this.#width, ...pods.map((it) => labelOf(it).length));
+    // The number of a rank may be that of several, such as launcher-0 and node-0.
+    this.#isLabelled ||= pods.length > 1;
     for (const pod of pods) {
       if (this.#seen.has(pod.uid) || pod.phase === "Pending") continue;
       if (this.#running.size >= MAX_PODS) {

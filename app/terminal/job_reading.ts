@@ -45,9 +45,9 @@ export async function findJob(
       const { metadata } = await client.get(kind, { namespace, name }, { signal });
       return { job: { kind, namespace, name, uid: metadata.uid ?? "" } };
     } catch (error) {
+      signal.throwIfAborted();
       if (isForbidden(error)) return { forbidden: messageOf(error) };
-      if (isNotFound(error)) return {};
-      throw error;
+      return isNotFound(error) ? {} : { failure: { error } };
     }
   }));
   // In the order of the kinds, whichever was answered first.
@@ -59,6 +59,8 @@ export async function findJob(
     throw new ConfigurationError(`several jobs have this name: say ${all}`);
   }
   if (first !== undefined) return first;
+  const [failure] = asked.flatMap(({ failure = [] }) => failure);
+  if (failure !== undefined) throw failure.error;
   const denied = denial === undefined ? "" : ` that the user may read (${denial})`;
   throw new ConfigurationError(`there is no job ${name} in ${namespace}${denied}`);
 }

@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import { type LogWish, printLogs } from "../../../app/terminal/followed_logs.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { JOB_KEYS } from "../../../crds/job_names.ts";
+import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../../support/api_answers.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { until } from "../../support/until.ts";
@@ -16,14 +18,23 @@ interface World {
   /** Answers to readings of the log, the first one first; the last one stays. */
   logs: MadeUp[];
   isDown: boolean;
-  /** Default: one. */
-  pods?: number;
+  /** How many, or their names. Default: one. */
+  pods?: number | readonly string[];
 }
+
+/** Of a pod whose name begins with its rank. */
+const labelsOf = (name: string) => {
+  const [, group, place] = /^(node|launcher)-(\d)$/.exec(name) ?? [];
+  return group === undefined ? {} : {
+    [JOBSET_KEYS.replicatedJobName]: group,
+    [JOB_KEYS.completionIndex]: place,
+  };
+};
 
 const pod = ({ phase }: World, name = POD) => ({
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name, namespace: "ml", uid: `uid-${name}`, labels: {} },
+  metadata: { name, namespace: "ml", uid: `uid-${name}`, labels: labelsOf(name) },
   spec: { containers: [{ name: "node" }] },
   status: { phase },
 });
@@ -40,11 +51,13 @@ function answered(world: World, { path, query }: AskedOf): MadeUp {
   if (path.endsWith("/pods")) {
     const { pods = 1 } = world;
     const [from, limit] = ["continue", "limit"].map((it) => Number(query.get(it) ?? 0));
-    const to = Math.min(pods, (from ?? 0) + (limit ?? 0));
-    const names = Array.from({ length: pods }, (_, index) => index === 0 ? POD : `pod-${index}`);
+    const names = typeof pods === "number"
+      ? Array.from({ length: pods }, (_, index) => index === 0 ? POD : `pod-${index}`)
+      : pods;
+    const to = Math.min(names.length, (from ?? 0) + (limit ?? 0));
     return {
       kind: "PodList",
-      metadata: { resourceVersion: "1", ...(to < pods && { continue: String(to) }) },
+      metadata: { resourceVersion: "1", ...(to < names.length && { continue: String(to) }) },
       items: names.slice(from, to).map((it) => pod(world, it)),
     };
   }
@@ -191,6 +204,29 @@ Deno.test("logs beyond a hundred that are followed are told, and come when other
     ]);
   });
 });
+
+const READ: Readonly<
+  Record<string, readonly [rank: string | undefined, lines: readonly string[]]>
+> = {
+  "of all ranks stand behind their ranks, in their order": [undefined, [
+    "launcher-0 | hi",
+    "node-0     | hi",
+    "node-1     | hi",
+  ]],
+  "of a number stand so if it is that of several": ["0", ["launcher-0 | hi", "node-0     | hi"]],
+  "of one rank stand alone": ["node-0", ["hi"]],
+};
+for (const [what, [rank, want]] of Object.entries(READ)) {
+  Deno.test(`lines ${what}`, async () => {
+    const logs = [new Response(line(1, "hi"))];
+    const pods = ["node-1", "node-0", "launcher-0"];
+    const world: World = { phase: "Running", jobState: undefined, isDown: false, logs, pods };
+    await follow(world, async ({ lines }) => {
+      await until("the lines", () => lines.length === want.length);
+      assert.deepEqual(lines, want);
+    }, { rank, follow: false });
+  });
+}
 
 Deno.test("pods beyond a thousand are told, also where the rank is among them", async () => {
   const world: World = {

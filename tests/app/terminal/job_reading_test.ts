@@ -1,7 +1,7 @@
 /** Tests of the reading of one job: it is found by its name, and what is not read of it is said. */
 import assert from "node:assert/strict";
-import { readJob } from "../../../app/terminal/job_reading.ts";
-import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { findJob, readJob, typedJob } from "../../../app/terminal/job_reading.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../../support/api_answers.ts";
 
 const SIGNAL = new AbortController().signal;
@@ -13,6 +13,41 @@ const OBJECT = {
   metadata: { name: "mnist", namespace: "ml", uid: "u1" },
   spec: { runtimeRef: { name: "torch" } },
 };
+
+/** The job that is found where each kind answers thus. */
+async function found(answers: Readonly<Record<string, MadeUp>>, typed = "mnist"): Promise<string> {
+  let name = "";
+  const answer = ({ path }: AskedOf) => answers[path.split("/").at(-2) ?? ""] ?? 404;
+  await withAnswers(answer, async (client) => {
+    const job = await findJob({ client, kinds: JOB_KINDS }, typedJob(typed), "ml", SIGNAL);
+    name = `${job.kind.plural}/${job.name}`;
+  });
+  return name;
+}
+
+Deno.test("a job is found though another kind cannot be read", async () => {
+  for (const failure of [500, 403]) {
+    assert.equal(await found({ trainjobs: OBJECT, pytorchjobs: failure }), "trainjobs/mnist");
+  }
+});
+
+Deno.test("a job that is nowhere may be of the kind that cannot be read, and that is said", async () => {
+  await assert.rejects(found({ pytorchjobs: 500 }), /InternalError/);
+  await assert.rejects(found({ pytorchjobs: 403 }), /no job mnist in ml that the user may read/);
+  await assert.rejects(found({}), /no job mnist in ml$/);
+});
+
+Deno.test("a kind is its singular or its plural, with its group or without", async () => {
+  const pytorchjobs = { ...OBJECT, apiVersion: "kubeflow.org/v1", kind: "PyTorchJob" };
+  for (const kind of ["pytorchjob", "PyTorchJobs", "pytorchjobs.kubeflow.org"]) {
+    const answers = { trainjobs: OBJECT, pytorchjobs };
+    assert.equal(await found(answers, `${kind}/mnist`), "pytorchjobs/mnist");
+    await assert.rejects(
+      found(answers),
+      /several jobs have this name: say pytorchjob\/mnist, trainjob/,
+    );
+  }
+});
 
 /** Lists that never end. */
 function endless({ path, query }: AskedOf): MadeUp {
