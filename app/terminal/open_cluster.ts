@@ -19,7 +19,7 @@ export interface OpenedAs {
 /** The cluster, until it is disposed of. */
 export interface OpenedCluster extends TerminalCluster, AsyncDisposable {}
 
-/** Opens it. Throws a `ConfigurationError` that says what is wrong, or when `signal` aborts, and leaves nothing running. */
+/** Opens it. Throws an error that says what is wrong, or when `signal` aborts, and leaves nothing running. */
 export async function openCluster(
   given: OpenedAs,
   signal: AbortSignal,

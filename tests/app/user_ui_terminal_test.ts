@@ -57,36 +57,50 @@ Deno.test("`milepost ui --json` prints one line when it is ready, and ends with 
   }
 });
 
-const WRONG: Readonly<Record<string, { args: string[]; change?: [RegExp, string]; want: RegExp }>> =
-  {
-    "a context that is not there": {
-      args: ["--context", "typo"],
-      want: /has no context typo; its contexts: milepost/,
-    },
-    "credentials that are not taken": {
-      args: [],
-      change: [/token: .*/, "token: wrong"],
-      want: /does not accept the credentials of the context milepost: log in again/,
-    },
-    "a server that is not there": {
-      args: [],
-      change: [/server: .*/, "server: https://127.0.0.1:9"],
-      want: /cannot reach the cluster of the context milepost: .*127\.0\.0\.1:9/,
-    },
-    "a server of another authority": {
-      args: [],
-      change: [/certificate-authority-data: .*/, ""],
-      want: /cannot reach the cluster of the context milepost: .*certificate/,
-    },
-  };
-for (const [sentence, { args, change: [from, to] = [/^$/, ""], want }] of Object.entries(WRONG)) {
+interface Wrong {
+  readonly args: string[];
+  readonly change?: [RegExp, string];
+  /** 2 is wrong use. */
+  readonly code: number;
+  readonly want: RegExp;
+}
+
+const WRONG: Readonly<Record<string, Wrong>> = {
+  "a context that is not there": {
+    args: ["--context", "typo"],
+    code: 2,
+    want: /has no context typo; its contexts: milepost/,
+  },
+  "credentials that are not taken": {
+    args: [],
+    change: [/token: .*/, "token: wrong"],
+    code: 2,
+    want: /does not accept the credentials of the context milepost: log in again/,
+  },
+  "a server that is not there": {
+    args: [],
+    change: [/server: .*/, "server: https://127.0.0.1:9"],
+    code: 1,
+    want: /cannot reach the cluster of the context milepost: .*127\.0\.0\.1:9/,
+  },
+  "a server of another authority": {
+    args: [],
+    change: [/certificate-authority-data: .*/, ""],
+    code: 1,
+    want: /cannot reach the cluster of the context milepost: .*certificate/,
+  },
+};
+for (
+  const [sentence, { args, change: [from, to] = [/^$/, ""], code: expected, want }] of Object
+    .entries(WRONG)
+) {
   Deno.test(`\`milepost ui\` says in one line what is wrong with ${sentence}`, async () => {
     const file = await Deno.makeTempFile({ suffix: ".yaml" });
     try {
       const text = await Deno.readTextFile(standalone().kubeconfig);
       await Deno.writeTextFile(file, text.replace(from, to));
       const { code, stdout, stderr } = await milepost(["ui", "--kubeconfig", file, ...args]);
-      assert.equal(code, 2, stderr);
+      assert.equal(code, expected, stderr);
       assert.equal(stdout, "");
       assert.match(stderr, want);
       assert.equal(stderr.trimEnd().split("\n").length, 1, stderr);

@@ -2,7 +2,7 @@
 import { JOB_KINDS, type JobKinds } from "../../../crds/job_kinds.ts";
 import { createClient, type KubeClient } from "../../../kube/client.ts";
 import { type Clock, systemClock } from "../../../kube/clock.ts";
-import { ConfigurationError, KubeError, messageOf } from "../../../kube/errors.ts";
+import { ConfigurationError, KubeError, messageOf, TransportError } from "../../../kube/errors.ts";
 import type { Connection } from "../../../kube/kubeconfig.ts";
 import { errorOf, readBody } from "../../../kube/response.ts";
 import { createCurveMirror, type CurveMirror } from "../../../page/mirror/curve_mirror.ts";
@@ -43,7 +43,7 @@ export interface UserCluster {
   close(): Promise<void>;
 }
 
-/** Throws a {@link ConfigurationError} that says why if the API server does not answer this user. */
+/** Throws a {@link ConfigurationError} if the API server does not take this user's credentials, and a {@link TransportError} if it does not answer. */
 async function checkCluster(
   client: KubeClient,
   connection: Connection,
@@ -70,7 +70,7 @@ async function checkCluster(
     if (cause instanceof KubeError && cause.code === 403) return;
     const advice = "is this the right context, and the network there?";
     const problem = `cannot reach the cluster of the context ${context}: ${messageOf(cause)}`;
-    throw new ConfigurationError(`${problem}; ${advice}`, { cause });
+    throw new TransportError(`${problem}; ${advice}`, { cause });
   }
 }
 
