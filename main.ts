@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { type CommandEntry, COMMANDS } from "./app/commands.ts";
 import { settingEntries } from "./app/configuration/setting_entries.ts";
 import { logsDebug } from "./app/logging.ts";
+import { warn } from "./app/output.ts";
 import { VERSION } from "./app/version.ts";
 import { LAUNCH_AGENT } from "./crds/pod_names.ts";
 import { ConfigurationError, messageOf, stackOf } from "./kube/errors.ts";
@@ -59,10 +60,6 @@ export function program(): Command {
   return root;
 }
 
-function printError(text: string): void {
-  Deno.stderr.writeSync(new TextEncoder().encode(`milepost: ${text}\n`));
-}
-
 const oneLine = (text: string) => text.replace(/^error: /, "").replaceAll(/\s*\n\s*/g, " ").trim();
 
 /** Runs the command line. Returns the exit code. */
@@ -80,14 +77,14 @@ async function main(args: string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0;
-      printError(oneLine(error.message));
+      warn(oneLine(error.message));
       return EXIT.wrongUse;
     }
     if (error instanceof ConfigurationError) {
-      printError(oneLine(error.message));
+      warn(oneLine(error.message));
       return EXIT.wrongUse;
     }
-    printError(logsDebug() ? stackOf(error) : oneLine(messageOf(error)));
+    warn(logsDebug() ? stackOf(error) : oneLine(messageOf(error)));
     return EXIT.failure;
   }
 }

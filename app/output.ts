@@ -1,4 +1,5 @@
 /** Output of commands; a reader that has gone is no error. */
+import { safeLines } from "./terminal/shown_text.ts";
 
 const encoder = new TextEncoder();
 
@@ -20,5 +21,6 @@ export const printIfRead = (text: string): boolean => writeTo(Deno.stdout, text)
 /** Writes to standard output. */
 export const print = (text: string): void => void printIfRead(text);
 
-/** Writes a line about what is wrong to standard error. */
-export const warn = (text: string): void => void writeTo(Deno.stderr, `milepost: ${text}\n`);
+/** Writes what is wrong to standard error; words of others in it cannot steer the terminal. */
+export const warn = (text: string): void =>
+  void writeTo(Deno.stderr, `milepost: ${safeLines(text)}\n`);

@@ -95,7 +95,9 @@ function curveLines(
   const most = points.reduce((high, [, , max]) => Math.max(high, max), -Infinity);
   const lines = plot.map((line, row) => {
     const value = row === 0 ? most : row === plot.length - 1 ? least : undefined;
-    return `${fit(value === undefined ? "" : numberText(value), AXIS_WIDTH, "right")} ${line}`;
+    return `${
+      fit(value === undefined ? "" : numberText(value), AXIS_WIDTH, ellipsisOf(look), "right")
+    } ${line}`;
   });
   const [from, to] = [clockText(first[0], nowMs), clockText(last[0], nowMs)];
   const between = Math.max(1, width - columnsOf(from) - columnsOf(to));

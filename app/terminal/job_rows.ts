@@ -127,13 +127,14 @@ function lineOf(
     readonly of: (column: Column) => string;
     readonly metrics: string;
   },
+  end: string,
 ): string {
   const gap = " ".repeat(GAP);
   const fixed = FIXED.filter((it) => shown.includes(it)).map(cells.of);
   return [
-    fit(cells.name, name),
+    fit(cells.name, name, end),
     ...fixed,
-    ...(metrics > 0 ? [fit(cells.metrics, metrics)] : []),
+    ...(metrics > 0 ? [fit(cells.metrics, metrics, end)] : []),
     ...(shown.includes(AGE) ? [cells.of(AGE)] : []),
   ].join(gap);
 }
@@ -144,20 +145,21 @@ export function jobRows(
   look: RowsLook,
 ): { readonly header: string; readonly lines: readonly string[] } {
   const layout = layoutOf(rows, look);
+  const end = ellipsisOf(look);
   const header = lineOf(layout, {
     name: look.namespaced ? "NAMESPACE/NAME" : "NAME",
-    of: ({ title, width, align }) => fit(title, width, align),
+    of: ({ title, width, align }) => fit(title, width, end, align),
     metrics: "METRICS",
-  });
+  }, end);
   const lines = rows.map((row) =>
     lineOf(layout, {
-      name: cut(nameOf(row, look), layout.name, ellipsisOf(look)),
+      name: nameOf(row, look),
       of: (column) => {
-        const cell = fit(column.cell(row, look), column.width, column.align);
+        const cell = fit(column.cell(row, look), column.width, end, column.align);
         return column === STATE ? styled(look, styleOfState(row.state), cell) : cell;
       },
       metrics: metricsText(row, layout.metrics, look),
-    })
+    }, end)
   );
   return { header, lines };
 }

@@ -20,6 +20,9 @@ export function safeText(text: string): string {
   return spelled(text.replace(/\s+/g, " "));
 }
 
+/** Returns text of several lines, such as a stack, in the same way. */
+export const safeLines = (text: string): string => text.split("\n").map(spelled).join("\n");
+
 /** Returns a value as JSON on one line: what would steer the terminal is escaped, so that it means the same. */
 export const safeJson = (value: unknown): string => JSON.stringify(value).replace(UNSEEN, escaped);
 
@@ -90,8 +93,13 @@ export function wrapped(text: string, columns: number): string[] {
 }
 
 /** Returns a text that takes exactly that many columns: cut, or filled with blanks on the other side of `align`. */
-export function fit(text: string, columns: number, align: "left" | "right" = "left"): string {
-  const shown = cut(text, columns);
+export function fit(
+  text: string,
+  columns: number,
+  end: string,
+  align: "left" | "right" = "left",
+): string {
+  const shown = cut(text, columns, end);
   const blanks = " ".repeat(Math.max(0, columns - columnsOf(shown)));
   return align === "left" ? shown + blanks : blanks + shown;
 }

@@ -109,7 +109,7 @@ export function topScreen(view: TopView, state: TopState, look: TopLook): string
     : listLines(view, state, look);
   const filled = [...body, ...new Array<string>(inner).fill("")].slice(0, inner);
   return [
-    styled(look, "inverse", fit(cut(headLine(view, state), columns, ellipsisOf(look)), columns)),
+    styled(look, "inverse", fit(headLine(view, state), columns, ellipsisOf(look))),
     ...filled,
     footLine(view, state, look),
   ]

@@ -61,13 +61,14 @@ Deno.test("cut() and fit() count columns, and split no character", () => {
   assert.equal(cut("任务一二三", 5), "任务…");
   assert.equal(cut("👩‍🔬👩‍🔬👩‍🔬", 5), "👩‍🔬👩‍🔬…");
   assert.equal(cut("abc", 0), "");
-  assert.equal(fit("任务", 6), "任务  ");
-  assert.equal(fit("7 %", 5, "right"), "  7 %");
+  assert.equal(fit("mnist-large", 6, "..."), "mni...");
+  assert.equal(fit("任务", 6, "…"), "任务  ");
+  assert.equal(fit("7 %", 5, "…", "right"), "  7 %");
 });
 
 Deno.test("fit() has its width, whatever is in it", () => {
   fc.assert(fc.property(fc.string({ unit: "grapheme" }), fc.nat(40), (text, columns) => {
-    assert.equal(columnsOf(fit(safeText(text), columns)), columns);
+    assert.equal(columnsOf(fit(safeText(text), columns, "…")), columns);
   }));
 });
 

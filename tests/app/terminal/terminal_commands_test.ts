@@ -45,7 +45,20 @@ async function talkingJob(name: string): Promise<void> {
 const env = () => ({ KUBECONFIG: standalone().kubeconfig });
 const runs = (...args: string[]) => milepost(args, { env: env() });
 // deno-lint-ignore no-control-regex
-const STEERS = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/;
+const STEERS = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/;
+
+const folder = await Deno.makeTempDir();
+Deno.test.afterAll(() => Deno.remove(folder, { recursive: true }));
+
+/** The path of the same kubeconfig for another server. */
+async function changedKubeconfig(server: string): Promise<string> {
+  const file = `${folder}/${crypto.randomUUID()}.yaml`;
+  const text = await Deno.readTextFile(standalone().kubeconfig);
+  const changed = text.replace(/server: .*/, `server: ${server}`)
+    .replace(/certificate-authority-data: .*/, "");
+  await Deno.writeTextFile(file, changed);
+  return file;
+}
 
 Deno.test("get shows state, curves, ranks and events of a job; a hostile metric is spelled out", async () => {
   await talkingJob("seen");
@@ -157,14 +170,8 @@ Deno.test("Ctrl-C ends a command whose cluster does not answer, as shells have i
     asked.resolve();
     return over.promise;
   });
-  const file = await Deno.makeTempFile({ suffix: ".yaml" });
   try {
-    const text = await Deno.readTextFile(standalone().kubeconfig);
-    const address = `server: http://127.0.0.1:${server.addr.port}`;
-    await Deno.writeTextFile(
-      file,
-      text.replace(/server: .*/, address).replace(/certificate-authority-data: .*/, ""),
-    );
+    const file = await changedKubeconfig(`http://127.0.0.1:${server.addr.port}`);
     await using screen = atTerminal(milepostCommand("get", "x"), { KUBECONFIG: file });
     await asked.promise;
     await screen.type("\x03");
@@ -173,7 +180,6 @@ Deno.test("Ctrl-C ends a command whose cluster does not answer, as shells have i
   } finally {
     over.resolve(new Response());
     await server.shutdown();
-    await Deno.remove(file);
   }
 });
 
@@ -185,6 +191,26 @@ const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: Re
   "a context that is not there": [["top", "--context", "nope"], /has no context nope/],
   "a shell that is not known": [["completion", "constructor"], /no completion for constructor/],
 };
+
+Deno.test("what an API server and a kubeconfig say cannot steer the terminal", async () => {
+  const serving = { port: 0, hostname: "127.0.0.1", onListen: () => {} };
+  const message = "\x1b[2Jwiped\u202e";
+  const server = Deno.serve(
+    serving,
+    () => Response.json({ kind: "Status", code: 500, message }, { status: 500 }),
+  );
+  try {
+    const file = await changedKubeconfig(`http://127.0.0.1:${server.addr.port}`);
+    const { code, stderr } = await milepost(["get", "x"], { env: { KUBECONFIG: file } });
+    assert.deepEqual([code, STEERS.test(stderr)], [1, false], stderr);
+    assert.match(stderr, /\\u001b\[2Jwiped\\u202e/);
+    const context = await runs("get", "x", "--context", message);
+    assert.deepEqual([context.code, STEERS.test(context.stderr)], [2, false], context.stderr);
+  } finally {
+    await server.shutdown();
+  }
+});
+
 for (const [what, [args, says]] of Object.entries(WRONG)) {
   Deno.test(`${what} is wrong use, and said in a line`, async () => {
     const { code, stdout, stderr } = await runs(...args);

@@ -81,6 +81,27 @@ for (const size of SIZES) {
   });
 }
 
+Deno.test("with ASCII alone nothing else is drawn, in whatever width", () => {
+  const rows = [
+    rowOf("n".repeat(250), { progress: 46, metrics: [{ name: "l".repeat(90), value: "1" }] }),
+  ];
+  const view = {
+    window: windowOf(rows, queryOf(FIRST_STATE, [])),
+    where: "a",
+    isThere: true,
+    missing: [],
+  };
+  for (let columns = 1; columns <= 120; columns++) {
+    const look = {
+      ...LOOK,
+      characters: "ascii",
+      namespaced: true,
+      size: { columns, rows: 9 },
+    } as const;
+    for (const line of topScreen(view, FIRST_STATE, look)) assert.match(line, /^[ -~]*$/);
+  }
+});
+
 Deno.test("what is missing, what came of a stop, and a question stand in the last line", () => {
   const last = (more: Parameters<typeof screenOf>[2]) => screenOf([MNIST], [80, 5], more).at(-1);
   assert.equal(last({ missing: ["no token", "more"] }), "? Not shown (and 1 more): no token");
