@@ -28,7 +28,7 @@ ${cases.join("\n")}
   }"; fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
-complete -o default -F _milepost milepost
+complete -o default -F _milepost milepost kubectl-milepost
 `;
 }
 
@@ -46,6 +46,7 @@ function fish(commands: readonly CompletedCommand[]): string {
   lines.push(
     `complete -c milepost -f -n '__fish_seen_subcommand_from completion' -a '${SHELLS.join(" ")}'`,
   );
+  lines.push("complete -c kubectl-milepost -w milepost");
   return `${lines.join("\n")}\n`;
 }
 

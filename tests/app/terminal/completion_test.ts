@@ -23,10 +23,22 @@ Deno.test("bash is offered commands, and the flags of the one that was typed", a
   assert.deepEqual(await offered("milepost", "nothing", "--x"), [""]);
 });
 
+Deno.test("bash completes both names", async () => {
+  const script = `${scriptOf("bash")}\ncomplete -p milepost kubectl-milepost`;
+  const { code, stdout, stderr } = await run("bash", { args: ["-c", script] });
+  assert.deepEqual([code, stdout.trim().split("\n").length], [0, 2], stderr);
+});
+
 /** What proves, in a shell that has nothing but the script, that it completes. */
 const PROOFS: Readonly<Record<string, { readonly asks: string; readonly says: RegExp }>> = {
-  zsh: { asks: 'print -r -- "${_comps[milepost]}"', says: /_milepost/ },
-  fish: { asks: 'complete -C "milepost to"', says: /^top\tshow jobs as they train$/m },
+  zsh: {
+    asks: 'print -r -- "${_comps[milepost]}" "${_comps[kubectl-milepost]}"',
+    says: /_milepost.*_milepost/,
+  },
+  fish: {
+    asks: 'complete -C "milepost to"; complete -C "kubectl-milepost lo"',
+    says: /^top\tshow jobs as they train\nlogs\t/m,
+  },
 };
 for (const [shell, { asks, says }] of Object.entries(PROOFS)) {
   Deno.test({
