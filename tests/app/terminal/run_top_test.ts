@@ -22,6 +22,9 @@ const EARLIER = "2025-12-31T00:00:00Z";
 const LATER = "2026-01-02T00:00:00Z";
 const LATEST = "2026-01-03T00:00:00Z";
 
+/** What is written last. */
+const GIVEN_BACK = "\x1b[?25h\x1b[?1049l";
+
 const trainJob = (name: string) => ({
   apiVersion: TRAINJOB.apiVersion,
   kind: "TrainJob",
@@ -35,6 +38,8 @@ interface World {
   size: { columns: number; rows: number };
   /** The uids whose curves were asked for last. */
   asked: string[];
+  /** How often the jobs were put in order. */
+  ordered: number;
   /** The requests to the manager. */
   readonly stops: string[];
   /** Why the manager is not reached; empty: it is. */
@@ -45,6 +50,8 @@ interface World {
   written(): string;
   type(keys: string): void;
   changed(): void;
+  /** Fails, as far as the screen hears of it. */
+  crash(): void;
   resized(): void;
   readonly ended: Promise<void>;
 }
@@ -56,7 +63,12 @@ async function withTop(
   await withAnswers(answer, async (client) => {
     const clock = new FakeClock();
     const over = new AbortController();
-    const listeners = { input: (_: string) => {}, resize: () => {}, change: () => {} };
+    const listeners = {
+      input: (_: string) => {},
+      resize: () => {},
+      change: () => {},
+      crash: () => {},
+    };
     let [written, isRaw, isOver] = ["", false, false];
     const screen: string[] = [];
     const write = (text: string) => {
@@ -70,6 +82,7 @@ async function withTop(
       rows: [rowOf("mnist", "Running")],
       size: { columns: 80, rows: 24 },
       asked: new Array<string>(),
+      ordered: 0,
       stops: new Array<string>(),
       missingOfManager: new Array<string>(),
     };
@@ -80,7 +93,10 @@ async function withTop(
         namespaces: ["ml"],
         list: {
           version: 0,
-          window: (query) => windowOf(seen.rows, query),
+          window: (query) => {
+            seen.ordered += 1;
+            return windowOf(seen.rows, query);
+          },
           onChange: (listener) => {
             listeners.change = listener;
             return () => {};
@@ -111,7 +127,7 @@ async function withTop(
         setRaw: (raw) => isRaw = raw,
         onInput: (listener) => listeners.input = listener,
         onResize: (listener) => listeners.resize = listener,
-        onCrash: () => {},
+        onCrash: (listener) => listeners.crash = listener,
       },
       look: { characters: "unicode", colours: false },
       clock,
@@ -123,6 +139,7 @@ async function withTop(
       type: (keys: string) => listeners.input(keys),
       changed: () => listeners.change(),
       resized: () => listeners.resize(),
+      crash: () => listeners.crash(),
       ended,
     });
     const passing = (async () => {
@@ -137,7 +154,7 @@ async function withTop(
       await world.ended;
       await passing;
     }
-    assert.ok(!isRaw && written.endsWith("\x1b[?1049l"), "the screen is given back");
+    assert.ok(!isRaw && written.endsWith(GIVEN_BACK), "the screen is given back");
   });
 }
 
@@ -244,3 +261,37 @@ Deno.test("an end from outside, as by a signal, ends all that runs", () =>
   withTop(() => {
     throw new TransportError("nobody asks");
   }, () => Promise.resolve()));
+
+Deno.test("a crash gives the screen back at once, and nothing is drawn on it any more", () =>
+  withTop(() => 404, async (world) => {
+    world.crash();
+    const { length } = world.written();
+    assert.ok(world.written().endsWith(GIVEN_BACK));
+    world.type("?");
+    world.asked = [];
+    await until("curves are asked for anew", () => world.asked.length > 0);
+    assert.equal(world.written().length, length);
+  }));
+
+Deno.test("ten thousand jobs that change cost a drawing of what is on the screen", () =>
+  withTop(() => 404, async (world) => {
+    const nameOf = (index: number) => `job-${String(index).padStart(4, "0")}`;
+    world.rows = Array.from({ length: 10_000 }, (_, index) => rowOf(nameOf(index), "Running"));
+    world.changed();
+    await shows(world, /10000 jobs: 10000 Running/);
+    world.type("\x1b[F");
+    await shows(world, /^> job-9999/);
+    await until("its curves are asked for", () => world.asked.includes("uid-job-9999"));
+    assert.equal(world.asked.length, 21);
+    const [before, ordered] = [world.written().length, world.ordered];
+    for (const row of world.rows) {
+      world.rows[Number(row.name.slice(4))] = { ...row, state: "Complete" };
+      world.changed();
+    }
+    await shows(world, /10000 jobs: 10000 Complete/);
+    assert.ok(world.written().length - before < 24 * 200, "each line is drawn about once");
+    assert.ok(
+      world.ordered - ordered < 100,
+      `they were put in order ${world.ordered - ordered} times`,
+    );
+  }));
