@@ -136,3 +136,16 @@ Deno.test("when the API server has gone, top shows what it knows and says so, an
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(stderr, /^milepost: cannot reach the cluster of the context milepost: .*\n$/);
   }));
+
+Deno.test("get and stop name a manager that does not take the user's token", () =>
+  withStandalone(async ({ client, kubeconfig: KUBECONFIG }) => {
+    await client.create(KINDS.clusterTrainingRuntime, IDLE);
+    await client.create(KINDS.trainJob, trainJob("seen", "idle"));
+    const why = "the manager does not accept this user's token: " +
+      "it takes tokens of the API server with --read-with-api-tokens alone";
+    const options = { env: { KUBECONFIG } };
+    const got = await milepost(["get", "seen", "--json"], options);
+    assert.deepEqual(JSON.parse(got.stdout).missing, [why]);
+    const stopped = await milepost(["stop", "seen"], options);
+    assert.deepEqual([stopped.code, stopped.stderr], [1, `milepost: ${why}\n`]);
+  }, { settings: { readWithApiTokens: "false" } }));
