@@ -9,7 +9,11 @@ import {
   type StreamEnd,
   type WriteEvents,
 } from "../../http/event_stream.ts";
-import { type Identified, readerOfToken, refusalOfStream } from "../../http/callers/reader_checks.ts";
+import {
+  type Identified,
+  readerOfToken,
+  refusalOfStream,
+} from "../../http/callers/reader_checks.ts";
 import { type ReaderRefusal, readerRefusalShape } from "../../http/callers/reader_refusals.ts";
 import type { HttpResponse, ResponseSink } from "../../http/message.ts";
 import {

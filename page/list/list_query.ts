@@ -50,7 +50,8 @@ export const listQuerySchema = z.strictObject({
     description: "The metric whose newest value orders the rows, with sort=metric.",
   }),
   order: z.enum(["ascending", "descending"]).optional().meta({
-    description: "Default: newest and most progress first, texts from A to Z, metrics from the least.",
+    description:
+      "Default: newest and most progress first, texts from A to Z, metrics from the least.",
   }),
   offset: whole(z.number().max(1_000_000)).default(0).meta({
     description: "Rows before the window.",
