@@ -1,4 +1,4 @@
-/** Display of the demo: the rows of `milepost top` on a terminal, its lines in a pipe, its JSON with `--json`. */
+/** Display of the demo: the rows of `milepost top` on a terminal, its lines in a pipe, JSON with `--json`. */
 import type { Clock } from "../../kube/clock.ts";
 import type { JobRow } from "../../page/list/job_row.ts";
 import { jobRows } from "../terminal/job_rows.ts";
@@ -6,7 +6,7 @@ import { plainLine, plainStep } from "../terminal/plain_lines.ts";
 import type { Points, Size } from "../terminal/plots.ts";
 import { safeJson } from "../terminal/shown_text.ts";
 import { type Look, styled } from "../terminal/styles.ts";
-import { type JobSummary, summaryTable } from "./job_summary.ts";
+import { type JobSummary, metricsByName, summaryTable } from "./job_summary.ts";
 
 /** One way to show jobs. */
 export interface Display {
@@ -88,11 +88,22 @@ function plainDisplay(write: DisplayParts["write"]): Display {
   };
 }
 
+/** A change as scripts read it; the summary at the end names its jobs alike. */
+function changeOf({ name, state, progress, remainingSeconds, metrics }: JobRow) {
+  return {
+    job: name,
+    state,
+    ...(progress !== undefined && { progressPercentage: progress }),
+    ...(remainingSeconds !== undefined && { estimatedRemainingSeconds: remainingSeconds }),
+    metrics: metricsByName(metrics),
+  };
+}
+
 /** One JSON object per line. */
 function jsonDisplay(write: DisplayParts["write"]): Display {
   return {
     note: () => {},
-    changed: (row) => write(`${safeJson(row)}\n`),
+    changed: (row) => write(`${safeJson(changeOf(row))}\n`),
     finished: (summaries) => write(`${safeJson({ summary: summaries })}\n`),
   };
 }

@@ -26,9 +26,13 @@ export function hasEnded({ state }: Pick<JobRow, "state">): boolean {
   return ENDED.has(state);
 }
 
+/** Values by the names of their metrics. */
+export const metricsByName = (metrics: JobRow["metrics"] = []): Readonly<Record<string, string>> =>
+  Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
+
 /** The summary of a TrainJob that has ended; `endedAt`, in milliseconds, is used if no condition has a time. */
 export function jobSummary(trainJob: TrainJob, endedAt: number): JobSummary {
-  const { name, state, metrics = [], created } = rowOf(TRAINJOB, trainJob);
+  const { name, state, metrics, created } = rowOf(TRAINJOB, trainJob);
   const condition = trainJob.status?.conditions?.find(({ status, type }) =>
     status === "True" && type === state
   );
@@ -38,7 +42,7 @@ export function jobSummary(trainJob: TrainJob, endedAt: number): JobSummary {
     job: name,
     state,
     seconds: Math.round(seconds * 10) / 10,
-    metrics: Object.fromEntries(metrics.map(({ name, value }) => [name, value])),
+    metrics: metricsByName(metrics),
     message: condition?.message ?? "",
   };
 }

@@ -94,11 +94,12 @@ Deno.test("bundle() makes one file that runs alone", async (t) => {
     const [softmax, failing] = summary;
     assert.match(failing?.message ?? "", /first failed job: failing-node-0/);
     assert.ok(Number(softmax?.metrics.accuracy) > 0.9, JSON.stringify(softmax));
-    const softmaxLines = lines.filter((it) => JSON.stringify(it).includes('"name":"softmax"'));
+    const softmaxLines = lines.filter((it) => JSON.stringify(it).includes('"job":"softmax"'));
     assert.ok(softmaxLines.length >= 4, "progress was not shown as it came");
-    const ends = lines.filter((it) => JSON.stringify(it).includes('"state":"Complete","created"'));
+    const ends = lines.slice(0, -1)
+      .filter((it) => JSON.stringify(it).includes('"state":"Complete"'));
     assert.ok(ends.length >= 2, stdout);
-    for (const end of ends) assert.partialDeepStrictEqual(end, { progress: 100 });
+    for (const end of ends) assert.partialDeepStrictEqual(end, { progressPercentage: 100 });
     const left = [...Deno.readDirSync(alone.temporary)].map((it) => it.name);
     assert.deepEqual(left, []);
     assert.deepEqual(await processesThatMention(alone.temporary), new Map());

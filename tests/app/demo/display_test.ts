@@ -85,13 +85,22 @@ Deno.test("summaryTable() aligns its columns", () => {
   );
 });
 
-Deno.test("with --json each change is a line, the job as `milepost top --json` has it", () => {
+Deno.test("with --json each change is a line that scripts may rely on", () => {
   const { display, written } = displayed(true, true);
   display.note("hello");
   display.changed(running, [running]);
+  const { progress: _, remainingSeconds: __, metrics: ___, ...created } = running;
+  display.changed({ ...created, state: "Created" }, [running]);
   display.finished([{ job: "digits", state: "Complete", seconds: 3.1, metrics: {}, message: "" }]);
   assert.deepEqual(written.map((line) => JSON.parse(line)), [
-    running,
+    {
+      job: "digits",
+      state: "Running",
+      progressPercentage: 50,
+      estimatedRemainingSeconds: 3,
+      metrics: { loss: "0.2" },
+    },
+    { job: "digits", state: "Created", metrics: {} },
     { summary: [{ job: "digits", state: "Complete", seconds: 3.1, metrics: {}, message: "" }] },
   ]);
 });
