@@ -67,7 +67,7 @@ function LogChoices(
       <Choice
         label="Pod"
         value={pod}
-        names={pods.map(({ name }) => name)}
+        names={[...new Set([...pods.map(({ name }) => name), ...(pod === "" ? [] : [pod])])]}
         onChange={(value) => showJob(view, { pod: value, container: "", isPrevious: false })}
       />
       {(containers.length > 1 || view.container !== "") && (
@@ -99,7 +99,10 @@ const NOTHING: Shown = { text: "", dropped: 0 };
 
 /** The log. */
 export function LogTab({ view, details }: { view: JobView; details: JobDetails | undefined }) {
-  const pod = view.pod || details?.pods[0]?.name || "";
+  // One that was shown stays when it is gone: its log is not that of the next one.
+  const shownFirst = useRef("");
+  shownFirst.current ||= details?.pods[0]?.name ?? "";
+  const pod = view.pod || shownFirst.current;
   // Without a name the API server takes the only container, and refuses a pod of several.
   const [first, ...others] = details?.pods.find(({ name }) => name === pod)?.containers ?? [];
   const container = view.container || (others.length > 0 ? first ?? "" : "");
