@@ -94,6 +94,32 @@ class EndTest(unittest.TestCase):
         self.assertEqual((last["step"], last["metrics"][0]["value"]), (990, "0.5"))
         self.assertTrue(endpoint.is_closed)
 
+    def test_a_run_of_steps_alone_is_at_100(self) -> None:
+        endpoint = FakeEndpoint()
+        with milepost.Run(total=100, endpoint=endpoint, environ={}) as run:
+            for step in range(100):
+                run.push(step=step)
+        last = endpoint.taken[-1]
+        self.assertEqual((last["step"], last["progressPercentage"]), (99, 100))
+        self.assertNotIn("metrics", last)
+
+    def test_the_end_has_the_newest_step_and_no_values_of_another(self) -> None:
+        endpoint = FakeEndpoint()
+        with milepost.Run(total=1000, endpoint=endpoint, environ={}) as run:
+            run.push(step=98, loss=0.5)
+            run.push(step=99)
+        self.assertEqual([sample["step"] for sample in endpoint.taken], sorted(s["step"] for s in endpoint.taken))
+        last = endpoint.taken[-1]
+        self.assertEqual((last["step"], last["progressPercentage"]), (99, 100))
+        self.assertNotIn("metrics", last)
+        self.assertEqual(sum("metrics" in sample for sample in endpoint.taken), 1)
+
+    def test_a_progress_that_was_pushed_ends_at_100(self) -> None:
+        endpoint = FakeEndpoint()
+        with milepost.Run(endpoint=endpoint, environ={}) as run:
+            run.push(progress=40, loss=1.0)
+        self.assertEqual(endpoint.taken[-1]["progressPercentage"], 100)
+
     def test_a_run_whose_last_step_was_pushed_says_it_once(self) -> None:
         endpoint = FakeEndpoint()
         with milepost.Run(total=10, endpoint=endpoint, environ={}) as run:

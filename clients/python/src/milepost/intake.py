@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from threading import Lock
+from collections import deque
+from dataclasses import dataclass, field, replace
 
 from .clock import Clock
 
@@ -23,17 +23,21 @@ class Window:
     step: int | None = None
     progress: int | None = None
     remaining: int | None = None
+    is_taken: bool = False
 
 
 class Intake:
-    """Windows between the training and the thread that sends. Threads may use it at the same time."""
+    """Windows between the training and the thread that sends.
+
+    Nobody waits here: a push may come from several threads, from a signal handler or a finalizer that has interrupted
+    another push. So there is no lock: each step is one that Python does as a whole.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._monotonic = clock.monotonic
-        self._lock = Lock()
-        self._open: Window | None = None
-        self._closed: list[Window] = []
-        self._dropped = 0
+        self._newest: Window | None = None
+        self._windows: deque[Window] = deque(maxlen=KEPT)
+        self._is_full = False
 
     def put(
         self,
@@ -43,13 +47,12 @@ class Intake:
         remaining: int | None = None,
     ) -> tuple[bool, bool]:
         """Adds values. Returns whether they begin a window, and whether all found room in it."""
-        now = self._monotonic()
-        with self._lock:
-            window = self._open
-            begins = window is None or now - window.began >= WINDOW_S
-            if window is None or begins:
-                self._close()
-                window = self._open = Window(now)
+        begun = False
+        while True:
+            now = self._monotonic()
+            window = self._newest
+            if window is None or window.is_taken or now - window.began >= WINDOW_S:
+                window, begun = self._begin(now), True
             window.at = now
             if step is not None:
                 window.step = step
@@ -63,30 +66,34 @@ class Intake:
                     kept[name] = (value, step, now)
                 else:
                     fits = False
-        return begins, fits
+            # One that was taken meanwhile may lack what was just added.
+            if not window.is_taken:
+                return begun, fits
 
-    def _close(self) -> None:
-        if self._open is None:
-            return
-        self._closed.append(self._open)
-        self._open = None
-        if len(self._closed) > KEPT:
-            del self._closed[0]
-            self._dropped += 1
+    def _begin(self, now: float) -> Window:
+        window = self._newest = Window(now)
+        self._is_full = self._is_full or len(self._windows) == KEPT
+        self._windows.append(window)
+        return window
 
-    def take(self, *, now: bool = False) -> tuple[list[Window], int]:
-        """Returns the windows that are over, with `now` also the one that is not, and how many were dropped."""
-        moment = self._monotonic()
-        with self._lock:
-            if self._open is not None and (now or moment - self._open.began >= WINDOW_S):
-                self._close()
-            windows, self._closed = self._closed, []
-            dropped, self._dropped = self._dropped, 0
-        return windows, dropped
+    def take(self, *, now: bool = False) -> tuple[list[Window], bool]:
+        """Returns the windows that are over, with `now` also the newest, and whether some were dropped before.
+
+        One thread takes.
+        """
+        windows = []
+        while (due := self.due()) is not None and (now or due <= 0):
+            window = self._windows.popleft()
+            window.is_taken = True
+            # A push that is under way sees that it was taken, and goes on with its own.
+            windows.append(replace(window, values=window.values.copy()))
+        is_full, self._is_full = self._is_full, False
+        return windows, is_full
 
     def due(self) -> float | None:
         """Returns the seconds until a window is over; None while there is none."""
-        window = self._open
-        return None if window is None else max(0.0, window.began + WINDOW_S - self._monotonic())
-
-
+        try:
+            began = self._windows[0].began
+        except IndexError:
+            return None
+        return max(0.0, began + WINDOW_S - self._monotonic())

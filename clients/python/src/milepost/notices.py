@@ -14,8 +14,10 @@ class Notices:
     def __init__(self) -> None:
         self._said: set[str] = set()
 
-    def say(self, text: str) -> None:
-        """Writes a warning. Never raises."""
+    def say(self, text: str, error: Exception | None = None) -> None:
+        """Writes a warning, and what the error says of itself. Never raises."""
+        if error is not None:
+            text = f"{text}: {type(error).__name__}: {shown(error)}"
         if text in self._said or len(self._said) >= _TEXTS:
             return
         self._said.add(text)
@@ -23,3 +25,11 @@ class Notices:
             _logger.warning("%s", text)
         except Exception:  # A handler of the program's own.
             pass
+
+
+def shown(value: object) -> str:
+    """Returns what an object of the program says of itself, shortened. Never raises."""
+    try:
+        return f"{value!s:.200}"
+    except Exception as error:
+        return f"(it cannot be shown: {type(error).__name__})"

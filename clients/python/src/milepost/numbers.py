@@ -6,11 +6,14 @@ from collections.abc import Mapping
 
 
 def numbers_of(logged: Mapping[str, object]) -> dict[str, float]:
-    """Returns what is a number: frameworks log texts and tensors of several values, too."""
+    """Returns what is a number: frameworks log texts and tensors of several values, too. Never raises."""
     numbers: dict[str, float] = {}
-    for name, value in logged.items():
-        try:
-            numbers[str(name)] = float(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError, RuntimeError):
-            continue
+    try:
+        for name, value in logged.items():
+            try:
+                numbers[str(name)] = float(value)  # type: ignore[arg-type]
+            except Exception:
+                continue
+    except Exception:  # A mapping of the framework's own.
+        pass
     return numbers

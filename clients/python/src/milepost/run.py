@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-import atexit
-import math
-import operator
 import os
 import random
-import threading
 import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import SupportsFloat, SupportsIndex
 
+from .arguments import PATIENCE_S, SECONDS_MAX, Arguments
 from .clock import Clock, SystemClock
 from .control import Stop
 from .echo import EchoEndpoint, print_sample
 from .endpoint import Endpoint, HttpsEndpoint
-from .intake import METRICS, WINDOW_S, Intake
+from .intake import METRICS, Intake
 from .notices import Notices
-from .samples import TEXT_MAX, Estimate
+from .samples import Estimate
 from .sender import Sender
 from .surroundings import place_of, rank_of
-
-STEP_MAX = 2**53 - 1
-SECONDS_MAX = 2**31 - 1
-INTEGER_MAX = 2**63
-LATE_S = 0.03
-# An endpoint that fails without a word of the sender must not keep a core busy.
-_AFTER_ERROR_S = 1.0
+from .worker import Worker
 
 _runs: weakref.WeakSet[Run] = weakref.WeakSet()
-# Of a forked process: locks and buffers of its parent's thread, which nothing may touch again, not even to free them.
+# Of a forked process: buffers of its parent's thread, which nothing may touch again, not even to free them.
 _of_the_parent: list[object] = []
 
 
@@ -48,8 +39,8 @@ class Run:
     sends, and only in a container of a job; elsewhere nothing happens, or with `echo` lines are printed.
 
     `total` is the number of steps, for progress and remaining time. `rank` is for programs whose variables do not
-    say which process this is. `patience` is how many seconds the end of a run may wait for what was not sent yet.
-    `endpoint`, `clock`, `chance` and `environ` are for tests.
+    say which process this is. `patience` is how many seconds the end of a run may wait for what was not sent yet;
+    with None it is as long as it takes. `endpoint`, `clock`, `chance` and `environ` are for tests.
     """
 
     def __init__(
@@ -58,38 +49,38 @@ class Run:
         *,
         echo: bool = False,
         rank: int | None = None,
-        patience: float = 10.0,
+        patience: float | None = PATIENCE_S,
         endpoint: Endpoint | None = None,
         clock: Clock | None = None,
         chance: Callable[[], float] = random.random,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._notices = Notices()
-        self._patience = patience
-        self._wake = threading.Event()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._closing = False
-        self._idle = True
+        self._arguments = Arguments(self._notices)
+        # Values that were pushed last, and their step; and the newest step, also of a push without values.
         self._newest: tuple[dict[str, float], int | None] | None = None
-        self._names: set[str] = set()
+        self._step: int | None = None
+        self._last_step: int | None = None
+        self._total: int | None = None
+        self._is_measured = False
         self._intake: Intake | None = None
         self._sender: Sender | None = None
-        self._endpoint: Endpoint | None = None
-        self._chance = chance
-        self._clock: Clock = clock or SystemClock()
+        self._worker: Worker | None = None
         try:
             if (rank_of(environ) if rank is None else rank) == 0:
-                self._begin(total, echo, endpoint, environ)
+                self._begin(total, echo, patience, endpoint, clock or SystemClock(), chance, environ)
         except Exception as error:
-            self._notices.say(f"progress is not pushed: {type(error).__name__}: {error}")
+            self._notices.say("progress is not pushed", error)
         _runs.add(self)
 
     def _begin(
         self,
         total: int | None,
         echo: bool,
+        patience: float | None,
         endpoint: Endpoint | None,
+        clock: Clock,
+        chance: Callable[[], float],
         environ: Mapping[str, str],
     ) -> None:
         place = place_of(environ)
@@ -100,28 +91,32 @@ class Run:
                 endpoint = EchoEndpoint()
             else:
                 return
-        intake = Intake(self._clock)
-        self._sender = Sender(
+        self._total = self._arguments.total(total)
+        self._is_measured = self._total is not None
+        intake = Intake(clock)
+        sender = Sender(
             intake,
             endpoint,
-            clock=self._clock,
-            random=self._chance,
-            estimate=Estimate(self._steps(total)),
+            clock=clock,
+            random=chance,
+            estimate=Estimate(self._total),
             notices=self._notices,
             container="" if place is None else place.container,
             echo=print_sample if echo else None,
         )
-        self._endpoint = endpoint
-        self._intake = intake
-        atexit.register(_close, weakref.ref(self))
-
-    def _steps(self, total: int | None) -> int | None:
-        try:
-            steps = None if total is None else int(total)
-        except Exception as error:
-            self._notices.say(f"the progress is not known: total is no number ({type(error).__name__})")
-            return None
-        return steps if steps is not None and steps > 0 else None
+        self._worker = Worker(
+            intake,
+            sender,
+            endpoint,
+            clock=clock,
+            chance=chance,
+            notices=self._notices,
+            patience=self._arguments.patience(patience),
+        )
+        self._intake, self._sender = intake, sender
+        # A run that is dropped without a word ends as well.
+        self._dropped = weakref.finalize(self, self._worker.end)
+        self._dropped.atexit = False
 
     @property
     def stop(self) -> Stop | None:
@@ -130,13 +125,10 @@ class Run:
 
     def listen(self) -> Run:
         """Listens for a stop without pushing anything, for a program of which another part pushes. Never raises."""
-        intake, sender = self._intake, self._sender
-        if intake is not None and sender is not None:
-            try:
-                sender.listen()
-                self._awake(intake)
-            except Exception as error:
-                self._notices.say(f"no stop is heard: {type(error).__name__}: {error}")
+        sender, worker = self._sender, self._worker
+        if self._intake is not None and sender is not None and worker is not None:
+            sender.listen()
+            worker.wake()
         return self
 
     def push(
@@ -144,7 +136,7 @@ class Run:
         values: Mapping[str, SupportsFloat] | None = None,
         /,
         *,
-        step: SupportsIndex | None = None,
+        step: SupportsIndex | SupportsFloat | None = None,
         progress: SupportsFloat | None = None,
         remaining: SupportsFloat | None = None,
         **metrics: SupportsFloat,
@@ -154,76 +146,41 @@ class Run:
         Metrics are keywords, or a mapping for names such as "val/loss". A tensor is read here: one on a GPU is
         waited for. `progress` is in percent and `remaining` in seconds, where `total` does not say enough.
         """
-        intake = self._intake
-        if intake is None:
+        intake, worker = self._intake, self._worker
+        if intake is None or worker is None:
             return
         try:
-            self._put(intake, {**values, **metrics} if values else metrics, step, progress, remaining)
+            arguments = self._arguments
+            numbers = arguments.metrics({**values, **metrics} if values else metrics)
+            at = None if step is None else arguments.step(step)
+            percent = None if progress is None else arguments.whole("progress", progress, 100)
+            seconds = None if remaining is None else arguments.whole("remaining", remaining, SECONDS_MAX)
+            self._last_step = at
+            if at is not None:
+                self._step = at
+            if numbers or self._newest is None:
+                self._newest = (numbers, at)
+            if percent is not None:
+                self._is_measured = True
+            begins, fits = intake.put(numbers, at, percent, seconds)
+            if begins:
+                worker.wake()
+            if not fits:
+                self._notices.say(f"of more than {METRICS} metrics within a tenth of a second some are not pushed")
         except Exception as error:
-            self._notices.say(f"not pushed: {type(error).__name__}: {error}")
-
-    def _put(
-        self,
-        intake: Intake,
-        metrics: Mapping[str, SupportsFloat],
-        step: SupportsIndex | None,
-        progress: SupportsFloat | None,
-        remaining: SupportsFloat | None,
-    ) -> None:
-        numbers: dict[str, float] = {}
-        known = self._names
-        for name, value in metrics.items():
-            kind = type(value)
-            if kind is not float and (kind is not int or not -INTEGER_MAX < value < INTEGER_MAX):  # type: ignore[operator]
-                number = self._number(name, value)
-                if number is None:
-                    continue
-                value = number
-            if name in known or self._is_name(name):
-                numbers[name] = value  # type: ignore[assignment]
-        at = None if step is None else operator.index(step)
-        if at is not None and not 0 <= at <= STEP_MAX:
-            self._notices.say(f"not pushed: the step {at} is not from 0 to {STEP_MAX}")
-            at = None
-        if numbers:
-            self._newest = (numbers, at)
-        begins, fits = intake.put(numbers, at, _whole(progress, 100), _whole(remaining, SECONDS_MAX))
-        if begins:
-            self._awake(intake)
-        if not fits:
-            self._notices.say("of more than 256 metrics within a tenth of a second some are not pushed")
-
-    def _number(self, name: str, value: SupportsFloat) -> float | None:
-        try:
-            return float(value)
-        except Exception as error:
-            self._notices.say(f"{name!r:.80} is not pushed: it is no number ({type(error).__name__})")
-            return None
-
-    def _is_name(self, name: object) -> bool:
-        if isinstance(name, str) and 1 <= len(name) <= TEXT_MAX:
-            if len(self._names) < METRICS:
-                self._names.add(name)
-            return True
-        self._notices.say(f"{name!r:.80} is not pushed: a metric's name has 1 to {TEXT_MAX} characters")
-        return False
+            self._notices.say("not pushed", error)
 
     def close(self, *, done: bool = False) -> None:
         """Sends what is left, for as long as `patience` says, and ends. Never raises.
 
-        With `done` the run is shown at 100 percent, unless it was told to stop.
+        With `done` a run whose progress is known is shown at 100 percent, unless it was told to stop.
         """
-        if done and self.stop is None:
-            self._finish()
-        intake, thread = self._intake, self._thread
-        self._intake = None
-        self._closing = True
-        self._wake.set()
-        if intake is None or thread is None:
+        intake, self._intake = self._intake, None
+        if intake is None or self._worker is None:
             return
-        thread.join(self._patience)
-        if thread.is_alive():
-            self._notices.say("the run has ended before its last samples were taken")
+        if done and self.stop is None:
+            self._finish(intake)
+        self._worker.close()
 
     def __enter__(self) -> Run:
         return self
@@ -236,83 +193,34 @@ class Run:
     ) -> None:
         self.close(done=kind is None)
 
-    def _finish(self) -> None:
-        """Pushes the end of a run that nothing has cut short, with its newest values, which stay to be seen."""
-        intake, sender, newest = self._intake, self._sender, self._newest
-        if intake is None or sender is None or newest is None or sender.total is None:
-            return
-        values, step = newest
-        if step is None or step < sender.total:
-            intake.put(values, step, progress=100, remaining=0)
-
-    def _awake(self, intake: Intake) -> None:
-        sender, endpoint = self._sender, self._endpoint
-        if self._thread is None and sender is not None and endpoint is not None:
-            with self._starting:
-                if self._thread is None:
-                    parts = (intake, sender, endpoint)
-                    thread = threading.Thread(target=self._work, args=parts, name="milepost", daemon=True)
-                    thread.start()
-                    self._thread = thread
-        if self._idle:
-            self._wake.set()
-
-    def _work(self, intake: Intake, sender: Sender, endpoint: Endpoint) -> None:
-        while not self._closing:
-            wait = self._turn(sender, closing=False)
-            if wait is None or wait > WINDOW_S:
-                # Only who sleeps for long is woken: it costs the training a little each time.
-                self._idle = True
-                wait = wait if intake.due() is None else 0.0
-            # A step that takes a part of a tenth of a second must not meet the thread at each of its pushes.
-            self._wake.wait(None if wait is None else wait + LATE_S * self._chance())
-            self._idle = False
-            self._wake.clear()
-        end = self._clock.monotonic() + self._patience
-        while (wait := self._turn(sender, closing=True)) is not None:
-            left = end - self._clock.monotonic()
-            if left <= 0:
-                self._notices.say("the run has ended before its last samples were taken")
-                break
-            threading.Event().wait(min(wait, left))
-        endpoint.close()
-
-    def _turn(self, sender: Sender, *, closing: bool) -> float | None:
-        try:
-            return sender.turn(closing=closing)
-        except Exception as error:
-            self._notices.say(f"progress cannot be sent: {type(error).__name__}: {error}")
-            return _AFTER_ERROR_S
+    def _finish(self, intake: Intake) -> None:
+        """Pushes the end of a run that nothing has cut short, with its newest step, and the values that were of it."""
+        newest, last, total = self._newest, self._last_step, self._total
+        is_said = last is not None and total is not None and last >= total
+        if newest is not None and self._is_measured and not is_said:
+            values, at = newest
+            if at is not None and at != self._step:
+                values, at = {}, self._step
+            intake.put(values, at, progress=100, remaining=0)
 
     def _forget(self) -> None:
         """Makes the copy of a run in a forked process one that does nothing: its parent goes on."""
         _of_the_parent.append(dict(self.__dict__))
-        endpoint = self._endpoint
-        self._intake = self._thread = self._sender = self._endpoint = None
-        self._starting, self._wake, self._notices = threading.Lock(), threading.Event(), Notices()
-        if endpoint is not None:
-            endpoint.forget()
+        worker = self._worker
+        self._intake = self._sender = self._worker = None
+        self._notices = Notices()
+        self._arguments = Arguments(self._notices)
+        if worker is not None:
+            self._dropped.detach()
+            worker.forget()
 
     def __reduce__(self) -> tuple[Callable[[], Run], tuple[()]]:
         """A copy for another process, such as a worker that loads data, does nothing."""
         return _inert, ()
 
 
-def _whole(value: SupportsFloat | None, most: int) -> int | None:
-    if value is None:
-        return None
-    number = float(value)
-    return None if math.isnan(number) else int(min(max(number, 0.0), most))
-
-
 def _inert() -> Run:
     return Run(environ={})
-
-
-def _close(run: weakref.ref[Run]) -> None:
-    living = run()
-    if living is not None:
-        living.close()
 
 
 def _after_fork() -> None:

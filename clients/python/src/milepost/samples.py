@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from .intake import Window
 
-TEXT_MAX = 64
-
 
 @dataclass(frozen=True)
 class Sample:

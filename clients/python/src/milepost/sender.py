@@ -11,7 +11,7 @@ from .clock import Clock, Stamps
 from .control import Stop, stop_of, warnings_of
 from .endpoint import Answer, Endpoint
 from .intake import KEPT, Intake, Window
-from .notices import Notices
+from .notices import Notices, shown
 from .pacing import Pace
 from .samples import Estimate, Sample, samples_of
 
@@ -57,11 +57,6 @@ class Sender:
         self._listens_every = SILENCE_S
         self._heard = clock.monotonic()
 
-    @property
-    def total(self) -> int | None:
-        """The number of steps, if it is known."""
-        return self._estimate.total
-
     def listen(self) -> None:
         """Asks often from now on whether to stop, by empty pushes, which change nothing."""
         self._asks, self._listens_every = b"{}", LISTEN_S
@@ -87,22 +82,22 @@ class Sender:
         return min(times, default=None)
 
     def _collect(self, closing: bool) -> None:
-        windows, dropped = self._intake.take(now=closing)
+        windows, is_dropped = self._intake.take(now=closing)
         for window in windows:
-            dropped += self._keep(window)
-        if dropped > 0:
+            is_dropped = self._keep(window) or is_dropped
+        if is_dropped:
             self._notices.say(f"the endpoint takes nothing: of more than {KEPT} samples the oldest are dropped")
 
-    def _keep(self, window: Window) -> int:
+    def _keep(self, window: Window) -> bool:
         samples = samples_of(window, self._estimate)
         if self._echo is not None:
             for sample in samples:
                 self._echo(sample)
         self._backlog.append(samples)
         if len(self._backlog) <= KEPT:
-            return 0
+            return False
         self._backlog.popleft()
-        return 1
+        return True
 
     def _send(self) -> float | None:
         """Sends the oldest samples, if it is time. Returns the seconds until the next ones may go."""
@@ -161,7 +156,7 @@ class Sender:
         try:
             answer = self._endpoint.post(suffix, body)
         except Exception as error:
-            return self._again(0.0, f"{type(error).__name__}: {error}")
+            return self._again(0.0, f"{type(error).__name__}: {shown(error)}")
         self._heard = self._clock.monotonic()
         if answer.status in _PASSING or answer.status >= 500:
             return self._again(answer.retry_after, _words(answer))
