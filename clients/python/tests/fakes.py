@@ -42,15 +42,19 @@ class FakeEndpoint:
         self.taken: list[dict[str, Any]] = []
         self.sizes: list[int] = []
         self.is_closed = False
+        self.is_bad: Callable[[dict[str, Any]], bool] = lambda sample: False
+        self.bad = 422
 
     def post(self, suffix: str, body: bytes) -> Answer:
         parsed = json.loads(body)
         self.requests.append((suffix, parsed))
         self.sizes.append(len(body))
         answer = self.answer()
+        pushed = [parsed["trainerStatus"]] if "trainerStatus" in parsed else []
+        samples = parsed["samples"] if suffix == "/history" else pushed
+        if any(self.is_bad(sample) for sample in samples):
+            answer = Answer(self.bad, body=b'{"message": "bad"}')
         if answer.status == 200:
-            pushed = [parsed["trainerStatus"]] if "trainerStatus" in parsed else []
-            samples = parsed["samples"] if suffix == "/history" else pushed
             # The same time and the same metrics are the same sample.
             self.taken += [sample for sample in samples if sample not in self.taken]
         return answer
@@ -68,6 +72,11 @@ class FakeEndpoint:
             raise error
 
         self.answer = answer
+
+    def refuse(self, is_bad: Callable[[dict[str, Any]], bool], status: int) -> None:
+        """Refuses requests with such samples from now on, and takes the others."""
+        self.is_bad, self.bad = is_bad, status
+        self.say(200)
 
     def say(self, status: int, *, retry_after: float = 0.0, body: object = None) -> None:
         """Gives this answer to every request from now on."""

@@ -48,6 +48,13 @@ class MergingTest(unittest.TestCase):
         self.assertEqual([first.progress, second.progress], [25, 50])
         self.assertEqual(second.values, {})
 
+    def test_what_the_program_says_itself_is_of_the_newest_step(self) -> None:
+        self.intake.put({"loss": 1.0}, 1)
+        self.clock.move(0.01)
+        self.intake.put({"accuracy": 0.5}, 2, progress=100, remaining=0)
+        [samples] = self.samples(total=4)
+        self.assertEqual([(one.progress, one.remaining) for one in samples], [(25, 0), (100, 0)])
+
     def test_at_most_256_metrics(self) -> None:
         many = {f"m{number}": 1.0 for number in range(300)}
         self.assertEqual(self.intake.put(many), (True, False))

@@ -25,12 +25,15 @@ class Sample:
         if self.remaining is not None:
             status["estimatedRemainingSeconds"] = self.remaining
         if self.values:
-            status["metrics"] = [
-                {"name": name, "value": repr(value)} for name, value in self.values.items()
-            ]
+            status["metrics"] = [metric_of(name, value) for name, value in self.values.items()]
         if self.step is not None:
             status["step"] = self.step
         return status
+
+
+def metric_of(name: str, value: float) -> dict[str, str]:
+    """Returns a metric as the endpoint takes it."""
+    return {"name": name, "value": repr(value)}
 
 
 class Estimate:
@@ -54,6 +57,10 @@ class Estimate:
         return progress, min(round(left), 2**31 - 1)
 
 
+def _or(value: int | None, other: int | None) -> int | None:
+    return other if value is None else value
+
+
 def samples_of(window: Window, estimate: Estimate) -> list[Sample]:
     """Returns a sample for each step of a window, in the order of time: each value keeps the step of its push."""
     values: dict[int | None, dict[str, float]] = {}
@@ -65,16 +72,21 @@ def samples_of(window: Window, estimate: Estimate) -> list[Sample]:
         values[window.step] = {}
         moments[window.step] = window.at
     samples = []
-    for step in sorted(values, key=lambda one: moments[one]):
+    steps = sorted(values, key=lambda one: moments[one])
+    for step in steps:
         at = moments[step]
         progress, remaining = estimate.of(window.step if step is None else step, at)
+        # What the program says itself is of its newest push.
+        said = (window.progress, window.remaining)
+        if step != steps[-1]:
+            said = (_or(progress, said[0]), _or(remaining, said[1]))
         samples.append(
             Sample(
                 at=at,
                 step=step,
                 values=values[step],
-                progress=progress if window.progress is None else window.progress,
-                remaining=remaining if window.remaining is None else window.remaining,
+                progress=_or(said[0], progress),
+                remaining=_or(said[1], remaining),
             )
         )
     return samples

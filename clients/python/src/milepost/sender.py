@@ -5,25 +5,32 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import islice
 
 from .clock import Clock, Stamps
 from .control import Stop, stop_of, warnings_of
 from .endpoint import Answer, Endpoint
-from .intake import KEPT, Intake, Window
+from .intake import KEPT, Intake
 from .notices import Notices, shown
 from .pacing import Pace
-from .samples import Estimate, Sample, samples_of
+from .samples import Estimate, Sample, metric_of, samples_of
 
 # A history has at most 1,000 samples and 1 MiB.
 SAMPLES_MAX = 1000
 BYTES_MAX = 1_000_000
-# A stop is heard in an answer. Where nothing is pushed for so long, the last sample goes again, which counts once.
+# A request has at most 64 KiB: the metrics of a sample, and half a KiB for all else.
+METRICS_BYTES_MAX = 65_000
+# A stop is heard in an answer. Where nothing is pushed for so long, the endpoint is asked.
 SILENCE_S = 15.0
-# Where another program pushes for the job, it is asked for so often whether to stop.
+# Where another program pushes for the job, it is asked so often.
 LISTEN_S = 1.0
+# What only asks: an empty push, which changes nothing and is answered with what the job's object says.
+_QUESTION = b"{}"
 # What may pass with time. Every other refusal is final.
 _PASSING = (401, 408, 429)
+# What may be meant for one sample of a history alone.
+_OF_A_SAMPLE = (400, 413, 422)
 
 
 class Sender:
@@ -51,20 +58,15 @@ class Sender:
         self._notices = notices
         self._whose = {"container": container} if container else {}
         self._echo = echo
-        self._backlog: deque[list[Sample]] = deque()
-        self._last: bytes | None = None
-        self._asks: bytes | None = None
-        self._listens_every = SILENCE_S
+        self._backlog: deque[Sample] = deque(maxlen=KEPT)
+        # How many samples a history may have: fewer after one was refused, until what was wrong is found.
+        self._limit = SAMPLES_MAX
+        self._listens_every: float | None = None
         self._heard = clock.monotonic()
 
     def listen(self) -> None:
-        """Asks often from now on whether to stop, by empty pushes, which change nothing."""
-        self._asks, self._listens_every = b"{}", LISTEN_S
-
-    @property
-    def _question(self) -> bytes | None:
-        """What is sent only for its answer: an empty push, or the last sample, which counts once."""
-        return self._asks or self._last
+        """Asks often from now on whether to stop, which changes nothing."""
+        self._listens_every = LISTEN_S
 
     def turn(self, *, closing: bool = False) -> float | None:
         """Does what is due. Returns the seconds until it has to be called again; None if only a push changes that.
@@ -74,30 +76,34 @@ class Sender:
         self._collect(closing)
         if self._backlog:
             wait = self._send()
-        elif closing or self._question is None or self.stop is not None:
+        elif closing or self._listens_every is None or self.stop is not None:
             wait = None
         else:
-            wait = self._listen()
+            wait = self._listen(self._listens_every)
         times = [one for one in (wait, self._intake.due()) if one is not None]
         return min(times, default=None)
 
     def _collect(self, closing: bool) -> None:
         windows, is_dropped = self._intake.take(now=closing)
-        for window in windows:
-            is_dropped = self._keep(window) or is_dropped
+        for sample in (one for window in windows for one in samples_of(window, self._estimate)):
+            if self._echo is not None:
+                self._echo(sample)
+            is_dropped = is_dropped or len(self._backlog) == KEPT
+            self._backlog.append(self._fitting(sample))
         if is_dropped:
             self._notices.say(f"the endpoint takes nothing: of more than {KEPT} samples the oldest are dropped")
 
-    def _keep(self, window: Window) -> bool:
-        samples = samples_of(window, self._estimate)
-        if self._echo is not None:
-            for sample in samples:
-                self._echo(sample)
-        self._backlog.append(samples)
-        if len(self._backlog) <= KEPT:
-            return False
-        self._backlog.popleft()
-        return True
+    def _fitting(self, sample: Sample) -> Sample:
+        """Returns the sample with as many of its metrics as a request can hold."""
+        left = METRICS_BYTES_MAX
+        kept: dict[str, float] = {}
+        for name, value in sample.values.items():
+            left -= len(self._json(metric_of(name, value)).encode(errors="replace")) + 1
+            if left < 0:
+                self._notices.say("the metrics of a step are more than 64 KiB: the last of them are not pushed")
+                return replace(sample, values=kept)
+            kept[name] = value
+        return sample
 
     def _send(self) -> float | None:
         """Sends the oldest samples, if it is time. Returns the seconds until the next ones may go."""
@@ -105,42 +111,50 @@ class Sender:
         wait = self._pace.wait(now)
         if wait > 0:
             return wait
-        wait = self._pace.wait_for_history(now)
-        is_single = len(self._backlog[0]) == 1
-        if wait > 0 and not is_single:
-            return wait
-        windows, texts = self._batch(limit=KEPT if wait == 0 else 1)
+        texts = self._batch(self._limit if self._pace.wait_for_history(now) == 0 else 1)
         is_history = len(texts) > 1
         key, value = ("samples", f"[{','.join(texts)}]") if is_history else ("trainerStatus", texts[0])
-        body = self._body(key, value)
-        if self._post("/history" if is_history else "", body, is_history=is_history):
-            self._last = self._body("trainerStatus", texts[-1])
-            for _ in range(windows):
-                self._backlog.popleft()
+        answer = self._post("/history" if is_history else "", self._body(key, value), is_history=is_history)
+        if answer is not None:
+            self._done(answer, len(texts))
         return self._pace.wait(self._clock.monotonic())
 
-    def _batch(self, limit: int) -> tuple[int, list[str]]:
-        """Returns so many of the oldest windows as one request may hold, and their samples as JSON."""
-        self._stamps.refresh()
-        texts: list[str] = []
-        size = windows = 0
-        for samples in islice(self._backlog, limit):
-            more = [self._json(one.status(self._stamps.text(one.at))) for one in samples]
-            size += sum(len(one.encode(errors="replace")) + 1 for one in more)
-            if texts and (len(texts) + len(more) > SAMPLES_MAX or size > BYTES_MAX):
-                break
-            texts += more
-            windows += 1
-        return windows, texts
+    def _done(self, answer: Answer, samples: int) -> None:
+        """Lets go of samples that were answered for good. A history that was refused goes again in parts."""
+        if answer.status == 200:
+            if samples > 1 or self._limit == 1:
+                self._limit = min(2 * self._limit, SAMPLES_MAX)
+        elif samples > 1 and answer.status in _OF_A_SAMPLE:
+            self._limit = samples // 2
+            return
+        else:
+            self._refused(answer)
+        for _ in range(samples):
+            self._backlog.popleft()
 
-    def _listen(self) -> float:
+    def _batch(self, limit: int) -> list[str]:
+        """Returns so many of the oldest samples as one request may hold as JSON, in the order of their times."""
+        self._stamps.refresh()
+        batch: list[tuple[float, str]] = []
+        size = 0
+        for sample in islice(self._backlog, limit):
+            text = self._json(sample.status(self._stamps.text(sample.at)))
+            size += len(text.encode(errors="replace")) + 1
+            if batch and size > BYTES_MAX:
+                break
+            batch.append((sample.at, text))
+        return [text for _, text in sorted(batch, key=lambda one: one[0])]
+
+    def _listen(self, every: float) -> float:
         """Asks whether to stop, if it is time. Returns the seconds until then."""
         now = self._clock.monotonic()
-        wait = max(self._pace.wait(now), self._heard + self._listens_every - now)
-        if wait > 0 or self._question is None:
+        wait = max(self._pace.wait(now), self._heard + every - now)
+        if wait > 0:
             return wait
-        self._post("", self._question, is_history=False)
-        return max(self._pace.wait(self._clock.monotonic()), self._listens_every)
+        answer = self._post("", _QUESTION, is_history=False)
+        if answer is not None and answer.status != 200:
+            self._refused(answer)
+        return max(self._pace.wait(self._clock.monotonic()), self._listens_every or every)
 
     @staticmethod
     def _json(value: object) -> str:
@@ -150,29 +164,32 @@ class Sender:
         whose = "".join(f',{self._json(name)}:{self._json(one)}' for name, one in self._whose.items())
         return f'{{"{key}":{value}{whose}}}'.encode(errors="replace")
 
-    def _post(self, suffix: str, body: bytes, *, is_history: bool) -> bool:
-        """Sends a request. Returns whether it is done with, taken or refused for good."""
+    def _post(self, suffix: str, body: bytes, *, is_history: bool) -> Answer | None:
+        """Sends a request. Returns what it was answered for good; None if it has to go again."""
         began = self._clock.monotonic()
         try:
             answer = self._endpoint.post(suffix, body)
         except Exception as error:
-            return self._again(0.0, f"{type(error).__name__}: {shown(error)}")
+            self._again(0.0, f"{type(error).__name__}: {shown(error)}")
+            return None
         self._heard = self._clock.monotonic()
         if answer.status in _PASSING or answer.status >= 500:
-            return self._again(answer.retry_after, _words(answer))
+            self._again(answer.retry_after, _words(answer))
+            return None
         self._pace.taken(began, is_history=is_history)
+        self._listens_every = self._listens_every or SILENCE_S
         if answer.status == 200:
             self._hear(answer.body)
-        else:
-            self._notices.say(f"progress was not taken: {_words(answer)}")
-            # It refuses for good: there is no use in asking it often.
-            self._listens_every = SILENCE_S
-        return True
+        return answer
 
-    def _again(self, retry_after: float, text: str) -> bool:
+    def _refused(self, answer: Answer) -> None:
+        self._notices.say(f"progress was not taken: {_words(answer)}")
+        # It refuses for good: there is no use in asking it often.
+        self._listens_every = SILENCE_S
+
+    def _again(self, retry_after: float, text: str) -> None:
         self._pace.failed(self._clock.monotonic(), retry_after)
         self._notices.say(f"progress was not taken yet: {text}")
-        return False
 
     def _hear(self, body: bytes) -> None:
         try:
