@@ -11,7 +11,7 @@ from .run import Run
 
 
 class MilepostTracker(GeneralTracker):
-    """Give it to the accelerator, and ask it in the loop.
+    """Give it to the accelerator, and ask it in the loop. A run that is handed in is left open.
 
     >>> tracker = MilepostTracker(total=1000)
     >>> accelerator = Accelerator(log_with=tracker)
@@ -28,6 +28,9 @@ class MilepostTracker(GeneralTracker):
 
     def __init__(self, total: int | None = None, run: Run | None = None) -> None:
         super().__init__()
+        self._total = total
+        self._is_given = run is not None
+        self._is_over = False
         self.run = run or Run(total)
 
     @property
@@ -36,7 +39,9 @@ class MilepostTracker(GeneralTracker):
 
     @on_main_process
     def store_init_configuration(self, values: dict[str, Any]) -> None:
-        pass
+        # The trackers begin: after an end it is another training.
+        if self._is_over:
+            self.run, self._is_over = Run(self._total), False
 
     @on_main_process
     def log(self, values: dict[str, Any], step: int | None = None, **kwargs: Any) -> None:
@@ -44,7 +49,9 @@ class MilepostTracker(GeneralTracker):
 
     @on_main_process
     def finish(self) -> None:
-        self.run.close(done=True)
+        if not self._is_given:
+            self.run.close(done=True)
+            self._is_over = True
 
     def should_stop(self, accelerator: Any) -> bool:
         """Returns whether the job is told to stop. Every process has to ask, and gets the same answer."""

@@ -13,17 +13,20 @@ from .run import Run
 class MilepostCallback(keras.callbacks.Callback):
     """Give it to the model: `model.fit(..., callbacks=[MilepostCallback()])`.
 
-    A stop is heard by the process with rank 0: a program of several processes tells the others itself.
+    A stop is heard by the process with rank 0: a program of several processes tells the others itself. Each training is
+    a run of its own; one that is handed in is left open.
     """
 
     def __init__(self, run: Run | None = None) -> None:
         super().__init__()
         self.run = run
+        self._is_given = run is not None
         self._step = 0
         self._of_batches: set[str] = set()
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        if self.run is None:
+        self._step = 0
+        if not self._is_given:
             epochs, steps = self.params.get("epochs"), self.params.get("steps")
             self.run = Run(epochs * steps if epochs and steps else None)
 
@@ -41,7 +44,7 @@ class MilepostCallback(keras.callbacks.Callback):
         self._heed()
 
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
-        if self.run is not None:
+        if self.run is not None and not self._is_given:
             self.run.close(done=True)
 
     def _push(self, values: dict[str, float]) -> None:

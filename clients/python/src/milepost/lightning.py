@@ -22,18 +22,20 @@ class MilepostCallback(Callback):
     """Give it to the trainer: `Trainer(callbacks=[MilepostCallback()])`.
 
     It pushes the logged metrics every `log_every_n_steps` of the trainer and after each validation. A stop is heard by
-    the process with rank 0 and told to all, at those steps.
+    the process with rank 0 and told to all, at those steps. Each training is a run of its own; one that is handed in is
+    left open.
     """
 
     def __init__(self, run: Run | None = None) -> None:
         super().__init__()
         self.run = run
+        self._is_given = run is not None
         # The trainer shows the values of the last validation until the next one: they are pushed once.
         self._of_training: set[str] = set()
         self._of_validation: set[str] = set()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        if self.run is None:
+        if not self._is_given:
             total = float(trainer.estimated_stepping_batches)
             is_known = math.isfinite(total) and total > 0
             self.run = Run(int(total) if is_known else None, rank=trainer.global_rank)
@@ -57,11 +59,11 @@ class MilepostCallback(Callback):
             self._push(trainer, self._of_validation)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
-        if self.run is not None:
+        if self.run is not None and not self._is_given:
             self.run.close(done=True)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        if self.run is not None:
+        if self.run is not None and not self._is_given:
             self.run.close()
 
     def _push(self, trainer: Any, names: set[str]) -> None:
