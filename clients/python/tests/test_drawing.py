@@ -21,6 +21,16 @@ class DrawingTest(unittest.TestCase):
         for points in cases:
             self.assertEqual(svg_of(points), "")
 
+    def test_the_greatest_spread_has_places(self) -> None:
+        self.assertIn('points="4.0,116.0 240.0,60.0 476.0,4.0"', svg_of([[0, 0, 0, -1e308], [1, 0, 0, 0], [2, 0, 0, 1e308]]))
+
+    def test_what_is_no_number_is_in_no_range(self) -> None:
+        nan, inf = float("nan"), float("inf")
+        html = html_of("a", "Running", None, None, "loss", [[0, 1, 1, 1], [1, nan, nan, nan], [2, 2, inf, inf], [3, 2, 2, 2]], "")
+        self.assertIn("loss: 1 to 2, now 2", html)
+        self.assertIn('points="4.0,116.0 476.0,4.0"', html)
+        self.assertIn("loss: now nan<", html_of("a", "Running", None, None, "loss", [[0, nan, nan, nan]], ""))
+
     def test_a_flat_line_stays_in_the_picture(self) -> None:
         self.assertIn('points="4.0,116.0 476.0,116.0"', svg_of([[0, 1, 1, 1], [1, 1, 1, 1]]))
 

@@ -22,6 +22,8 @@ class RankTest(unittest.TestCase):
             ({"RANK": "5", "PET_NODE_RANK": "0", "JOB_COMPLETION_INDEX": "0"}, 5),
             ({"OMPI_COMM_WORLD_RANK": "3"}, 3),
             ({"JAX_PROCESS_ID": "1"}, 1),
+            ({"PROCESS_ID": "4711"}, 0),
+            ({"PROCESS_ID": "1", "COORDINATOR_ADDRESS": "job-worker-0"}, 1),
             ({"RANK": "none", "JOB_COMPLETION_INDEX": "4"}, 4),
             (tensorflow("chief", 0, "worker"), 0),
             (tensorflow("worker", 0, "chief"), 1),

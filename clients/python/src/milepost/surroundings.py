@@ -9,6 +9,9 @@ from dataclasses import dataclass
 # The first family is from KEP-2779, the second from the Kubeflow SDK.
 _FAMILIES = ("KUBEFLOW_TRAINER_STATUS", "KUBEFLOW_TRAINER_SERVER")
 
+# What is set beside a number of a name that could be anybody's: a JAXJob of `kubeflow.org/v1` sets both.
+_BESIDE = {"PROCESS_ID": "COORDINATOR_ADDRESS"}
+
 # Numbers of a process among all of the job, and then those of its node.
 _RANKS = (
     "RANK",
@@ -62,6 +65,8 @@ def _rank_in_tensorflow(config: str) -> int | None:
 def rank_of(environ: Mapping[str, str]) -> int:
     """Returns the number of this process in its job; 0 where nothing says so."""
     for name in _RANKS:
+        if name in _BESIDE and _BESIDE[name] not in environ:
+            continue
         try:
             return int(environ[name])
         except (KeyError, ValueError):

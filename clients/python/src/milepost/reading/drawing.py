@@ -16,9 +16,10 @@ def svg_of(points: Sequence[Sequence[float]]) -> str:
         return ""
     times, values = zip(*known, strict=True)
     first, low = min(times), min(values)
-    wide, high = (max(times) - first) or 1, (max(values) - low) or 1
+    # In halves, because the spread of two numbers may be more than a number can be.
+    wide, high = (max(times) - first) or 1, (max(values) / 2 - low / 2) or 1
     places = [
-        (PAD + (time - first) / wide * (WIDTH - 2 * PAD), HEIGHT - PAD - (value - low) / high * (HEIGHT - 2 * PAD))
+        (PAD + (time - first) / wide * (WIDTH - 2 * PAD), HEIGHT - PAD - (value / 2 - low / 2) / high * (HEIGHT - 2 * PAD))
         for time, value in known
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
@@ -46,7 +47,9 @@ def html_of(
     html = f"<div>{' · '.join(parts)}</div>"
     if points:
         values = [point[3] for point in points]
-        range_of = f"{number_of(min(values))} to {number_of(max(values))}, now {number_of(values[-1])}"
+        known = [value for value in values if math.isfinite(value)]
+        between = f"{number_of(min(known))} to {number_of(max(known))}, " if known else ""
+        range_of = f"{between}now {number_of(values[-1])}"
         html += f"<div>{escape(metric)}: {range_of}</div>{svg_of(points)}"
     if problem:
         html += f"<div><i>{escape(problem)}</i></div>"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 from kubernetes import client, config
 
@@ -13,15 +14,35 @@ from .manager import DEADLINE_S, Unreachable, curves_of
 
 KIND = "trainjobs.trainer.kubeflow.org"
 _VERSIONS = {"trainer.kubeflow.org": "v1alpha1", "kubeflow.org": "v1"}
+_NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _ENDS = ("Complete", "Failed", "EarlyStopped", "Succeeded")
 
 
-class Job:
-    """A job. `refresh` reads it again; `watch` does so until it has ended."""
+class Named(Protocol):
+    """An object that stands for a job, such as a TrainJob of the Kubeflow SDK."""
 
-    def __init__(self, name: str, *, kind: str = KIND, api: Any = None, address: str | None = None) -> None:
-        namespace, found, rest = name.partition("/")
-        self.namespace, self.name = (namespace, rest) if found else ("default", name)
+    name: str
+
+
+class Job:
+    """A job. `refresh` reads it again; `watch` does so until it has ended.
+
+    It is named by `NAMESPACE/NAME`, by its name in the kubeconfig's namespace or in `namespace`, or by an object with a
+    name, such as the Kubeflow SDK's TrainJob.
+    """
+
+    def __init__(
+        self,
+        name: str | Named,
+        *,
+        namespace: str | None = None,
+        kind: str = KIND,
+        api: Any = None,
+        address: str | None = None,
+    ) -> None:
+        text = name if isinstance(name, str) else name.name
+        before, _, self.name = text.rpartition("/")
+        self.namespace: str = before or namespace or getattr(name, "namespace", None) or _namespace()
         self.kind = kind
         self._address = address
         self._api = api if api is not None else _api()
@@ -134,7 +155,15 @@ def _api() -> Any:
         return client.ApiClient()
 
 
-def compare(*names: str | Job, metric: str) -> Any:
+def _namespace() -> str:
+    """Returns the namespace of the kubeconfig's context, in a pod its own, as kubectl does."""
+    try:
+        return config.list_kube_config_contexts()[1]["context"].get("namespace") or "default"
+    except config.ConfigException:
+        return _NAMESPACE_OF_POD.read_text().strip() if _NAMESPACE_OF_POD.exists() else "default"
+
+
+def compare(*names: str | Named, metric: str) -> Any:
     """Returns a metric of several jobs as a pandas frame: a column for each job, by seconds from its first report."""
     import pandas
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Any
@@ -14,6 +15,10 @@ NAMESPACE = "kubeflow-system"
 SERVICE = "kubeflow-trainer-controller-manager"
 DEADLINE_S = 10.0
 ANSWER_MAX = 16 << 20
+_NOT_TAKEN = (
+    "the manager does not accept this user's token: it takes tokens of the API server with --read-with-api-tokens "
+    "alone. Give the manager that flag, or use a token of the audience observation.trainer.kubeflow.org"
+)
 
 
 class Unreachable(Exception):
@@ -22,10 +27,15 @@ class Unreachable(Exception):
 
 def _address(api: Any) -> str:
     """Returns the URL of the status port: a standalone's on loopback, else the Service, which pods reach."""
-    slices = client.DiscoveryV1Api(api).list_namespaced_endpoint_slice(
-        NAMESPACE, label_selector=f"kubernetes.io/service-name={SERVICE}", _request_timeout=DEADLINE_S
-    )
-    for one in slices.items:
+    try:
+        slices = client.DiscoveryV1Api(api).list_namespaced_endpoint_slice(
+            NAMESPACE, label_selector=f"kubernetes.io/service-name={SERVICE}", _request_timeout=DEADLINE_S
+        ).items
+    except client.ApiException as error:
+        if error.status != 403:
+            raise
+        slices = []
+    for one in slices:
         ports = {port.name: port.port for port in one.ports or []}
         for endpoint in one.endpoints or []:
             if "127.0.0.1" in endpoint.addresses and "status" in ports:
@@ -52,6 +62,18 @@ def curves_of(api: Any, namespace: str, job: str, kind: str, address: str | None
         )
         with opener.open(request, timeout=DEADLINE_S) as answer:
             curves = json.loads(answer.read(ANSWER_MAX))["curves"]
+    except urllib.error.HTTPError as error:
+        with error:
+            raise Unreachable(_NOT_TAKEN if error.code == 401 else _words(error)) from error
     except Exception as error:
         raise Unreachable(f"the manager cannot be read: {type(error).__name__}: {error}") from error
     return list(curves[0]["metrics"]) if curves else []
+
+
+def _words(error: urllib.error.HTTPError) -> str:
+    text = error.read(1000).decode(errors="replace")
+    try:
+        text = str(json.loads(text)["message"])
+    except (ValueError, KeyError, TypeError):
+        pass
+    return f"the manager refuses to show curves: {error.code} {text.strip()}"

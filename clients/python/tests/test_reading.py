@@ -1,0 +1,150 @@
+"""Tests of which job is read and where, beside a stand-in of Kubernetes' client."""
+
+import importlib
+import sys
+import tempfile
+import types
+import unittest
+import urllib.error
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+
+class ApiException(Exception):
+    def __init__(self, status: int) -> None:
+        super().__init__(f"({status})")
+        self.status = status
+
+
+class ConfigException(Exception):
+    pass
+
+
+@dataclass
+class SdkTrainJob:
+    """As `kubeflow.trainer.types.TrainJob` of the Kubeflow SDK 0.5.0: it has no namespace, and its status is a word."""
+
+    name: str
+    runtime: Any = None
+    steps: "list[Any]" = field(default_factory=list)
+    num_nodes: int = 1
+    creation_timestamp: Any = None
+    status: str = "Running"
+
+
+class ReadingTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.context: Any = {"cluster": "c", "namespace": "team"}
+        self.slices: Any = []
+        self.read: list[tuple[Any, ...]] = []
+        client: Any = types.ModuleType("kubernetes.client")
+        client.ApiException = ApiException
+        client.ApiClient = object
+        client.CustomObjectsApi = lambda api: types.SimpleNamespace(get_namespaced_custom_object=self.get)
+        client.DiscoveryV1Api = lambda api: types.SimpleNamespace(
+            list_namespaced_endpoint_slice=lambda *_, **__: self.list()
+        )
+        read = types.SimpleNamespace(data={"ca.crt": "ca"})
+        client.CoreV1Api = lambda api: types.SimpleNamespace(
+            read_namespaced_config_map=lambda *_, **__: read
+        )
+        config: Any = types.ModuleType("kubernetes.config")
+        config.ConfigException = ConfigException
+        config.list_kube_config_contexts = self.contexts
+        kubernetes: Any = types.ModuleType("kubernetes")
+        kubernetes.client, kubernetes.config = client, config
+        modules = {"kubernetes": kubernetes, "kubernetes.client": client, "kubernetes.config": config}
+        patched = mock.patch.dict(sys.modules, modules)
+        patched.start()
+        self.addCleanup(patched.stop)
+        for name in ("job", "manager"):
+            sys.modules.pop(f"milepost.reading.{name}", None)
+        self.job = importlib.import_module("milepost.reading.job")
+        self.manager = importlib.import_module("milepost.reading.manager")
+
+    def get(self, *path: Any, **_: Any) -> Any:
+        self.read.append(path)
+        return {"status": {"trainerStatus": {"progressPercentage": 45}}}
+
+    def list(self) -> Any:
+        if isinstance(self.slices, Exception):
+            raise self.slices
+        return types.SimpleNamespace(items=self.slices)
+
+    def contexts(self) -> Any:
+        if self.context is None:
+            raise ConfigException
+        return [], {"name": "n", "context": self.context}
+
+    def named(self, name: Any, **options: Any) -> str:
+        job = self.job.Job(name, api=object(), **options)
+        group, version, namespace, plural, found = self.read[-1]
+        self.assertEqual((group, version, plural), ("trainer.kubeflow.org", "v1alpha1", "trainjobs"))
+        self.assertEqual((namespace, found), (job.namespace, job.name))
+        return f"{namespace}/{found}"
+
+    def test_a_job_is_in_the_namespace_of_the_context(self) -> None:
+        self.assertEqual(self.named("job"), "team/job")
+        self.assertEqual(self.named("other/job"), "other/job")
+        self.assertEqual(self.named("job", namespace="third"), "third/job")
+        self.context = {"cluster": "c"}
+        self.assertEqual(self.named("job"), "default/job")
+
+    def test_in_a_pod_a_job_is_in_its_namespace(self) -> None:
+        self.context = None
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "namespace"
+            with mock.patch.object(self.job, "_NAMESPACE_OF_POD", file):
+                self.assertEqual(self.named("job"), "default/job")
+                file.write_text("of-pod\n")
+                self.assertEqual(self.named("job"), "of-pod/job")
+
+    def test_a_train_job_of_the_sdk_has_its_trainer_status(self) -> None:
+        self.assertEqual(self.named(SdkTrainJob("job")), "team/job")
+        self.assertEqual(self.named(SdkTrainJob("job"), namespace="other"), "other/job")
+        self.assertEqual(self.job.Job(SdkTrainJob("job"), api=object()).status, {"progressPercentage": 45})
+        # One that is read already names itself.
+        self.context = None
+        self.assertEqual(self.named(self.job.Job("other/job", api=object())), "other/job")
+
+    def test_where_the_manager_is(self) -> None:
+        service = "https://kubeflow-trainer-controller-manager.kubeflow-system.svc:8082"
+        self.assertEqual(self.manager._address(None), service)
+        port = types.SimpleNamespace(name="status", port=1234)
+        endpoint = types.SimpleNamespace(addresses=["127.0.0.1"])
+        self.slices = [types.SimpleNamespace(ports=[port], endpoints=[endpoint])]
+        self.assertEqual(self.manager._address(None), "https://127.0.0.1:1234")
+        # Who may not list slices there uses the Service.
+        self.slices = ApiException(403)
+        self.assertEqual(self.manager._address(None), service)
+        self.slices = ApiException(500)
+        with self.assertRaises(ApiException):
+            self.manager._address(None)
+
+    def test_a_refusal_says_what_to_do(self) -> None:
+        configuration = types.SimpleNamespace(get_api_key_with_prefix=lambda _: "Bearer t")
+        api = types.SimpleNamespace(configuration=configuration)
+        refusals = (
+            (401, b"{}", "--read-with-api-tokens"),
+            (403, b'{"message": "may not list trainjobs"}', "403 may not list trainjobs"),
+            (502, b"<html>", "502 <html>"),
+        )
+        for code, body, want in refusals:
+            with self.subTest(code=code):
+                error = urllib.error.HTTPError("https://m", code, "no", mock.Mock(), BytesIO(body))
+                opener = mock.Mock()
+                opener.open.side_effect = error
+                with (
+                    mock.patch("ssl.create_default_context"),
+                    mock.patch("urllib.request.HTTPSHandler"),
+                    mock.patch("urllib.request.build_opener", return_value=opener),
+                    self.assertRaisesRegex(self.manager.Unreachable, want),
+                ):
+                    self.manager.curves_of(api, "team", "job", "trainjobs.trainer.kubeflow.org")
+
+
+if __name__ == "__main__":
+    unittest.main()
