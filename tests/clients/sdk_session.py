@@ -1,11 +1,13 @@
 """What a user of the Kubeflow SDK does with a TrainJob, from the list of runtimes to its deletion.
 
-Prints one JSON object, waits for a line on standard input, and deletes the job.
+Prints one JSON object, waits for a line on standard input, prints what the SDK's TrainJob does not have, and deletes
+the job.
 """
 
 import json
 import sys
 
+import milepost
 from kubeflow.trainer import CustomTrainer, KubernetesBackendConfig, TrainerClient
 
 
@@ -37,5 +39,7 @@ print(
     flush=True,
 )
 sys.stdin.readline()
+shown = milepost.job(client.get_job(name))
+print("shown:", shown.state, shown.status["metrics"], flush=True)
 client.delete_job(name)
 print("deleted", flush=True)

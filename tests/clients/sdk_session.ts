@@ -8,6 +8,8 @@ import { shellRuntime, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 
 const session = new URL("./sdk_session.py", import.meta.url).pathname;
+/** The Python client, which reads what the SDK's TrainJob does not have. */
+const SOURCES = new URL("../../clients/python/src", import.meta.url).pathname;
 
 const report = z.object({
   runtimes: z.array(z.string()),
@@ -35,7 +37,13 @@ function sdkRuntime(bin: string) {
 function startSession(bin: string, kubeconfig: string, home: string) {
   const child = new Deno.Command(`${bin}/python`, {
     args: [session],
-    env: { KUBECONFIG: kubeconfig, HOME: home, PYTHONWARNINGS: "ignore" },
+    env: {
+      KUBECONFIG: kubeconfig,
+      HOME: home,
+      PYTHONDONTWRITEBYTECODE: "1",
+      PYTHONPATH: SOURCES,
+      PYTHONWARNINGS: "ignore",
+    },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
@@ -117,6 +125,7 @@ export async function checkSdkSession(where: SdkSession): Promise<void> {
     );
     assert.deepEqual(shown.status?.trainerStatus?.metrics, [{ name: "loss", value: "0.25" }]);
     assert.equal(await sdk.goOn(), 0, sdk.errors());
+    assert.match(sdk.output(), /^shown: Complete \[\{'name': 'loss', 'value': '0.25'\}\]$/m);
     assert.match(sdk.output(), /^deleted$/m);
     await until("the job is gone", async () => {
       try {

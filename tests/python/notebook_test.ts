@@ -21,6 +21,7 @@ const shown = z.array(z.array(z.record(z.string(), z.unknown())));
 const environment = await pythonEnvironment(
   "kubernetes==35.0.0",
   "pandas==2.3.3",
+  "matplotlib==3.11.2",
   "nbclient==0.11.0",
   "ipykernel==7.4.0",
 );
@@ -33,7 +34,9 @@ testWith(
       const command =
         `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${SOURCES} python3 - <<'END'${PROGRAM}\nEND`;
       await client.create(KINDS.clusterTrainingRuntime, shellRuntime("notebook", command));
-      await client.create(KINDS.trainJob, trainJob("notebook", "notebook"));
+      for (const name of ["notebook", "other"]) {
+        await client.create(KINDS.trainJob, trainJob(name, "notebook"));
+      }
       const script = new URL("execute_notebook.py", import.meta.url).pathname;
       const { code, stdout, stderr } = await run(`${bin}/python`, {
         args: [script, `${CLIENT}examples/watch.ipynb`],
@@ -46,9 +49,10 @@ testWith(
         timeoutMs: 180_000,
       });
       assert.equal(code, 0, stderr);
-      const [picture = [], state = [], loss = [], described = []] = shown.parse(
-        JSON.parse(stdout.trim().split("\n").at(-1) ?? ""),
-      );
+      const [picture = [], state = [], loss = [], plot = [], compared = [], described = []] = shown
+        .parse(
+          JSON.parse(stdout.trim().split("\n").at(-1) ?? ""),
+        );
       // It was updated in place: one output, which shows the end.
       assert.equal(picture.length, 1);
       const html = z.string().parse(picture[0]?.["text/html"]);
@@ -58,6 +62,28 @@ testWith(
       assert.doesNotMatch(html, /<b>hostile/);
       assert.equal(state[0]?.["text/plain"], "('Complete', 100)");
       assert.match(String(loss[0]?.["text/plain"]), /0\.025\d*\n.*Name: loss, dtype: float64$/s);
-      assert.match(String(described[0]?.["text/plain"]), /default\/notebook/);
+      for (const drawn of [plot, compared]) {
+        const png = drawn.map((output) => output["image/png"]).find((it) => it !== undefined);
+        assert.match(z.string().parse(png), /^iVBORw0KGgo/);
+      }
+      assert.match(String(described[0]?.["text/plain"]), /default\/notebook.*\ndefault\/other/s);
     }),
 );
+
+testWith(environment, "numbers of NumPy are pushed, and are steps", async (bin) => {
+  const program = `
+import numpy, milepost
+from tests.fakes import FakeEndpoint
+endpoint = FakeEndpoint()
+with milepost.Run(endpoint=endpoint, environ={}) as run:
+    run.push(step=numpy.int64(3), a=numpy.float32(0.5), b=numpy.int16(2), c=numpy.array(1.5))
+    run.push(step=numpy.float32(4), d=numpy.float64(0.25), wrong=numpy.array([1, 2]))
+for sample in endpoint.taken:
+    print(sample["step"], *(f"{one['name']}={one['value']}" for one in sample["metrics"]))`;
+  const { stdout, stderr } = await run(`${bin}/python`, {
+    args: ["-c", program],
+    env: { PYTHONPATH: `${SOURCES}:${CLIENT}`, PYTHONDONTWRITEBYTECODE: "1" },
+  });
+  assert.equal(stdout, "3 a=0.5 b=2.0 c=1.5\n4 d=0.25\n", stderr);
+  assert.match(stderr, /wrong is no number/);
+});

@@ -56,6 +56,8 @@ testWith(tools, "the wheel needs nothing, and pushes where it is installed", asy
     });
     assert.equal(stdout, "step 2  100 %\n");
     await Deno.stat(`${folder}/site/milepost/py.typed`);
+    const info = `${folder}/site/milepost-${house.version}.dist-info`;
+    assert.match(await Deno.readTextFile(`${info}/licenses/LICENSE`), /Apache License/);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }

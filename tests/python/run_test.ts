@@ -13,7 +13,7 @@ import { until } from "../support/until.ts";
 import { SOURCES, testWithPython } from "./interpreter.ts";
 
 const standalone = shareStandalone();
-const observation = z.object({ log: z.array(z.unknown()) });
+const observation = z.object({ log: z.array(z.object({ name: z.string(), value: z.string() })) });
 
 /** Creates a runtime whose pods run a Python program, and a job of the same name on it. */
 async function start(
@@ -142,3 +142,44 @@ with milepost.Run(total=10_000) as run:
     assert.ok(log.length < 200, `of 200 and more pushes some were merged, not ${log.length}`);
   },
 );
+
+testWithPython("what was pushed during an outage comes as a history, each value once", async () => {
+  const { client } = standalone();
+  const program = `
+import logging, milepost, os, time
+from milepost.endpoint import HttpsEndpoint
+from milepost.surroundings import place_of
+logging.disable()
+sent = []
+class AwayAtFirst(HttpsEndpoint):
+    def post(self, suffix, body):
+        if pushed < 20:
+            raise OSError("away")
+        sent.append(suffix)
+        return super().post(suffix, body)
+pushed = 0
+with milepost.Run(total=20, endpoint=AwayAtFirst(place_of(os.environ))) as run:
+    for pushed in range(1, 21):
+        run.push(step=pushed, loss=pushed)
+        time.sleep(0.12)
+print("sent:", sent[0], flush=True)`;
+  const rules = {
+    objective: { name: "loss", type: "minimize" },
+    rules: [{ name: "loss", value: "1000", comparison: "greater" }],
+  };
+  const annotations = { [ANNOTATIONS.earlyStopping]: JSON.stringify(rules) };
+  await start(client, "after-outage", program, (job) => ({
+    ...job,
+    metadata: { ...job.metadata, annotations },
+  }));
+  assert.equal(await lineOf(client, "after-outage", 0), "sent: /history\n");
+  const isDone = (job: TrainJob) => job.status?.trainerStatus?.progressPercentage === 100;
+  await trainJobThat(client, "after-outage", "is at 100 %", isDone);
+  const reader = await observer(client, "reader-of-history");
+  const { body } = await reader.read(standalone(), "after-outage", { query: "?limit=5000" });
+  const { log } = observation.parse(body);
+  assert.deepEqual(
+    log.map(({ value }) => Number(value)),
+    Array.from({ length: 20 }, (_, i) => i + 1),
+  );
+});

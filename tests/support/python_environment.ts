@@ -16,6 +16,7 @@ export type PythonPackage =
   | "mpi4py==4.1.2"
   | "numpy==2.4.6"
   | "pandas==2.3.3"
+  | "matplotlib==3.11.2"
   | "nbclient==0.11.0"
   | "ipykernel==7.4.0"
   | "keras==3.15.1"
