@@ -6,7 +6,7 @@ import time
 import unittest
 from pathlib import Path
 
-from milepost.endpoint import HttpsEndpoint
+from milepost.endpoint import HttpsEndpoint, _seconds
 from tests.tls_server import TlsServer, make_authority
 
 SAMPLE = b'{"trainerStatus":{"step":1}}'
@@ -59,6 +59,16 @@ class EndpointTest(unittest.TestCase):
             self.endpoint.post("", SAMPLE)
         self.server.serve_as("second")
         self.assertEqual(self.endpoint.post("", SAMPLE).status, 200)
+
+    def test_whole_seconds_of_retry_after_are_heeded(self) -> None:
+        cases = {"20": 20.0, "7": 7.0, "0": 0.0, "": 0.0, "-1": 0.0, "1.5": 0.0, "9" * 30: 0.0, "²": 0.0,
+                 "Wed, 21 Oct 2026 07:28:00 GMT": 0.0}  # fmt: skip
+        for text, want in cases.items():
+            with self.subTest(text=text):
+                self.assertEqual(_seconds(text), want)
+        self.assertEqual(_seconds(None), 0.0)
+        self.server.retry_after = "20"
+        self.assertEqual(self.endpoint.post("", SAMPLE).retry_after, 20.0)
 
     def test_a_token_is_in_no_error(self) -> None:
         for text in (b"", b"secret\nsecret", b"\xff\xfe", b"secret token"):

@@ -255,6 +255,23 @@ class EndpointFaultTest(unittest.TestCase):
             self.assertEqual(program.wait(30), 0)
         self.assertEqual(self.server.steps(), [7])
 
+    def test_a_full_disk_ends_no_training(self) -> None:
+        self.server.stop()
+        text = """
+import logging, sys, milepost
+logging.basicConfig(stream=open("/dev/full", "w"))
+sys.stdout = sys.stderr = open("/dev/full", "w")
+with milepost.Run(total=100, echo=True, patience=0.5) as run:
+    for step in range(100):
+        run.push(step=step, odd="x", loss=1.0)
+with open("done", "w") as file:
+    file.write("done")
+import os; os._exit(0)
+"""
+        with self.program(text) as program:
+            self.assertEqual(program.wait(30), 0)
+        self.assertEqual((self.server.folder / "work" / "done").read_text(), "done")
+
     def test_a_killed_process_leaves_nothing_behind(self) -> None:
         text = "import milepost, time; run = milepost.Run(); run.push(step=7); time.sleep(60)"
         with self.program(text) as program:

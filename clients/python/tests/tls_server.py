@@ -47,6 +47,7 @@ class TlsServer:
         self.connections = 0
         self.control: dict[str, Any] = {}
         self.drips = False
+        self.retry_after: str | None = None
         self._over = threading.Event()
         self._came = threading.Condition()
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -121,6 +122,8 @@ class TlsServer:
         answer = json.dumps({"control": self.control} if is_known else {"message": "expired"}).encode()
         request.send_response(200 if is_known else 401)
         request.send_header("Content-Length", str(len(answer)))
+        if self.retry_after is not None:
+            request.send_header("Retry-After", self.retry_after)
         request.end_headers()
         if self.drips:
             while not self._over.wait(0.05):
