@@ -28,15 +28,20 @@ async function start(
   await client.create(KINDS.trainJob, change(trainJob(name, name)));
 }
 
-/** The log of the job's pod of that index, once it has a line. */
+/** The log of the job's pod of that index, once it has a line: it is followed, because a pod may be gone soon after its end. */
 function lineOf(client: KubeClient, job: string, index: number): Promise<string> {
   return until(`pod ${index} of ${job} has printed`, async () => {
     const { items } = await client.list(KINDS.pod, { namespace: "default" });
     const pod = items.find(({ metadata }) => metadata?.name?.startsWith(`${job}-node-0-${index}-`));
     if (pod === undefined) return undefined;
-    const path = `/api/v1/namespaces/default/pods/${pod.metadata?.name}/log`;
-    const text = await client.raw(path).then((answer) => answer.text());
-    return text.includes("\n") ? text : undefined;
+    const path = `/api/v1/namespaces/default/pods/${pod.metadata?.name}/log?follow=true`;
+    const { body } = await client.raw(path, { signal: AbortSignal.timeout(60_000) });
+    let text = "";
+    for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += part;
+      if (text.includes("\n")) return text;
+    }
+    return undefined;
   }, { timeoutMs: 60_000 });
 }
 
@@ -87,6 +92,7 @@ with milepost.Run(total=100) as run:
     "is at 50 %",
     (job) => job.status?.trainerStatus?.progressPercentage === 50,
   );
+  const line = lineOf(client, "stopped", 0);
   const tuner = await observer(client, "tuner", TRAINJOB, ["get", "update"]);
   using http = Deno.createHttpClient({ caCerts: [all.caBundle()] });
   const answer = await fetch(all.status + stopPath(TRAINJOB, "default", "stopped"), {
@@ -98,7 +104,7 @@ with milepost.Run(total=100) as run:
   });
   assert.equal(answer.status, 200, await answer.text());
   assert.equal(
-    await lineOf(client, "stopped", 0),
+    await line,
     "stopped: EarlyStopped: stopped early: Pruned: not good\n",
   );
   const isStopped = (job: TrainJob) => job.status?.state === "EarlyStopped";
