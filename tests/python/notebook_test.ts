@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
 import { run } from "../support/command.ts";
-import { pythonEnvironment } from "../support/python_environment.ts";
 import { shellRuntime, trainJob, withStandalone } from "../support/standalone.ts";
 import { testWith } from "../training/seen_training.ts";
 import { CLIENT, SOURCES } from "./interpreter.ts";
+import { executedNotebook, notebookEnvironment } from "./notebook.ts";
 
 const PROGRAM = `
 import milepost, time
@@ -15,16 +15,7 @@ with milepost.Run(total=40) as run:
         run.push({"<b>hostile": step}, step=step, loss=1 / (step + 1))
         time.sleep(0.15)`;
 
-/** What the cells show: their outputs, each by its type. */
-const shown = z.array(z.array(z.record(z.string(), z.unknown())));
-
-const environment = await pythonEnvironment(
-  "kubernetes==35.0.0",
-  "pandas==2.3.3",
-  "matplotlib==3.11.2",
-  "nbclient==0.11.0",
-  "ipykernel==7.4.0",
-);
+const environment = await notebookEnvironment();
 
 testWith(
   environment,
@@ -37,22 +28,9 @@ testWith(
       for (const name of ["notebook", "other"]) {
         await client.create(KINDS.trainJob, trainJob(name, "notebook"));
       }
-      const script = new URL("execute_notebook.py", import.meta.url).pathname;
-      const { code, stdout, stderr } = await run(`${bin}/python`, {
-        args: [script, `${CLIENT}examples/watch.ipynb`],
-        env: {
-          KUBECONFIG: kubeconfig,
-          HOME: folder,
-          PYTHONPATH: SOURCES,
-          PYTHONDONTWRITEBYTECODE: "1",
-        },
-        timeoutMs: 180_000,
-      });
-      assert.equal(code, 0, stderr);
-      const [picture = [], state = [], loss = [], plot = [], compared = [], described = []] = shown
-        .parse(
-          JSON.parse(stdout.trim().split("\n").at(-1) ?? ""),
-        );
+      const path = `${CLIENT}examples/watch.ipynb`;
+      const cells = await executedNotebook(path, { bin, kubeconfig, home: folder });
+      const [picture = [], state = [], loss = [], plot = [], compared = [], described = []] = cells;
       // It was updated in place: one output, which shows the end.
       assert.equal(picture.length, 1);
       const html = z.string().parse(picture[0]?.["text/html"]);
