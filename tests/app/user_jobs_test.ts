@@ -19,8 +19,8 @@ interface World {
   /** The namespaces that were listed. */
   readonly listed: string[];
   readonly asked: readonly AskedOf[];
-  /** `discovery`: what is said of a group's kinds. */
-  readonly api: { discovery: MadeUp; isDown: boolean };
+  /** `discovery`: what is said of a group's kinds. `isSlow`: lists do not come. */
+  readonly api: { discovery: MadeUp; isDown: boolean; isSlow?: boolean };
   names(): string[];
   /** Ends all watches. */
   cut(): void;
@@ -45,6 +45,7 @@ async function withJobs(
     const [, namespace = ""] = LIST.exec(path) ?? [undefined, undefined];
     if (!LIST.test(path)) return 404;
     if (query.has("watch")) return silence(watches);
+    if (api.isSlow) return 429;
     listed.push(namespace);
     const items = (namespace === "" ? ["a", "b"] : [namespace]).map((it) => ({
       ...trainJob(`of-${it}`, "idle", { namespace: it }),
@@ -100,6 +101,25 @@ Deno.test("a user who may list all has one list of each kind that is served", ()
     assert.equal(resting.length, JOB_KINDS.all.length - 1);
     assert.deepEqual(missing(), []);
     assert.ok([...caches.values()].every(({ synced }) => synced));
+  }));
+
+Deno.test("jobs that were not read in time are named until they are there", () =>
+  withJobs(["a", "c"], ["a"], async (world) => {
+    await named(world, "of-a");
+    world.api.isSlow = true;
+    const held = hold(world, "c");
+    await until("it is asked for", async () => {
+      await world.clock.advance(1_000);
+      return world.jobs.missing().length > 0;
+    });
+    assert.equal(await held, true);
+    assert.deepEqual(world.jobs.missing(), ["trainjobs are still being read"]);
+    world.api.isSlow = false;
+    await until("they are there", async () => {
+      await world.clock.advance(1_000);
+      return world.jobs.missing().length === 0;
+    });
+    assert.deepEqual(world.names(), ["of-a", "of-c"]);
   }));
 
 Deno.test("a user of some namespaces has their jobs, and others as they are looked at", () =>

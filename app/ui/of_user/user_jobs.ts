@@ -95,6 +95,8 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
   );
   /** With the time at which somebody last looked at them. */
   const namespaces = new Map(options.namespaces.map((it) => [it, Infinity]));
+  /** Whoever asked for their jobs was answered before all of them were there. */
+  const slow = new Map<string, KindCache>();
   let outage: string | undefined;
   /** Namespaces that were named, and in which the user may list no kind. */
   let denied: readonly string[] = [];
@@ -192,6 +194,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     await clock.sleep(HOLD_MS, over.signal);
     over.abort();
     await held;
+    if (!cache.synced) slow.set(kind.plural, cache);
     return true;
   }
 
@@ -205,7 +208,11 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
       if (all.every(({ resting }) => resting)) {
         return ["the cluster serves none of the kinds of jobs that Milepost knows"];
       }
-      return denied.map((it) => `the user may not list jobs in ${it}`);
+      for (const [plural, { synced }] of slow) if (synced) slow.delete(plural);
+      return [
+        ...denied.map((it) => `the user may not list jobs in ${it}`),
+        ...[...slow.keys()].map((it) => `${it} are still being read`),
+      ];
     },
     run,
   };
