@@ -4,7 +4,7 @@ import type { V1Status } from "../../crds/v1/job.ts";
 import type { JobCount } from "./job_metrics.ts";
 import type { JobChild, KindRules } from "./kind_rules.ts";
 import type { Replica, Run } from "./run.ts";
-import type { JobEvent } from "./verdict.ts";
+import type { JobEvent, Notice } from "./verdict.ts";
 
 /** What a pass knows. */
 export interface Situation {
@@ -40,8 +40,7 @@ export interface Plan {
   readonly unwanted: readonly JobChild[];
   /** Events of this pass. */
   readonly events: readonly JobEvent[];
-  /** Events that are recorded once, however often a pass finds their cause. */
-  readonly notices: readonly JobEvent[];
+  readonly notices: readonly Notice[];
   readonly counted: readonly JobCount[];
   readonly deleteJob: boolean;
   /** When the next pass is due whatever happens, in milliseconds since the epoch. */

@@ -2,7 +2,7 @@
 import type { Pod } from "../../crds/kubernetes.ts";
 import type { Run } from "./run.ts";
 import { exitCodeOf, isTerminating } from "./slots.ts";
-import type { JobEvent } from "./verdict.ts";
+import type { JobEvent, Notice } from "./verdict.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 
@@ -42,17 +42,17 @@ function abnormal(pod: Pod): JobEvent[] {
 }
 
 /** Returns what keeps pods that have not ended from running. */
-export function abnormalPods(pods: readonly Pod[]): JobEvent[] {
+export function abnormalPods(pods: readonly Pod[]): Notice[] {
   return pods.filter((pod) => !ENDED.includes(pod.status?.phase) && !isTerminating(pod))
-    .flatMap(abnormal);
+    .flatMap((pod) => abnormal(pod).map((it) => ({ ...it, pod: pod.metadata?.uid })));
 }
 
 /** Returns with which codes the containers that train have ended. */
-export function exitedPods(run: Run, pods: readonly Pod[]): JobEvent[] {
-  return pods.filter((pod) => !isTerminating(pod)).flatMap((pod): JobEvent[] => {
+export function exitedPods(run: Run, pods: readonly Pod[]): Notice[] {
+  return pods.filter((pod) => !isTerminating(pod)).flatMap((pod): Notice[] => {
     const code = exitCodeOf(run, pod);
     if (code === undefined) return [];
     const message = `Pod: ${run.namespace}.${pod.metadata?.name} exited with code ${code}`;
-    return [{ type: "Normal", reason: "ExitedWithCode", message }];
+    return [{ type: "Normal", reason: "ExitedWithCode", message, pod: pod.metadata?.uid }];
   });
 }

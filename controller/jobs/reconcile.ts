@@ -9,7 +9,7 @@ import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
-import type { EventRecorder, EventText } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/events.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
 import { hasEnded } from "./condition_list.ts";
 import { decide } from "./decide.ts";
@@ -24,6 +24,7 @@ import { type JobCaches, observe } from "./observe.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
 import { KIND_RULES } from "./rules_by_kind.ts";
 import { v1JobProblems } from "./validation.ts";
+import type { Notice } from "./verdict.ts";
 
 /** Delay of the next pass if the cache was outdated, in milliseconds. */
 const OUTDATED_RETRY_MS = 500;
@@ -69,7 +70,7 @@ function isForeign({ spec }: V1Job): boolean {
  * Returns the plan for a job that admission would have refused and that another operator has begun: it is told, gets
  * nothing new, and is suspended, limited, cleaned up and ended as any other.
  */
-function onlyToItsEnd(plan: Plan, invalid: EventText): Plan {
+function onlyToItsEnd(plan: Plan, invalid: Notice): Plan {
   return {
     ...plan,
     createPods: [],
@@ -82,7 +83,7 @@ function onlyToItsEnd(plan: Plan, invalid: EventText): Plan {
 }
 
 /** Returns the event about a job that admission would have refused. */
-function invalidEvent(kind: V1Kind, job: V1Job): EventText | undefined {
+function invalidEvent(kind: V1Kind, job: V1Job): Notice | undefined {
   if (hasEnded(job.status?.conditions)) return undefined;
   const problems = v1JobProblems(kind, job);
   if (problems.length === 0) return undefined;
@@ -100,11 +101,11 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
   const given = createBoundedCache<true>(REMEMBERED);
   const kept = createBoundedCache<KeptChildren>(REMEMBERED_CHILDREN);
 
-  function giveNotice(writer: JobWriter, notice: EventText): void {
-    const key = `${writer.job.metadata.uid} ${notice.reason} ${notice.message}`;
+  function giveNotice(writer: JobWriter, { pod = "", ...event }: Notice): void {
+    const key = `${writer.job.metadata.uid} ${pod} ${event.reason} ${event.message}`;
     if (given.has(key)) return;
     given.set(key, true);
-    recordJobEvent(writer, notice);
+    recordJobEvent(writer, event);
   }
 
   /** When what the job has beside its pods and Services is looked at again. */

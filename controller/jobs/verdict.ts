@@ -11,6 +11,12 @@ export interface JobEvent {
   readonly message: string;
 }
 
+/** An event that is recorded once, however often a pass finds its cause. */
+export interface Notice extends JobEvent {
+  /** UID of the pod that it is about; the next pod of that name has notices of its own. */
+  readonly pod?: string | undefined;
+}
+
 /** What a pass found. */
 export interface Verdict {
   /** To be set in this order. */
