@@ -1,4 +1,4 @@
-/** What Milepost does in the cases whose whole course may differ from upstream's. */
+/** Ends of the cases whose whole course may differ from upstream's: Milepost's own. */
 import { isFields } from "../comparable.ts";
 import { ALLOWED_V1 } from "./allowed.ts";
 import type { Outcomes } from "./recording.ts";
