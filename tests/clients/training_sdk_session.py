@@ -51,11 +51,8 @@ KINDS = {
     "JAXJob": (KubeflowOrgV1JAXJob, KubeflowOrgV1JAXJobSpec, "jax", "jax", {"Worker": 2}),
 }
 
-# The launcher of an MPIJob begins with an image, for which there is nothing without containers.
-SUSPENDED = {"MPIJob"}
 
-
-def job_of(kind, name):
+def job_of(kind, name, labels=None):
     model, spec, key, container, replicas = KINDS[kind]
     command = ["sh", "-c", f"sleep 1; echo trained by {kind}"]
     template = V1PodTemplateSpec(
@@ -68,9 +65,9 @@ def job_of(kind, name):
     return model(
         api_version="kubeflow.org/v1",
         kind=kind,
-        metadata=V1ObjectMeta(name=name, namespace="default"),
+        metadata=V1ObjectMeta(name=name, namespace="default", labels=labels),
         spec=spec(
-            run_policy=KubeflowOrgV1RunPolicy(clean_pod_policy="None", suspend=kind in SUSPENDED),
+            run_policy=KubeflowOrgV1RunPolicy(clean_pod_policy="None"),
             **{f"{key}_replica_specs": replica_specs},
         ),
     )
@@ -83,14 +80,14 @@ for kind in KINDS:
     created = client.wait_for_job_conditions(
         name, expected_conditions={"Created"}, wait_timeout=60, polling_interval=1
     )
-    runs = kind not in SUSPENDED
-    ended = created
-    if runs:
-        ended = client.wait_for_job_conditions(
-            name, expected_conditions={"Succeeded"}, wait_timeout=90, polling_interval=1
-        )
+    client.update_job(job_of(kind, name, labels={"seen": "yes"}), name)
+    ended = client.wait_for_job_conditions(
+        name, expected_conditions={"Succeeded"}, wait_timeout=90, polling_interval=1
+    )
     conditions = client.get_job_conditions(name)
-    logs = client.get_job_logs(name)[0] if runs else {}
+    logs, _ = client.get_job_logs(name)
+    followed, _ = client.get_job_logs(name, follow=True)
+    _, events = client.get_job_logs(name, verbose=True)
     has_workers = "Worker" in KINDS[kind][4]
     pods = client.get_job_pod_names(name)
     workers = client.get_job_pod_names(name, replica_type="worker") if has_workers else []
@@ -107,11 +104,14 @@ for kind in KINDS:
             client.is_job_failed(name),
         ],
         "got": client.get_job(name).metadata.name,
+        "labels": client.get_job(name).metadata.labels,
         "listed": [job.metadata.name for job in client.list_jobs()],
         "pods": sorted(pods),
         "workers": sorted(workers),
         "masters": sorted(client.get_job_pod_names(name, is_master=True)),
         "logs": logs,
+        "followed": followed,
+        "events": [name for name, texts in events.items() if texts],
     }
     client.delete_job(name)
     print(json.dumps(report), flush=True)

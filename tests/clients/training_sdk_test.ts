@@ -23,6 +23,9 @@ const reportSchema = z.object({
   workers: z.array(z.string()),
   masters: z.array(z.string()),
   logs: z.record(z.string(), z.string()),
+  followed: z.record(z.string(), z.string()),
+  labels: z.record(z.string(), z.string()),
+  events: z.array(z.string()),
 });
 type Report = z.infer<typeof reportSchema>;
 
@@ -31,32 +34,35 @@ const PODS: Readonly<Record<Report["kind"], readonly [all: readonly string[], ma
   TFJob: [["worker-0", "worker-1"], "worker-0"],
   PyTorchJob: [["master-0", "worker-0"], "master-0"],
   XGBoostJob: [["master-0", "worker-0"], "master-0"],
-  // It is created suspended.
-  MPIJob: [[], ""],
+  MPIJob: [["launcher"], "launcher"],
   PaddleJob: [["worker-0", "worker-1"], ""],
   JAXJob: [["worker-0", "worker-1"], "worker-0"],
 };
 
 function check(report: Report): void {
-  const { kind, conditions, logs } = report;
+  const { kind, conditions, logs, followed } = report;
   const name = `sdk-${kind.toLowerCase()}`;
   const [all, master] = PODS[kind];
   const masters = master === "" ? [] : [`${name}-${master}`];
   assert.deepEqual([report.created, report.ended, report.got], [name, name, name]);
   assert.deepEqual(report.listed, [name]);
   assert.equal(conditions.Created, "True");
-  const ran = all.length > 0;
-  assert.equal(conditions[ran ? "Succeeded" : "Suspended"], "True");
+  assert.equal(conditions.Succeeded, "True");
   assert.notEqual(conditions.Running, "True");
-  assert.deepEqual(report.is, [true, false, false, ran, false]);
+  assert.deepEqual(report.is, [true, false, false, true, false]);
+  assert.deepEqual(report.labels, { seen: "yes" });
   assert.deepEqual(report.pods, all.map((it) => `${name}-${it}`));
   assert.deepEqual(report.workers, report.pods.filter((it) => it.includes("-worker-")));
   assert.deepEqual(report.masters, masters);
   assert.deepEqual(Object.keys(logs), masters);
-  for (const text of Object.values(logs)) assert.match(text, new RegExp(`trained by ${kind}`));
+  assert.deepEqual(Object.keys(followed), masters);
+  assert.ok(report.events.some((it) => it.includes(name)), String(report.events));
+  for (const text of [...Object.values(logs), ...Object.values(followed)]) {
+    assert.match(text, new RegExp(`trained by ${kind}`));
+  }
 }
 
-Deno.test("the SDK kubeflow-training creates, waits for, reads and deletes a job of each kind; an MPIJob suspended", async () => {
+Deno.test("the SDK kubeflow-training creates, waits for, updates, reads and deletes a job of each kind", async () => {
   const python = await pythonEnvironment("kubeflow-training==1.9.0", "kubernetes==35.0.0");
   if ("missing" in python) {
     // deno-lint-ignore no-console -- a word to whoever runs the tests
