@@ -215,6 +215,36 @@ Deno.test({
         assert.match(await ok(["get", "jobset", "followed"]), /followed/);
       });
 
+      await t.step("describe shows what was made for a v1 job, and how it ended", async () => {
+        const containers = [{ name: "tensorflow", image: "none", command: ["true"] }];
+        const tfJob = {
+          apiVersion: "kubeflow.org/v1",
+          kind: "TFJob",
+          metadata: { name: "told" },
+          spec: {
+            tfReplicaSpecs: { Worker: { replicas: 2, template: { spec: { containers } } } },
+          },
+        };
+        await ok(["apply", "-f", "-"], JSON.stringify(tfJob));
+        await ok(["wait", "tfjob/told", "--for=condition=Succeeded", "--timeout=60s"]);
+        const shown = await until("its events", async () => {
+          const text = await ok(["describe", "tfjob", "told"]);
+          return /TFJobSucceeded/.test(text.split("Events:")[1] ?? "") ? text : undefined;
+        });
+        for (const word of ["pod", "service"]) {
+          for (const index of [0, 1]) {
+            assert.match(
+              shown,
+              new RegExp(
+                `SuccessfulCreate${word === "pod" ? "Pod" : "Service"} .*tfjob-controller ` +
+                  ` *Created ${word}: told-worker-${index}\\n`,
+              ),
+            );
+          }
+        }
+        assert.match(shown, /ExitedWithCode .*Pod: default\.told-worker-\d exited with code 0/);
+      });
+
       await t.step("a bad token gets 401", async () => {
         const { code, stderr } = await run("kubectl", {
           args: [
