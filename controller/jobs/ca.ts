@@ -1,7 +1,6 @@
 /** ConfigMap with the CA by which a v1 job's pods know the status endpoint. Pure. */
 import { KINDS } from "../../crds/kinds.ts";
-import { CA_KEY } from "../../crds/names.ts";
-import { v1TlsConfig } from "../../crds/v1/names.ts";
+import { CA_KEY, childNames } from "../../crds/names.ts";
 import type { JobChild } from "./kind_rules.ts";
 import { ownerOf } from "./owner.ts";
 import type { Run } from "./run.ts";
@@ -12,7 +11,7 @@ export function caOf(run: Run, caBundle: string): JobChild {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: {
-      name: v1TlsConfig(run.kind.kind, run.name),
+      name: childNames.tlsConfig(run.name),
       namespace: run.namespace,
       ownerReferences: [ownerOf(run)],
     },

@@ -50,9 +50,6 @@ export const V1_RUN_BY_ANNOTATION = "trainer.kubeflow.org/run-by";
 /** The value of {@link V1_RUN_BY_ANNOTATION} that means Milepost. */
 export const V1_RUN_BY = "milepost";
 
-/** The ConfigMap with the CA of a job's pods; a TrainJob of the same name has another. */
-export const v1TlsConfig = (kind: string, job: string) => `${job}-${kind.toLowerCase()}-tls-config`;
-
 /** In the pods of an MPIJob: the volume of its ConfigMap and where that is, its script for remote commands and its hostfile, what brings kubectl. */
 export const V1_MPI = {
   volume: "mpi-job-config",

@@ -1,9 +1,9 @@
 /** Job kinds of the Training Operator's v1 API: descriptors made from their table. */
 import { z } from "zod";
 import { type AnyJob, defineJobKind, type JobKind, jobSchema } from "../job_kind.ts";
-import { ANNOTATIONS, LABELS, TRAINJOB_REASONS } from "../names.ts";
+import { ANNOTATIONS, childNames, LABELS, TRAINJOB_REASONS } from "../names.ts";
 import { V1_KIND_LIST, type V1Kind, type V1KindName } from "./kinds.ts";
-import { MASTER_ROLE, V1_CONDITIONS, V1_CONTROLLER, V1_LABELS, v1TlsConfig } from "./names.ts";
+import { MASTER_ROLE, V1_CONDITIONS, V1_CONTROLLER, V1_LABELS } from "./names.ts";
 import { V1_RESOURCES } from "./v1_resources.ts";
 
 const managedSpec = z.looseObject({
@@ -64,7 +64,7 @@ function v1JobKind(v1Kind: V1Kind): JobKind {
       kind: { key: LABELS.jobKind, value: plural },
       ...first,
     },
-    caConfigMap: { nameOf: (job) => v1TlsConfig(kind, job), madeByManager: true },
+    caConfigMap: { nameOf: childNames.tlsConfig, madeByManager: true },
     progress: { at: "status", field: "trainerStatus", orAnnotation: ANNOTATIONS.trainerStatus },
     conditions: {
       ends: [

@@ -15,12 +15,7 @@ import {
   TRAINJOB_CONDITIONS,
   TRAINJOB_STATES,
 } from "../../crds/names.ts";
-import {
-  V1_API_VERSION,
-  V1_RUN_BY,
-  V1_RUN_BY_ANNOTATION,
-  v1TlsConfig,
-} from "../../crds/v1/names.ts";
+import { V1_API_VERSION, V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { code, page, table } from "./table.ts";
 
 /** A text for each key of a table of names, so that a new name cannot be left out. */
@@ -153,9 +148,6 @@ export function namesPage(): string {
     table(["condition", ""], rows(TRAINJOB_CONDITIONS, CONDITION_TEXTS)),
     "## Objects of a TrainJob",
     table(["kind", "name", ""], CHILDREN),
-    `The ConfigMap of a job of kubeflow.org/v1 has its kind in the name, such as ${
-      code(v1TlsConfig("PyTorchJob", "NAME"))
-    }.`,
     "## What a container finds",
     `The volume ${code(IDENTITY_VOLUME.name)} at ${
       code(IDENTITY_VOLUME.mountPath)

@@ -515,7 +515,7 @@ test("a job has the CA that its pods shall trust, and a newer one when that chan
   world.caBundle = "first";
   world.put("TFJob", tfSpec({ Worker: 1 }));
   await world.settle();
-  const ca = () => world.cluster.peek(KINDS.configMap, "ml/j-tfjob-tls-config")?.data;
+  const ca = () => world.cluster.peek(KINDS.configMap, "ml/j-tls-config")?.data;
   deepEqual(ca(), { "ca.crt": "first" });
   const reads = () =>
     world.cluster.calls.filter(({ verb, kind }) => verb === "get" && kind === "ConfigMap").length;
@@ -528,7 +528,7 @@ test("a job has the CA that its pods shall trust, and a newer one when that chan
   world.edit("TFJob", { runPolicy: { ttlSecondsAfterFinished: 60 } });
   world.put("TFJob", tfSpec({ Worker: 1 }), "later");
   await world.settle();
-  deepEqual(world.cluster.peek(KINDS.configMap, "ml/later-tfjob-tls-config")?.data, {
+  deepEqual(world.cluster.peek(KINDS.configMap, "ml/later-tls-config")?.data, {
     "ca.crt": "second",
   });
 });
