@@ -89,6 +89,8 @@ export class JobWorld {
   caBundle: string | undefined;
   /** Whether the caches of jobs show them as they were when this was set. */
   lateJobs = false;
+  /** Whether the caches have read the pods. */
+  podsSynced = true;
   /** The scheduler of controllers that start from now on. */
   gang: GangScheduler | undefined;
   readonly #caches = new Map<V1KindName, JobCaches>();
@@ -132,9 +134,15 @@ export class JobWorld {
 
   #cachesOf(kind: V1KindName): JobCaches {
     const { cluster } = this;
+    const podsSynced = () => this.podsSynced;
     return {
       jobs: this.#mayBeLate(cluster.informer<V1Job>(V1_RESOURCES[kind])),
-      pods: cluster.informer(KINDS.pod, replicaIndexes, V1_LABELS.jobName),
+      pods: {
+        ...cluster.informer(KINDS.pod, replicaIndexes, V1_LABELS.jobName),
+        get synced() {
+          return podsSynced();
+        },
+      },
       services: cluster.informer(KINDS.service, replicaIndexes, V1_LABELS.jobName),
     };
   }

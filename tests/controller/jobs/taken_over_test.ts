@@ -57,6 +57,42 @@ Deno.test("pods and Services of an operator before 1.4 are kept, and get the lab
   }
 });
 
+Deno.test("a pod whose labels somebody changed is released if its name is in the way", async () => {
+  const world = await running(tfSpec({ Worker: 1 }));
+  try {
+    await world.stop();
+    const pod = world.pod("j-worker-0");
+    world.cluster.remove(KINDS.pod, "ml/j-worker-0");
+    // A cache that is behind does not show it; the API server refuses another of its name.
+    world.cluster.hold(KINDS.pod);
+    const labels = { ...pod.metadata?.labels, [V1_LABELS.jobName]: "another" };
+    world.cluster.put(KINDS.pod, { ...pod, metadata: { ...pod.metadata, labels } });
+    world.start();
+    await world.settle();
+    equal(world.pod("j-worker-0").metadata?.uid, pod.metadata?.uid);
+    equal(controllerOf(world.pod("j-worker-0").metadata), undefined);
+    ok(world.reasons.includes("FailedCreatePod"));
+  } finally {
+    await world.stop();
+  }
+});
+
+Deno.test("no pod is made before the pods that are there have been read", async () => {
+  const world = new JobWorld();
+  world.podsSynced = false;
+  world.start();
+  try {
+    world.put("TFJob", tfSpec({ Worker: 1 }));
+    await world.settle();
+    deepEqual(world.creations(), []);
+    world.podsSynced = true;
+    await world.settle(1000);
+    deepEqual(world.creations(), ["ml/j-worker-0"]);
+  } finally {
+    await world.stop();
+  }
+});
+
 /** A job that runs, and that admission would refuse now. */
 async function invalid(policy: Record<string, unknown> = {}): Promise<JobWorld> {
   const world = await running(tfSpec({ Worker: 2 }));

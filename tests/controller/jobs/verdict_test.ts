@@ -13,7 +13,7 @@ import {
   suspendedConditions,
   verdictOf,
 } from "../../../controller/jobs/verdict.ts";
-import type { V1Condition } from "../../../crds/v1/job.ts";
+import type { V1Condition, V1Status } from "../../../crds/v1/job.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
 import { podsIn, type PodStates, replicaOf, type TypeSketch, v1Job, v1Run } from "./v1_jobs.ts";
 
@@ -491,6 +491,34 @@ Deno.test("`reachedLimit()` counts pods that were made again, if one more has fa
   assert.equal(reachedLimit(run, { ...activity, recreations: 0 }), undefined);
   assert.match(reachedLimit(run, { ...activity, recreations: 1 }) ?? "", /backoff limit$/);
 });
+
+const KNOWN: Record<string, {
+  counted: NonNullable<V1Status["replicaStatuses"]>;
+  failed: number;
+  ends: boolean;
+}> = {
+  "that fails first": { counted: {}, failed: 1, ends: true },
+  "that fails first beside one that runs": {
+    counted: { Worker: { active: 2 } },
+    failed: 1,
+    ends: true,
+  },
+  "whose failure is known": { counted: { Worker: { failed: 1 } }, failed: 1, ends: false },
+  "that fails after a known one": { counted: { Worker: { failed: 1 } }, failed: 2, ends: true },
+};
+
+for (const [what, { counted, failed, ends }] of Object.entries(KNOWN)) {
+  Deno.test(`\`reachedLimit()\` with a limit of 0 and a dynamic worker ${what}`, () => {
+    const spec = { enableDynamicWorker: true, runPolicy: { backoffLimit: 0 } };
+    const run = {
+      ...v1Run("TFJob", { Worker: { replicas: 3, restartPolicy: "Never" } }, spec),
+      status: { replicaStatuses: counted },
+    };
+    const pods = podsIn(run, { Worker: [RUNS, ...Array.from({ length: failed }, () => LOST)] });
+    const activity = { pods, standing: standingOf(run, pods), recreations: 0, nowMs: 0 };
+    assert.equal(reachedLimit(run, activity) !== undefined, ends);
+  });
+}
 
 const CLEANED: readonly (readonly [string | undefined, number])[] = [
   [undefined, 0],

@@ -109,6 +109,24 @@ Deno.test("`createJobSetReconciler()` makes no Jobs for a JobSet that is being d
   deepEqual(world.jobs, ["t-a-0", "t-b-1", "t-b-2"]);
 });
 
+for (
+  const [what, change] of [
+    ["is being deleted", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }],
+    ["has restarted", { status: { restarts: 1, restartsCountTowardsMax: 1 } }],
+  ] as const
+) {
+  Deno.test(`\`createJobSetReconciler()\` makes no Jobs for a JobSet that ${what}, before its cache says so`, async () => {
+    const world = new World();
+    await world.create(jobSet());
+    world.cluster.hold(KINDS.jobSet);
+    world.cluster.edit(KINDS.jobSet, "default/t", change);
+    world.cluster.remove(KINDS.job, "default/t-b-0");
+    await world.driver.pass();
+    deepEqual(world.jobs, ["t-a-0", "t-b-1", "t-b-2"]);
+    equal(world.driver.requeues.get("default/t"), 500);
+  });
+}
+
 Deno.test("`createJobSetReconciler()` asks before it makes Jobs again: the JobSet may be gone", async () => {
   const world = new World();
   await world.create(jobSet());

@@ -116,6 +116,16 @@ Deno.test("members that wait count when it is their turn, before they exist, als
   deepEqual(groupWrites(world), ["create", "patch", "patch", "patch", "patch", "patch"]);
 });
 
+Deno.test("pods count for a JobSet whose status says nothing of restarts", async () => {
+  const world = begin(STAGED);
+  await world.settle();
+  const counters = { active: 0, failed: 0, ready: 0, suspended: 0, succeeded: 0 };
+  world.report({ replicatedJobsStatus: [{ name: "dataset-initializer", ...counters }] });
+  podIs(world, "dataset-initializer", 0, "Running");
+  await world.settle();
+  equal(minMember(world), 3);
+});
+
 Deno.test("a pod group follows a suspended job, and one that runs is left alone", async () => {
   const world = begin([nodeJob(cpu)], { suspend: true });
   await world.settle();

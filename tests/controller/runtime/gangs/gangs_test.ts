@@ -17,17 +17,23 @@ interface Sketch {
   readonly annotations?: Record<string, string>;
   readonly policy?: Policy;
   readonly spec?: Partial<TrainJobSpec>;
+  /** Priority classes that were looked for and not found, with the reason. */
+  readonly missing?: Record<string, string>;
 }
 
-function rendered({ jobs = [nodeJob()], jobSet, annotations, policy, spec }: Sketch) {
+function rendered(sketch: Sketch) {
+  const { jobs = [nodeJob()], jobSet, annotations, policy, spec, missing = {} } = sketch;
   const template = {
     ...(annotations && { metadata: { annotations } }),
     spec: { replicatedJobs: jobs, ...jobSet },
   };
   const used = runtime({ podGroupPolicy: policy ?? { coscheduling: {} }, template });
-  return renderJobSet(
-    deepFreeze({ trainJob: trainJob(spec), runtime: used, executor: "external" }),
-  );
+  return renderJobSet(deepFreeze({
+    trainJob: trainJob(spec),
+    runtime: used,
+    executor: "external",
+    missingPriorityClasses: new Map(Object.entries(missing)),
+  }));
 }
 
 type Counts = Record<string, Partial<JobProgress>>;
@@ -164,12 +170,13 @@ for (const [sentence, { sketch, want }] of Object.entries(SPECS)) {
   });
 }
 
+function withClass(job: ReplicatedJob, priorityClassName: string): ReplicatedJob {
+  const copy = structuredClone(job);
+  Object.assign(copy.template.spec?.template.spec ?? {}, { priorityClassName });
+  return copy;
+}
+
 Deno.test("a pod group of Volcano has the priority class of the last job that has one", () => {
-  const withClass = (job: ReplicatedJob, priorityClassName: string): ReplicatedJob => {
-    const copy = structuredClone(job);
-    Object.assign(copy.template.spec?.template.spec ?? {}, { priorityClassName });
-    return copy;
-  };
   const jobs = [withClass(initializer, "low"), withClass(nodeJob(), "high"), MODEL];
   deepEqual(groupOf({ jobs, policy: { volcano: {} } }).content.spec, {
     minMember: 3,
@@ -177,6 +184,26 @@ Deno.test("a pod group of Volcano has the priority class of the last job that ha
     priorityClassName: "high",
   });
 });
+
+const CLASSES: Record<string, { classes: [string, string]; want: string }> = {
+  "before a class of the system is refused": {
+    classes: ["low", "system-node-critical"],
+    want: 'PriorityClass "low" doesn\'t exist: not found',
+  },
+  "after a class of the system is not looked at, as upstream": {
+    classes: ["system-cluster-critical", "low"],
+    want: "none",
+  },
+};
+
+for (const [what, { classes: [first, second], want }] of Object.entries(CLASSES)) {
+  Deno.test(`a priority class that is missing ${what}`, () => {
+    const jobs = [withClass(initializer, first), withClass(nodeJob(), second)];
+    const result = rendered({ jobs, policy: { volcano: {} }, missing: { low: "not found" } });
+    const problems = "problems" in result ? result.problems.map(({ message }) => message) : [];
+    deepEqual(problems, want === "none" ? [] : [want]);
+  });
+}
 
 Deno.test("pods of every replicated job are marked, and a runtime that names both schedulers has two groups", () => {
   const sketch = { jobs: [...STAGED], policy: { coscheduling: {}, volcano: {} } };

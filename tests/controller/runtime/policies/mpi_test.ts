@@ -29,6 +29,16 @@ function nodes(container: Partial<Container> = {}): ReplicatedJob {
   return replicatedJob("node", undefined, { image: IMAGE, command: ["sshd"], ...container });
 }
 
+/** The job, which states how many pods it has at a time. */
+function many(job: ReplicatedJob, parallelism: number): ReplicatedJob {
+  return { ...job, template: { ...job.template, spec: { ...specOf(job), parallelism } } };
+}
+
+function specOf({ template: { spec } }: ReplicatedJob) {
+  if (spec === undefined) throw new Error("every job of these tests has a spec");
+  return spec;
+}
+
 /** What is put together; by default a runtime as upstream ships them. */
 interface Sketch {
   readonly trainer?: Trainer;
@@ -224,15 +234,16 @@ const COUNTS: Record<string, { sketch: Sketch; want: [node: number, launcher: nu
   },
   "the parallelism that the job states": {
     sketch: {
-      jobs: [
-        {
-          ...nodes(),
-          template: { spec: { ...nodes().template.spec, parallelism: 5 } },
-        } as ReplicatedJob,
-        launcher(),
-      ],
+      jobs: [many(nodes(), 5), launcher()],
     },
     want: [5, 1],
+  },
+  "numNodes if the nodes are the trainer, too": {
+    sketch: {
+      trainer: { numNodes: 4 },
+      jobs: [replicatedJob("node", "trainer", { image: IMAGE, command: ["sshd"] }), launcher()],
+    },
+    want: [3, 1],
   },
 };
 
@@ -243,6 +254,12 @@ for (const [what, { sketch, want }] of Object.entries(COUNTS)) {
     deepEqual(counts.map((spec) => spec?.completions), want);
   });
 }
+
+Deno.test("mpi() leaves the pods of a job that is no step as many as they are", () => {
+  const side = many(replicatedJob("side", undefined, { image: IMAGE }), 3);
+  const sketch = { trainer: { numNodes: 4 }, jobs: [side, nodes(), launcher()] };
+  equal(jobOf(sketch, "side").spec?.parallelism, 3);
+});
 
 Deno.test("mpi() gives nodes the resources and the image of a launcher that is one (G9)", () => {
   const trainer = {

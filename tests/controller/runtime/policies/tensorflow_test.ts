@@ -167,6 +167,16 @@ const COUNTS: Record<string, { jobs: ReplicatedJob[]; job?: TrainJob; want: obje
     jobs: [taskJob("chief", { step: "trainer" }), taskJob("worker", { pods: 2 })],
     want: { chief: 1, worker: 2 },
   },
+  "a job of workers that is no step by the TrainJob": {
+    jobs: [taskJob("chief", { step: "trainer" }), taskJob("worker")],
+    job: trainJob({ trainer: { numNodes: 2 } }),
+    want: { chief: 1, worker: 2 },
+  },
+  "one worker beside one chief": {
+    jobs: [taskJob("chief"), nodeJob()],
+    job: trainJob({ trainer: { numNodes: 1 } }),
+    want: { chief: 1, node: 1 },
+  },
   "no workers beside a chief": {
     jobs: [taskJob("chief"), nodeJob()],
     job: trainJob({ trainer: { numNodes: 0 } }),
