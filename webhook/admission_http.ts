@@ -5,8 +5,8 @@
 import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
 import { ReadBudgetError } from "../http/limits/read_budget.ts";
+import { createFairTurns } from "../http/limits/fair_turns.ts";
 import { createPeerRate, type PeerRateLimits } from "../http/limits/peer_rate.ts";
-import { createPeerTurns } from "../http/limits/peer_turns.ts";
 import {
   connectionLimits,
   connectionsInAll,
@@ -179,7 +179,7 @@ export function createAdmissionHttp(
   { limits = ADMISSION_LIMITS, isReserved = () => false }: AdmissionHttpOptions = {},
 ): HttpHandler {
   const byPath = new Map(Object.entries(handlers));
-  const runForPeer = createPeerTurns(limits.handlersPerPeer);
+  const runForPeer = createFairTurns({ perKey: limits.handlersPerPeer });
   const takeOfPeer = createPeerRate(limits.rate);
 
   async function decide(

@@ -28,6 +28,9 @@ export interface StreamSlots {
   open(): number;
 }
 
+/** Part of all slots that is for subjects that have none: a few of them cannot take the last ones. */
+const NEWCOMERS_PART = 0.1;
+
 /** Creates {@link StreamSlots}. `onChange` is called with the number of open streams. */
 export function createStreamSlots(
   limits: StreamLimits,
@@ -36,6 +39,7 @@ export function createStreamSlots(
   /** Has never more keys than there are streams. */
   const bySubject = new Map<string, number>();
   let open = 0;
+  const forAll = limits.total - Math.floor(limits.total * NEWCOMERS_PART);
 
   function count(subject: string, change: 1 | -1): void {
     const now = (bySubject.get(subject) ?? 0) + change;
@@ -48,8 +52,9 @@ export function createStreamSlots(
   return {
     open: () => open,
     take(subject) {
-      if (open >= limits.total) return "stream_limit";
-      if ((bySubject.get(subject) ?? 0) >= limits.perSubject) return "subject_stream_limit";
+      const held = bySubject.get(subject) ?? 0;
+      if (held >= limits.perSubject) return "subject_stream_limit";
+      if (open >= (held === 0 ? limits.total : forAll)) return "stream_limit";
       count(subject, 1);
       let isHeld = true;
       return {

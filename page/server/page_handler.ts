@@ -49,6 +49,9 @@ const WRONG_CODE: FailureShape = forbidden(
 /** A client that is told 401 would ask for another session. */
 const NOT_ACCEPTED = unavailable("the API server does not accept this user's credentials");
 
+/** All sessions are of the one whose kubeconfig this is. */
+const ONE_USER = "user";
+
 /** Scheme and key of a session in the Authorization header. */
 const SESSION = /^Bearer ([A-Za-z0-9_-]{1,64})$/;
 
@@ -84,6 +87,7 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
   };
 
   return createSiteHandler({
+    clock: options.clock,
     assets,
     addressRefusal: (request) => addressRefusal(request, host()),
     session: { GET: readSession, POST: openSession },
@@ -91,7 +95,7 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
       if (!hasSession(request)) return failureResponse(NO_SESSION);
       const lasting = (response: HttpResponse) =>
         whileOpen(response, () => hasSession(request), options.clock);
-      return { parts: options, lasting };
+      return { visitor: ONE_USER, parts: options, lasting };
     },
     notAccepted: NOT_ACCEPTED,
   });

@@ -1,5 +1,4 @@
 /** Routes of the page's server for those who have a session, and what each of them reads or changes. */
-import { createHash } from "node:crypto";
 import { stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jsonOfBytes } from "../../crds/json.ts";
@@ -28,14 +27,23 @@ export interface PageParts {
   readonly manager: () => Pick<KubeClient, "raw"> | undefined;
 }
 
+/** What a visitor asks for. */
+export interface Asked {
+  readonly parts: PageParts;
+  readonly request: HttpRequest;
+  /** Those in the path. */
+  readonly names: readonly string[];
+  /** The body of a change, as JSON. */
+  readonly body: unknown;
+  /** Tells visitors apart. */
+  readonly visitor: string;
+  /** Aborts when the client has gone, or there is no time left. */
+  readonly signal: AbortSignal;
+}
+
 /** A route. */
 export interface PageRoute extends Route {
-  /** `names`: those in its path. */
-  readonly answer: (
-    parts: PageParts,
-    request: HttpRequest,
-    names: readonly string[],
-  ) => Promise<HttpResponse>;
+  readonly answer: (asked: Asked) => Promise<HttpResponse>;
 }
 
 /** Longest body of a request, in bytes. */
@@ -51,76 +59,69 @@ export const jsonResponse = (value: unknown): HttpResponse => ({
 const badRequest = (message: string): HttpResponse =>
   failureResponse({ code: 400, reason: "BadRequest", message });
 
-/** Reads a body as JSON; a response if it is too long, or no JSON. */
-export async function readJson(
-  request: HttpRequest,
-): Promise<{ readonly value: unknown } | { readonly refusal: HttpResponse }> {
+/** A body as JSON, or the response if it is too long, or no JSON. */
+export type ReceivedBody = { readonly value: unknown } | { readonly refusal: HttpResponse };
+
+/** Reads a body as JSON. */
+export async function readJson(request: HttpRequest): Promise<ReceivedBody> {
   const bytes = await request.readBody(MAX_BODY_BYTES);
   if (bytes === undefined) return { refusal: failureResponse(bodyTooLarge(MAX_BODY_BYTES)) };
   const value = jsonOfBytes(bytes);
   return value === undefined ? { refusal: badRequest("the body is not JSON") } : { value };
 }
 
-const signalOf = (request: HttpRequest) => request.signal?.() ?? new AbortController().signal;
+/** What searches are read with. */
+const readerOf = ({ parts: { client, kinds }, visitor, signal }: Asked): SearchReader => ({
+  client,
+  kinds,
+  viewer: visitor,
+  signal,
+});
 
-/** What searches are read with; a session, or a token, is one viewer. */
-function readerOf({ client, kinds }: PageParts, request: HttpRequest): SearchReader {
-  const viewer = createHash("sha256").update(request.header("authorization") ?? "").digest(
-    "base64",
-  );
-  return { client, kinds, viewer, signal: signalOf(request) };
-}
-
-type JobAnswer = (
-  parts: PageParts,
-  request: HttpRequest,
-  job: NamedJob,
-) => Promise<HttpResponse>;
+type JobAnswer = (asked: Asked, job: NamedJob) => Promise<HttpResponse>;
 
 /** A route whose path names a job. */
 function ofJob(method: string, first: string, answer: JobAnswer): PageRoute {
   return {
     method,
     path: `/${first}/{kind}/{namespace}/{name}`,
-    answer(parts, request, [id = "", namespace = "", name = ""]) {
+    answer(asked) {
+      const { parts, names: [id = "", namespace = "", name = ""] } = asked;
       const kind = parts.kinds.byId(id);
-      if (kind !== undefined) return answer(parts, request, { kind, namespace, name });
+      if (kind !== undefined) return answer(asked, { kind, namespace, name });
       return Promise.resolve(failureResponse(notFound(`there is no kind of job ${id}`)));
     },
   };
 }
 
-const details: JobAnswer = async ({ client }, request, job) =>
-  jsonResponse(await jobDetails(client, job, signalOf(request)));
+const details: JobAnswer = async ({ parts: { client }, signal }, job) =>
+  jsonResponse(await jobDetails(client, job, signal));
 
-const rights: JobAnswer = async ({ client, manager }, request, job) => {
+const rights: JobAnswer = async ({ parts: { client, manager }, signal }, job) => {
   const canStop = manager() !== undefined;
-  return jsonResponse(await rightsOn(client, job, { canStop, signal: signalOf(request) }));
+  return jsonResponse(await rightsOn(client, job, { canStop, signal }));
 };
 
 /** The manager reads the body, and says what is wrong with it. */
-const stop: JobAnswer = async ({ manager, clock }, request, { kind, namespace, name }) => {
-  const client = manager();
+const stop: JobAnswer = async ({ parts, signal, body }, { kind, namespace, name }) => {
+  const { clock } = parts;
+  const client = parts.manager();
   if (client === undefined) {
     return failureResponse(unavailable("no manager can be reached that would stop the job"));
   }
-  const read = await readJson(request);
-  if ("refusal" in read) return read.refusal;
-  return await passOn({ client, clock }, request, {
+  return await passOn({ client, clock }, { signal: () => signal }, {
     method: "POST",
     path: stopPath(kind, namespace, name),
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
-    body: JSON.stringify(read.value),
+    body: JSON.stringify(body),
     isManager: true,
   });
 };
 
-const changeTo = (change: JobChange): JobAnswer => async ({ client }, request, job) => {
-  const read = await readJson(request);
-  if ("refusal" in read) return read.refusal;
-  const { data } = changeSchema.safeParse(read.value);
+const changeTo = (change: JobChange): JobAnswer => async ({ parts, signal, body }, job) => {
+  const { data } = changeSchema.safeParse(body);
   if (data === undefined) return badRequest('the body must be {} or {"uid":"..."}');
-  await changeJob(client, job, { change, uid: data.uid, signal: signalOf(request) });
+  await changeJob(parts.client, job, { change, uid: data.uid, signal });
   return jsonResponse({});
 };
 
@@ -129,28 +130,28 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
   ...["jobs", "curves", "events"].map((it): PageRoute => ({
     method: "GET",
     path: `/view/v1/${it}`,
-    answer: ({ view }, request) => view(request),
+    answer: ({ parts, request }) => parts.view(request),
   })),
   ofJob("GET", "objects", details),
   ofJob("GET", "rights", rights),
   {
     method: "GET",
     path: "/searches",
-    answer: (parts, request) => searchList(readerOf(parts, request), request),
+    answer: (asked) => searchList(readerOf(asked), asked.request),
   },
   {
     method: "GET",
     path: "/searches/{kind}/{namespace}/{name}",
-    answer: (parts, request, names) => searchDetails(readerOf(parts, request), request, names),
+    answer: (asked) => searchDetails(readerOf(asked), asked.request, asked.names),
   },
   {
     method: "GET",
     path: "/logs/{namespace}/{pod}",
-    async answer(parts, request, [namespace = "", pod = ""]) {
+    async answer({ parts, request, signal, names: [namespace = "", pod = ""] }) {
       const query = new URLSearchParams(request.url.slice(pathOf(request.url).length + 1));
       const path = logPath({ namespace, pod }, query);
       if (typeof path !== "string") return badRequest(path.problem);
-      return await passOn(parts, request, { path, streamed: "text/plain" });
+      return await passOn(parts, { signal: () => signal }, { path, streamed: "text/plain" });
     },
   },
   ...JOB_CHANGES.map((change) => ofJob("POST", change, changeTo(change))),

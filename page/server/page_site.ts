@@ -17,15 +17,18 @@ import {
   WRONG_METHOD,
 } from "../../http/refusals.ts";
 import { createRoutes, pathOf } from "../../http/routes.ts";
+import type { Clock } from "../../kube/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
 import { assetResponse, type Assets } from "./assets.ts";
 import { type CheckedRequest, sourceRefusal } from "./browser_checks.ts";
-import { PAGE_ROUTES, type PageParts } from "./page_routes.ts";
+import { PAGE_ROUTES, type PageParts, readJson } from "./page_routes.ts";
 import { confined } from "./security_headers.ts";
 import { createVisitorBounds } from "./visitor_bounds.ts";
 
 /** What a visitor may use, and how long a stream of that visitor goes on. */
 export interface Visit {
+  /** Tells visitors apart, and is the same for all that one of them sends. */
+  readonly visitor: string;
   readonly parts: PageParts;
   /** Returns the response, whose stream ends when the visitor loses the right to it. Default: as it is. */
   readonly lasting?: (response: HttpResponse) => HttpResponse;
@@ -33,6 +36,7 @@ export interface Visit {
 
 /** A site. */
 export interface PageSite {
+  readonly clock: Clock;
   readonly assets: Assets;
   /** Returns why a request for another address, or of another origin, is refused. */
   readonly addressRefusal: (request: CheckedRequest) => FailureShape | undefined;
@@ -68,7 +72,7 @@ function failedCall(error: unknown, notAccepted: FailureShape): HttpResponse | u
 export function createSiteHandler(site: PageSite): HttpHandler {
   const { assets, addressRefusal, session, visit, notAccepted } = site;
   const routes = createRoutes(PAGE_ROUTES);
-  const bounded = createVisitorBounds();
+  const bounded = createVisitorBounds(site.clock);
   const sessionMethods = Object.keys(session).sort().join(", ");
 
   async function answer(request: HttpRequest): Promise<HttpResponse> {
@@ -89,13 +93,14 @@ export function createSiteHandler(site: PageSite): HttpHandler {
     const visited = await visit(request);
     if ("status" in visited) return visited;
     if (match.route === undefined) return wrongMethod(match.allow);
-    const { parts, lasting = (response) => response } = visited;
+    const { visitor, parts, lasting = (response) => response } = visited;
     const { route, names } = match;
-    return await bounded(
-      request,
-      path,
-      async () => lasting(await route.answer(parts, request, names)),
-    );
+    const signal = request.signal?.() ?? new AbortController().signal;
+    return await bounded({ visitor, path, signal }, {
+      receive: () => method === "GET" ? Promise.resolve({ value: undefined }) : readJson(request),
+      answer: async (body, signal) =>
+        lasting(await route.answer({ parts, request, names, body, visitor, signal })),
+    });
   }
 
   return async (request) => {

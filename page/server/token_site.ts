@@ -51,6 +51,10 @@ const refusalOf = (refusal: ReaderRefusal): HttpResponse =>
     JSON_HEADERS,
   );
 
+/** Whether an error leaves open what the API server would say: it gave no answer, or had too much to do. */
+const saysNothing = (error: unknown) =>
+  !(error instanceof KubeError) || error.code === 429 || error.code >= 500;
+
 /** Returns whether a user may still read the log of that path; where nobody can say, yes. */
 async function mayReadLog(client: KubeClient, path: string): Promise<boolean> {
   const [, , namespace = "", name = ""] = path.split("/");
@@ -59,7 +63,7 @@ async function mayReadLog(client: KubeClient, path: string): Promise<boolean> {
   try {
     return await mayDo(client, action, new AbortController().signal);
   } catch (error) {
-    return !(error instanceof KubeError && error.code === 401);
+    return saysNothing(error);
   }
 }
 
@@ -90,12 +94,13 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
   }
 
   return createSiteHandler({
+    clock,
     assets,
     addressRefusal: (request) => hostsRefusal(request, hosts),
     session: { GET: session },
     async visit(request) {
       // The view looks after who asks itself, also while it streams.
-      if (pathOf(request.url).startsWith("/view/")) return { parts: nobody };
+      if (pathOf(request.url).startsWith("/view/")) return { visitor: "", parts: nobody };
       const caller = await visitorOf(request);
       if ("why" in caller) return refusalOf(caller);
       const { token } = caller.token;
@@ -107,6 +112,7 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
         return await mayReadLog(client, path);
       };
       return {
+        visitor: caller.reader.username,
         parts: { ...options, client, manager: () => managerOf(token) },
         lasting: (response) =>
           path.startsWith("/logs/") ? whileOpen(response, isOpen, clock, LOOK_AGAIN_MS) : response,

@@ -1,44 +1,62 @@
 /** Bounds of the work for visitors: what is read for them at a time, and logs that they follow. */
-import { createHash } from "node:crypto";
+import { createFairTurns } from "../../http/limits/fair_turns.ts";
 import {
   createStreamSlots,
   type StreamLimitReason,
   type StreamLimits,
   type StreamSlot,
 } from "../../http/limits/stream_limits.ts";
-import type { HttpRequest, HttpResponse } from "../../http/message.ts";
+import type { HttpResponse } from "../../http/message.ts";
 import { failureResponse, retryAfter, tooMany, unavailable } from "../../http/refusals.ts";
-import { createSemaphore } from "../../kube/semaphore.ts";
+import type { Clock } from "../../kube/clock.ts";
+import { withDeadline } from "../../kube/deadline.ts";
+import { TransportError } from "../../kube/errors.ts";
+import { type AnswerLimits, createHeldAnswers } from "./held_answers.ts";
+import type { ReceivedBody } from "./page_routes.ts";
 
 /** The bounds. */
 export interface VisitorLimits {
   /** Logs that are followed, in all and by one visitor. */
   readonly logs: StreamLimits;
-  /** Requests that are read for or wait for it, in all and of one visitor. */
+  /** Requests that arrive, are read for, or wait for it, in all and of one visitor. */
   readonly readings: StreamLimits;
-  /** Those that are read for at a time. */
-  readonly readingsAtOnce: number;
+  /** Those that are read for at a time, in all and for one visitor. */
+  readonly atOnce: { readonly total: number; readonly perKey: number };
+  /** How long one may be read for, in milliseconds. */
+  readonly readMs: number;
+  readonly answers: AnswerLimits;
 }
 
 /** Default bounds. */
 export const VISITOR_LIMITS: VisitorLimits = {
   logs: { total: 1_000, perSubject: 20 },
   readings: { total: 400, perSubject: 40 },
-  readingsAtOnce: 16,
+  atOnce: { total: 16, perKey: 4 },
+  readMs: 20_000,
+  answers: { bytes: 64 << 20, smallBytes: 65_536, writeMs: 30_000 },
 };
 
 const RETRY_MS = 1_000;
 
-/** Runs work for a visitor, or refuses it. */
-export type BoundWork = (
-  request: HttpRequest,
-  path: string,
-  work: () => Promise<HttpResponse>,
-) => Promise<HttpResponse>;
+/** A request of a visitor. */
+export interface VisitorRequest {
+  /** Tells visitors apart: whose token it is, however that is written. */
+  readonly visitor: string;
+  readonly path: string;
+  /** Aborts when the client has gone. */
+  readonly signal: AbortSignal;
+}
 
-/** Stands for a visitor: the hash of what it sends to be known by. */
-const visitorOf = (request: HttpRequest) =>
-  createHash("sha256").update(request.header("authorization") ?? "").digest("base64");
+/** What is done for a request. */
+export interface VisitorWork {
+  /** Receives what the client has yet to send, before a place is taken for it. */
+  readonly receive: () => Promise<ReceivedBody>;
+  /** Answers; `signal` aborts when the client has gone, or the time for it is over. */
+  readonly answer: (body: unknown, signal: AbortSignal) => Promise<HttpResponse>;
+}
+
+/** Does the work, or refuses it. */
+export type BoundWork = (request: VisitorRequest, work: VisitorWork) => Promise<HttpResponse>;
 
 function refusal(limit: StreamLimitReason, what: string): HttpResponse {
   const shape = limit === "stream_limit"
@@ -58,34 +76,45 @@ function releasing(response: HttpResponse, slot: StreamSlot): HttpResponse {
 }
 
 /** Creates the bounds of a site. Lists, curves and their streams have bounds of their own. */
-export function createVisitorBounds(limits = VISITOR_LIMITS): BoundWork {
+export function createVisitorBounds(clock: Clock, limits = VISITOR_LIMITS): BoundWork {
   const logs = createStreamSlots(limits.logs);
   const readings = createStreamSlots(limits.readings);
-  const places = createSemaphore(limits.readingsAtOnce);
+  const inTurn = createFairTurns(limits.atOnce);
+  const hold = createHeldAnswers(clock, limits.answers);
+  const { readMs: deadlineMs } = limits;
+  const onDeadline = () => new TransportError(`no answer within ${deadlineMs} ms`);
 
-  async function followed(request: HttpRequest, work: () => Promise<HttpResponse>) {
-    const slot = logs.take(visitorOf(request));
+  const followed: BoundWork = async ({ visitor, signal }, { answer }) => {
+    const slot = logs.take(visitor);
     if (typeof slot === "string") return refusal(slot, "logs");
     try {
-      return releasing(await work(), slot);
+      return releasing(await answer(undefined, signal), slot);
     } catch (error) {
       slot.release();
       throw error;
     }
-  }
+  };
 
-  async function read(request: HttpRequest, work: () => Promise<HttpResponse>) {
-    const slot = readings.take(visitorOf(request));
+  const read: BoundWork = async ({ visitor, signal }, { receive, answer }) => {
+    const slot = readings.take(visitor);
     if (typeof slot === "string") return refusal(slot, "requests");
     try {
-      return await places.run(work, request.signal?.() ?? new AbortController().signal);
+      const received = await receive();
+      if ("refusal" in received) return received.refusal;
+      const inTime = () =>
+        withDeadline(
+          { clock, deadlineMs, onDeadline, signal },
+          (signal) => answer(received.value, signal),
+        );
+      return hold(visitor, await inTurn(visitor, inTime, signal));
     } finally {
       slot.release();
     }
-  }
+  };
 
-  return (request, path, work) => {
-    if (path.startsWith("/view/")) return work();
+  return (request, work) => {
+    const { path, signal } = request;
+    if (path.startsWith("/view/")) return work.answer(undefined, signal);
     return path.startsWith("/logs/") ? followed(request, work) : read(request, work);
   };
 }

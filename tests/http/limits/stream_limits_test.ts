@@ -46,3 +46,14 @@ Deno.test("`createStreamSlots()` with a limit of 0 has no room at all", () => {
   assert.equal(createStreamSlots({ total: 0, perSubject: 20 }).take("a"), "stream_limit");
   assert.equal(createStreamSlots({ total: 9, perSubject: 0 }).take("a"), "subject_stream_limit");
 });
+
+Deno.test("`createStreamSlots()` keeps the last slots for subjects that have none", () => {
+  const slots = createStreamSlots({ total: 20, perSubject: 9 });
+  taken(slots, "a", 9);
+  taken(slots, "b", 9);
+  taken(slots, "c", 1);
+  assert.equal(slots.take("c"), "stream_limit");
+  taken(slots, "d", 1);
+  assert.equal(slots.take("e"), "stream_limit");
+  assert.equal(slots.open(), 20);
+});

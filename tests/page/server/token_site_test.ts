@@ -47,7 +47,7 @@ function start() {
   const ada = tokenUntil(clock.now() + 3_600_000);
   const users = new Map([[ada, "ada"]]);
   const rights = new Set(["ada list trainjobs team-a", "ada get pods team-a"]);
-  const state = { isAway: false };
+  const state = { isAway: false, refusesSelfReviews: false };
   const callers: string[] = [];
 
   /** The API server, for one of its users. */
@@ -63,6 +63,9 @@ function start() {
       return Response.json({ kind: "Status", code: 401 }, { status: 401 });
     }
     const review = reviewSchema.parse(JSON.parse(body ?? "{}"));
+    if (state.refusesSelfReviews && review.kind === "SelfSubjectAccessReview") {
+      return Response.json({ kind: "Status", code: 403 }, { status: 403 });
+    }
     const { kind, spec: { token = "", user: subject = user, resourceAttributes: it } } = review;
     const known = users.get(token);
     const status = kind === "TokenReview"
@@ -190,6 +193,17 @@ for (const [what, { lose, says }] of Object.entries(losses)) {
     assert.equal(clock.sleeping, 0);
   });
 }
+
+Deno.test("a followed log ends within 80 s when the API server answers no question of the user's any more", async () => {
+  const { clock, state, site, request, follow } = start();
+  const log = follow(await site(request(LOG)));
+  await clock.advance(100_000);
+  assert.equal(log.hasEnded, false);
+  state.refusesSelfReviews = true;
+  await clock.advance(80_000);
+  assert.equal(log.hasEnded, true);
+  assert.equal(clock.sleeping, 0);
+});
 
 Deno.test("of two lists the one that may not be seen any more says so within 80 s, and the other goes on", async () => {
   const world = start();

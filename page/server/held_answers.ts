@@ -1,0 +1,52 @@
+/** Long answers in memory, which slow readers keep there: within a budget of bytes that nobody uses up alone. */
+import { createFairShare } from "../../http/limits/fair_share.ts";
+import type { HttpResponse } from "../../http/message.ts";
+import { OverloadedError } from "../../http/message.ts";
+import type { Clock } from "../../kube/clock.ts";
+
+/** Bounds of answers. */
+export interface AnswerLimits {
+  /** Of all long answers together. */
+  readonly bytes: number;
+  /** An answer of up to so many is not counted: connections bound their number. */
+  readonly smallBytes: number;
+  /** How long the reader of a long one may take, in milliseconds. */
+  readonly writeMs: number;
+}
+
+/** Characters that are written at a time. */
+const PART = 65_536;
+/** Bytes of a character, at most. */
+const CHARACTER_BYTES = 2;
+
+/** Returns the answer, whose bytes are counted until its visitor has taken them. Throws if there is no room. */
+export type HoldAnswer = (visitor: string, answer: HttpResponse) => HttpResponse;
+
+/** Creates a {@link HoldAnswer}. */
+export function createHeldAnswers(clock: Pick<Clock, "sleep">, limits: AnswerLimits): HoldAnswer {
+  const { smallBytes, writeMs } = limits;
+  const share = createFairShare(limits.bytes);
+  return (visitor, answer) => {
+    const { body, stream } = answer;
+    const bytes = CHARACTER_BYTES * body.length;
+    if (stream !== undefined || bytes <= smallBytes) return answer;
+    if (!share.take(visitor, bytes)) throw new OverloadedError();
+    return {
+      ...answer,
+      body: "",
+      async stream(sink) {
+        const over = new AbortController();
+        const late = clock.sleep(writeMs, over.signal).then(() => "late" as const);
+        try {
+          for (let place = 0; place < body.length && !sink.signal.aborted; place += PART) {
+            const written = sink.write(body.slice(place, place + PART));
+            if (await Promise.race([written, late]) === "late") return;
+          }
+        } finally {
+          over.abort();
+          share.give(visitor, bytes);
+        }
+      },
+    };
+  };
+}
