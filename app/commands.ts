@@ -199,7 +199,7 @@ async function runCrds(settings: CrdsSettings): Promise<void> {
   print(crdYaml(withoutJobset ? crdsWithoutJobSet() : crdManifests()));
 }
 
-/** `milepost convert`: v1 jobs of a file as TrainJobs; prints nothing if one of them cannot be one. */
+/** `milepost convert`: former jobs of a file as TrainJobs; prints nothing if one of them cannot be one. */
 async function runConvert({ argument = "" }: Given): Promise<void> {
   const { convertText } = await import("./convert/convert_text.ts");
   let text: string;
@@ -296,7 +296,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   entryOf("crds", "print the CustomResourceDefinitions", crdsSettings, runCrds),
   {
     name: "convert",
-    description: "print TrainJobs and runtimes for the Training Operator's jobs in a file",
+    description: "print TrainJobs and runtimes for the jobs of former operators in a file",
     settings: z.strictObject({}),
     argument: "file",
     run: runConvert,

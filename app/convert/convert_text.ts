@@ -1,11 +1,20 @@
-/** Conversion of YAML with v1 jobs to YAML with TrainJobs and their runtimes. Pure. */
+/** Conversion of YAML with former jobs, v1 and of 2018, to YAML with TrainJobs and their runtimes. Pure. */
 import { Document, isScalar, isSeq, parseAllDocuments, type Tags, visit } from "yaml";
 import { z } from "zod";
+import { convertCaicloud } from "../../controller/conversion/caicloud.ts";
+import type { Conversion } from "../../controller/conversion/conversion.ts";
 import { convert } from "../../controller/conversion/convert.ts";
+import {
+  CAICLOUD_API_VERSION,
+  CAICLOUD_SPECS_KEYS,
+  CAICLOUD_TFJOB,
+  caicloudTfJobSchema,
+} from "../../crds/caicloud_tfjob.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import { V1_KIND_LIST, type V1KindName } from "../../crds/v1/kinds.ts";
+import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { V1_API_VERSION } from "../../crds/v1/names.ts";
 import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { jobShape, withoutNulls } from "./job_shape.ts";
 
 const objectSchema = z.looseObject({
   apiVersion: z.string(),
@@ -14,11 +23,27 @@ const objectSchema = z.looseObject({
 });
 type AnyObject = z.infer<typeof objectSchema>;
 
-/** The kind of a v1 job; undefined for any other object. */
-function v1KindOf({ apiVersion, kind }: AnyObject): V1KindName | undefined {
-  if (apiVersion !== V1_API_VERSION) return undefined;
-  return V1_KIND_LIST.find((it) => it.kind === kind)?.kind;
+/** A kind of jobs that are converted. */
+interface FormerKind {
+  readonly shape: z.ZodType;
+  /** Throws if the object, which has the shape, cannot be read. */
+  readonly convert: (object: unknown) => Conversion;
 }
+
+/** The kinds by what their objects say of them. */
+const FORMER_KINDS: ReadonlyMap<string, FormerKind> = new Map([
+  ...V1_KIND_LIST.map(({ kind, specsKey }): [string, FormerKind] => [
+    `${V1_API_VERSION} ${kind}`,
+    {
+      shape: jobShape([specsKey], "map"),
+      convert: (object) => convert(kind, V1_RESOURCES[kind].parse(object)),
+    },
+  ]),
+  [`${CAICLOUD_API_VERSION} ${CAICLOUD_TFJOB}`, {
+    shape: jobShape(CAICLOUD_SPECS_KEYS, "list"),
+    convert: (object) => convertCaicloud(caicloudTfJobSchema.parse(object)),
+  }],
+]);
 
 /**
  * Values as kubectl reads them: `0400` is octal and `on` is true, as in YAML 1.1, but `12:30` and `2026-01-01` are texts.
@@ -42,8 +67,11 @@ function yamlOf(object: unknown): string {
   return document.toString({ lineWidth: 120 });
 }
 
+/** What ends a line of YAML 1.1, with which a text of the job's could leave its comment. */
+const LINE_BREAKS = /[\r\n\x85\u2028\u2029]+/g;
+
 function comment(lines: readonly string[]): string {
-  return lines.map((line) => `# ${line}\n`).join("");
+  return lines.map((line) => `# ${line.replace(LINE_BREAKS, " ")}\n`).join("");
 }
 
 /** An object of a text, with its own text unless it is an item of a list. */
@@ -75,12 +103,16 @@ function objectsOf(text: string): ReadObject[] {
   });
 }
 
-function parsedJob(kind: V1KindName, object: AnyObject) {
+/** Converts a job. Throws if it cannot be read. */
+function conversionOf(former: FormerKind, object: AnyObject): Conversion {
+  const job = withoutNulls(object);
   try {
-    return V1_RESOURCES[kind].parse(object);
+    former.shape.parse(job);
+    return former.convert(job);
   } catch (error) {
-    const where = `${kind} ${object.metadata.name}`;
-    throw new ConfigurationError(`${where} cannot be read: ${messageOf(error)}`, { cause: error });
+    const where = `${object.kind} ${object.metadata.name}`;
+    const why = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);
+    throw new ConfigurationError(`${where} cannot be read: ${why}`, { cause: error });
   }
 }
 
@@ -93,12 +125,12 @@ const nameIn = ({ kind, metadata: { namespace, name } }: AnyObject) =>
   `${kind} ${z.string().safeParse(namespace).data ?? ""}/${name}`;
 
 function documentsOf({ object, text }: ReadObject): Documents {
-  const kind = v1KindOf(object);
-  if (kind === undefined) {
+  const former = FORMER_KINDS.get(`${object.apiVersion} ${object.kind}`);
+  if (former === undefined) {
     return { documents: [text ?? yamlOf(object)], name: nameIn(object) };
   }
-  const name = `${kind} ${object.metadata.name}`;
-  const conversion = convert(kind, parsedJob(kind, object));
+  const name = `${object.kind} ${object.metadata.name}`;
+  const conversion = conversionOf(former, object);
   if ("refusals" in conversion) {
     return { refusals: conversion.refusals.map((why) => `${name}: ${why}`) };
   }
@@ -118,7 +150,7 @@ function clashes(names: readonly string[]): string[] {
 }
 
 /**
- * Returns the text with each v1 job replaced by a TrainingRuntime and a TrainJob; other objects stay.
+ * Returns the text with each former job replaced by a TrainingRuntime and a TrainJob; other objects stay.
  * Throws with everything that would mean something else, if anything would.
  */
 export function convertText(text: string): string {

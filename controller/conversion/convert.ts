@@ -1,24 +1,15 @@
 /** Conversion of v1 jobs to TrainJobs, each with a TrainingRuntime. Pure. */
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts";
-import {
-  ANNOTATIONS,
-  JAX_ENV,
-  LAST_APPLIED,
-  MULTIKUEUE_CONTROLLER,
-  TRAINER_API_VERSION,
-  TRAINER_GROUP,
-} from "../../crds/names.ts";
-import type { TrainingRuntime } from "../../crds/training_runtime.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
-import { causeOf, type FieldProblem } from "../../crds/field_problem.ts";
-import { causesText } from "../../crds/status_cause.ts";
+import { JAX_ENV, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
+import type { TrainJobSpec } from "../../crds/trainjob.ts";
 import { runOf } from "../jobs/defaults.ts";
 import type { Run } from "../jobs/run.ts";
 import { v1JobProblems } from "../jobs/validation.ts";
-import { runtimeProblems, trainJobProblems } from "../runtime/validation.ts";
 import { alikeNodes } from "./alike_nodes.ts";
-import type { Conversion, Nodes, NodesOrRefusals } from "./conversion.ts";
+import { assembled, refusalTexts } from "./assembly.ts";
+import type { Conversion, NodesOrRefusals } from "./conversion.ts";
+import { boundRefusals } from "./replica_bound.ts";
 import { templateRefusals } from "./pod_texts.ts";
 import { pyTorchNodes } from "./pytorch.ts";
 import { tensorFlowNodes } from "./tensorflow.ts";
@@ -49,18 +40,6 @@ const CLEAN_UP_NOTES = {
   Running: undefined,
 } as const;
 
-/** What is lost of the metadata of a job that was read from a cluster. */
-function metadataNotes({ metadata }: V1Job): string[] {
-  const { ownerReferences = [], finalizers = [], annotations = {} } = metadata;
-  return [
-    ...ownerReferences.map(({ kind, name }) => `metadata: its owner ${kind} ${name} is lost.`),
-    ...finalizers.map((it) => `metadata: the finalizer ${it} is lost.`),
-    ...annotations[ANNOTATIONS.trialTemplate] === undefined ? [] : [
-      `The annotation ${ANNOTATIONS.trialTemplate} names labels and containers of the v1 job: write it for the TrainJob.`,
-    ],
-  ];
-}
-
 /** What no field of a TrainJob says. */
 function notesOf({ spec: { runPolicy = {} }, cleanPodPolicy, replicas }: Run): string[] {
   const cleanUp = CLEAN_UP_NOTES[cleanPodPolicy];
@@ -81,56 +60,13 @@ function notesOf({ spec: { runPolicy = {} }, cleanPodPolicy, replicas }: Run): s
   ];
 }
 
-/** Annotations that say what was true of the v1 job. */
-const LEFT_OUT: readonly string[] = [LAST_APPLIED, ANNOTATIONS.trainerStatus];
-
-function trainJobOf({ metadata }: V1Job, { spec, suspended }: Run, nodes: Nodes): TrainJob {
-  const { name, namespace, labels, annotations = {} } = metadata;
-  const kept = Object.entries(annotations).filter(([key]) => !LEFT_OUT.includes(key));
-  const { numNodes, numProcPerNode } = nodes;
-  const deadline = spec.runPolicy?.activeDeadlineSeconds;
+/** What the TrainJob's spec says of the run. */
+function specOf({ spec: { runPolicy = {} }, suspended }: Run): Partial<TrainJobSpec> {
+  const { activeDeadlineSeconds, managedBy } = runPolicy;
   return {
-    apiVersion: TRAINER_API_VERSION,
-    kind: "TrainJob",
-    metadata: {
-      name,
-      ...namespace === undefined ? {} : { namespace },
-      ...labels === undefined ? {} : { labels },
-      ...kept.length === 0 ? {} : { annotations: Object.fromEntries(kept) },
-    },
-    spec: {
-      runtimeRef: { apiGroup: TRAINER_GROUP, kind: "TrainingRuntime", name: name ?? "" },
-      ...numNodes === undefined ? {} : {
-        trainer: { numNodes, ...numProcPerNode === undefined ? {} : { numProcPerNode } },
-      },
-      ...suspended ? { suspend: true } : {},
-      ...deadline === undefined ? {} : { activeDeadlineSeconds: deadline },
-      ...spec.runPolicy?.managedBy === MULTIKUEUE_CONTROLLER
-        ? { managedBy: MULTIKUEUE_CONTROLLER }
-        : {},
-    },
-  };
-}
-
-function runtimeOf({ metadata: { name, namespace } }: V1Job, nodes: Nodes): TrainingRuntime {
-  const { mlPolicy, replicatedJobs, successOf } = nodes;
-  const successPolicy = successOf && {
-    operator: "All" as const,
-    targetReplicatedJobs: [...successOf],
-  };
-  return {
-    apiVersion: TRAINER_API_VERSION,
-    kind: "TrainingRuntime",
-    metadata: { name, ...namespace === undefined ? {} : { namespace } },
-    spec: {
-      mlPolicy,
-      template: {
-        spec: {
-          replicatedJobs: [...replicatedJobs],
-          ...successPolicy === undefined ? {} : { successPolicy },
-        },
-      },
-    },
+    ...suspended ? { suspend: true } : {},
+    ...activeDeadlineSeconds === undefined ? {} : { activeDeadlineSeconds },
+    ...managedBy === MULTIKUEUE_CONTROLLER ? { managedBy } : {},
   };
 }
 
@@ -144,32 +80,20 @@ function refusalsOf(run: Run): string[] {
   ];
 }
 
-const told = (problems: readonly FieldProblem[], where = "") =>
-  problems.map((it) => where + causesText([causeOf(it)]));
-
-/** What admission would refuse of the result, such as a name that is too long. */
-function problemsOf(trainJob: TrainJob, runtime: TrainingRuntime): string[] {
-  const executor = "external" as const;
-  return [
-    ...told(
-      runtime.spec === undefined ? [] : runtimeProblems(runtime.spec, { executor }),
-      "TrainingRuntime: ",
-    ),
-    ...told(trainJobProblems({ trainJob, runtime, executor }), "TrainJob: "),
-  ];
-}
-
 /** Converts a v1 job. */
 export function convert(kind: V1KindName, job: V1Job): Conversion {
   const invalid = v1JobProblems(V1_KINDS[kind], job);
-  if (invalid.length > 0) return { refusals: told(invalid) };
+  if (invalid.length > 0) return { refusals: refusalTexts(invalid) };
   const run = runOf(V1_KINDS[kind], job);
+  const tooMany = boundRefusals(run);
+  if (tooMany.length > 0) return { refusals: tooMany };
   const nodes = CONVERSIONS[kind](run);
   const refusals = [...refusalsOf(run), ..."refusals" in nodes ? nodes.refusals : []];
   if (refusals.length > 0 || "refusals" in nodes) return { refusals };
-  const trainJob = trainJobOf(job, run, nodes);
-  const runtime = runtimeOf(job, nodes);
-  const problems = problemsOf(trainJob, runtime);
-  if (problems.length > 0) return { refusals: problems };
-  return { trainJob, runtime, notes: [...nodes.notes, ...metadataNotes(job), ...notesOf(run)] };
+  return assembled({
+    metadata: job.metadata,
+    nodes,
+    spec: specOf(run),
+    notes: notesOf(run),
+  });
 }

@@ -15,6 +15,11 @@ export interface NodePlace {
   readonly index: number;
 }
 
+/** Returns the name by which the node of a TrainJob is reached. */
+export function nodeHost({ name }: Pick<Run, "name">, { job, index }: NodePlace): string {
+  return `${name}-${job}-0-${index}.${name}`;
+}
+
 /** Returns the names, with the node of each replica. */
 export function nodeNames(
   run: Run,
@@ -23,8 +28,7 @@ export function nodeNames(
   return new Map(
     run.replicas.flatMap((of) =>
       Array.from({ length: of.count }, (_, index): [string, string] => {
-        const { job, index: at } = placeOf(of, index);
-        return [replicaName(run, { of, index }), `${run.name}-${job}-0-${at}.${run.name}`];
+        return [replicaName(run, { of, index }), nodeHost(run, placeOf(of, index))];
       })
     ),
   );
@@ -72,26 +76,31 @@ const LABEL_KEYS: readonly string[] = [
 /** Fields that select pods by their labels. */
 const SELECTORS = ["affinity", "topologySpreadConstraints"];
 
-/** The places where a value names a label of v1 jobs, with the label. */
-function labelsIn(value: unknown, path: string, selects: boolean): [string, string][] {
+/** The places where a value names one of the labels, with the label. */
+function labelsIn(
+  labels: readonly string[],
+  value: unknown,
+  path: string,
+  selects = false,
+): [string, string][] {
   if (Array.isArray(value)) {
-    return value.flatMap((it, index) => labelsIn(it, `${path}[${index}]`, selects));
+    return value.flatMap((it, index) => labelsIn(labels, it, `${path}[${index}]`, selects));
   }
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([key, inner]): [string, string][] => {
     const at = `${path}.${key}`;
-    if (selects && LABEL_KEYS.includes(key)) return [[path, key]];
+    if (selects && labels.includes(key)) return [[path, key]];
     const isKey = selects && key === "key" || key === "fieldPath";
     const label = isKey && typeof inner === "string"
-      ? LABEL_KEYS.find((it) => it === inner || inner === `metadata.labels['${it}']`)
+      ? labels.find((it) => it === inner || inner === `metadata.labels['${it}']`)
       : undefined;
     if (label !== undefined) return [[at, label]];
-    return labelsIn(inner, at, selects || SELECTORS.includes(key));
+    return labelsIn(labels, inner, at, selects || SELECTORS.includes(key));
   });
 }
 
-/** Returns what a template asks of its pods that those of a TrainJob cannot have. */
-export function templateRefusals(run: Run): string[] {
+/** Returns what a template asks of its pods that those of a TrainJob cannot have; `labels` are those that the job's pods had. */
+export function templateRefusals(run: Run, labels: readonly string[] = LABEL_KEYS): string[] {
   return run.replicas.flatMap(({ type, template }) => {
     const { spec } = template;
     const at = `spec.${run.kind.specsKey}[${type}].template.spec`;
@@ -99,7 +108,7 @@ export function templateRefusals(run: Run): string[] {
     const others = [...spec?.initContainers ?? [], ...spec?.containers ?? []]
       .filter((it) => it !== trains && it.name === NODE);
     return [
-      ...labelsIn(spec, at, false).map(([path, label]) =>
+      ...labelsIn(labels, spec, at).map(([path, label]) =>
         `${path}: names the label ${label}, which pods of TrainJobs have not`
       ),
       ...others.map(() =>

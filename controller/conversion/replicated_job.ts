@@ -17,7 +17,7 @@ export const FIRST_POD_DECIDES: Partial<JobSpec> = {
 const PERMANENT = Array.from({ length: 127 }, (_, index) => index + 1);
 
 /** As often as a Job can; a v1 job without a limit restarts for ever. */
-const UNLIMITED = 2_147_483_647;
+export const UNLIMITED = 2_147_483_647;
 
 /** How the failures of pods end the Job: as the restart policy and the limit of the v1 job say. */
 function failureFields({ spec }: Run, { restartPolicy }: Replicas, container: string) {

@@ -51,10 +51,10 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
     "its own and must not be overwritten. `--v1` has the definitions of the Training Operator's kinds, which make Milepost run them: " +
     "[no other operator may](../guides/v1-jobs.md). `--v1 --patch` prints commands for a shell.",
   convert:
-    `FILE is YAML; v1 jobs in it are TFJobs, PyTorchJobs, XGBoostJobs and JAXJobs of the Training Operator, other objects stay as they are.
+    `FILE is YAML; former jobs in it are TFJobs, PyTorchJobs, XGBoostJobs and JAXJobs of the Training Operator, and TFJobs of 2018 (\`kubeflow.caicloud.io/v1alpha1\`); other objects stay as they are.
 Comments before each runtime say what is different: a program gets the same command, resources, rank, world size and master, at other host names. What
 would mean something else is refused, and nothing is printed then: elastic and dynamic workers, a master whose template or restart policy is not that of the
-workers, replicas that are always started again, and the kinds MPIJob, MXJob and PaddleJob.`,
+workers, replicas that are always started again, more than 10,000 replicas, and the kinds MPIJob, MXJob and PaddleJob.`,
   example:
     "The pods of `examples/` run them, as they are part of the executable: they need no Deno.",
   version: "",

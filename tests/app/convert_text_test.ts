@@ -85,12 +85,71 @@ Deno.test("nothing is converted if something cannot be", () => {
   });
 });
 
+/** A TFJob of 2018, as its API server printed it: what Go did not set is null. */
+const caicloud = (more = "", replica = "") => `
+apiVersion: kubeflow.caicloud.io/v1alpha1
+kind: TFJob
+metadata: {name: a, creationTimestamp: null}
+spec:
+  runtimeID: ""${more}
+  tfReplicaSpec:
+  - replicas: null
+    tfReplicaType: Local${replica}
+    template: {metadata: {creationTimestamp: null}, spec: {restartPolicy: OnFailure, containers: [{name: t, image: i, args: null}]}}
+status: {conditions: null, phase: Succeeded, reason: "", tfReplicaStatuses: null}
+`;
+
+Deno.test("a TFJob of 2018 becomes a runtime and a TrainJob", () => {
+  const text = convertText(caicloud());
+  match(text, /^# From TFJob a\.\n/);
+  deepEqual(kindsIn(text), ["TrainingRuntime", "TrainJob"]);
+  ok(!text.includes("null"), text);
+});
+
+Deno.test("a text of the job's does not leave its comment", () => {
+  for (const end of ["\\n", "\\r", "\\N", "\\L", "\\P"]) {
+    const text = convertText(caicloud(`\n  modelDir: "/m${end}kind: Secret"`));
+    match(text, /^# modelDir: \/m kind: Secret is lost; no pod was told it before\.$/m);
+    deepEqual(kindsIn(text), ["TrainingRuntime", "TrainJob"]);
+  }
+});
+
+const local = (part: string) => job("a").replace(/template: .*/, `template: ${part}`);
+
 const UNREADABLE: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
   "no YAML": ["a: [", /^cannot read the YAML: /],
   "no object": ["just text", /^each object must have apiVersion, kind and metadata\.name$/],
   "replicas that are no number": [
     job("a").replace("replicas: 2", "replicas: two"),
-    /^JAXJob a cannot be read: /,
+    /^JAXJob a cannot be read: .*number/,
+  ],
+  "containers that are no list": [
+    local("{spec: {containers: 5}}"),
+    /^JAXJob a cannot be read: .*expected array.* at spec\.jaxReplicaSpecs\.Worker\.template\.spec\.containers$/s,
+  ],
+  "an argument that is no text": [
+    local("{spec: {containers: [{name: jax, image: i, args: [{}]}]}}"),
+    /^JAXJob a cannot be read: .*expected string.* at .*\.args\[0\]$/s,
+  ],
+  "an owner that is no object": [
+    job("a").replace("{name: a}", "{name: a, ownerReferences: [5]}"),
+    /^JAXJob a cannot be read: .* at metadata\.ownerReferences\[0\]$/s,
+  ],
+  "a field that a TFJob of 2018 has not": [
+    caicloud("\n  tensorboard: {logDir: /l}"),
+    /^TFJob a cannot be read: .*Unrecognized key: "tensorboard".* at spec$/s,
+  ],
+  "a field that its replicas have not": [
+    caicloud("", "\n    tfPort: 22"),
+    /^TFJob a cannot be read: .*Unrecognized key: "tfPort".* at spec\.tfReplicaSpec\[0\]$/s,
+  ],
+  "a type that it has not": [
+    caicloud().replace("Local", "MASTER"),
+    /^TFJob a cannot be read: .*"Local"\|"PS"\|"Worker".* at spec\.tfReplicaSpec\[0\]\.tfReplicaType$/s,
+  ],
+  "replicas by their names, as a v1 job has them": [
+    caicloud().replace("- replicas: null", "  Worker:").replace(/ {4}tfReplicaType.*/, ""),
+    /^TFJob a cannot be read: .*expected array.* at spec\.tfReplicaSpec$/s,
   ],
 };
 
