@@ -1,11 +1,13 @@
 /** Kubernetes client: typed calls to one API server over one authenticated transport. */
 import type { Clock } from "./clock.ts";
 import type { Connection } from "./kubeconfig.ts";
+import type { OpenResponse } from "./open_response.ts";
 import type { Deletion, Patch } from "./request.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "./resource.ts";
 import type { WatchEvent } from "./watch.ts";
 
 export { type ClosableClient, createClient } from "./http_client.ts";
+export type { OpenResponse } from "./open_response.ts";
 export type { JsonPatchOperation, Patch } from "./request.ts";
 export type { WatchEvent } from "./watch.ts";
 
@@ -54,27 +56,48 @@ export interface WatchOptions extends Omit<ListOptions, "limit" | "continue" | "
   signal: AbortSignal;
   /** The server ends the watch after this many seconds. */
   timeoutSeconds?: number;
-  /** Ends the watch when nothing has come for this long, in milliseconds. Default: never. */
+  /** Ends the watch when nothing has come for this long, in milliseconds. Default 75000. */
   idleMs?: number;
 }
 
 /** Options of a deletion. */
 export interface DeleteOptions extends CallOptions, Deletion {}
 
-/** Options of {@link KubeClient.raw}. */
-export interface RawInit {
-  method?: string;
-  headers?: Record<string, string>;
-  body?: string;
-  signal?: AbortSignal;
-  /** Time until the headers of the response have come. Default 30000. */
-  deadlineMs?: number;
+/** A request of a path. */
+export interface PathRequest {
+  /** Default GET. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Options of {@link KubeClient.read}. */
+export interface ReadOptions extends PathRequest, CallOptions {
+  /** Longest response that is read, in bytes; a longer one is a `TooLargeError`. Default 16 MiB. */
+  readonly maxBytes?: number;
+}
+
+/** Options of {@link KubeClient.stream}. */
+export interface StreamOptions extends PathRequest {
+  /** Ends the call, and the body; they then throw the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Until the headers are there; of a refusal, until its end. In milliseconds. Default 30000. */
+  readonly deadlineMs?: number;
+  /** Longest wait for the next part of the body, in milliseconds. */
+  readonly idleMs: number;
+}
+
+/** A response that was read to its end. */
+export interface WholeResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
 }
 
 /** Report about a request, with which {@link ClientOptions.onRequest} is called. */
 export interface RequestReport {
   readonly verb: string;
-  /** Plural of the kind, with `/subresource` if there is one; `raw` for raw requests. */
+  /** Plural of the kind, with `/subresource` if there is one; `raw` for requests of a path. */
   readonly resource: string;
   /** HTTP status; 0 if there was no response. */
   readonly code: number;
@@ -122,8 +145,13 @@ export interface KubeClient {
    * came for `idleMs`, or after an event of type `error`; throws like every call.
    */
   watch<T>(kind: ResourceKind<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
-  /** Requests any path of the server, authenticated. A refusal is a response, not an error. Read or cancel the body. */
-  raw(path: string, init?: RawInit): Promise<Response>;
+  /** Requests any path of the server and reads the whole response, within one deadline and a bound of bytes. */
+  read(path: string, options?: ReadOptions): Promise<WholeResponse>;
+  /**
+   * Requests any path of the server for what comes little by little, such as a followed log. The body has no end of
+   * time, but is found dead by its silence.
+   */
+  stream(path: string, options: StreamOptions): Promise<OpenResponse>;
 }
 
 /** Options of {@link createClient}. */

@@ -1,8 +1,16 @@
 /** Kubernetes client over HTTP: deadlines, Retry-After, watches, and reports for metrics. */
-import type { CallOptions, ClientOptions, KubeClient, ListOptions, RawInit } from "./client.ts";
+import type {
+  CallOptions,
+  ClientOptions,
+  KubeClient,
+  ListOptions,
+  PathRequest,
+  StreamOptions,
+} from "./client.ts";
 import { systemClock } from "./clock.ts";
 import { withDeadline } from "./deadline.ts";
 import { type KubeError, TransportError } from "./errors.ts";
+import { openResponse } from "./open_response.ts";
 import {
   createRequest,
   createSubresourceRequest,
@@ -14,7 +22,7 @@ import {
   replaceRequest,
 } from "./request.ts";
 import type { ResourceKind } from "./resource.ts";
-import { decodeList, decodeOrThrow, discard, errorOf, jsonOf } from "./response.ts";
+import { decodeList, decodeOrThrow, discard, errorOf, jsonOf, readBody } from "./response.ts";
 import { createTransport, type Transport } from "./transport.ts";
 import { watchStream } from "./watch_stream.ts";
 
@@ -28,6 +36,14 @@ const DEADLINE_MS = 30_000;
 /** How often, and how long at most, a call waits because the server asks for it. */
 const WAITS = 3;
 const LONGEST_WAIT_MS = 10_000;
+/** Longest response to {@link KubeClient.read} if the caller sets no other limit, in bytes. */
+const READ_BYTES = 16 * 1024 * 1024;
+/** A watch says something each minute: the API server sends bookmarks. In milliseconds. */
+const WATCH_IDLE_MS = 75_000;
+
+function pathRequest(path: string, { method = "GET", headers = {}, body }: PathRequest) {
+  return { verb: method.toLowerCase(), resource: "raw", method, path, headers, body };
+}
 
 function late(request: KubeRequest, deadlineMs: number): TransportError {
   const { method, path } = request;
@@ -103,24 +119,11 @@ export function createClientOver(
     return decodeOrThrow(kind, await call(request, options, (answer) => jsonOf(answer, request)));
   }
 
-  /** The deadline ends with the headers; the signal keeps ending the body. */
-  async function open(request: KubeRequest, signal: AbortSignal | undefined, deadlineMs: number) {
-    signal?.throwIfAborted();
-    const tooLate = new AbortController();
-    const answered = new AbortController();
-    clock.sleep(deadlineMs, answered.signal).then(() => {
-      if (!answered.signal.aborted) tooLate.abort(late(request, deadlineMs));
-    });
-    const either = signal ? AbortSignal.any([signal, tooLate.signal]) : tooLate.signal;
-    try {
-      return await send(request, either);
-    } finally {
-      answered.abort();
-    }
+  async function open(request: KubeRequest, options: StreamOptions) {
+    const { deadlineMs = defaultDeadlineMs, idleMs, signal } = options;
+    const onDeadline = () => late(request, deadlineMs);
+    return await openResponse(request, { clock, send, deadlineMs, onDeadline, idleMs, signal });
   }
-
-  const openInTime = (request: KubeRequest, signal: AbortSignal) =>
-    open(request, signal, defaultDeadlineMs);
 
   return {
     get: (kind, key, options = {}) => callFor(kind, getRequest(kind, key), options),
@@ -141,12 +144,20 @@ export function createClientOver(
       const request = createSubresourceRequest(kind, key, subresource, body);
       return call(request, options, (answer) => jsonOf(answer, request));
     },
-    watch: (kind, options) => watchStream(kind, options, { clock, open: openInTime }),
-    raw(path: string, init: RawInit = {}) {
-      const { method = "GET", headers = {}, body, signal, deadlineMs = defaultDeadlineMs } = init;
-      const request = { verb: method.toLowerCase(), resource: "raw", method, path, headers, body };
-      return open(request, signal, deadlineMs);
+    watch: (kind, options) =>
+      watchStream(
+        kind,
+        options,
+        (request, { signal, idleMs = WATCH_IDLE_MS }) => open(request, { signal, idleMs }),
+      ),
+    read(path, options = {}) {
+      const { maxBytes = READ_BYTES } = options;
+      return call(pathRequest(path, options), options, async (response) => {
+        const { status, headers } = response;
+        return { status, headers, text: await readBody(response, maxBytes) };
+      });
     },
+    stream: (path, options) => open(pathRequest(path, options), options),
     close: () => transport.close(),
   };
 }

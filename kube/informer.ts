@@ -63,7 +63,7 @@ export interface InformerOptions<T> {
   pageSize?: number;
   /** Limits how many pages of lists are in memory at a time, of several informers. */
   places?: Semaphore;
-  /** After this long without an event the watch is opened again, in milliseconds. Default 180000. */
+  /** After this long without an event the watch is opened again, in milliseconds. Default: the client's. */
   idleMs?: number;
 }
 

@@ -41,11 +41,10 @@ export interface ListWatchOptions<T> {
   readonly pageSize?: number;
   /** Limits how many pages of lists are in memory at a time, of several informers. */
   readonly places?: Semaphore;
-  /** A watch on which nothing came for this long is begun anew, in milliseconds. Default 180000. */
+  /** A watch on which nothing came for this long is begun anew, in milliseconds. Default: the client's. */
   readonly idleMs?: number;
 }
 
-const IDLE_MS = 180_000;
 /** The server is asked to end a watch after a time between these, so that not all end at once. */
 const WATCH_SECONDS = { least: 300, most: 600 } as const;
 /** A watch that ends sooner without news did not work. */
@@ -155,7 +154,7 @@ class ListWatch<T extends KubeObject> {
   }
 
   #events(resourceVersion: string): AsyncIterable<WatchEvent<T>> {
-    const { client, random, idleMs = IDLE_MS } = this.options;
+    const { client, random, idleMs } = this.options;
     const { least, most } = WATCH_SECONDS;
     const timeoutSeconds = Math.floor(least + random() * (most - least));
     const query = { ...this.#selection, resourceVersion, timeoutSeconds, idleMs };

@@ -8,11 +8,14 @@ import { decodeJwt } from "jose";
 import { z } from "zod";
 import { type Clock, systemClock } from "./clock.ts";
 import { ConfigurationError, messageOf } from "./errors.ts";
+import { readBody } from "./response.ts";
 
 /** A token is renewed this long before it ends, in milliseconds: clocks differ. */
 const EARLY_MS = 10_000;
 /** Time for one request to the issuer, in milliseconds. */
 const REQUEST_MS = 10_000;
+/** Longest answer of the issuer, in bytes. */
+const ANSWER_BYTES = 1 << 20;
 
 const text = z.string().min(1).optional();
 const configSchema = z.looseObject({
@@ -53,7 +56,7 @@ async function json(http: Deno.HttpClient, url: string, form?: URLSearchParams):
     redirect: "error",
     ...form === undefined ? {} : { method: "POST", body: form },
   });
-  if (answer.ok) return await answer.json();
+  if (answer.ok) return JSON.parse(await readBody(answer, ANSWER_BYTES));
   await answer.body?.cancel();
   throw new Error(`${url} returned HTTP ${answer.status}`);
 }

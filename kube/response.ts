@@ -47,7 +47,9 @@ export function identify(value: unknown): { key: string; resourceVersion?: strin
 }
 
 /** The chunks of a body; that it breaks off is a {@link TransportError}. */
-async function* unbroken(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* unbroken(
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (cause) {

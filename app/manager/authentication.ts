@@ -66,7 +66,7 @@ function byReview(parts: AuthenticationParts): Authentication {
 function byKeys(parts: AuthenticationParts, reviewed: boolean): Authentication {
   const { client, clock, configuration, metrics } = parts;
   const keys = createJwksSource({
-    get: (path, init) => client.raw(path, init),
+    client,
     clock,
     onRefresh: (result) => metrics.jwksRefreshes.inc({ result }),
   });

@@ -77,7 +77,7 @@ async function startPageOf(
     kinds,
     server,
     user: STANDALONE.kubeconfigName,
-    view: createPassedView({ client: manager.client, clock }),
+    view: createPassedView(manager.client),
     manager: () => manager.client,
   });
   cleanup.defer(() => page.close(PAGE_DRAIN_MS));

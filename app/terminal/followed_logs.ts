@@ -5,12 +5,11 @@ import { KINDS } from "../../crds/kinds.ts";
 import { type Backoff, backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { ConfigurationError, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
-import { errorOf } from "../../kube/response.ts";
 import { HOLE } from "../../page/front/log_lines.ts";
 import { ResumedLog } from "../../page/front/resumed_log.ts";
 import { listUpTo } from "../../page/server/bounded_list.ts";
 import { DETAIL_LIMITS } from "../../page/server/job_details.ts";
-import { logPath } from "../../page/server/log_query.ts";
+import { LOG_LIMITS, logPath } from "../../page/server/log_query.ts";
 import { byRank, podsOfJob, type ShownPod, shownPod } from "../../page/server/shown_pods.ts";
 import { logLine, safeText } from "./shown_text.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
@@ -141,10 +140,12 @@ class FollowedLogs {
     });
     const path = logPath({ namespace, pod: pod.name }, query);
     if (typeof path !== "string") throw new ConfigurationError(path.problem);
-    const answer = await client.raw(path, { signal, deadlineMs: DEADLINE_MS });
-    if (!answer.ok) throw await errorOf(answer, { method: "GET", path });
-    if (answer.body === null) return;
-    for await (const line of linesOf(answer.body)) {
+    const { body } = await client.stream(path, {
+      signal,
+      deadlineMs: DEADLINE_MS,
+      idleMs: LOG_LIMITS.idleMs,
+    });
+    for await (const line of linesOf(ReadableStream.from(body))) {
       const prefix = this.#isLabelled ? `${labelOf(pod).padEnd(this.#width)} | ` : "";
       const taken = log.take(line);
       if (taken?.isAfterHole) print(prefix + HOLE);

@@ -2,7 +2,6 @@
 import { stopPath } from "../../crds/job_kind.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import { TransportError } from "../../kube/errors.ts";
-import { errorOf } from "../../kube/response.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
 const DEADLINE_MS = 15_000;
@@ -28,14 +27,11 @@ export async function stopJobByHand(
 ): Promise<void> {
   const client = manager();
   if (client === undefined) throw new TransportError(missingOfManager().join("; "));
-  const request = { method: "POST", path: stopPath(kind, namespace, name) };
-  const answer = await client.raw(request.path, {
-    method: request.method,
+  await client.read(stopPath(kind, namespace, name), {
+    method: "POST",
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
     body: JSON.stringify({ ...wish, uid }),
     signal,
     deadlineMs: DEADLINE_MS,
   });
-  if (!answer.ok) throw await errorOf(answer, request);
-  await answer.body?.cancel();
 }

@@ -3,7 +3,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
 import { createTokenClients, type TokenClients } from "../../kube/token_clients.ts";
 
-type Manager = Pick<KubeClient, "raw">;
+type Manager = Pick<KubeClient, "read" | "stream">;
 
 /** The manager as it is reached. */
 export interface ManagerAccess {
@@ -45,10 +45,8 @@ export function createManagerAccess(
   }
 
   const withToken = (token: () => string | Promise<string>): Manager => ({
-    async raw(path, init) {
-      const now = await token();
-      return await clientsNow().of(now).raw(path, init);
-    },
+    read: async (path, options) => await clientsNow().of(await token()).read(path, options),
+    stream: async (path, options) => await clientsNow().of(await token()).stream(path, options),
   });
 
   return {

@@ -143,7 +143,7 @@ async function measure(
 
   // One account stands for the page's and for the viewers': rights are not what is measured.
   const account = { namespace: NAMESPACE, name: "default" };
-  await client.raw("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+  await client.read("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({

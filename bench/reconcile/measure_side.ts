@@ -34,8 +34,8 @@ const countSchema = z.looseObject({
 
 /** Returns how many objects a collection has, at the price of one. */
 async function countIn(client: KubeClient, path: string): Promise<number> {
-  const answer = await client.raw(`${path}?limit=1`);
-  const { items, metadata } = countSchema.parse(await answer.json());
+  const { text } = await client.read(`${path}?limit=1`);
+  const { items, metadata } = countSchema.parse(JSON.parse(text));
   return items.length + (metadata.remainingItemCount ?? 0);
 }
 
@@ -47,9 +47,7 @@ async function createJobs(client: KubeClient, load: Load, count: number): Promis
   const work = async () => {
     for (let number = next++; number < count; number = next++) {
       const body = JSON.stringify(load.job(`job-${number}`));
-      const answer = await client.raw(path, { method: "POST", headers, body });
-      if (!answer.ok) throw new Error(`job-${number}: ${answer.status} ${await answer.text()}`);
-      await answer.body?.cancel();
+      await client.read(path, { method: "POST", headers, body });
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, work));

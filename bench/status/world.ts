@@ -29,9 +29,7 @@ const tokenSchema = z.looseObject({ status: z.looseObject({ token: z.string() })
 
 async function send(client: KubeClient, path: string, body: unknown, method = "POST") {
   const type = method === "PATCH" ? { "content-type": "application/merge-patch+json" } : JSON_TYPE;
-  const answer = await client.raw(path, { method, headers: type, body: JSON.stringify(body) });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  const { text } = await client.read(path, { method, headers: type, body: JSON.stringify(body) });
   const value: unknown = JSON.parse(text);
   return value;
 }

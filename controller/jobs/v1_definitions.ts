@@ -62,18 +62,20 @@ function createOnce(): (key: string, message: string, properties: Record<string,
 }
 
 /** Creates the reader of the definitions. It rejects if the API server does not say what it serves. */
-export function createDefinitions(client: Pick<KubeClient, "get" | "raw">) {
+export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
   /** By kind what was read of the definition in that generation. */
   const read = new Map<V1KindName, { readonly generation: number; readonly keeps: boolean }>();
   const once = createOnce();
 
   /** Returns a discovery document; undefined if there is none. */
   async function discovery<T>(path: string, schema: z.ZodType<T>, signal: AbortSignal) {
-    const response = await client.raw(path, { signal, deadlineMs: DEADLINE_MS });
-    const text = await response.text();
-    if (response.status === 404) return undefined;
-    if (!response.ok) throw new TypeError(`${path} was answered with ${response.status}`);
-    return schema.parse(JSON.parse(text));
+    try {
+      const { text } = await client.read(path, { signal, deadlineMs: DEADLINE_MS });
+      return schema.parse(JSON.parse(text));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   async function pluralsOf(version: string, signal: AbortSignal): Promise<ReadonlySet<string>> {

@@ -39,7 +39,7 @@ export interface V1Kinds {
 
 /** Options of {@link createV1Kinds}. */
 export interface V1KindsOptions {
-  readonly client: Pick<KubeClient, "get" | "list" | "raw">;
+  readonly client: Pick<KubeClient, "get" | "list" | "read">;
   readonly clock: Clock;
   /** The kinds that are run whatever their definitions say. */
   readonly named: readonly V1KindName[];

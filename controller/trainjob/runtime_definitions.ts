@@ -15,6 +15,8 @@ const log = getLogger(["milepost", "trainjob"]);
 
 /** Time after which a definition that drops policies is read again, in milliseconds. */
 const STALE_MS = 60_000;
+/** Deadline of one reading, for which reconciliations wait, in milliseconds. */
+const DEADLINE_MS = 10_000;
 const PATH = `/openapi/v3/apis/${TRAINER_API_VERSION}`;
 const RUNTIME_KINDS = [KINDS.trainingRuntime.kind, KINDS.clusterTrainingRuntime.kind];
 
@@ -44,7 +46,7 @@ export interface RuntimeDefinitions {
 /** Creates the reader of the definitions: they are read for the first runtime that asks. */
 export function createRuntimeDefinitions(
   { client, clock, policies = POLICIES }: {
-    readonly client: Pick<KubeClient, "raw">;
+    readonly client: Pick<KubeClient, "read">;
     readonly clock: Pick<Clock, "monotonic">;
     readonly policies?: Policies;
   },
@@ -55,9 +57,7 @@ export function createRuntimeDefinitions(
   let known: { readonly dropped: Promise<readonly string[]>; staleAt: number } | undefined;
   async function read(): Promise<readonly string[]> {
     try {
-      const response = await client.raw(PATH);
-      const text = await response.text();
-      if (!response.ok) throw new TypeError(`${PATH} was answered with ${response.status}`);
+      const { text } = await client.read(PATH, { deadlineMs: DEADLINE_MS });
       return droppedPolicies(JSON.parse(text), own);
     } catch (error) {
       log.warn("cannot read the definition of runtimes", { error: messageOf(error) });

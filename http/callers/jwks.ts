@@ -4,8 +4,8 @@ import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
 import { backoffMs } from "../../kube/backoff.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { withDeadline } from "../../kube/deadline.ts";
-import { messageOf, TransportError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { messageOf } from "../../kube/errors.ts";
 
 const DISCOVERY_PATH = "/.well-known/openid-configuration";
 const KEYS_PATH = "/openid/v1/jwks";
@@ -60,11 +60,7 @@ export interface JwksSource {
 
 /** Options of {@link createJwksSource}. */
 export interface JwksOptions {
-  /** An authenticated GET of a path of the API server, as `KubeClient.raw` is one. */
-  readonly get: (
-    path: string,
-    init: { signal?: AbortSignal; deadlineMs: number },
-  ) => Promise<Pick<Response, "ok" | "status" | "json">>;
+  readonly client: Pick<KubeClient, "read">;
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
@@ -112,7 +108,7 @@ export async function readKeySet(document: unknown): Promise<Map<string, Verific
 
 /** Creates the source; it reads nothing before {@link JwksSource.run} or `refresh`. */
 export function createJwksSource(options: JwksOptions): JwksSource {
-  const { get, clock, random = Math.random, onRefresh } = options;
+  const { client, clock, random = Math.random, onRefresh } = options;
   const { refreshEveryMs = 3_600_000, minIntervalMs = 10_000 } = options;
   const log = getLogger(["milepost", "http"]);
   let current: IssuerKeys | undefined;
@@ -120,16 +116,9 @@ export function createJwksSource(options: JwksOptions): JwksSource {
   let unknownKeySeen = false;
   let wake: AbortController | undefined;
 
-  /** The deadline is for the whole answer: a body that never ends must not end the loop. */
   async function read(path: string, signal: AbortSignal | undefined): Promise<unknown> {
-    const deadlineMs = FETCH_DEADLINE_MS;
-    const onDeadline = () =>
-      new TransportError(`GET ${path}: no complete response within ${deadlineMs} ms`);
-    return await withDeadline({ clock, deadlineMs, signal, onDeadline }, async (signal) => {
-      const response = await get(path, { signal, deadlineMs });
-      if (response.ok) return await response.json();
-      throw new Error(`the API server answered ${response.status} to GET ${path}`);
-    });
+    const { text } = await client.read(path, { signal, deadlineMs: FETCH_DEADLINE_MS });
+    return JSON.parse(text);
   }
 
   async function refresh(signal?: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ import {
 } from "../../crds/trial_resource.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
+import { isNotFound, messageOf } from "../../kube/errors.ts";
 import { createSwitch, type Switch } from "../../kube/switch.ts";
 
 const log = getLogger(["milepost", "katib"]);
@@ -33,19 +33,19 @@ const resourcesSchema = z.looseObject({
 
 /** Asks the API server for the plural of a kind. Returns undefined if it does not serve the kind. */
 async function servedPlural(
-  client: Pick<KubeClient, "raw">,
+  client: Pick<KubeClient, "read">,
   { kind, version, group }: TrialResource,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const path = `/apis/${group}/${version}`;
-  const answer = await client.raw(path, { deadlineMs: DEADLINE_MS, ...(signal && { signal }) });
-  if (answer.status === 404) {
-    await answer.body?.cancel();
-    return undefined;
+  try {
+    const { text } = await client.read(path, { deadlineMs: DEADLINE_MS, signal });
+    const { resources } = resourcesSchema.parse(JSON.parse(text));
+    return resources.find((it) => it.kind === kind && !it.name.includes("/"))?.name;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
-  if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${await answer.text()}`);
-  const { resources } = resourcesSchema.parse(await answer.json());
-  return resources.find((it) => it.kind === kind && !it.name.includes("/"))?.name;
 }
 
 /**
@@ -53,7 +53,7 @@ async function servedPlural(
  * the usual one.
  */
 export function findTrialResources(
-  client: Pick<KubeClient, "raw">,
+  client: Pick<KubeClient, "read">,
   resources: readonly TrialResource[],
 ): Promise<JobKind[]> {
   return Promise.all(resources.map(async (resource) => {
@@ -85,7 +85,7 @@ export interface TrialResources {
 
 /** Options of {@link createTrialResources}. */
 export interface TrialResourcesOptions {
-  readonly client: Pick<KubeClient, "raw">;
+  readonly client: Pick<KubeClient, "read">;
   readonly clock: Pick<Clock, "sleep">;
   readonly kinds: readonly JobKind[];
   /** The user that lacks rights, in messages. */
@@ -128,7 +128,7 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
   /** Returns the verbs that this manager may not use on objects of the kind. */
   async function missingVerbs({ group, plural }: JobKind, signal: AbortSignal): Promise<string[]> {
     const allowed = await Promise.all(VERBS.map(async (verb) => {
-      const answer = await client.raw(REVIEWS, {
+      const { text } = await client.read(REVIEWS, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify({
@@ -139,8 +139,7 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
         signal,
         deadlineMs: DEADLINE_MS,
       });
-      if (!answer.ok) throw new Error(`POST ${REVIEWS}: ${answer.status} ${await answer.text()}`);
-      return reviewSchema.parse(await answer.json()).status.allowed;
+      return reviewSchema.parse(JSON.parse(text)).status.allowed;
     }));
     return VERBS.filter((_, at) => !allowed[at]);
   }

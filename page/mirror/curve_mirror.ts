@@ -58,7 +58,7 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   const { signal } = closed;
   const id = crypto.randomUUID();
   const places = new MirrorPlaces({ manager, missing, clock, random, signal, maxBytes });
-  const reads = createCurveReads({ clock, signal });
+  const reads = createCurveReads({ signal });
   const shared = new Map<string, ShownCurves>();
   /** Jobs whose viewers are to ask again. */
   const ringing = new Set<MirroredJob>();

@@ -1,10 +1,7 @@
 /** Reads of curves of a time range at the manager, a few at a time; viewers of the same range share one. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
-import { errorOf, readBody } from "../../kube/response.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
-import { withDeadline } from "../../kube/deadline.ts";
 import type { CurveAsk } from "../api/owner_curves.ts";
 import type { CurvesOfUid } from "./manager_news.ts";
 import { jobParameters, queryText, readNews } from "./manager_news.ts";
@@ -44,7 +41,7 @@ function pathOf(
 
 /** Creates the reads; they end when the signal aborts. */
 export function createCurveReads(
-  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+  { signal }: { readonly signal: AbortSignal },
 ): CurveReads {
   const places = createSemaphore(AT_A_TIME);
   /** Those that are read now; kept longer, answers of any size would add up. */
@@ -52,17 +49,12 @@ export function createCurveReads(
   let pending = 0;
 
   async function read(client: ManagerClient, path: string): Promise<ReadCurves> {
-    const onDeadline = () => new Error(`no whole answer within ${DEADLINE_MS / 1000} s`);
+    // Who asks for curves is told when to ask again, and nobody else waits for that.
+    const bounds = { deadlineMs: DEADLINE_MS, maxBytes: BODY_BYTES, honorRetryAfter: false };
     try {
-      return await withDeadline(
-        { clock, deadlineMs: DEADLINE_MS, signal, onDeadline },
-        async (signal) => {
-          const response = await client.raw(path, { signal, deadlineMs: DEADLINE_MS });
-          if (!response.ok) throw await errorOf(response, { method: "GET", path });
-          const all = readNews(JSON.parse(await readBody(response, BODY_BYTES)));
-          return all === undefined ? { reason: "the manager's curves cannot be read" } : { all };
-        },
-      );
+      const { text } = await client.read(path, { signal, ...bounds });
+      const all = readNews(JSON.parse(text));
+      return all === undefined ? { reason: "the manager's curves cannot be read" } : { all };
     } catch (error) {
       return outageOf(error);
     }

@@ -1,15 +1,13 @@
 /** Stream of curves from the manager: opened, read, and found dead where nothing comes; why it ended, in words. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
 import { KubeError, messageOf } from "../../kube/errors.ts";
-import { errorOf } from "../../kube/response.ts";
+import { SilentError } from "../../kube/open_response.ts";
 import { CorruptStreamError, lines } from "../../kube/watch.ts";
-import { IdleError, IdleWatchdog, touching } from "../../kube/watch_stream.ts";
 import { type ManagerNews, readEvent, streamPath } from "./manager_news.ts";
 
 /** The manager as it is reached now. */
-export type ManagerClient = Pick<KubeClient, "raw">;
+export type ManagerClient = Pick<KubeClient, "read" | "stream">;
 
 /** The manager says something each 15 s; after so long without a word the stream is dead. */
 const SILENCE_MS = 40_000;
@@ -47,7 +45,6 @@ export function outageOf(error: unknown): Outage {
 export interface ManagerStreamOptions {
   readonly client: ManagerClient;
   readonly jobs: readonly JobRef[];
-  readonly clock: Clock;
   readonly signal: AbortSignal;
   /** The manager has answered: the stream is there. */
   readonly onOpen: () => void;
@@ -90,35 +87,24 @@ async function* told<T>(parts: AsyncIterable<T>, onHeard: () => void): AsyncGene
 
 /** Follows the curves of jobs until that ends. Never throws. */
 export async function followManager(options: ManagerStreamOptions): Promise<Outage> {
-  const { client, jobs, clock, signal, onOpen, onNews, onHeard } = options;
-  const live = new AbortController();
-  const forward = () => live.abort();
-  signal.addEventListener("abort", forward, { once: true });
-  if (signal.aborted) forward();
-  const watchdog = new IdleWatchdog(clock, SILENCE_MS, live);
+  const { client, jobs, signal, onOpen, onNews, onHeard } = options;
   let isOpen = false;
   try {
-    const request = { method: "GET", path: streamPath(jobs) };
-    const response = await client.raw(request.path, {
+    const { body } = await client.stream(streamPath(jobs), {
       headers: { "Accept": "text/event-stream" },
-      signal: live.signal,
+      signal,
       deadlineMs: DEADLINE_MS,
+      idleMs: SILENCE_MS,
     });
-    if (!response.ok) throw await errorOf(response, request);
     isOpen = true;
     onOpen();
-    const body = response.body ?? ReadableStream.from([]);
-    return { reason: await readAll(told(touching(body, watchdog), onHeard), onNews) };
+    return { reason: await readAll(told(body, onHeard), onNews) };
   } catch (error) {
-    if (live.signal.reason instanceof IdleError) {
+    if (error instanceof SilentError) {
       return { reason: `nothing was heard from the manager for ${SILENCE_MS / 1000} s` };
     }
     if (!isOpen) return outageOf(error);
     if (error instanceof CorruptStreamError) return { reason: error.message };
     return { reason: `the stream of curves from the manager broke off: ${messageOf(error)}` };
-  } finally {
-    watchdog.stop();
-    signal.removeEventListener("abort", forward);
-    live.abort();
   }
 }

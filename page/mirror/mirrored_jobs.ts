@@ -153,7 +153,6 @@ export class MirroredJobs {
       return await followManager({
         client,
         jobs: all.map(({ job }) => job),
-        clock,
         signal: over.signal,
         onOpen: () => void onOpen(),
         onNews: (news) => this.#take(news),

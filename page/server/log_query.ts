@@ -7,6 +7,8 @@ export const LOG_LIMITS = {
   maxTailLines: 100_000,
   /** Bytes of a log that is not followed. */
   bytes: 16 << 20,
+  /** After so long without a line the stream of a followed log may be dead: its reader reads on with another. */
+  idleMs: 600_000,
 } as const;
 
 const CONTAINER = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;

@@ -9,7 +9,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_changes.ts";
 import { jobDetails, type NamedJob } from "./job_details.ts";
-import { logPath } from "./log_query.ts";
+import { LOG_LIMITS, logPath } from "./log_query.ts";
 import { passOn } from "./passed_response.ts";
 import type { SearchReader } from "../trials/search_kind.ts";
 import { searchDetails, searchList } from "./search_routes.ts";
@@ -24,7 +24,7 @@ export interface PageParts {
   /** Answers requests for the list, for curves and for the stream of both. */
   readonly view: HttpHandler;
   /** Returns the manager as the viewer reaches it; undefined if nothing can be stopped through it now. */
-  readonly manager: () => Pick<KubeClient, "raw"> | undefined;
+  readonly manager: () => Pick<KubeClient, "read" | "stream"> | undefined;
 }
 
 /** What a visitor asks for. */
@@ -104,12 +104,11 @@ const rights: JobAnswer = async ({ parts: { client, manager }, signal }, job) =>
 
 /** The manager reads the body, and says what is wrong with it. */
 const stop: JobAnswer = async ({ parts, signal, body }, { kind, namespace, name }) => {
-  const { clock } = parts;
   const client = parts.manager();
   if (client === undefined) {
     return failureResponse(unavailable("no manager can be reached that would stop the job"));
   }
-  return await passOn({ client, clock }, { signal: () => signal }, {
+  return await passOn(client, { signal: () => signal }, {
     method: "POST",
     path: stopPath(kind, namespace, name),
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
@@ -151,7 +150,10 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
       const query = new URLSearchParams(request.url.slice(pathOf(request.url).length + 1));
       const path = logPath({ namespace, pod }, query);
       if (typeof path !== "string") return badRequest(path.problem);
-      return await passOn(parts, { signal: () => signal }, { path, streamed: "text/plain" });
+      return await passOn(parts.client, { signal: () => signal }, {
+        path,
+        streamed: { type: "text/plain", idleMs: LOG_LIMITS.idleMs },
+      });
     },
   },
   ...JOB_CHANGES.map((change) => ofJob("POST", change, changeTo(change))),

@@ -2,10 +2,9 @@
 import { asObject } from "../../crds/json.ts";
 import type { HttpRequest, HttpResponse, ResponseSink } from "../../http/message.ts";
 import { failureResponse, unavailable } from "../../http/refusals.ts";
-import type { KubeClient, RawInit } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { TransportError } from "../../kube/errors.ts";
-import { errorOf, readBody } from "../../kube/response.ts";
+import type { KubeClient, PathRequest, WholeResponse } from "../../kube/client.ts";
+import { KubeError, TransportError } from "../../kube/errors.ts";
+import { type OpenResponse, SilentError } from "../../kube/open_response.ts";
 
 /** Bounds of a call. */
 export const CALL_LIMITS = {
@@ -16,10 +15,10 @@ export const CALL_LIMITS = {
 } as const;
 
 /** A call to a server behind this one. */
-export interface PassedCall extends Pick<RawInit, "method" | "headers" | "body"> {
+export interface PassedCall extends PathRequest {
   readonly path: string;
-  /** Media type of a response that is passed on as it comes. */
-  readonly streamed?: string;
+  /** A response that is passed on as it comes: its media type, and how long it may be silent. */
+  readonly streamed?: { readonly type: string; readonly idleMs: number };
   /** The server is the manager: that it takes no tokens of the API server says nothing about who looks. */
   readonly isManager?: boolean;
 }
@@ -28,97 +27,89 @@ export interface PassedCall extends Pick<RawInit, "method" | "headers" | "body">
 export const TOKEN_NOT_TAKEN = "the manager does not accept this user's token: " +
   "it takes tokens of the API server with --read-with-api-tokens alone";
 
-/** What a call needs. */
-export interface PassParts {
-  readonly client: Pick<KubeClient, "raw">;
-  readonly clock: Clock;
-}
+/** The server behind this one. */
+export type PassClient = Pick<KubeClient, "read" | "stream">;
 
 /** Writes a body as fast as its reader takes it; it is given up when the reader goes. */
 async function pump(
-  body: ReadableStream<Uint8Array> | null,
+  body: AsyncIterable<Uint8Array>,
   { sink, end }: { readonly sink: ResponseSink; readonly end: () => void },
 ): Promise<void> {
   sink.signal.addEventListener("abort", end, { once: true });
   if (sink.signal.aborted) end();
   try {
-    for await (const part of body ?? []) {
+    for await (const part of body) {
       await sink.write(part);
       if (sink.signal.aborted) return;
     }
   } catch (error) {
-    // The reader went first, and the body broke off because of that.
-    if (!sink.signal.aborted) throw error;
+    // The reader went first, and the body broke off because of that; or it asks again after a long silence.
+    if (!sink.signal.aborted && !(error instanceof SilentError)) throw error;
   } finally {
     sink.signal.removeEventListener("abort", end);
     end();
   }
 }
 
-const isJson = (type: string) => type.startsWith("application/json");
+const typeOf = ({ headers }: { readonly headers: Headers }) => headers.get("content-type") ?? "";
 
-/** A refusal that is no Status, such as that of a proxy in between, in the form of one. */
-function foreignFailure(code: number): HttpResponse {
-  const message = `the server behind this one answered with HTTP ${code}`;
-  return failureResponse({ code, reason: "Unknown", message });
+/** A response in a form that nobody here expects, such as the page of a proxy in between. */
+function foreign(): HttpResponse {
+  const message = "the server behind this one answered in a form that is not known";
+  return failureResponse({ code: 502, reason: "Unknown", message });
+}
+
+function wholeResponse(response: WholeResponse): HttpResponse {
+  if (!typeOf(response).startsWith("application/json")) return foreign();
+  const { status, text: body } = response;
+  return { status, headers: { "Content-Type": "application/json" }, body };
+}
+
+function streamedResponse(response: OpenResponse, wanted: string, end: () => void): HttpResponse {
+  const type = typeOf(response);
+  if (!type.startsWith(wanted)) {
+    end();
+    return foreign();
+  }
+  return {
+    status: 200,
+    headers: { "Content-Type": wanted === "text/plain" ? "text/plain; charset=utf-8" : type },
+    body: "",
+    stream: (sink) => pump(response.body, { sink, end }),
+  };
 }
 
 /**
  * Makes a call and passes the response on. Throws a {@link TransportError} if there is none in time, and the
- * refusal if the API server does not accept the credentials. Only headers that are named here are passed, in
- * either direction.
+ * refusal if there is one. Only headers that are named here are passed, in either direction.
  */
 export async function passOn(
-  { client, clock }: PassParts,
+  client: PassClient,
   request: Pick<HttpRequest, "signal">,
   { path, streamed, isManager = false, ...init }: PassedCall,
 ): Promise<HttpResponse> {
   const over = new AbortController();
-  const answered = new AbortController();
   const end = () => over.abort();
   const gone = request.signal?.();
   gone?.addEventListener("abort", end, { once: true });
   if (gone?.aborted) end();
-  const { deadlineMs, bodyBytes } = CALL_LIMITS;
-  void clock.sleep(deadlineMs, answered.signal).then(() => {
-    const late = new TransportError(`no whole response within ${deadlineMs} ms`);
-    if (!answered.signal.aborted) over.abort(late);
-  });
+  const { deadlineMs, bodyBytes: maxBytes } = CALL_LIMITS;
+  const call = { ...init, signal: over.signal, deadlineMs };
   try {
-    const response = await client.raw(path, { ...init, signal: over.signal, deadlineMs });
-    if (response.status === 401) {
-      const error = await errorOf(response, { method: init.method ?? "GET", path });
-      // A browser that is told 401 throws its session away.
-      if (isManager) return failureResponse(unavailable(TOKEN_NOT_TAKEN));
-      throw error;
+    if (streamed !== undefined) {
+      const { type, idleMs } = streamed;
+      return streamedResponse(await client.stream(path, { ...call, idleMs }), type, end);
     }
-    const type = response.headers.get("content-type") ?? "";
-    if (response.ok && streamed !== undefined && type.startsWith(streamed)) {
-      const { body } = response;
-      return {
-        status: response.status,
-        headers: { "Content-Type": streamed === "text/plain" ? "text/plain; charset=utf-8" : type },
-        body: "",
-        stream: (sink) => pump(body, { sink, end }),
-      };
-    }
-    const body = await readBody(response, bodyBytes);
-    if (!isJson(type)) return foreignFailure(response.ok ? 502 : response.status);
-    const retry = response.headers.get("retry-after");
-    return {
-      status: response.status,
-      headers: { "Content-Type": "application/json", ...(retry && { "Retry-After": retry }) },
-      body,
-    };
+    // Who asks is told when to ask again.
+    return wholeResponse(await client.read(path, { ...call, maxBytes, honorRetryAfter: false }));
   } catch (error) {
-    throw over.signal.aborted ? asError(over.signal.reason) : error;
-  } finally {
-    answered.abort();
+    if (over.signal.aborted) {
+      const cause = asObject(over.signal.reason);
+      throw new TransportError("the client went away", { cause });
+    }
+    const isNotTaken = error instanceof KubeError && error.code === 401;
+    // A browser that is told 401 throws its session away.
+    if (isManager && isNotTaken) return failureResponse(unavailable(TOKEN_NOT_TAKEN));
+    throw error;
   }
-}
-
-function asError(reason: unknown): unknown {
-  return reason instanceof TransportError
-    ? reason
-    : new TransportError("the client went away", { cause: asObject(reason) });
 }

@@ -1,14 +1,19 @@
 /** View of jobs that the manager gives: its API, called with the viewer's token. */
 import type { HttpHandler } from "../../http/message.ts";
-import { passOn, type PassParts } from "./passed_response.ts";
+import { pathOf } from "../../http/routes.ts";
+import { type PassClient, passOn } from "./passed_response.ts";
+
+/** The stream of news, on which the manager says something each 15 s. */
+const EVENTS = "/view/v1/events";
+const STREAMED = { type: "text/event-stream", idleMs: 40_000 } as const;
 
 /** Creates the handler of requests for it; paths and queries are the manager's to read. */
-export function createPassedView(parts: PassParts): HttpHandler {
+export function createPassedView(client: PassClient): HttpHandler {
   return (request) =>
-    passOn(parts, request, {
+    passOn(client, request, {
       path: request.url,
       headers: { "Accept": request.header("accept") ?? "*/*" },
-      streamed: "text/event-stream",
+      ...(pathOf(request.url) === EVENTS && { streamed: STREAMED }),
       isManager: true,
     });
 }

@@ -35,7 +35,7 @@ export interface TokenSiteOptions extends Pick<PageParts, "kinds" | "clock" | "v
   /** Returns the API server as the user with that token. */
   readonly clientOf: (token: string) => KubeClient;
   /** The same of the manager; undefined if there is none. */
-  readonly managerOf: (token: string) => Pick<KubeClient, "raw"> | undefined;
+  readonly managerOf: (token: string) => Pick<KubeClient, "read" | "stream"> | undefined;
 }
 
 /** Between two looks whether a user may still follow a log, in milliseconds. */

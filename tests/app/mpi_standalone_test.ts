@@ -6,6 +6,7 @@ import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { podLog } from "../support/pod_log.ts";
 
 /** Runs its arguments on each host of the hostfile at once, as mpirun does, and ends with the worst exit code. */
 const MPIRUN = `
@@ -26,8 +27,7 @@ async function launcherOf(client: KubeClient, job: string): Promise<Pod | undefi
 
 async function logOfLauncher(client: KubeClient, job: string): Promise<string> {
   const { metadata: { name = "none" } = {} } = await launcherOf(client, job) ?? {};
-  const response = await client.raw(`/api/v1/namespaces/default/pods/${name}/log`);
-  return await response.text();
+  return await podLog(client, name) ?? "";
 }
 
 Deno.test("an MPI job runs on all pods of a shipped runtime, and fails as its processes do", () =>
@@ -81,8 +81,8 @@ Deno.test("an MPIJob of kubeflow.org/v1 runs on its workers without kubectl", ()
       return status?.conditions?.find(({ type }) => type === "Succeeded" || type === "Failed");
     });
     assert.equal(last.reason, "MPIJobSucceeded", JSON.stringify(last));
-    const response = await client.raw("/api/v1/namespaces/default/pods/old-launcher/log");
-    assert.deepEqual((await response.text()).trimEnd().split("\n").toSorted(), [
+    const log = await podLog(client, "old-launcher") ?? "";
+    assert.deepEqual(log.trimEnd().split("\n").toSorted(), [
       "0: old-worker-0",
       "1: old-worker-1",
     ]);

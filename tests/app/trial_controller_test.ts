@@ -7,6 +7,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { processesThatMention } from "../support/processes.ts";
 import { trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { podLog } from "../support/pod_log.ts";
 
 const NAMESPACE = "default";
 /** Short trials: twenty reports each, judged at the third. */
@@ -35,8 +36,7 @@ function suspendedJob(name: string) {
 async function linesOf({ client }: Standalone): Promise<Record<string, unknown>[]> {
   const labelSelector = `batch.kubernetes.io/job-name=${TRIAL_CONTROLLER}`;
   const { items: [pod] } = await client.list(KINDS.pod, { namespace: NAMESPACE, labelSelector });
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod?.metadata?.name}/log`;
-  const text = await (await client.raw(path, { method: "GET" })).text();
+  const text = await podLog(client, pod?.metadata?.name ?? "", NAMESPACE) ?? "";
   return text.trim().split("\n").filter((it) => it !== "").map((it) => JSON.parse(it));
 }
 

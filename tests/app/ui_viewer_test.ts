@@ -43,7 +43,7 @@ Deno.test("a user who may list the jobs of one namespace sees those, changes not
       kinds: JOB_KINDS,
       server,
       user: "viewer",
-      view: createPassedView({ client: manager.client, clock: systemClock }),
+      view: createPassedView(manager.client),
       manager: () => manager.client,
     });
     cleanup.defer(() => page.close(0));

@@ -8,6 +8,7 @@ import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { podLog } from "../support/pod_log.ts";
 
 function replicas(container: string, count: number, script: string) {
   const command = ["sh", "-c", script];
@@ -36,8 +37,7 @@ async function ended(client: KubeClient, kind: V1KindName, name: string): Promis
 }
 
 async function logOf(client: KubeClient, pod: string): Promise<string> {
-  const response = await client.raw(`/api/v1/namespaces/default/pods/${pod}/log`);
-  return (await response.text()).trim();
+  return (await podLog(client, pod) ?? "").trim();
 }
 
 Deno.test("a TFJob and a PyTorchJob run in standalone as they are, and a failing one fails", () =>

@@ -7,6 +7,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import { pythonEnvironment, type PythonPackage } from "../support/python_environment.ts";
 import { shareStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { podLog } from "../support/pod_log.ts";
 
 const standalone = shareStandalone();
 const training = new URL("./transformers_training.py", import.meta.url).pathname;
@@ -58,8 +59,7 @@ function metric({ metrics }: TrainerStatus, name: string): number {
 }
 
 async function logOf(client: KubeClient, pod: string): Promise<string> {
-  const answer = await client.raw(`/api/v1/namespaces/default/pods/${pod}/log`);
-  return await answer.text();
+  return await podLog(client, pod) ?? "";
 }
 
 /** Waits until the job has succeeded with all its progress, and returns each progress that it showed. */

@@ -52,8 +52,7 @@ const TRAINJOB = KINDS.trainJob.parse({
 async function minMember(client: KubeClient): Promise<number | undefined> {
   const path =
     `/apis/${COSCHEDULING.group}/${COSCHEDULING.version}/namespaces/default/podgroups/tj`;
-  const answer = await client.raw(path);
-  const { spec } = await answer.json();
+  const { spec } = JSON.parse((await client.read(path)).text);
   return spec?.minMember;
 }
 

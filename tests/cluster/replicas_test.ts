@@ -150,8 +150,8 @@ Deno.test("a killed leader is replaced within the lease duration and 2 s, a stop
     assert.ok(held.every(({ retryAfter }) => Number(retryAfter) >= 1), "503 has Retry-After");
     await assertConserved(plane, ["reports", ...names], { pods: 1 });
     await assertCreatedOnce(plane, ["reports", ...names]);
-    const lease = await client.raw(
+    const lease = await client.read(
       `/apis/coordination.k8s.io/v1/namespaces/${MANAGER.namespace}/leases/${MANAGER.lease}`,
     );
-    assert.match(await lease.text(), /"holderIdentity":"[^"]+_[^"]+"/);
+    assert.match(lease.text, /"holderIdentity":"[^"]+_[^"]+"/);
   }, { plane: { audit: AUDIT_WRITES } }));

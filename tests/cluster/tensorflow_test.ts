@@ -22,8 +22,8 @@ async function define(plane: ControlPlane, crds: readonly unknown[], has: boolea
   await kubectl(plane, ["replace", "-f", "-"], JSON.stringify(list));
   await crdsServed(plane, PLURALS.map((plural) => `crd/${plural}.trainer.kubeflow.org`));
   await until("the definitions are published", async () => {
-    const response = await plane.client.raw("/openapi/v3/apis/trainer.kubeflow.org/v1alpha1");
-    return (await response.text()).includes('"tensorflow"') === has;
+    const { text } = await plane.client.read("/openapi/v3/apis/trainer.kubeflow.org/v1alpha1");
+    return text.includes('"tensorflow"') === has;
   }, { timeoutMs: 60_000 });
 }
 

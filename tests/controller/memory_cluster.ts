@@ -254,7 +254,8 @@ export class MemoryCluster {
       watch: () => {
         throw new Error("the cluster in memory has caches, not watches");
       },
-      raw: () => Promise.reject(new Error("the cluster in memory has no paths")),
+      read: () => Promise.reject(new Error("the cluster in memory has no paths")),
+      stream: () => Promise.reject(new Error("the cluster in memory has no paths")),
     };
   }
 

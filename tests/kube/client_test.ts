@@ -4,12 +4,15 @@ import { createClient, type RequestReport } from "../../kube/client.ts";
 import { systemClock } from "../../kube/clock.ts";
 import {
   isConflict,
+  isForbidden,
   isNotFound,
   KubeError,
   TooLargeError,
   TransportError,
 } from "../../kube/errors.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
+import { answeringClient, silent } from "../support/answering_client.ts";
+import { FakeClock } from "../support/fake_clock.ts";
 import { FakeApiServer, refusal, WIDGET, type Widget, widget } from "./fake_api_server.ts";
 
 interface Sent {
@@ -267,7 +270,8 @@ Deno.test("`createClient()` gives up at the deadline and at once on abort", asyn
     stop.abort(new Error("enough"));
     await assert.rejects(call, /^Error: enough$/);
     await assert.rejects(client.get(WIDGET, KEY, { signal: stop.signal }), /enough/);
-    await assert.rejects(client.raw("/healthz", { deadlineMs: 20 }), TransportError);
+    await assert.rejects(client.read("/healthz", { deadlineMs: 20 }), TransportError);
+    await assert.rejects(client.stream("/log", { deadlineMs: 20, idleMs: 20 }), TransportError);
     assert.deepEqual(new Set(reports.map(({ code }) => code)), new Set([0]));
     for (const end of open) end();
   });
@@ -289,14 +293,117 @@ Deno.test("`createClient()` names an object that it cannot read, and a call with
     },
   ));
 
-Deno.test("`raw()` returns refusals as they are", () =>
-  withClient(() => refusal(403, "Forbidden"), async ({ client, sent, reports }) => {
-    const response = await client.raw("/healthz?verbose=1", { method: "POST", body: "{}" });
-    assert.equal(response.status, 403);
-    await response.body?.cancel();
-    assert.equal(sent[0]?.path, "/healthz?verbose=1");
-    assert.equal(reports[0]?.resource, "raw");
-  }));
+Deno.test("`read()` and `stream()` send what they are given, and throw a refusal", () =>
+  withClient(
+    (_request, count) => count < 3 ? refusal(403, "Forbidden") : new Response("ok"),
+    async (
+      { client, sent, reports },
+    ) => {
+      const post = { method: "POST", body: "{}" };
+      for (const call of [client.read, client.stream]) {
+        await assert.rejects(call("/healthz?verbose=1", { ...post, idleMs: 1000 }), isForbidden);
+        assert.deepEqual([sent.at(-1)?.method, sent.at(-1)?.path], ["POST", "/healthz?verbose=1"]);
+        assert.equal(reports.at(-1)?.resource, "raw");
+      }
+      assert.equal((await client.read("/healthz")).text, "ok");
+    },
+  ));
+
+/** How a call ends: the error, or what it gave. */
+const endOf = (call: Promise<unknown>) => call.catch((error) => String(error));
+
+Deno.test("no call waits longer than its deadline for a body that falls silent", async () => {
+  for (const status of [200, 500]) {
+    const answer = () => new Response(silent().body, { status });
+    const clock = new FakeClock();
+    const client = answeringClient(answer, clock);
+    const signal = new AbortController().signal;
+    const calls = {
+      get: client.get(WIDGET, KEY),
+      list: client.list(WIDGET),
+      read: client.read("/openapi/v3"),
+      ...(status === 200 ? {} : {
+        stream: client.stream("/log", { idleMs: 600_000 }),
+        watch: client.watch(WIDGET, { signal })[Symbol.asyncIterator]().next(),
+      }),
+    };
+    const ended: Record<string, unknown> = {};
+    for (const [name, call] of Object.entries(calls)) {
+      void endOf(call).then((end) => ended[name] = end);
+    }
+    await clock.advance(29_999);
+    assert.deepEqual(ended, {});
+    await clock.advance(1);
+    assert.deepEqual(Object.keys(ended).sort(), Object.keys(calls).sort());
+    for (const end of Object.values(ended)) {
+      assert.match(String(end), /no response within 30000 ms/);
+    }
+    assert.equal(clock.sleeping, 0);
+  }
+});
+
+Deno.test("`read()` reads so many bytes and no more", async () => {
+  const client = answeringClient(() => new Response("x".repeat(2_000)));
+  assert.equal((await client.read("/", { maxBytes: 2_000 })).text.length, 2_000);
+  await assert.rejects(client.read("/", { maxBytes: 1_999 }), TooLargeError);
+});
+
+Deno.test("`stream()` ends after a silence, in which the time of its reader does not count", async () => {
+  const clock = new FakeClock();
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  let isLeft = false;
+  const body = () =>
+    new ReadableStream<Uint8Array>({
+      start: (it) => void (controller = it),
+      cancel: () => void (isLeft = true),
+    });
+  const client = answeringClient(() => new Response(body()), clock);
+  const opened = await client.stream("/log", { idleMs: 1_000 });
+  const parts = opened.body[Symbol.asyncIterator]();
+  controller?.enqueue(new Uint8Array([1]));
+  assert.deepEqual((await parts.next()).value, new Uint8Array([1]));
+  await clock.advance(60_000);
+  controller?.enqueue(new Uint8Array([2]));
+  assert.deepEqual((await parts.next()).value, new Uint8Array([2]));
+  const next = endOf(parts.next());
+  await clock.advance(999);
+  assert.equal(isLeft, false);
+  await clock.advance(1);
+  assert.equal(await next, "SilentError: GET /log: nothing came for 1000 ms");
+  assert.deepEqual({ isLeft, sleeping: clock.sleeping }, { isLeft: true, sleeping: 0 });
+});
+
+Deno.test("`stream()` closes the connection when nobody reads, or stops reading", async () => {
+  const clock = new FakeClock();
+  let left = 0;
+  const bytes = new Uint8Array([1]);
+  const client = answeringClient(() =>
+    new Response(
+      new ReadableStream<Uint8Array>({
+        start: (it) => it.enqueue(bytes),
+        cancel: () => void left++,
+      }),
+    ), clock);
+  await client.stream("/log", { idleMs: 1_000 });
+  await clock.advance(1_000);
+  assert.deepEqual({ left, sleeping: clock.sleeping }, { left: 1, sleeping: 0 });
+  for await (const _ of (await client.stream("/log", { idleMs: 1_000 })).body) break;
+  assert.deepEqual({ left, sleeping: clock.sleeping }, { left: 2, sleeping: 0 });
+});
+
+Deno.test("`watch()` ends when it has been silent for longer than bookmarks are apart", async () => {
+  const clock = new FakeClock();
+  const client = answeringClient(() => silent(""), clock);
+  let isOver = false;
+  const signal = new AbortController().signal;
+  void client.watch(WIDGET, { signal })[Symbol.asyncIterator]().next().then(({ done }) => {
+    isOver = done === true;
+  });
+  await clock.advance(74_999);
+  assert.equal(isOver, false);
+  await clock.advance(1);
+  assert.deepEqual({ isOver, sleeping: clock.sleeping }, { isOver: true, sleeping: 0 });
+});
 
 Deno.test("`watch()` throws a refusal, ends after an error event, and ends with its signal", async () => {
   await using server = new FakeApiServer();

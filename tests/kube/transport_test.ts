@@ -249,16 +249,17 @@ Deno.test("`createTransport()` refuses by name what it cannot do", () => {
   }
 });
 
-Deno.test("`raw()` returns a body that ends with its signal", () =>
+Deno.test("`stream()` returns a body that ends with its signal", () =>
   withServer((_request, response) => void response.write("log line\n"), async ({ url, caPem }) => {
     const client = createClient({ connection: connectionTo({ server: url, caPem }) });
     const stop = new AbortController();
-    const response = await client.raw("/api/v1/namespaces/ns/pods/p/log?follow=true", {
+    const { body } = await client.stream("/api/v1/namespaces/ns/pods/p/log?follow=true", {
       signal: stop.signal,
+      idleMs: 60_000,
     });
-    const reader = response.body?.getReader();
-    assert.equal(new TextDecoder().decode((await reader?.read())?.value), "log line\n");
+    const parts = body[Symbol.asyncIterator]();
+    assert.equal(new TextDecoder().decode((await parts.next()).value), "log line\n");
     stop.abort();
-    await assert.rejects(async () => await reader?.read());
+    await assert.rejects(parts.next());
     client.close();
   }));

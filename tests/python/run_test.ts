@@ -35,9 +35,9 @@ function lineOf(client: KubeClient, job: string, index: number): Promise<string>
     const pod = items.find(({ metadata }) => metadata?.name?.startsWith(`${job}-node-0-${index}-`));
     if (pod === undefined) return undefined;
     const path = `/api/v1/namespaces/default/pods/${pod.metadata?.name}/log?follow=true`;
-    const { body } = await client.raw(path, { signal: AbortSignal.timeout(60_000) });
+    const { body } = await client.stream(path, { idleMs: 60_000 });
     let text = "";
-    for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    for await (const part of ReadableStream.from(body).pipeThrough(new TextDecoderStream())) {
       text += part;
       if (text.includes("\n")) return text;
     }

@@ -2,6 +2,7 @@
 import { STATUS_ENV } from "../../crds/names.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { until } from "./until.ts";
+import { podLog } from "./pod_log.ts";
 
 /** Script of a pod: prints what a program needs to push, once its CA is there, and keeps running. */
 export const TELL = `while ! test -s "$${STATUS_ENV.sdk.caCert}"; do sleep 0.1; done
@@ -11,9 +12,8 @@ echo END; exec sleep 600`;
 /** A program in a pod, by what the pod was given. */
 export async function programIn(client: KubeClient, pod: string) {
   const [url = "", token = "", ...rest] = await until(`pod ${pod} has its CA`, async () => {
-    const answer = await client.raw(`/api/v1/namespaces/default/pods/${pod}/log`);
-    const lines = (await answer.text()).split("\n");
-    return answer.ok && lines.includes("END") ? lines : undefined;
+    const lines = (await podLog(client, pod) ?? "").split("\n");
+    return lines.includes("END") && lines;
   }, { timeoutMs: 60_000 });
   const ca = rest.slice(0, rest.indexOf("END")).join("\n");
   async function ask(body?: unknown) {

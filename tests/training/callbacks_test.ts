@@ -14,6 +14,7 @@ import { until } from "../support/until.ts";
 import { writeScript } from "./debian_packages.ts";
 import { debianTorch } from "./debian_torch.ts";
 import { testWith } from "./seen_training.ts";
+import { podLog } from "../support/pod_log.ts";
 
 const SOURCES = new URL("../../clients/python/src", import.meta.url).pathname;
 const PROGRAMS = new URL("programs/", import.meta.url).pathname;
@@ -103,8 +104,7 @@ for (const [framework, [environment, metrics, when]] of Object.entries(FRAMEWORK
       const { items } = await client.list(KINDS.pod, { namespace: "default" });
       const pod = items.find(({ metadata }) => metadata?.name?.startsWith(`${framework}-`));
       if (pod === undefined) return status?.state === "Failed";
-      const path = `/api/v1/namespaces/default/pods/${pod.metadata?.name}/log`;
-      log = await client.raw(path).then((answer) => answer.text());
+      log = await podLog(client, pod.metadata?.name ?? "") ?? "";
       return /^stopped after /m.test(log) || pod.status?.phase === "Failed";
     }, { timeoutMs: 240_000 });
     const line = log.split("\n").find((it) => it.startsWith("stopped after"));

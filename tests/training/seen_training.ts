@@ -9,6 +9,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { Environment } from "../support/python_environment.ts";
 import { withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
+import { podLog } from "../support/pod_log.ts";
 
 const root = new URL("../../", import.meta.url);
 const NAMESPACE = "default";
@@ -98,8 +99,7 @@ async function logsOf(client: KubeClient, job: string): Promise<string> {
   const own = pods.items.filter(({ metadata }) => metadata?.name?.startsWith(`${job}-`));
   const parts = await Promise.all(own.map(async ({ metadata, status }) => {
     const name = metadata?.name ?? "";
-    const path = `/api/v1/namespaces/${NAMESPACE}/pods/${name}/log`;
-    const log = await client.raw(path).then((response) => response.text()).catch(String);
+    const log = await podLog(client, name, NAMESPACE).catch(String);
     return `--- ${name} ${status?.phase} ${status?.message ?? ""}\n${log}`;
   }));
   return parts.join("\n");

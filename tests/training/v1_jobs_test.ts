@@ -17,6 +17,7 @@ import { withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { debianTorch } from "./debian_torch.ts";
 import { SYSTEM_PATH, testWith, textsOf } from "./seen_training.ts";
+import { podLog } from "../support/pod_log.ts";
 
 const NAMESPACE = "default";
 const TRAINING_MS = 480_000;
@@ -88,20 +89,12 @@ async function createProgram(client: KubeClient, { program }: V1Training, name: 
   await client.create(KINDS.configMap, { apiVersion: "v1", kind: "ConfigMap", metadata, data });
 }
 
-/** The log of a pod; undefined before it has one, and once it is deleted. */
-async function logOf(client: KubeClient, pod: string): Promise<string | undefined> {
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod}/log`;
-  const response = await client.raw(path);
-  const text = await response.text();
-  return response.ok ? text : undefined;
-}
-
 /** Adds what can be seen of the pods now. */
 async function see(client: KubeClient, labelSelector: string, seen: Map<string, SeenPod>) {
   const { items } = await client.list(KINDS.pod, { namespace: NAMESPACE, labelSelector });
   for (const pod of items) {
     const name = pod.metadata?.name ?? "";
-    const log = await logOf(client, name) ?? seen.get(name)?.log ?? "";
+    const log = await podLog(client, name, NAMESPACE) ?? seen.get(name)?.log ?? "";
     seen.set(name, { pod, log });
   }
 }

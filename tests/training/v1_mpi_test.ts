@@ -11,6 +11,7 @@ import { withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { OPEN_MPI_HERE, OPEN_MPI_PACKAGES } from "./open_mpi.ts";
 import { example, SYSTEM_PATH, testWith, textsOf } from "./seen_training.ts";
+import { podLog } from "../support/pod_log.ts";
 
 const KEY = { namespace: "default", name: "mpi-digits" };
 const MANIFEST = new URL("programs/mpijob.yaml", import.meta.url);
@@ -26,8 +27,7 @@ async function jobWith(env: readonly EnvVar[]): Promise<V1Job> {
 }
 
 async function launcherLog(client: KubeClient): Promise<string> {
-  const path = `/api/v1/namespaces/${KEY.namespace}/pods/${KEY.name}-launcher/log`;
-  return await client.raw(path).then((response) => response.text()).catch(String);
+  return await podLog(client, `${KEY.name}-launcher`, KEY.namespace) ?? "";
 }
 
 testWith(

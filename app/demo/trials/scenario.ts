@@ -101,8 +101,7 @@ async function lastWords(client: KubeClient): Promise<string> {
   const name = items.at(-1)?.metadata?.name;
   if (name === undefined) return "it has no pod";
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${name}/log?tailLines=1`;
-  const answer = await client.raw(path, { method: "GET" });
-  return (await answer.text()).trim();
+  return (await client.read(path)).text.trim();
 }
 
 /** Runs the trials, shows them until the controller is done or `signal` aborts, and returns the results. */

@@ -4,7 +4,6 @@ import { createClient, type KubeClient } from "../../../kube/client.ts";
 import { type Clock, systemClock } from "../../../kube/clock.ts";
 import { ConfigurationError, KubeError, messageOf, TransportError } from "../../../kube/errors.ts";
 import type { Connection } from "../../../kube/kubeconfig.ts";
-import { errorOf, readBody } from "../../../kube/response.ts";
 import { createCurveMirror, type CurveMirror } from "../../../page/mirror/curve_mirror.ts";
 import { createUserJobs, type UserJobs } from "./user_jobs.ts";
 import { createUserManager, type UserManager } from "./user_manager.ts";
@@ -51,14 +50,8 @@ async function checkCluster(
 ): Promise<void> {
   const { currentContext: context } = connection;
   const server = connection.getCurrentCluster()?.server;
-  const request = { method: "GET", path: "/version" };
   try {
-    const answer = await client.raw(request.path, {
-      deadlineMs: DEADLINE_MS,
-      ...(signal && { signal }),
-    });
-    if (!answer.ok) throw await errorOf(answer, request);
-    await readBody(answer, MAX_BYTES);
+    await client.read("/version", { deadlineMs: DEADLINE_MS, maxBytes: MAX_BYTES, signal });
   } catch (cause) {
     if (cause instanceof ConfigurationError || signal?.aborted) throw cause;
     if (cause instanceof KubeError && cause.code === 401) {

@@ -5,9 +5,14 @@ import type { JobKinds } from "../../../crds/job_kinds.ts";
 import type { AccessObject } from "../../../http/callers/reader_access.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import type { Clock } from "../../../kube/clock.ts";
-import { KubeError, messageOf, TransportError } from "../../../kube/errors.ts";
+import {
+  isForbidden,
+  isNotFound,
+  KubeError,
+  messageOf,
+  TransportError,
+} from "../../../kube/errors.ts";
 import { createInformer } from "../../../kube/informer.ts";
-import { errorOf, readBody } from "../../../kube/response.ts";
 import { createSemaphore } from "../../../kube/semaphore.ts";
 import { LIST_LIMITS } from "../../../page/list/list_query.ts";
 import { EVERYWHERE, KindCache } from "./kind_cache.ts";
@@ -57,23 +62,21 @@ const resourcesSchema = z.object({ resources: z.array(z.object({ name: z.string(
 
 /** Returns the plurals of a group's version that are served. */
 async function servedPlurals(
-  client: Pick<KubeClient, "raw">,
+  client: Pick<KubeClient, "read">,
   apiVersion: string,
   signal: AbortSignal,
 ): Promise<ReadonlySet<string> | undefined> {
-  const request = { method: "GET", path: `/apis/${apiVersion}` };
-  const answer = await client.raw(request.path, { signal, deadlineMs: DEADLINE_MS });
-  if (answer.ok) {
-    const { resources } = resourcesSchema.parse(
-      JSON.parse(await readBody(answer, MAX_BYTES)),
-    );
+  const bounds = { signal, deadlineMs: DEADLINE_MS, maxBytes: MAX_BYTES };
+  try {
+    const { text } = await client.read(`/apis/${apiVersion}`, bounds);
+    const { resources } = resourcesSchema.parse(JSON.parse(text));
     return new Set(resources.map(({ name }) => name));
+  } catch (error) {
+    if (isNotFound(error)) return new Set();
+    // Who may not ask is told by the lists themselves.
+    if (isForbidden(error)) return undefined;
+    throw error;
   }
-  const error = await errorOf(answer, request);
-  if (error.code === 404) return new Set();
-  // Who may not ask is told by the lists themselves.
-  if (error.code === 403) return undefined;
-  throw error;
 }
 
 /** Creates them; they are empty until they run. */

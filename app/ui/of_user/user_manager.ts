@@ -1,7 +1,7 @@
 /** The manager as one user reaches it: on this machine, or by a port-forward to a pod of it, with the user's own token. */
 import type { Clock } from "../../../kube/clock.ts";
 import { withDeadline } from "../../../kube/deadline.ts";
-import { ConfigurationError, messageOf, TransportError } from "../../../kube/errors.ts";
+import { ConfigurationError, KubeError, messageOf, TransportError } from "../../../kube/errors.ts";
 import type { Connection } from "../../../kube/kubeconfig.ts";
 import { type PodPort, type PortForward, startPortForward } from "../../../kube/port_forward.ts";
 import { createTransport } from "../../../kube/transport.ts";
@@ -102,14 +102,17 @@ export function createUserManager(options: UserManagerOptions): UserManager {
     return access;
   }
 
-  async function raw(...[path, init]: Parameters<ManagerClient["raw"]>): Promise<Response> {
+  /** A call of the manager; what it comes to is remembered. */
+  async function called<R>(call: (client: ManagerClient) => Promise<R>): Promise<R> {
     if (found === undefined) throw new TransportError(missing ?? NOT_YET);
     const before = turn;
     try {
-      const response = await accessTo(found).client.raw(path, init);
-      failure = response.status === 401 ? TOKEN_NOT_TAKEN : undefined;
+      const response = await call(accessTo(found).client);
+      failure = undefined;
       return response;
     } catch (error) {
+      // A refusal is an answer.
+      if (error instanceof KubeError) failure = error.code === 401 ? TOKEN_NOT_TAKEN : undefined;
       // A port-forward that fails has said why already.
       if (error instanceof TransportError && turn === before) {
         failed(`the manager cannot be reached: ${messageOf(error)}`);
@@ -117,6 +120,11 @@ export function createUserManager(options: UserManagerOptions): UserManager {
       throw error;
     }
   }
+
+  const client: ManagerClient = {
+    read: (path, options) => called((it) => it.read(path, options)),
+    stream: (path, options) => called((it) => it.stream(path, options)),
+  };
 
   async function find(signal: AbortSignal): Promise<void> {
     const hasToken = await bounded((it) => transport.bearerToken(it), signal) !== undefined;
@@ -127,7 +135,9 @@ export function createUserManager(options: UserManagerOptions): UserManager {
     missing = "url" in answer ? undefined : answer.missing;
     if (found === undefined) return;
     // So it is known whether it answers this user, before anybody looks at a curve.
-    await (await bounded((it) => raw(PROBE, { signal: it }), signal)).body?.cancel();
+    await client.read(PROBE, { signal, deadlineMs: DEADLINE_MS }).catch((error) => {
+      if (!(error instanceof KubeError)) throw error;
+    });
   }
 
   async function look(signal: AbortSignal): Promise<boolean> {
@@ -143,7 +153,7 @@ export function createUserManager(options: UserManagerOptions): UserManager {
   const looks = createLooks({ clock, random, look });
 
   return {
-    client: () => found === undefined || failure === TOKEN_NOT_TAKEN ? undefined : { raw },
+    client: () => found === undefined || failure === TOKEN_NOT_TAKEN ? undefined : client,
     looked: looks.looked,
     missing: () => [missing ?? failure].filter((it) => it !== undefined),
     async run(signal) {

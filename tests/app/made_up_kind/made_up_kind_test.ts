@@ -48,12 +48,11 @@ async function allowRehearsals(client: KubeClient): Promise<void> {
     const namespace = object.metadata.namespace;
     const scope = namespace === undefined ? "" : `namespaces/${namespace}/`;
     const path = `/apis/rbac.authorization.k8s.io/v1/${scope}${kind.toLowerCase()}s`;
-    const answer = await client.raw(path, {
+    await client.read(path, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ kind, ...object }),
     });
-    assert.ok(answer.ok, await answer.text());
   }
 }
 

@@ -8,6 +8,7 @@ import { windowOf } from "../../../page/list/list_window.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../../support/api_answers.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { until } from "../../support/until.ts";
+import { answeringClient } from "../../support/answering_client.ts";
 
 const rowOf = (name: string, state: JobRow["state"]): JobRow => ({
   uid: `uid-${name}`,
@@ -109,13 +110,11 @@ async function withTop(
         },
         follow: () => () => {},
         manager: () =>
-          seen.missingOfManager.length > 0 ? undefined : {
-            raw: (path) => {
-              seen.stops.push(path);
-              const refusal = { kind: "Status", code: 403, message: "you may not" };
-              return Promise.resolve(Response.json(refusal, { status: 403 }));
-            },
-          },
+          seen.missingOfManager.length > 0 ? undefined : answeringClient(({ path }) => {
+            seen.stops.push(path);
+            const refusal = { kind: "Status", code: 403, message: "you may not" };
+            return Response.json(refusal, { status: 403 });
+          }),
         missingOfManager: () => seen.missingOfManager,
         lookedForManager: Promise.resolve(),
         isThere: () => true,

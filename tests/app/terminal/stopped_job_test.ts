@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { BY_HAND, stopJobByHand } from "../../../app/terminal/stopped_job.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { ManagerClient } from "../../../page/mirror/manager_stream.ts";
+import { answeringClient, never } from "../../support/answering_client.ts";
 
 const JOB = { kind: TRAINJOB, namespace: "ml", name: "mnist", uid: "u1" };
 
@@ -19,12 +20,10 @@ Deno.test("a stop says why the manager is not asked, such as that it does not ta
 
 Deno.test("a stop that nobody waits for any more is over", async () => {
   const gone = new AbortController();
-  const client: ManagerClient = {
-    raw: (_, init) =>
-      new Promise((_, reject) => {
-        init?.signal?.addEventListener("abort", () => reject(new Error("ended")), { once: true });
-        gone.abort();
-      }),
-  };
+  const client = answeringClient((_, signal) => {
+    const ended = never(signal);
+    gone.abort(new Error("ended"));
+    return ended;
+  });
   await assert.rejects(stop(client, gone.signal), { message: "ended" });
 });

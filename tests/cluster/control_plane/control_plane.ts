@@ -1,6 +1,7 @@
 /** A real control plane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback. */
 import { KINDS } from "../../../crds/kinds.ts";
 import { createClient, type KubeClient } from "../../../kube/client.ts";
+import { KubeError } from "../../../kube/errors.ts";
 import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
 import { until } from "../../support/until.ts";
 import { type AuditEvent, auditPolicy, readAuditLog } from "./audit.ts";
@@ -97,9 +98,13 @@ async function answers(url: string): Promise<boolean> {
 
 /** Whether `/readyz` is content. */
 async function isReady(client: KubeClient): Promise<boolean> {
-  const answer = await client.raw("/readyz", { deadlineMs: 2_000 });
-  await answer.body?.cancel();
-  return answer.ok;
+  try {
+    await client.read("/readyz", { deadlineMs: 2_000, honorRetryAfter: false });
+    return true;
+  } catch (error) {
+    if (error instanceof KubeError) return false;
+    throw error;
+  }
 }
 
 /** The four programs, not started. */

@@ -1,6 +1,7 @@
 /** Writes to an API server whose answers are values: a refusal is a result. */
 import { z } from "zod";
-import type { KubeClient } from "../../../kube/client.ts";
+import type { KubeClient, WholeResponse } from "../../../kube/client.ts";
+import { KubeError } from "../../../kube/errors.ts";
 import { until } from "../../support/until.ts";
 import { collectionPath, type Manifest } from "./manifest.ts";
 
@@ -13,12 +14,6 @@ export interface Answer {
   readonly warnings?: readonly string[];
 }
 
-const statusSchema = z.looseObject({
-  kind: z.literal("Status"),
-  reason: z.string().optional(),
-  message: z.string().optional(),
-});
-
 /** Texts of the `Warning` header: `299 - "text", 299 - "text"`. */
 function warningsOf(headers: Headers): string[] {
   const header = headers.get("warning") ?? "";
@@ -26,15 +21,15 @@ function warningsOf(headers: Headers): string[] {
     .map(([, text = ""]) => text.replace(/\\(.)/g, "$1"));
 }
 
-async function answerOf(response: Response): Promise<Answer> {
-  const text = await response.text();
-  const warnings = warningsOf(response.headers);
-  const told = warnings.length > 0 ? { warnings } : {};
-  if (response.ok) return { result: "ok", ...told };
-  const status = statusSchema.safeParse(JSON.parse(text || "{}"));
-  if (!status.success) return { result: String(response.status), message: text, ...told };
-  const { reason = "", message = "" } = status.data;
-  return { result: `${response.status} ${reason}`.trim(), message, ...told };
+async function answerOf(call: Promise<WholeResponse>): Promise<Answer> {
+  try {
+    const warnings = warningsOf((await call).headers);
+    return { result: "ok", ...(warnings.length > 0 && { warnings }) };
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const { code, reason, message } = error;
+    return { result: reason === "Unknown" ? String(code) : `${code} ${reason}`, message };
+  }
 }
 
 /** Creates an object; in `namespace` unless it is of the cluster. */
@@ -44,7 +39,7 @@ export async function create(
   namespace?: string,
 ): Promise<Answer> {
   return await answerOf(
-    await client.raw(collectionPath(manifest, namespace), {
+    client.read(collectionPath(manifest, namespace), {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(manifest),
@@ -74,7 +69,7 @@ export async function patch(
   namespace?: string,
 ): Promise<Answer> {
   return await answerOf(
-    await client.raw(pathOf(target, namespace), {
+    client.read(pathOf(target, namespace), {
       method: "PATCH",
       headers: { "content-type": "application/merge-patch+json" },
       body: JSON.stringify(body),
@@ -89,7 +84,7 @@ export async function remove(
   namespace?: string,
 ): Promise<Answer> {
   return await answerOf(
-    await client.raw(`${pathOf(target, namespace)}?propagationPolicy=Background`, {
+    client.read(`${pathOf(target, namespace)}?propagationPolicy=Background`, {
       method: "DELETE",
     }),
   );
@@ -104,8 +99,8 @@ const establishedSchema = z.looseObject({
 /** Whether the objects of a definition can be asked for. */
 async function isEstablished(client: KubeClient, definition: Manifest): Promise<boolean> {
   const { apiVersion, kind, metadata } = definition;
-  const answer = await client.raw(pathOf({ apiVersion, kind, name: metadata.name }, undefined));
-  const { status } = establishedSchema.parse(await answer.json());
+  const { text } = await client.read(pathOf({ apiVersion, kind, name: metadata.name }, undefined));
+  const { status } = establishedSchema.parse(JSON.parse(text));
   return status.conditions.some((one) => one.type === "Established" && one.status === "True");
 }
 

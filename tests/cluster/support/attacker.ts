@@ -20,6 +20,7 @@ import { until } from "../../support/until.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { apply, type Cluster, serviceAccountToken } from "./installation.ts";
 import { freshName } from "./admission_world.ts";
+import { podLog } from "../../support/pod_log.ts";
 
 /** The namespace of the tests. */
 export const NAMESPACE = "default";
@@ -104,11 +105,10 @@ export const TELLING: PodSpec = {
 
 /** The token that a pod has said, once it runs. */
 export function tokenOfLog(mallory: KubeClient, pod: Pod): Promise<string> {
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod.metadata?.name}/log`;
   return until(`pod ${pod.metadata?.name} to say its token`, async () => {
-    const answer = await mallory.raw(path);
-    const [token = ""] = (await answer.text()).split("\n");
-    return answer.ok && token.split(".").length === 3 ? token : undefined;
+    const log = await podLog(mallory, pod.metadata?.name ?? "", NAMESPACE);
+    const [token = ""] = (log ?? "").split("\n");
+    return token.split(".").length === 3 ? token : undefined;
   }, { timeoutMs: 60_000, everyMs: 200 });
 }
 

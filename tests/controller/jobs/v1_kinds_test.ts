@@ -11,6 +11,7 @@ import { KubeError } from "../../../kube/errors.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { withLogs } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";
+import { answeringClient } from "../../support/answering_client.ts";
 
 const RUN_BY = "trainer.kubeflow.org/run-by";
 
@@ -88,7 +89,7 @@ function clientOf(cluster: Cluster): V1KindsOptions["client"] {
     throw new KubeError(`code ${code}`, { code, reason: code === 404 ? "NotFound" : "Forbidden" });
   }
   return {
-    raw: (path) => Promise.resolve(ask(path)),
+    read: answeringClient(({ path }) => ask(path)).read,
     get: async ({ group, version, plural, parse }, { name }) =>
       parse(await read(`/apis/${group}/${version}/${plural}/${name}`)),
     async list({ group, version, plural }) {

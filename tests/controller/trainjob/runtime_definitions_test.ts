@@ -12,6 +12,7 @@ import type { ClusterTrainingRuntime, MlPolicy } from "../../../crds/training_ru
 import { FakeClock } from "../../support/fake_clock.ts";
 import { runtime, trainJob } from "../builders.ts";
 import { World } from "./world.ts";
+import { answeringClient, silent } from "../../support/answering_client.ts";
 
 /** A runtime with the label of TensorFlow, and with or without the policy. */
 function labelled(mlPolicy: MlPolicy = { numNodes: 1 }): ClusterTrainingRuntime {
@@ -64,15 +65,11 @@ function reading(...documents: unknown[]) {
   const clock = new FakeClock();
   const definitions = createRuntimeDefinitions({
     clock,
-    client: {
-      raw(path) {
-        paths.push(path);
-        const document = documents.length > 1 ? documents.shift() : documents[0];
-        return Promise.resolve(
-          document instanceof Response ? document : Response.json(document),
-        );
-      },
-    },
+    client: answeringClient(({ path }) => {
+      paths.push(path);
+      const document = documents.length > 1 ? documents.shift() : documents[0];
+      return document instanceof Response ? document : Response.json(document);
+    }, clock),
   });
   return { paths, clock, definitions };
 }
@@ -102,6 +99,14 @@ Deno.test("droppedFor() reads again after a minute while something is dropped, o
   await clock.advance(3_600_000);
   deepEqual(await dropped(), []);
   equal(paths.length, 3);
+});
+
+Deno.test("droppedFor() keeps nobody waiting for an answer that falls silent", async () => {
+  const { clock, definitions } = reading(silent());
+  let dropped: readonly string[] | undefined;
+  void definitions.droppedFor(labelled()).then((it) => dropped = it);
+  await clock.advance(10_000);
+  deepEqual(dropped, ["tensorflow"]);
 });
 
 Deno.test("a job whose runtime lost its policy never runs as plain: condition and event say why", async () => {

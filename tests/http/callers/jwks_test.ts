@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createJwksSource, type JwksOptions, readKeySet } from "../../../http/callers/jwks.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { ISSUER, signingKey } from "./tokens.ts";
+import { answeringClient, never, silent } from "../../support/answering_client.ts";
 
 const first = await signingKey("k1");
 const second = await signingKey("k2", "ES256");
@@ -20,11 +21,11 @@ function bench(options: Partial<JwksOptions> = {}) {
   const source = createJwksSource({
     clock,
     random: () => 1,
-    get: (path) => {
+    client: answeringClient(({ path }) => {
       server.asked.push(path);
       const document = path.includes("jwks") ? { keys: server.keys } : { issuer: server.issuer };
-      return Promise.resolve(Response.json(document, { status: server.status }));
-    },
+      return Response.json(document, { status: server.status });
+    }, clock),
     onRefresh: (result) => results.push(result),
     ...options,
   });
@@ -116,12 +117,7 @@ Deno.test("`run()` tries again with growing pauses, and never ends by itself", a
 });
 
 Deno.test("`run()` ends on abort while the API server hangs", async () => {
-  const { clock, start } = bench({
-    get: (_path, { signal }) =>
-      new Promise((_resolve, reject) => {
-        signal?.addEventListener("abort", () => reject(new Error("ended")), { once: true });
-      }),
-  });
+  const { clock, start } = bench({ client: answeringClient((_request, signal) => never(signal)) });
   const end = start();
   await clock.advance(0);
   await end();
@@ -129,16 +125,13 @@ Deno.test("`run()` ends on abort while the API server hangs", async () => {
 
 Deno.test("`run()` tries again when a response never ends", async () => {
   let hangs = true;
-  const { clock, source, results, start } = bench({
-    get: (path, { signal }) => {
+  const clock = new FakeClock();
+  const { source, results, start } = bench({
+    clock,
+    client: answeringClient(({ path }) => {
       const document = path.includes("jwks") ? { keys: [first.jwk] } : { issuer: ISSUER };
-      if (!hangs) return Promise.resolve(Response.json(document));
-      const body = new ReadableStream({
-        start: (controller) =>
-          signal?.addEventListener("abort", () => controller.error(signal.reason), { once: true }),
-      });
-      return Promise.resolve(new Response(body));
-    },
+      return hangs ? silent() : Response.json(document);
+    }, clock),
   });
   const end = start();
   await clock.advance(5000);

@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 
 function start(options: Partial<CurveMirrorOptions> = {}) {
   const clock = new FakeClock();
-  const manager = new FakeManager();
+  const manager = new FakeManager(clock);
   const mirror = createCurveMirror({
     manager: () => manager.client,
     clock,
@@ -275,7 +275,10 @@ Deno.test("during an outage what is held is shown, then the outage is said; afte
   await clock.advance(250);
   assert.equal(rings, 1, "the viewer asks once more, for whatever number of questions");
   const answer = await ask([job("a")], held);
-  assert.match("reason" in answer ? answer.reason : "", /broke off: connection reset/);
+  assert.match(
+    "reason" in answer ? answer.reason : "",
+    /broke off: the response ended early: connection reset/,
+  );
   await clock.advance(1_000);
   manager.streams[1]?.event("curves", { curves });
   await clock.advance(0);
@@ -354,11 +357,14 @@ Deno.test("a manager that worked and then answers nobody any more is said to be 
   manager.streams[0]?.event("curves", { curves: [curvesOf("a", [[AT, 1, 3, 2]])] });
   await clock.advance(20_000);
   const first = await ask([job("a")]);
-  manager.answersNobody = clock;
+  manager.answersNobody = true;
   manager.streams[0]?.break();
   await clock.advance(3 * 60_000);
   const answer = await ask([job("a")], first);
-  assert.match("reason" in answer ? answer.reason : "", /cannot be reached: no response within/);
+  assert.match(
+    "reason" in answer ? answer.reason : "",
+    /cannot be reached: GET \/view\/v1\/events: no response within/,
+  );
 });
 
 Deno.test("answers about time ranges are kept no longer than they are read", async () => {

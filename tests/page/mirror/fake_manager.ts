@@ -1,7 +1,8 @@
 /** Manager that a test writes the stream of curves of, and that records what it was asked. */
 import type { Clock } from "../../../kube/clock.ts";
-import { TransportError } from "../../../kube/errors.ts";
+import type { HttpRequest } from "../../../kube/transport.ts";
 import type { ManagerClient } from "../../../page/mirror/manager_stream.ts";
+import { answeringClient, never } from "../../support/answering_client.ts";
 
 /** A stream that is open. */
 export interface FakeStream {
@@ -30,30 +31,29 @@ export class FakeManager {
   /** What it answers instead of a stream. */
   refusal: (() => Response) | undefined;
 
-  /** With it no packet comes back: a call ends at its deadline. */
-  answersNobody: Pick<Clock, "sleep"> | undefined;
+  /** No packet comes back: a call ends at its deadline. */
+  answersNobody = false;
+
+  constructor(clock: Clock) {
+    this.client = answeringClient((request, signal) => this.#answer(request, signal), clock);
+  }
 
   get open(): FakeStream[] {
     return this.streams.filter((it) => !it.isCut());
   }
 
-  readonly client: ManagerClient = {
-    raw: async (path, { signal, deadlineMs = 0 } = {}) => {
-      if (this.answersNobody !== undefined) {
-        await this.answersNobody.sleep(deadlineMs, signal);
-        signal?.throwIfAborted();
-        throw new TransportError(`no response within ${deadlineMs} ms`);
-      }
-      if (this.refusal !== undefined) return this.refusal();
-      if (path.startsWith("/view/v1/events?")) return this.#stream(path, signal);
-      return await new Promise((answer, reject) => {
-        signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
-        this.reads.push({ path, answer });
-      });
-    },
-  };
+  readonly client: ManagerClient;
 
-  #stream(path: string, signal: AbortSignal | undefined): Response {
+  #answer({ path }: HttpRequest, signal: AbortSignal): Response | Promise<Response> {
+    if (this.answersNobody) return never(signal);
+    if (this.refusal !== undefined) return this.refusal();
+    if (path.startsWith("/view/v1/events?")) return this.#stream(path, signal);
+    const { promise, resolve: answer } = Promise.withResolvers<Response>();
+    this.reads.push({ path, answer });
+    return Promise.race([promise, never(signal)]);
+  }
+
+  #stream(path: string, signal: AbortSignal): Response {
     const query = new URLSearchParams(path.slice(path.indexOf("?")));
     let isCut = false;
     let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -62,7 +62,7 @@ export class FakeManager {
       if (!isCut) end();
       isCut = true;
     };
-    signal?.addEventListener("abort", () => over(() => controller?.error(signal.reason)), {
+    signal.addEventListener("abort", () => over(() => controller?.error(signal.reason)), {
       once: true,
     });
     const send = (text: string) => {

@@ -4,6 +4,7 @@ import { createBrowserSessions, SESSION_LIMITS } from "../../../page/server/brow
 import { passOn } from "../../../page/server/passed_response.ts";
 import { whileOpen } from "../../../page/server/session_stream.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+import { answeringClient } from "../../support/answering_client.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
 const aborted = (signal: AbortSignal) =>
@@ -64,20 +65,15 @@ Deno.test("a log that its reader left before it began is not followed", async ()
   const clock = new FakeClock(START, settlePromises);
   let isCancelled = false;
   const body = new ReadableStream<Uint8Array>({ cancel: () => void (isCancelled = true) });
-  const response = new Response(body, { headers: { "content-type": "text/plain" } });
+  const headers = { "content-type": "text/plain" };
   const gone = new AbortController();
   const passed = await passOn(
-    {
-      client: {
-        raw: (_path, init) => {
-          init?.signal?.addEventListener("abort", () => void body.cancel().catch(() => {}));
-          return Promise.resolve(response);
-        },
-      },
-      clock,
-    },
+    answeringClient(() => new Response(body, { headers }), clock),
     {},
-    { path: "/api/v1/namespaces/team-a/pods/silent/log?follow=true", streamed: "text/plain" },
+    {
+      path: "/api/v1/namespaces/team-a/pods/silent/log?follow=true",
+      streamed: { type: "text/plain", idleMs: 600_000 },
+    },
   );
   gone.abort();
   let isOver = false;

@@ -121,7 +121,7 @@ function createWorld(cluster: Cluster, kueue: Daemon, player: Player): KueueWorl
   /** Of a TrainJob, or of a v1 job; no two of a test have one name. */
   async function workload(name: string) {
     const path = "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads";
-    const { items } = workloadsSchema.parse(await (await client.raw(path)).json());
+    const { items } = workloadsSchema.parse(JSON.parse((await client.read(path)).text));
     return items.find(({ metadata }) =>
       metadata.ownerReferences?.some((owner) => OWNERS.includes(owner.kind) && owner.name === name)
     );

@@ -216,7 +216,8 @@ export class MemoryServer {
       createSubresource: (kind, key, name, body) =>
         later(() => this.#subresource(kind, key, name, body)),
       watch: (kind, options) => this.#watch(kind, options),
-      raw: () => Promise.reject(refuse(404, "NotFound")),
+      read: () => Promise.reject(refuse(404, "NotFound")),
+      stream: () => Promise.reject(refuse(404, "NotFound")),
     };
   }
 }

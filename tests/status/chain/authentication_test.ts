@@ -11,6 +11,7 @@ import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { FakeClock, until as untilTurn } from "../../support/fake_clock.ts";
 import { handlerBench, KEY, request, TOKEN } from "./handler_bench.ts";
 import { claims, ISSUER, NOW_MS, sign, signingKey } from "../../http/callers/tokens.ts";
+import { answeringClient } from "../../support/answering_client.ts";
 
 const pushAudiences = createPushAudiences(JOB_KINDS);
 
@@ -32,11 +33,12 @@ async function withKeys(
   const server = { issuer: ISSUER, keys: published, reads: 0 };
   const keys = createJwksSource({
     clock,
-    get: (path) => {
+    client: answeringClient(({ path }) => {
       if (path.includes("jwks")) server.reads += 1;
-      const document = path.includes("jwks") ? { keys: server.keys } : { issuer: server.issuer };
-      return Promise.resolve(Response.json(document));
-    },
+      return Response.json(
+        path.includes("jwks") ? { keys: server.keys } : { issuer: server.issuer },
+      );
+    }, clock),
   });
   const stop = new AbortController();
   const running = keys.run(stop.signal);
