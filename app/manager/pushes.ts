@@ -14,6 +14,7 @@ import {
 import type { ObservationSource } from "../../katib/api/source.ts";
 import { createLogZoom, type ReadLog } from "../../page/api/log_zoom.ts";
 import { createOwnedCurves, type OwnedCurves } from "../../page/api/owner_curves.ts";
+import { mostReviews } from "../../page/api/scope.ts";
 import { serveView } from "../../page/api/view_serving.ts";
 import { serveReads } from "../../status/reading/read_serving.ts";
 import { createForwardClient } from "../../status/replicas/forward_client.ts";
@@ -185,6 +186,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     clock,
     peers: endpoint.peers,
     reviewsPerSecond: configuration.tokenReviewQps,
+    reviewsAtOnce: mostReviews(kinds.all.length),
     apiTokens: configuration.readWithApiTokens,
     onReview: (result) => metrics.tokenReviews.inc({ result }),
   });

@@ -2,7 +2,6 @@
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
-import type { TakeFromBudget } from "../limits/reserved_budget.ts";
 
 /** An answer, or why there is none. */
 export type Asked<A> =
@@ -13,7 +12,7 @@ export type Asked<A> =
 export interface Question<A> {
   /** Questions of one key that come at the same time are asked once. */
   readonly key: string;
-  /** For the log: who it is about, or says to be. */
+  /** Who it is about, or says to be: for the log, and for turns. */
   readonly subject?: string;
   /** Whether it may take the reserved part of the budget. */
   readonly first: boolean;
@@ -32,31 +31,41 @@ export interface Questions<A> {
   close(): Promise<void>;
 }
 
+/** Takes one from a budget, at once or when it is the subject's turn; false if there is none left. `nowMs` is monotonic. */
+export type TakeTurn = (
+  nowMs: number,
+  first: boolean,
+  whose: { readonly subject?: string | undefined; readonly signal: AbortSignal },
+) => boolean | Promise<boolean>;
+
 /** Options of {@link createQuestions}. */
 export interface QuestionsOptions {
   readonly clock: Clock;
   /** Subject of the questions, for the log. */
   readonly about: "tokens" | "rights";
-  readonly take: TakeFromBudget;
+  readonly take: TakeTurn;
 }
 
 /** Creates {@link Questions}. */
 export function createQuestions<A>({ clock, about, take }: QuestionsOptions): Questions<A> {
   const log = getLogger(["milepost", "http"]);
-  /** Never more than the budget gives in the time that a question may take. */
+  /** Never more than the budget gives, or lets wait, in the time that a question may take. */
   const inFlight = new Map<string, Promise<Asked<A>>>();
   const closing = new AbortController();
   /** The API server gave no answer the last time: logged once, not once a question. */
   let outage = false;
 
-  async function put({ ask, subject, onNoAnswer }: Question<A>): Promise<Asked<A>> {
+  async function put({ ask, subject, first, onNoAnswer }: Question<A>): Promise<Asked<A>> {
+    const { signal } = closing;
+    const taken = take(clock.monotonic(), first, { subject, signal });
+    if (!(typeof taken === "boolean" ? taken : await taken)) return { why: "over_budget" };
     try {
-      const answer = await ask(closing.signal);
+      const answer = await ask(signal);
       if (outage) log.info(`${about} can be reviewed again`);
       outage = false;
       return { answer };
     } catch (error) {
-      if (closing.signal.aborted) return { why: "unavailable" };
+      if (signal.aborted) return { why: "unavailable" };
       log[outage ? "debug" : "warn"](`${about} cannot be reviewed, trying again`, {
         ...(subject !== undefined && { subject }),
         problem: messageOf(error),
@@ -71,9 +80,7 @@ export function createQuestions<A>({ clock, about, take }: QuestionsOptions): Qu
     ask(question) {
       const running = inFlight.get(question.key);
       if (running !== undefined) return running;
-      if (closing.signal.aborted || !take(clock.monotonic(), question.first)) {
-        return Promise.resolve({ why: "over_budget" });
-      }
+      if (closing.signal.aborted) return Promise.resolve({ why: "over_budget" });
       const started = put(question).finally(() => inFlight.delete(question.key));
       inFlight.set(question.key, started);
       return started;

@@ -12,6 +12,7 @@ import {
   type User,
 } from "./reviews.ts";
 import { createExpiringMemory } from "../limits/expiring_memory.ts";
+import type { FairRate } from "../limits/fair_rate.ts";
 import type { TakeFromBudget } from "../limits/reserved_budget.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -50,11 +51,15 @@ export interface Access {
   wasRefused(token: ReaderToken): boolean;
   /** Returns whose token it is, or `refused`, or why that is not known. */
   authenticate(token: ReaderToken): Promise<Reader | "refused" | Unchecked>;
-  /** Returns whether the reader may do that with the object, or why that is not known. */
+  /**
+   * Returns whether the reader may do that with the object, or why that is not known. Changes, and what streams are open
+   * for, come first.
+   */
   authorize(
     reader: Reader,
     object: AccessObject,
     verb?: AccessVerb,
+    isOpen?: boolean,
   ): Promise<boolean | Unchecked | { readonly retryAfterMs: number }>;
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
@@ -64,16 +69,13 @@ export interface Access {
 export interface AccessOptions {
   readonly client: Pick<KubeClient, "create">;
   readonly clock: Clock;
-  /**
-   * Budgets of TokenReviews and of SubjectAccessReviews. Tokens that were accepted before come first.
-   */
+  /** Budget of TokenReviews. Tokens that were accepted before come first. */
   readonly takeTokenReview: TakeFromBudget;
-  readonly takeAccessReview: TakeFromBudget;
   /**
-   * A user's own share of SubjectAccessReviews, by the user's name: 0, or milliseconds to wait. It keeps a
-   * user that asks for one job after the other from taking the reviews of all, also with many tokens.
+   * Budget of SubjectAccessReviews. Users share it by their names, so that one that asks for one job after the other does
+   * not take the reviews of all, also with many tokens.
    */
-  readonly takeShare: (username: string, nowMs: number) => number;
+  readonly accessReviews: FairRate;
   /** `token_reviews_total{result}`. */
   readonly onReview?: (result: ReviewResult) => void;
   /** Tokens, and answers about readers and jobs, remembered each. Default 20000. */
@@ -86,8 +88,8 @@ export const BELIEVED_MS = {
   refused: 10_000,
   allowed: 20_000,
   denied: 5000,
-  /** Asked first by everybody who may see some namespaces only. */
-  deniedEverywhere: 20_000,
+  /** One that was given twice in a row, and what is asked first by everybody who may see some namespaces only. */
+  deniedAgain: 20_000,
 };
 
 /** Returns the reader; `refused` for a token that is for another audience than it says. */
@@ -105,9 +107,11 @@ function readerOf(
 
 /** Creates an {@link Access}. */
 export function createAccess(options: AccessOptions): Access {
-  const { client, clock, takeShare, onReview, maxAnswers = 20_000 } = options;
+  const { client, clock, onReview, maxAnswers = 20_000 } = options;
+  const turns = options.accessReviews;
   const readers = createExpiringMemory<Reader | "refused">(clock, maxAnswers);
   const rights = createExpiringMemory<boolean>(clock, maxAnswers);
+  const deniedBefore = createExpiringMemory<true>(clock, maxAnswers);
   const accepted = createBoundedCache<true>(maxAnswers);
   const tokenReviews = createQuestions<Reader | "refused">({
     clock,
@@ -117,7 +121,7 @@ export function createAccess(options: AccessOptions): Access {
   const accessReviews = createQuestions<boolean>({
     clock,
     about: "rights",
-    take: options.takeAccessReview,
+    take: turns.takeTurn,
   });
 
   async function review(
@@ -133,6 +137,13 @@ export function createAccess(options: AccessOptions): Access {
     readers.set(hash, reader, BELIEVED_MS[isRefused ? "refused" : "accepted"]);
     onReview?.(isRefused ? "refused" : "authenticated");
     return reader;
+  }
+
+  /** Returns how long a denial is believed: a right that is given is waited for once, and then not asked for all the time. */
+  function believeDenied(key: string, namespace: string | undefined): number {
+    const isAgain = namespace === undefined || deniedBefore.get(key) === true;
+    deniedBefore.set(key, true, 2 * BELIEVED_MS.deniedAgain);
+    return BELIEVED_MS[isAgain ? "deniedAgain" : "denied"];
   }
 
   return {
@@ -151,7 +162,7 @@ export function createAccess(options: AccessOptions): Access {
       if (asked.why === "over_budget") onReview?.("over_budget");
       return asked.why;
     },
-    async authorize(reader, { kind, namespace, name }, verb = "get") {
+    async authorize(reader, { kind, namespace, name }, verb = "get", isOpen = false) {
       const { group, version, plural: resource } = kind;
       const key = [reader.key, verb, group, version, resource, namespace ?? "", name ?? ""].join(
         "/",
@@ -159,7 +170,9 @@ export function createAccess(options: AccessOptions): Access {
       const known = rights.get(key);
       if (known !== undefined) return known;
       const isShared = accessReviews.isAsking(key);
-      const retryAfterMs = isShared ? 0 : takeShare(reader.username, clock.monotonic());
+      const { username: subject } = reader;
+      const first = isOpen || verb === "update";
+      const retryAfterMs = isShared ? 0 : turns.takeShare(subject, clock.monotonic(), first);
       if (retryAfterMs > 0) return { retryAfterMs };
       const attributes = {
         verb,
@@ -171,11 +184,11 @@ export function createAccess(options: AccessOptions): Access {
       };
       const asked = await accessReviews.ask({
         key,
-        first: true,
+        subject,
+        first,
         ask: async (signal) => {
           const may = await reviewAccess(client, reader, attributes, { signal });
-          const denied = namespace === undefined ? "deniedEverywhere" : "denied";
-          rights.set(key, may, BELIEVED_MS[may ? "allowed" : denied]);
+          rights.set(key, may, may ? BELIEVED_MS.allowed : believeDenied(key, namespace));
           return may;
         },
       });

@@ -59,6 +59,18 @@ export function refusalOfPeer(
   return { why: "peer_limit", retryAfterMs, closes: peers.isShunned(peer, nowMs) };
 }
 
+/** Returns the parts as they check a stream that is open: its reader's rights come before those of new requests. */
+export function ofOpenStream<P extends Pick<ReaderParts, "access">>(parts: P): P {
+  const { access } = parts;
+  return {
+    ...parts,
+    access: {
+      ...access,
+      authorize: (reader, object, verb) => access.authorize(reader, object, verb, true),
+    },
+  };
+}
+
 /** What rights are checked on, and its name for people. */
 export interface NamedObject extends AccessObject {
   readonly text: string;

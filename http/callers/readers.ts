@@ -1,6 +1,7 @@
 /** Readers: the checks of all that is read from outside, with one budget of reviews. */
 import type { Clock } from "../../kube/clock.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import { createFairRate } from "../limits/fair_rate.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
 import { type BucketLimits, createKeyedBuckets } from "../limits/token_bucket.ts";
 import { type AccessOptions, createAccess } from "./reader_access.ts";
@@ -13,6 +14,8 @@ export interface ReadersOptions
   readonly clock: Clock;
   /** TokenReviews, and SubjectAccessReviews, that readers may cause each second. */
   readonly reviewsPerSecond: number;
+  /** The most SubjectAccessReviews that one question of a reader needs, which each reader may cause at once. */
+  readonly reviewsAtOnce: number;
   /** Whether tokens are taken by which users call the API server. */
   readonly apiTokens: boolean;
   /**
@@ -32,31 +35,21 @@ export interface Readers extends ReaderParts {
 const READS_PER_SUBJECT = { ratePerSecond: 200, burst: 1000 } as const;
 /** Subjects remembered. */
 const MAX_SUBJECTS = 10_000;
-/** Part of the budget of SubjectAccessReviews that one reader may have. */
-const READERS_SHARE = 0.5;
-/**
- * SubjectAccessReviews of one reader at once, in seconds of its share: one list asks about each kind in each of
- * 20 namespaces, and its answers are believed for a while.
- */
-const SHARE_BURST_SECONDS = 10;
 const API_REVIEWS_PER_PEER = { ratePerSecond: 1, burst: 20 } as const;
 
 /** Creates {@link Readers}. */
 export function createReaders(options: ReadersOptions): Readers {
   const { client, clock, peers, reviewsPerSecond, apiTokens, onReview } = options;
   const { apiReviewsPerPeer = API_REVIEWS_PER_PEER } = options;
-  const ratePerSecond = reviewsPerSecond * READERS_SHARE;
-  const burst = Math.max(1, ratePerSecond * SHARE_BURST_SECONDS);
-  const share = { ratePerSecond, burst };
   const access = createAccess({
     client,
     clock,
     takeTokenReview: createReservedBudget(reviewsPerSecond),
-    takeAccessReview: createReservedBudget(
-      reviewsPerSecond,
-      reviewsPerSecond * SHARE_BURST_SECONDS,
-    ),
-    takeShare: createKeyedBuckets(share, MAX_SUBJECTS).take,
+    accessReviews: createFairRate({
+      clock,
+      perSecond: reviewsPerSecond,
+      userBurst: options.reviewsAtOnce,
+    }),
     onReview,
   });
   return {

@@ -66,8 +66,10 @@ export interface KeyedBuckets {
   take(key: string, nowMs: number, amount?: number): number;
   /** Takes a token of `key`, or `amount`, even if there is none: {@link charge}. */
   charge(key: string, nowMs: number, amount?: number): void;
-  /** Returns the milliseconds until `key` has a token, 0 if it has one. Takes nothing. */
-  waitMs(key: string, nowMs: number): number;
+  /** Returns the milliseconds until `key` has a token, or `amount`; 0 if it has. Takes nothing. */
+  waitMs(key: string, nowMs: number, amount?: number): number;
+  /** Returns the tokens of `key` that are taken. */
+  used(key: string, nowMs: number): number;
 }
 
 /** Creates {@link KeyedBuckets} with the same limits for each key. */
@@ -99,10 +101,14 @@ export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): Keyed
       const held = buckets.get(key);
       put(key, held, charge(held?.now, nowMs, limits, amount));
     },
-    waitMs(key, nowMs) {
+    waitMs(key, nowMs, amount) {
       latestMs = nowMs;
       const held = buckets.get(key);
-      return held === undefined ? 0 : take(held.now, nowMs, limits).waitMs;
+      return held === undefined ? 0 : take(held.now, nowMs, limits, amount).waitMs;
+    },
+    used(key, nowMs) {
+      latestMs = nowMs;
+      return limits.burst - refill(buckets.get(key)?.now, nowMs, limits).tokens;
     },
   };
 }

@@ -2,7 +2,7 @@
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, type JobName, mayRead } from "./checks.ts";
-import { refusalOfStream } from "../../http/callers/reader_checks.ts";
+import { ofOpenStream, refusalOfStream } from "../../http/callers/reader_checks.ts";
 import {
   eventStreamResponse,
   type JobEnd,
@@ -81,7 +81,7 @@ async function readOn(
   { token, job }: Granted,
   uid: string,
 ): Promise<Reauthorization> {
-  const may = await mayRead(parts, token, job);
+  const may = await mayRead(ofOpenStream(parts), token, job);
   if ("why" in may) return refusalOfStream(may, () => refusalText(may));
   return await isGone(parts, job, uid) ? { kind: "job", reason: "Deleted" } : undefined;
 }

@@ -46,25 +46,40 @@ function scopeOf(allowed: readonly Place[], denied: readonly Place[]): ReaderSco
 const unknownRight = (refusals: readonly (ReaderRefusal | undefined)[]) =>
   refusals.find((it) => it !== undefined && it.why !== "forbidden");
 
+/** Returns the most reviews that the scope of a reader over so many kinds needs. */
+export const mostReviews = (kinds: number): number => 1 + kinds * LIST_LIMITS.namespaces;
+
+/** What a reader asks for. */
+export interface AskedScope {
+  readonly kinds: readonly JobKind[];
+  readonly namespaces: readonly string[];
+  /** Whether all namespaces are meant where the reader may see them, instead of those. */
+  readonly orAll?: boolean;
+}
+
 /**
  * Asks for rights cluster-wide first; for kinds that the reader may not list there, in each namespace that it
- * names. A namespace is asked about whether or not it has jobs, so that the answer says nothing of that.
+ * names. A namespace is asked about whether or not it has jobs, so that the answer says nothing of that. Who may not
+ * list the first kind everywhere is hardly ever allowed another one there: where the namespaces are named it is asked
+ * about those alone, which comes to the same.
  */
 export async function readerScope(
   parts: Pick<ReaderParts, "access">,
   reader: Reader,
-  { kinds, namespaces }: {
-    readonly kinds: readonly JobKind[];
-    readonly namespaces: readonly string[];
-  },
+  { kinds, namespaces, orAll = false }: AskedScope,
 ): Promise<ReaderScope | ReaderRefusal> {
   const ask = (place: Place) =>
     refusalOfRights(parts, reader, { ...place, text: textOf(place) }, "list");
-  const everywhere = await Promise.all(kinds.map((kind) => ask({ kind })));
+  const askAll = (kind: JobKind) => ask({ kind });
+  const asksAll = orAll || namespaces.length === 0;
+  const everywhere = await Promise.all(kinds.slice(0, asksAll ? undefined : 1).map(askAll));
+  if (!asksAll && everywhere.length > 0 && everywhere[0] === undefined) {
+    everywhere.push(...await Promise.all(kinds.slice(1).map(askAll)));
+  }
   const unknown = unknownRight(everywhere);
   if (unknown !== undefined) return unknown;
   const [granted, others] = [true, false].map((isGranted) =>
-    kinds.filter((_, index) => (everywhere[index] === undefined) === isGranted)
+    kinds.filter((_, at) => (at < everywhere.length && everywhere[at] === undefined) === isGranted)
   );
   // Curves may be of more namespaces; who may not see all sees those of as many as a list can have.
   const places = (others ?? []).flatMap((kind): Place[] =>

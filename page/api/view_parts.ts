@@ -41,8 +41,8 @@ export function scopeOf(
   { kind, namespace }: { readonly kind: readonly string[]; readonly namespace: readonly string[] },
 ): Promise<ReaderScope | ReaderRefusal> {
   const kinds = parts.runningKinds().filter(({ id }) => kind.length === 0 || kind.includes(id));
-  const namespaces = namespace.length > 0 ? namespace : parts.namespaces ?? [];
-  return readerScope(parts, reader, { kinds, namespaces });
+  if (namespace.length > 0) return readerScope(parts, reader, { kinds, namespaces: namespace });
+  return readerScope(parts, reader, { kinds, namespaces: parts.namespaces ?? [], orAll: true });
 }
 
 /** The jobs of a query that the reader may see and that are there, and the others. */

@@ -11,6 +11,7 @@ import {
 } from "../../http/event_stream.ts";
 import {
   type Identified,
+  ofOpenStream,
   readerOfToken,
   refusalOfStream,
 } from "../../http/callers/reader_checks.ts";
@@ -210,7 +211,7 @@ async function lookOn(
   stream: ViewStream,
 ): Promise<Reauthorization> {
   const caller = await readerOfToken(parts, token);
-  const granted = "why" in caller ? caller : await grantView(parts, caller, view);
+  const granted = "why" in caller ? caller : await grantView(ofOpenStream(parts), caller, view);
   if (!("why" in granted)) return stream.grant(granted);
   return refusalOfStream(granted, () => readerRefusalShape(granted).message);
 }

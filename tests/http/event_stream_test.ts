@@ -62,3 +62,10 @@ Deno.test("a reader that is slow but steady is sent all that it may see", async 
   await clock.advance(0);
   assert.ok(seen.hasEnded);
 });
+
+Deno.test("a reader that asks too much for its rights to be known is cut within 80 s", async () => {
+  const { clock, seen } = stream(1_000, () => Promise.resolve("later"));
+  await clock.advance(80_000);
+  assert.ok(seen.hasEnded);
+  assert.match(seen.texts.at(-1) ?? "", /^: ended: too much is asked at once/);
+});

@@ -19,6 +19,7 @@ import { createTokenClients } from "../../../kube/token_clients.ts";
 import { PAGE_ASSET_LIST } from "../../../page/assets/page_assets.ts";
 import { createCurveMirror } from "../../../page/mirror/curve_mirror.ts";
 import { assetsOf } from "../../../page/server/assets.ts";
+import { mostReviews } from "../../../page/api/scope.ts";
 import { createTokenSite } from "../../../page/server/token_site.ts";
 import { startHealthServer } from "../../manager/health.ts";
 import { createJobCaches, createJobView } from "../job_view.ts";
@@ -126,6 +127,7 @@ export async function startClusterUi(
     clock,
     peers: createPeers({ failures: PER_PEER, maxKeys: MAX_PEERS }),
     reviewsPerSecond: REVIEWS_PER_SECOND,
+    reviewsAtOnce: mostReviews(JOB_KINDS.all.length),
     apiTokens: true,
     apiReviewsPerPeer: PER_PEER,
     onReview: () => {},

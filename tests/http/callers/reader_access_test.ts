@@ -133,17 +133,55 @@ Deno.test("`authorize()` gives each reader a share, so that a reader of all jobs
   assert.equal(await access.authorize({ ...reader, username: "b", key: "b" }, JOB), true);
 });
 
-Deno.test("`authorize()` says when all readers together ask for more than there may be", async () => {
-  const { access } = apiBench();
+Deno.test("`authorize()` lets readers wait for their turns, and says if that takes too long", async () => {
+  const { access, clock } = apiBench();
   const reader = await readerOf(access);
-  const answers = await Promise.all(
-    Array.from(
-      { length: 200 },
-      (_, index) => access.authorize({ ...reader, username: `${index}`, key: `${index}` }, JOB),
-    ),
+  const answers: unknown[] = [];
+  const all = Array.from({ length: 200 }, async (_, index) => {
+    answers.push(await access.authorize({ ...reader, username: `${index}`, key: `${index}` }, JOB));
+  });
+  await clock.advance(0);
+  assert.ok(answers.length > 50, "at once");
+  assert.deepEqual(new Set(answers), new Set([true]));
+  await clock.advance(5_000);
+  await Promise.all(all);
+  assert.equal(answers.filter((it) => it === true).length, 50 + 80);
+  assert.equal(answers.filter((it) => it === "over_budget").length, 200 - 130);
+  assert.equal(clock.sleeping, 0, "nothing looks on when nobody waits");
+});
+
+Deno.test("`authorize()` believes a no that comes again for longer, and a yes after it for as long as ever", async () => {
+  const { access, server, clock } = apiBench();
+  const reader = await readerOf(access);
+  server.allows = false;
+  const asksAfter = async (ms: number) => {
+    const before = server.asked.length;
+    await clock.advance(ms - 1);
+    await access.authorize(reader, JOB);
+    assert.equal(server.asked.length, before, `believed for ${ms} ms`);
+    await clock.advance(1);
+    await access.authorize(reader, JOB);
+    assert.equal(server.asked.length, before + 1, `asked after ${ms} ms`);
+  };
+  await access.authorize(reader, JOB);
+  await asksAfter(BELIEVED_MS.denied);
+  await asksAfter(BELIEVED_MS.deniedAgain);
+  server.allows = true;
+  await asksAfter(BELIEVED_MS.deniedAgain);
+  await asksAfter(BELIEVED_MS.allowed);
+});
+
+Deno.test("`close()` ends waits for a turn", async () => {
+  const { access, clock } = apiBench();
+  const reader = await readerOf(access);
+  const all = Array.from(
+    { length: 100 },
+    (_, index) => access.authorize({ ...reader, username: `${index}`, key: `${index}` }, JOB),
   );
-  assert.equal(answers[0], true);
-  assert.equal(answers.at(-1), "over_budget");
+  await clock.advance(0);
+  await access.close();
+  assert.equal((await Promise.all(all)).at(-1), "over_budget");
+  assert.equal(clock.sleeping, 0);
 });
 
 Deno.test("`close()` ends requests to the API server, and no request starts after it", async () => {

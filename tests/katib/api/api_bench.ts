@@ -16,6 +16,7 @@ import { observationPath } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
+import { createFairRate } from "../../../http/limits/fair_rate.ts";
 import { createPeers } from "../../../http/limits/peers.ts";
 import { createStreamSlots } from "../../../http/limits/stream_limits.ts";
 import { createKeyedBuckets } from "../../../http/limits/token_bucket.ts";
@@ -166,14 +167,11 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const stopAsks: StopAsk[] = [];
   let stopAnswer = (): OwnerStopAnswer => ({ stop: STOPPED });
   const reviews = createKeyedBuckets({ ratePerSecond: 10, burst: 10 }, 1);
-  const shares = createKeyedBuckets({ ratePerSecond: 1, burst: 8 }, 200);
-  const accessReviews = createKeyedBuckets({ ratePerSecond: 100, burst: 100 }, 1);
   const access = createAccess({
     client,
     clock,
     takeTokenReview: (nowMs) => reviews.take("", nowMs) === 0,
-    takeAccessReview: (nowMs) => accessReviews.take("", nowMs) === 0,
-    takeShare: shares.take,
+    accessReviews: createFairRate({ clock, perSecond: 10, userBurst: 8 }),
   });
   const slots = createStreamSlots({ total: 3, perSubject: 2 });
   const reads = createKeyedBuckets({ ratePerSecond: 100, burst: 200 }, 10);

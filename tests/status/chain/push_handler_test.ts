@@ -578,7 +578,7 @@ Deno.test("`createPushHandler()` never logs a token", async () => {
 
 Deno.test("`createChains()` keeps the order: nothing is looked up before the token is checked", () => {
   const { verifier, reviews, clock } = handlerBench();
-  const bucket = { take: () => 0, charge: () => {}, waitMs: () => 0 };
+  const bucket = { take: () => 0, charge: () => {}, waitMs: () => 0, used: () => 0 };
   const chains = createChains({
     kinds: JOB_KINDS,
     verifier,
