@@ -163,7 +163,8 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
     if ("why" in granted) return granted;
     const signal = request.signal?.() ?? new AbortController().signal;
     const asked = { cursors: new Map() };
-    const found = await askCurves(options, { ...granted, zooms: true }, asked, signal);
+    const zoomed = { ...granted, zooms: true };
+    const found = await askCurves(options, caller.reader.username, zoomed, asked, signal);
     if ("retryAfterMs" in found) return { why: "unavailable", ...found } as const;
     return jsonResponse(firstCurvesJson(found, granted.jobs));
   }

@@ -18,14 +18,18 @@ export interface ViewParts extends ReaderParts {
   readonly list: JobList;
   /** Returns the job as its cache has it now. */
   readonly cached: (job: CurveJob) => AnyJob | undefined;
-  /** Asks the owner of all state, on any replica, or a mirror of it; `jobs` are those asked about. Bounded in time. */
+  /**
+   * Asks the owner of all state, on any replica, or a mirror of it; `jobs` are those asked about, `user` who asks. Bounded
+   * in time.
+   */
   readonly ask: (
     ask: CurveAsk,
     signal: AbortSignal,
     jobs: readonly JobRef[],
+    user?: string,
   ) => CurveAnswer | Promise<CurveAnswer>;
   /** Calls the listener when the curves of the job change. Returns a function that stops this. */
-  readonly follow: (job: JobRef, listener: () => void) => () => void;
+  readonly follow: (job: JobRef, listener: () => void, user?: string) => () => void;
   /** The namespaces that are asked about where a query names none. Default: none. */
   readonly namespaces?: readonly string[];
   /** Room for streams, which all streams of the endpoint share. */

@@ -58,6 +58,7 @@ const logsOf = (jobs: readonly JobRef[]) =>
  */
 export async function askCurves(
   parts: Pick<ViewParts, "ask">,
+  user: string,
   { jobs: { seen }, curves: query, zooms = false }: Pick<GrantedView, "jobs" | "curves" | "zooms">,
   { cursors, uids = seen.map(({ uid }) => uid) }: {
     readonly cursors: ReadonlyMap<string, string>;
@@ -77,7 +78,7 @@ export async function askCurves(
     ...(metrics && { metrics: [...metrics] }),
     ...(zooms && { logs: logsOf(seen) }),
   };
-  return await parts.ask(ask, signal, seen);
+  return await parts.ask(ask, signal, seen, user);
 }
 
 /** The work of one stream. */
@@ -93,6 +94,7 @@ class ViewStream {
 
   constructor(
     private readonly parts: ViewParts,
+    private readonly user: string,
     private view: GrantedView,
     private readonly sink: ResponseSink,
   ) {
@@ -136,7 +138,7 @@ class ViewStream {
     }
     for (const [uid, job] of seen) {
       if (!this.#followed.has(uid)) {
-        this.#followed.set(uid, this.parts.follow(job, () => this.#listener()));
+        this.#followed.set(uid, this.parts.follow(job, () => this.#listener(), this.user));
       }
     }
   }
@@ -167,7 +169,7 @@ class ViewStream {
     let uids: readonly string[] | undefined;
     do {
       const asked = { cursors: this.#cursors, ...(uids && { uids }) };
-      const answer = await askCurves(this.parts, this.view, asked, this.sink.signal);
+      const answer = await askCurves(this.parts, this.user, this.view, asked, this.sink.signal);
       if ("retryAfterMs" in answer) return await this.#sendOutage(write, answer.reason);
       await this.#sendParts(write, answer.curves);
       uids = answer.curves.length === 0 ? [] : answer.left;
@@ -223,10 +225,11 @@ export function streamResponse(
   granted: GrantedView,
 ): HttpResponse | ReaderRefusal {
   const { clock, random = Math.random } = parts;
-  const slot = parts.slots.take(caller.reader.username);
+  const { username } = caller.reader;
+  const slot = parts.slots.take(username);
   if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
   return eventStreamResponse(slot, (sink) => {
-    const stream = new ViewStream(parts, granted, sink);
+    const stream = new ViewStream(parts, username, granted, sink);
     return runEventLoop({
       sink,
       clock,

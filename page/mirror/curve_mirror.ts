@@ -4,7 +4,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { CurveAnswer, CurveAsk, ShownCurves } from "../api/owner_curves.ts";
 import type { ViewParts } from "../api/view_parts.ts";
 import { createCurveReads } from "./curve_reads.ts";
-import { MirrorPlaces } from "./mirror_places.ts";
+import { MirrorPlaces, MOST_PLACED } from "./mirror_places.ts";
 import type { MirroredJob } from "./mirrored_jobs.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
 import { NO_CURVES, NO_ROOM, shownCurves } from "./held_curves.ts";
@@ -20,8 +20,8 @@ const RETRY_MS = 1_000;
 const RING_MS = 250;
 
 const NO_PLACE: Outage = {
-  reason: `curves of more than ${MIRROR_LIMITS.streams * 100} jobs are looked at here at once: ` +
-    "those of the others come when there is room",
+  reason: `curves of up to ${MOST_PLACED} jobs are looked at here at once, one user's of half of ` +
+    "those that are free: these come when there is room",
 };
 const TOO_LARGE: Outage = {
   reason: "the curves that are looked at here take more memory than there is for them: " +
@@ -126,7 +126,11 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   }
 
   /** Curves of a time range: the manager may have more of them than is held. */
-  async function askRange(ask: CurveAsk, all: readonly MirroredJob[]): Promise<CurveAnswer> {
+  async function askRange(
+    ask: CurveAsk,
+    all: readonly MirroredJob[],
+    user: string,
+  ): Promise<CurveAnswer> {
     const due = changed(ask, all);
     if (due.length === 0) return { curves: [], left: [] };
     const client = manager();
@@ -134,7 +138,7 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     const cursors = new Map(due.map(({ uid, cursor }) => [uid, cursor]));
     const { jobs: _, ...query } = ask;
     const jobs = all.filter(({ job }) => cursors.has(job.uid)).map(({ job }) => job);
-    const read = await reads(client, query, jobs);
+    const read = await reads(client, query, jobs, user);
     if ("reason" in read) return refusal(read);
     const curves = read.all.map(({ uid, curves }) => ({
       uid,
@@ -148,9 +152,10 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     ask: CurveAsk,
     asking: AbortSignal,
     jobs: readonly JobRef[],
+    user = "",
   ): Promise<CurveAnswer> {
     const asked = new Set(ask.jobs.map(({ uid }) => uid));
-    const watched = jobs.filter(({ uid }) => asked.has(uid)).map((it) => places.watch(it));
+    const watched = jobs.filter(({ uid }) => asked.has(uid)).map((it) => places.watch(it, user));
     const all = watched.filter((it) => it !== undefined);
     const outageNow = () => outageOf(all) ?? (all.length < watched.length ? NO_PLACE : undefined);
     const unknown = () => all.some(({ held }) => held === undefined);
@@ -159,7 +164,9 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     }
     if (signal.aborted) return refusal(CLOSING);
     const isRange = ask.fromMs !== undefined || ask.toMs !== undefined;
-    const answer = isRange ? await askRange(ask, all) : { curves: changed(ask, all), left: [] };
+    const answer = isRange
+      ? await askRange(ask, all, user)
+      : { curves: changed(ask, all), left: [] };
     if ("retryAfterMs" in answer) return answer;
     const outage = outageNow();
     if (answer.curves.length === 0) {
@@ -174,8 +181,8 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
 
   return {
     ask,
-    follow(job, listener) {
-      const followed = places.watch(job);
+    follow(job, listener, user = "") {
+      const followed = places.watch(job, user);
       return followed === undefined ? () => {} : places.listen(followed, listener);
     },
     async close() {

@@ -1,15 +1,16 @@
 /** Reads of curves of a time range at the manager, a few at a time; viewers of the same range share one. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import { createFairTurns } from "../../http/limits/fair_turns.ts";
+import { createStreamSlots } from "../../http/limits/stream_limits.ts";
 import { messageOf } from "../../kube/errors.ts";
-import { createSemaphore } from "../../kube/semaphore.ts";
 import type { CurveAsk } from "../api/owner_curves.ts";
 import type { CurvesOfUid } from "./manager_news.ts";
 import { jobParameters, queryText, readNews } from "./manager_news.ts";
 import { type ManagerClient, type Outage, outageOf } from "./manager_stream.ts";
 
-/** Reads at a time, and those that wait. */
-const AT_A_TIME = 4;
-const WAITING = 64;
+/** Reads at a time, and those that run or wait, in all and for one user. */
+const AT_A_TIME = { total: 4, perKey: 2 } as const;
+const READS = { total: 68, perSubject: 16 } as const;
 const DEADLINE_MS = 15_000;
 const BODY_BYTES = 48 << 20;
 
@@ -21,6 +22,7 @@ export type CurveReads = (
   client: ManagerClient,
   ask: Omit<CurveAsk, "jobs">,
   jobs: readonly JobRef[],
+  user: string,
 ) => Promise<ReadCurves>;
 
 function pathOf(
@@ -43,10 +45,10 @@ function pathOf(
 export function createCurveReads(
   { signal }: { readonly signal: AbortSignal },
 ): CurveReads {
-  const places = createSemaphore(AT_A_TIME);
+  const inTurn = createFairTurns(AT_A_TIME);
+  const slots = createStreamSlots(READS);
   /** Those that are read now; kept longer, answers of any size would add up. */
   const shared = new Map<string, Promise<ReadCurves>>();
-  let pending = 0;
 
   async function read(client: ManagerClient, path: string): Promise<ReadCurves> {
     // Who asks for curves is told when to ask again, and nobody else waits for that.
@@ -60,25 +62,25 @@ export function createCurveReads(
     }
   }
 
-  async function begin(client: ManagerClient, path: string): Promise<ReadCurves> {
-    if (pending >= AT_A_TIME + WAITING) {
+  async function begin(client: ManagerClient, path: string, user: string): Promise<ReadCurves> {
+    const slot = slots.take(user);
+    if (typeof slot === "string") {
       return { reason: "too many curves of time ranges are read at once: try again soon" };
     }
-    pending++;
     try {
-      return await places.run(() => read(client, path), signal);
+      return await inTurn(user, () => read(client, path), signal);
     } catch (error) {
       return { reason: messageOf(error) };
     } finally {
-      pending--;
+      slot.release();
     }
   }
 
-  return (client, ask, jobs) => {
+  return (client, ask, jobs, user) => {
     const path = pathOf(ask, jobs);
     const known = shared.get(path);
     if (known !== undefined) return known;
-    const begun = begin(client, path).finally(() => shared.delete(path));
+    const begun = begin(client, path, user).finally(() => shared.delete(path));
     shared.set(path, begun);
     return begun;
   };

@@ -9,6 +9,6 @@ export const MIRROR_LIMITS = {
   lingerMs: 30_000,
   /** How long an answer waits for curves that have not come yet, in milliseconds. */
   waitMs: 5_000,
-  /** Jobs for which there is no place, and which wait for one. */
+  /** Jobs for which there is no place, and which wait for one; of these and of places one user has half of what is free. */
   waiting: 10_000,
 } as const;

@@ -1,6 +1,8 @@
 /** Places of the jobs that the mirror follows: the stream that brings each, and the room of their curves, counted as it changes. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import { createFairShare } from "../../http/limits/fair_share.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { CURVE_LIMITS } from "../api/view_limits.ts";
 import { type HeldCurves, NO_ROOM } from "./held_curves.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
 import { type MirroredJob, MirroredJobs, type MirroredJobsOptions } from "./mirrored_jobs.ts";
@@ -15,12 +17,20 @@ export interface MirrorPlacesOptions
   readonly maxBytes: number;
 }
 
+/** Places in streams. */
+export const MOST_PLACED = MIRROR_LIMITS.streams * CURVE_LIMITS.jobs;
+
 const bytesOf = ({ held }: MirroredJob) => held?.bytes ?? 0;
 
 /** The jobs. */
 export class MirrorPlaces {
   readonly #byUid = new Map<string, MirroredJob>();
   readonly #streamOf = new Map<MirroredJob, MirroredJobs>();
+  /** Who looked at each job first, whose places it takes. */
+  readonly #userOf = new Map<MirroredJob, string>();
+  /** Places in streams, and all jobs: one user has a half of what is free. */
+  readonly #placed = createFairShare(MOST_PLACED);
+  readonly #watched = createFairShare(MOST_PLACED + MIRROR_LIMITS.waiting);
   readonly #streams = new Set<MirroredJobs>();
   /** Those without a stream, in the order in which they came. */
   readonly #waiting = new Set<MirroredJob>();
@@ -34,16 +44,16 @@ export class MirrorPlaces {
 
   constructor(private readonly options: MirrorPlacesOptions) {}
 
-  /** Returns the job, which is followed from now on; undefined if there is no room for more. */
-  watch(job: JobRef): MirroredJob | undefined {
+  /** Returns the job, which is followed from now on; undefined if there is no room for more of that user's. */
+  watch(job: JobRef, user: string): MirroredJob | undefined {
     const known = this.#byUid.get(job.uid);
     if (known !== undefined) return known;
     const { clock, signal } = this.options;
-    const most = MIRROR_LIMITS.streams * 100 + MIRROR_LIMITS.waiting;
-    if (signal.aborted || this.#byUid.size >= most) return undefined;
+    if (signal.aborted || !this.#watched.take(user, 1)) return undefined;
     const unusedSinceMs = clock.monotonic();
     const followed: MirroredJob = { job, listeners: new Set(), version: 0, unusedSinceMs };
     this.#byUid.set(job.uid, followed);
+    this.#userOf.set(followed, user);
     this.#unused.add(followed);
     this.#waiting.add(followed);
     this.#place(followed);
@@ -101,8 +111,10 @@ export class MirrorPlaces {
   }
 
   #place(followed: MirroredJob): void {
+    const user = this.#userOf.get(followed) ?? "";
+    if (!this.#placed.take(user, 1)) return;
     const stream = this.#streamFor(followed.job);
-    if (stream === undefined) return;
+    if (stream === undefined) return this.#placed.give(user, 1);
     this.#waiting.delete(followed);
     this.#streamOf.set(followed, stream);
     stream.add(followed);
@@ -110,6 +122,10 @@ export class MirrorPlaces {
 
   #drop(followed: MirroredJob): void {
     const stream = this.#streamOf.get(followed);
+    const user = this.#userOf.get(followed) ?? "";
+    this.#watched.give(user, 1);
+    if (stream !== undefined) this.#placed.give(user, 1);
+    this.#userOf.delete(followed);
     this.#byUid.delete(followed.job.uid);
     this.#streamOf.delete(followed);
     this.#waiting.delete(followed);

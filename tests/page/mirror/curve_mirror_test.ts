@@ -27,7 +27,12 @@ function start(options: Partial<CurveMirrorOptions> = {}) {
     ...options,
   });
   /** Asks for the jobs, with the cursors of an answer before. */
-  const ask = async (jobs: readonly JobRef[], before?: CurveAnswer, more: object = {}) => {
+  const ask = async (
+    jobs: readonly JobRef[],
+    before?: CurveAnswer,
+    more: object = {},
+    user?: string,
+  ) => {
     const known = new Map(
       before !== undefined && "curves" in before
         ? before.curves.map(({ uid, cursor }) => [uid, cursor])
@@ -37,7 +42,7 @@ function start(options: Partial<CurveMirrorOptions> = {}) {
       const cursor = known.get(uid);
       return { uid, ...(cursor !== undefined && { cursor }) };
     });
-    return await mirror.ask({ jobs: asked, points: 128, ...more }, never, jobs);
+    return await mirror.ask({ jobs: asked, points: 128, ...more }, never, jobs, user);
   };
   return {
     clock,
@@ -129,7 +134,7 @@ Deno.test("a job costs the same work to follow however many others are followed"
       return `j${n}`;
     },
   });
-  for (let n = 0; n < 2_300; n++) mirror.follow(counted(n), () => {});
+  for (let n = 0; n < 2_300; n++) mirror.follow(counted(n), () => {}, `user-${n % 50}`);
   await clock.advance(200);
   assert.equal(manager.open.length, MIRROR_LIMITS.streams);
   assert.ok(reads < 2_300 * 2 * MIRROR_LIMITS.streams, `${reads} reads of names`);
@@ -154,11 +159,11 @@ Deno.test("a stream has at most a hundred jobs, of 20 namespaces, and there are 
   for (let n = 0; n < 250; n++) mirror.follow(job(`j${n}`), () => {});
   await clock.advance(200);
   assert.deepEqual(manager.open.map(({ jobs }) => jobs.length), [100, 100, 50]);
-  for (let n = 0; n < 1500; n++) mirror.follow(job(`k${n}`), () => {});
+  for (let n = 0; n < 1500; n++) mirror.follow(job(`k${n}`), () => {}, `user-${n % 50}`);
   await clock.advance(3_000);
   assert.equal(manager.open.length, MIRROR_LIMITS.streams);
   const answer = await ask([job("k1499")]);
-  assert.match("reason" in answer ? answer.reason : "", /more than 1600 jobs/);
+  assert.match("reason" in answer ? answer.reason : "", /up to 1600 jobs/);
 });
 
 Deno.test("jobs of many namespaces, or with long names, go to several streams", async () => {
@@ -384,7 +389,7 @@ Deno.test("answers about time ranges are kept no longer than they are read", asy
   }
 });
 
-Deno.test("a time range is read at the manager once for all viewers, four reads at a time", async () => {
+Deno.test("a time range is read at the manager once for all viewers, four reads at a time, two of a user", async () => {
   await using it = start();
   const { clock, manager, mirror, ask } = it;
   const jobs = Array.from({ length: 9 }, (_, n) => job(`j${n}`));
@@ -394,7 +399,12 @@ Deno.test("a time range is read at the manager once for all viewers, four reads 
   manager.streams[0]?.event("curves", { curves });
   await clock.advance(0);
   const range = { fromMs: AT - 1_000, toMs: AT + 1_000, metrics: ["loss"] };
-  const answers = jobs.flatMap((it) => [ask([it], undefined, range), ask([it], undefined, range)]);
+  const asTwo = (it: JobRef, user: string) => [1, 2].map(() => ask([it], undefined, range, user));
+  const ofAda = jobs.slice(0, 5).flatMap((it) => asTwo(it, "ada"));
+  await clock.advance(0);
+  assert.equal(manager.reads.length, 2);
+  const others = jobs.slice(5).flatMap((it, place) => asTwo(it, ["bob", "cyd"][place % 2] ?? ""));
+  const answers = [...ofAda, ...others];
   await clock.advance(0);
   assert.equal(manager.reads.length, 4);
   for (let n = 0; n < jobs.length; n++) {
@@ -468,7 +478,31 @@ Deno.test("beyond the jobs that may wait for a place the answer says so", async 
   const most = MIRROR_LIMITS.streams * 100 + MIRROR_LIMITS.waiting;
   for (let n = 0; n < most; n++) mirror.follow(job(`j${n}`), () => {});
   const answer = await ask([job("one-more")]);
-  assert.match("reason" in answer ? answer.reason : "", /more than 1600 jobs/);
+  assert.match("reason" in answer ? answer.reason : "", /up to 1600 jobs/);
+});
+
+Deno.test("a few users cannot take the places of others, however many jobs they look at", async () => {
+  await using it = start();
+  const { clock, manager, mirror, ask } = it;
+  for (const user of ["eve", "eva", "evi"]) {
+    for (let n = 0; n < 5_000; n++) mirror.follow(job(`${user}-${n}`), () => {}, user);
+  }
+  await clock.advance(200);
+  const jobs = Array.from({ length: 50 }, (_, n) => job(`ada-${n}`));
+  const stops = jobs.map((it) => mirror.follow(it, () => {}, "ada"));
+  await clock.advance(10_000);
+  const placed = new Set(manager.open.flatMap((stream) => stream.jobs));
+  assert.deepEqual(jobs.filter(({ name }) => !placed.has(name)), []);
+  const counts = ["eve", "eva", "evi"].map((user) =>
+    [...placed].filter((name) => name.startsWith(user)).length
+  );
+  assert.deepEqual(counts, [800, 400, 200]);
+  const more = await ask([job("eve-more")], undefined, {}, "eve");
+  assert.match("reason" in more ? more.reason : "", /up to 1600 jobs/);
+  for (const stop of stops) stop();
+  await clock.advance(MIRROR_LIMITS.lingerMs + 5_000);
+  const now = new Set(manager.open.flatMap((stream) => stream.jobs));
+  assert.equal(now.size, 1_400, "what ada had is free again");
 });
 
 Deno.test("a mirror that is closed answers that, and ends its streams", async () => {
