@@ -35,11 +35,11 @@ export interface LoadedLog {
   /** Monotonic time of the last read. */
   readonly readAtMs: number;
   readonly loading: boolean;
-  /** Forgets the state, so that the log is read before anything else is judged. */
+  /** Forgets the state, so that the log is read before anything else is judged; a read that is under way begins again. */
   drop(): void;
   /** Resolves with the state, for which the log is read if needed. Rejects with a SinkError. */
   load(): Promise<LogState>;
-  /** Reads the log again. Rejects with a SinkError. */
+  /** Resolves with the state of a read that begins now. Rejects with a SinkError. */
   reload(): Promise<LogState>;
   /** Whether rows without a run would belong to another run than when the log was read. Rejects with a SinkError. */
   hasNewRun(log: LogState): Promise<boolean>;
@@ -61,6 +61,13 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
   let last: LogState | undefined;
   let loading: Promise<LogState> | undefined;
   let readAtMs = -Infinity;
+  /** Grows each time the state is forgotten, so that a read which began before is no new state. */
+  let drops = 0;
+
+  function drop(): void {
+    state = undefined;
+    drops += 1;
+  }
 
   const inTime = <T>(work: (signal: AbortSignal) => Promise<T>) =>
     withDeadline({
@@ -81,6 +88,7 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
 
   async function replay(): Promise<LogState> {
     const asked = plan();
+    const began = drops;
     const [rows, present] = await inTime(async (signal) => {
       const rows = await sink.read(asked.key, signal);
       const isKept = asked.rules.length === 0 ||
@@ -89,7 +97,7 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
     });
     const replayed = createLogState(asked, rows, { present, keepsRuns, before: last });
     readAtMs = clock.monotonic();
-    if (asked !== plan() && meaningOf(asked) !== meaningOf(plan())) return await replay();
+    if (began !== drops) return await replay();
     state = last = replayed;
     onReplay(rows);
     return replayed;
@@ -111,10 +119,10 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
     get loading() {
       return loading !== undefined;
     },
-    drop: () => state = undefined,
+    drop,
     load,
     reload() {
-      state = undefined;
+      drop();
       return load();
     },
     async hasNewRun({ present }) {

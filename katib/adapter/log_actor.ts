@@ -98,13 +98,16 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   const instruction = (verdict: Verdict | undefined) =>
     verdict && controlOf(decidedByRules(plan.job.kind, verdict, plan.graceMs));
 
-  /** Returns the state for the next push. */
+  /** Returns the state for the next push: that of the plan, also if this changes meanwhile. */
   async function upToDate(): Promise<LogState> {
-    const log = await loaded.load();
-    return await loaded.hasNewRun(log) ? await loaded.reload() : log;
+    for (;;) {
+      const log = await loaded.load();
+      const latest = await loaded.hasNewRun(log) ? await loaded.reload() : log;
+      if (latest === loaded.state) return latest;
+    }
   }
 
-  /** Returns the verdict of a log that others may have written to: the one of the rows that are in it now. */
+  /** Returns the verdict of the rows that are in the log now, which others may have written or which the plan reads anew. */
   async function confirmed(): Promise<Verdict | undefined> {
     try {
       return (await loaded.reload()).verdict;
@@ -153,10 +156,14 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     const wasOpen = verdict === undefined;
     if (rows.length > 0) {
       await append(rows, takeBack);
-      taken.forEach(log.commit);
-      verdict = log.verdict;
-      if (wasOpen && verdict !== undefined && !sink.keepsRuns) verdict = await confirmed();
-      else version = onChange();
+      const isCurrent = log === loaded.state;
+      if (isCurrent) {
+        taken.forEach(log.commit);
+        verdict = log.verdict;
+      }
+      if (!isCurrent || wasOpen && verdict !== undefined && !sink.keepsRuns) {
+        verdict = await confirmed();
+      } else version = onChange();
     }
     failing = false;
     const control = instruction(verdict);
