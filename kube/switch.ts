@@ -65,7 +65,8 @@ export function createSwitch(): Turnable {
         const stop = onChange(() => on || off.abort());
         try {
           await work(AbortSignal.any([signal, off.signal]));
-          await whenState(false, signal);
+          // It may be on again already, if it was turned off and on while the work ended.
+          if (!off.signal.aborted) await whenState(false, signal);
         } finally {
           stop();
         }

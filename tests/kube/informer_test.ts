@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createClient } from "../../kube/client.ts";
 import { type Change, createInformer, type InformerOptions } from "../../kube/informer.ts";
 import { keyOf } from "../../kube/resource.ts";
-import { until } from "../support/fake_clock.ts";
+import { FakeClock, until } from "../support/fake_clock.ts";
 import { FakeApiServer, refusal, WIDGET, type Widget, widget } from "./fake_api_server.ts";
 
 /** Sleeps are over at once, so that back-off takes no time. */
@@ -282,6 +282,23 @@ Deno.test("`createInformer()` restarts a watch without data", () =>
     await until("several watches were begun", () => server.watchRequests().length >= 3);
     assert.deepEqual(restarts, []);
   }, { idleMs: 20 }));
+
+Deno.test("`createInformer()` begins a watch anew that missed its bookmark of each minute", async () => {
+  await using server = new FakeApiServer();
+  const clock = new FakeClock();
+  const client = createClient({ connection: server.connection, clock });
+  const stop = new AbortController();
+  const running = createInformer<Widget>({ client, kind: WIDGET, clock }).run(stop.signal);
+  await until("the watch is open", () => server.watches === 1);
+  await clock.advance(62_000);
+  assert.equal(server.watchRequests().length, 1);
+  await clock.advance(13_000);
+  await until("another watch was begun", () => server.watchRequests().length === 2);
+  assert.equal(server.lists().length, 1);
+  stop.abort();
+  await running;
+  client.close();
+});
 
 Deno.test("`createInformer()` waits for a server that is not running yet", async () => {
   await using server = new FakeApiServer();

@@ -44,6 +44,27 @@ Deno.test("`whileOn()` runs the work each time that it is on, and waits for its 
   deepEqual(seen, ["begun", "ended", "begun", "ended"]);
 });
 
+Deno.test("`whileOn()` runs the work again that was turned off and on while it ended", async () => {
+  const power = createSwitch();
+  const ending = Promise.withResolvers<void>();
+  const signals: AbortSignal[] = [];
+  const stop = new AbortController();
+  const running = power.whileOn(async (signal) => {
+    signals.push(signal);
+    await aborted(signal);
+    await ending.promise;
+  }, stop.signal);
+  power.turn(true);
+  await until("it runs", () => signals.length === 1);
+  power.turn(false);
+  power.turn(true);
+  ending.resolve();
+  await until("it runs again", () => signals.length === 2);
+  equal(signals[1]?.aborted, false);
+  stop.abort();
+  await running;
+});
+
 Deno.test("`whileOn()` does not repeat work that ends by itself while it is on", async () => {
   const power = createSwitch();
   let begun = 0;
