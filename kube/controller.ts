@@ -7,8 +7,13 @@ import { isConflict, KubeError, messageOf } from "./errors.ts";
 import type { Source } from "./sources.ts";
 import { createWorkQueue, type WorkQueue } from "./work_queue.ts";
 
-/** Result of a reconciliation: a time for the next one, or nothing. */
-export type ReconcileResult = { requeueAfterMs?: number } | void;
+/** Result of a reconciliation; nothing if all is done. */
+export type ReconcileResult = {
+  /** Time after which the key is reconciled again at the latest, in milliseconds. */
+  requeueAfterMs?: number;
+  /** What went wrong. As if it was thrown, but that the time above holds beside the back-off. */
+  error?: unknown;
+} | void;
 
 /** How a reconciliation ended. */
 export type ReconcileOutcome = "success" | "requeue" | "error";
@@ -108,14 +113,18 @@ export function createController(options: ControllerOptions): Controller {
   async function attempt(key: string, signal: AbortSignal): Promise<ReconcileOutcome> {
     const id = ++reconcileId;
     const onDeadline = () => new Error(`not done within ${deadlineMs} ms`);
+    const afterError = (error: unknown) =>
+      // What breaks off because the controller stops is no failure.
+      signal.aborted ? "requeue" : handleFailure(queue, { name, key, reconcileId: id, error });
     try {
       const bounds = { clock, deadlineMs, signal, onDeadline };
       const result = await withDeadline(bounds, (signal) => reconcile(key, signal));
-      return handleSuccess(queue, key, result);
+      if (result?.error === undefined) return handleSuccess(queue, key, result);
+      // What is due now has just failed, and follows the back-off.
+      if (result.requeueAfterMs) queue.addAfter(key, result.requeueAfterMs);
+      return afterError(result.error);
     } catch (error) {
-      // What breaks off because the controller stops is no failure.
-      if (signal.aborted) return "requeue";
-      return handleFailure(queue, { name, key, reconcileId: id, error });
+      return afterError(error);
     }
   }
 

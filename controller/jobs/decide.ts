@@ -58,12 +58,16 @@ function servicesWithout(services: readonly Service[], kept: readonly Pod[]): Se
   return services.filter(({ metadata }) => !names.has(metadata?.name));
 }
 
-function withoutActive(status: V1Status): V1Status["replicaStatuses"] {
+/** The counters with other numbers of active pods; what is deleted while it runs is no failure. */
+function withActive(
+  { replicaStatuses = {} }: V1Status,
+  activeOf: (type: string) => number,
+): V1Status["replicaStatuses"] {
   return Object.fromEntries(
-    Object.entries(status.replicaStatuses ?? {}).map(([type, { active: _, ...others }]) => [
-      type,
-      others,
-    ]),
+    Object.entries(replicaStatuses).map(([type, { active: _, ...others }]) => {
+      const active = activeOf(type);
+      return [type, { ...others, ...(active > 0 && { active }) }];
+    }),
   );
 }
 
@@ -110,15 +114,25 @@ function decideSuspended(situation: Situation, conditions: Conditions): Plan {
   const { run, pods, services } = situation;
   const [stopped, suspended] = suspendedConditions(run);
   const isNews = !conditions.has(V1_CONDITIONS.suspended);
+  const { counts } = standingOf(run, pods);
+  const undone = {
+    ...run.status,
+    conditions: [...conditions.list],
+    replicaStatuses: withActive(run.status, (type) => counts.get(type)?.active ?? 0),
+  };
   if (conditions.has(V1_CONDITIONS.running)) conditions.set(stopped);
   conditions.set(suspended);
-  const replicaStatuses = withoutActive(run.status);
   return {
     ...NOTHING,
     deletePods: pods,
     deleteServices: services,
     unwanted: autoscalersOf(run),
-    status: { ...run.status, conditions: [...conditions.list], replicaStatuses },
+    status: {
+      ...run.status,
+      conditions: [...conditions.list],
+      replicaStatuses: withActive(run.status, () => 0),
+    },
+    undone,
     events: isNews ? [normal(suspended)] : [],
   };
 }

@@ -1,6 +1,6 @@
 /** Execution of a plan: the writes of a pass, in the order in which an interrupted pass can be repeated. */
 import { createHash } from "node:crypto";
-import type { V1Job } from "../../crds/v1/job.ts";
+import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
@@ -78,7 +78,7 @@ const keyIn = ({ metadata: { namespace = "", name = "" } }: V1Job): ObjectKey =>
   name,
 });
 
-async function writeStatus(execution: Execution, { status }: Plan): Promise<void> {
+async function writeStatus(execution: Execution, status: V1Status): Promise<void> {
   const { client, job, resource, jobWrites, signal } = execution;
   const changes = statusPatch(job.status, status);
   if (changes === undefined) return;
@@ -132,16 +132,27 @@ function tellOfScheduler(execution: Execution): void {
   recordJobEvent(execution, { type: "Warning", reason: "SetPodTemplateSchedulerName", message });
 }
 
-/** Creates the pods and Services; one that cannot be created does not keep the others from it. */
+/** Creates the pods and Services; one that cannot be created does not keep the others from it. Returns the errors. */
 async function createAll(execution: Execution, plan: Plan): Promise<{
   readonly result: Executed;
   readonly errors: readonly unknown[];
 }> {
-  const { run, rules, job, gang, trialOf, signal } = execution;
   if (plan.createPods.length + plan.createServices.length === 0) {
     return { result: "done", errors: [] };
   }
-  if (!(await mayCreate(execution))) return { result: "outdated", errors: [] };
+  try {
+    if (!(await mayCreate(execution))) return { result: "outdated", errors: [] };
+    return await createReplicas(execution, plan);
+  } catch (error) {
+    return { result: "done", errors: [error] };
+  }
+}
+
+async function createReplicas(execution: Execution, plan: Plan): Promise<{
+  readonly result: Executed;
+  readonly errors: readonly unknown[];
+}> {
+  const { run, rules, job, gang, trialOf, signal } = execution;
   const creations = new Set<Creation>();
   const take = (creation: Creation) => void creations.add(creation);
   for (const replica of plan.createPods) tellOfTemplate(execution, replica);
@@ -256,21 +267,23 @@ async function admitted(execution: Execution, plan: Plan): Promise<Admitted> {
 export async function execute(execution: Execution, wanted: Plan): Promise<Executed> {
   const { signal } = execution;
   if (wanted.statusFirst) {
-    await writeStatus(execution, wanted);
+    await writeStatus(execution, wanted.status);
     tell(execution, wanted);
   }
+  const deletionErrors = await deleteAll(execution, wanted);
   const { plan, errors: groupErrors } = await admitted(execution, wanted);
-  const deletionErrors = await deleteAll(execution, plan);
   const childErrors = await keepChildren(execution, plan);
   const { result, errors } = await createAll(execution, plan);
   signal.throwIfAborted();
-  if (!plan.statusFirst && result !== "outdated") {
-    await writeStatus(execution, plan);
+  if (plan.undone !== undefined && deletionErrors.length > 0) {
+    await writeStatus(execution, plan.undone);
+  } else if (!plan.statusFirst && result !== "outdated") {
+    await writeStatus(execution, plan.status);
     tell(execution, plan);
   }
+  if (plan.deleteJob) await deleteJob(execution);
   const [error] = [...deletionErrors, ...groupErrors, ...childErrors, ...errors];
   if (error !== undefined) throw error;
-  if (plan.deleteJob) await deleteJob(execution);
   const waits = plan.createPods.length < wanted.createPods.length;
   return waits ? "waiting" : result;
 }

@@ -3,6 +3,7 @@ import type { Pod, Service } from "../../crds/kubernetes.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { keyOf, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
+import { inParallel } from "../../kube/parallel.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import { claimsOf } from "./job_claims.ts";
 import { PODS, REPLICA_INDEXES, type ReplicaObjectKind, SERVICES } from "./replica_objects.ts";
@@ -25,6 +26,8 @@ export interface JobCaches {
 export interface Observed {
   readonly pods: readonly Pod[];
   readonly services: readonly Service[];
+  /** Of adoptions and releases; without those objects nothing can be created, for their names may be taken. */
+  readonly errors: readonly unknown[];
 }
 
 /** Returns the job as the API server has it; undefined if that is another one, or one that is being deleted. */
@@ -40,13 +43,19 @@ export async function readLive(
   return live;
 }
 
+/** The objects of one kind, and the errors of the claims on others. */
+interface Claimed<T> {
+  readonly objects: readonly T[];
+  readonly errors: readonly unknown[];
+}
+
 async function claim<T extends KubeObject>(
   writer: JobWriter,
   of: ReplicaObjectKind<T>,
   cache: Pick<Cache<T>, "byIndex">,
   mayAdopt: () => Promise<boolean>,
-): Promise<T[]> {
-  const { kind, job } = writer;
+): Promise<Claimed<T>> {
+  const { kind, job, signal } = writer;
   const { name = "", uid = "" } = job.metadata;
   const found = new Map(
     [
@@ -59,10 +68,15 @@ async function claim<T extends KubeObject>(
     [...found.values()],
     of.orphanLabel,
   );
-  for (const stray of strays) await releaseObject(writer, of, stray);
-  if (orphans.length === 0 || !(await mayAdopt())) return [...owned];
-  const adopted = await Promise.all(orphans.map((orphan) => adoptObject(writer, of, orphan)));
-  return [...owned, ...adopted.filter((it) => it !== undefined)];
+  const objects = [...owned];
+  const calls = [
+    ...strays.map((stray) => () => releaseObject(writer, of, stray)),
+    ...orphans.map((orphan) => async () => {
+      const adopted = await mayAdopt() ? await adoptObject(writer, of, orphan) : undefined;
+      if (adopted !== undefined) objects.push(adopted);
+    }),
+  ];
+  return { objects, errors: await inParallel(calls, (call) => call(), { signal }) };
 }
 
 /**
@@ -76,8 +90,11 @@ export async function observe(
 ): Promise<Observed> {
   let live: Promise<V1Job | undefined> | undefined;
   const mayAdopt = async () => (await (live ??= readLive(writer, resource))) !== undefined;
+  const ofPods = await claim(writer, PODS, pods, mayAdopt);
+  const ofServices = await claim(writer, SERVICES, services, mayAdopt);
   return {
-    pods: await claim(writer, PODS, pods, mayAdopt),
-    services: await claim(writer, SERVICES, services, mayAdopt),
+    pods: ofPods.objects,
+    services: ofServices.objects,
+    errors: [...ofPods.errors, ...ofServices.errors],
   };
 }

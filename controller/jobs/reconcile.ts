@@ -15,7 +15,13 @@ import { hasEnded } from "./condition_list.ts";
 import { decide } from "./decide.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
-import { execute, type KeptChildren, LOOK_AGAIN_MS, type TrialOfJob } from "./execute.ts";
+import {
+  execute,
+  type Executed,
+  type KeptChildren,
+  LOOK_AGAIN_MS,
+  type TrialOfJob,
+} from "./execute.ts";
 import type { Expectations } from "./expectations.ts";
 import type { GangScheduler } from "./gang.ts";
 import type { V1Settings } from "./v1_settings.ts";
@@ -141,12 +147,15 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
       return giveNotice(writer, invalid);
     }
     const run = runOf(kind, job, options.settings);
-    const observed = await observe(writer, resource, caches);
+    const { errors, ...observed } = await observe(writer, resource, caches);
     const made = recreations.get(uid) ?? 0;
     const nowMs = clock.now();
     const caBundle = options.caBundle?.();
     const decided = decide({ run, rules, ...observed, recreations: made, caBundle, nowMs });
-    const plan = invalid === undefined ? decided : onlyToItsEnd(decided, invalid);
+    const known = errors.length === 0
+      ? decided
+      : { ...decided, createPods: [], createServices: [] };
+    const plan = invalid === undefined ? known : onlyToItsEnd(known, invalid);
     for (const notice of plan.notices) giveNotice(writer, notice);
     const onRecreation = () => void recreations.set(uid, (recreations.get(uid) ?? 0) + 1);
     const execution = {
@@ -161,7 +170,15 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
       ...(gang && { gang }),
       trialOf: options.trialOf,
     };
-    const result = await execute(execution, plan);
+    let result: Executed;
+    try {
+      result = await execute(execution, plan);
+      if (errors.length > 0) throw errors[0];
+    } catch (error) {
+      // The deadline and the expiry hold whatever goes wrong.
+      const due = plan.nextMs === undefined ? {} : { requeueAfterMs: plan.nextMs - nowMs };
+      return { error, ...due };
+    }
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
     if (result === "waiting") return { requeueAfterMs: WAITING_RETRY_MS };
     return requeue(uid, plan);

@@ -15,9 +15,9 @@ import { inParallel } from "../../kube/parallel.ts";
 import { keyOf } from "../../kube/resource.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import { createClaims } from "./claim_calls.ts";
-import type { Plan } from "./decide.ts";
+import type { Plan, StatusPlan } from "./decide.ts";
 import { recordEvent } from "./jobset_events.ts";
-import type { JobPatch } from "./policy/suspension.ts";
+import { type JobPatch, suspendJobs } from "./policy/suspension.ts";
 
 /** Concurrent calls to the API server in one pass. */
 const MAX_CALLS = 50;
@@ -45,14 +45,13 @@ function nameOf(object: { metadata?: { namespace?: string; name?: string } }) {
   return { namespace: object.metadata?.namespace, name: object.metadata?.name ?? "" };
 }
 
-/** Runs the calls, waits for all, and throws the first error. */
-async function callAll<T>(
+/** Runs the calls and waits for all. Returns the errors. */
+function callAll<T>(
   items: readonly T[],
   call: (item: T) => Promise<unknown>,
-  signal: AbortSignal,
-): Promise<void> {
-  const [error] = await inParallel(items, call, { limit: MAX_CALLS, signal });
-  if (error !== undefined) throw error;
+  { signal }: Pick<Pass, "signal">,
+): Promise<unknown[]> {
+  return inParallel(items, call, { limit: MAX_CALLS, signal });
 }
 
 async function deleteJob(pass: Pass, job: WatchedJob): Promise<void> {
@@ -97,9 +96,9 @@ async function createJob(pass: Pass, job: Job): Promise<void> {
   }
 }
 
-async function createJobs(pass: Pass, lists: Plan["createJobs"]): Promise<void> {
+async function createJobs(pass: Pass, lists: Plan["createJobs"]): Promise<unknown[]> {
   for (const jobs of lists) {
-    await callAll(jobs, async (job) => {
+    const errors = await callAll(jobs, async (job) => {
       try {
         await createJob(pass, job);
       } catch (error) {
@@ -112,8 +111,10 @@ async function createJobs(pass: Pass, lists: Plan["createJobs"]): Promise<void> 
         }
         throw error;
       }
-    }, pass.signal);
+    }, pass);
+    if (errors.length > 0) return errors;
   }
+  return [];
 }
 
 async function createService(pass: Pass, service: Plan["createService"]): Promise<void> {
@@ -131,7 +132,10 @@ async function createService(pass: Pass, service: Plan["createService"]): Promis
   }
 }
 
-async function patchJob({ client, jobWrites, signal }: Pass, patch: JobPatch): Promise<void> {
+async function patchJob(
+  { client, jobWrites, signal }: Pick<Pass, "client" | "jobWrites" | "signal">,
+  patch: JobPatch,
+): Promise<void> {
   const { job, clearStartTime, body } = patch;
   const key = keyOf(job);
   // The uid protects a newer Job of the same name.
@@ -173,17 +177,19 @@ async function isUpToDate({ client, jobSet, signal }: Pass): Promise<boolean> {
     (live.spec?.suspend ?? false) === (jobSet.spec?.suspend ?? false);
 }
 
-async function writeStatus(pass: Pass, status: Plan["status"]): Promise<void> {
-  if (status === undefined) return;
+async function writeStatus(pass: Pass, { status, events }: StatusPlan): Promise<void> {
   const { client, jobSet, jobSetWrites, signal } = pass;
-  await jobSetWrites.track(
-    keyOf(jobSet),
-    () =>
-      client.replace(KINDS.jobSet, { ...jobSet, status }, {
-        subresource: "status",
-        signal,
-      }),
-  );
+  if (status !== undefined) {
+    await jobSetWrites.track(
+      keyOf(jobSet),
+      () =>
+        client.replace(KINDS.jobSet, { ...jobSet, status }, {
+          subresource: "status",
+          signal,
+        }),
+    );
+  }
+  for (const event of events) recordEvent(pass, event);
 }
 
 async function deleteJobSet({ client, jobSet, signal }: Pass): Promise<void> {
@@ -198,32 +204,64 @@ async function deleteJobSet({ client, jobSet, signal }: Pass): Promise<void> {
   }
 }
 
+/** Suspends the Jobs of a JobSet that is suspended. Returns the errors. */
+export async function suspend(
+  actor: Actor,
+  { jobSet, jobs, signal }: {
+    readonly jobSet: JobSet;
+    readonly jobs: readonly WatchedJob[];
+    readonly signal: AbortSignal;
+  },
+): Promise<unknown[]> {
+  const pass = { ...actor, signal };
+  return await callAll(suspendJobs(jobSet, jobs), (patch) => patchJob(pass, patch), pass);
+}
+
+/** Makes what Jobs need: an outdated cache must not lead to it, nor to Jobs. */
+async function prepare(pass: Pass, plan: Plan): Promise<ActResult> {
+  const creates = plan.createJobs.length > 0 || plan.createService !== undefined ||
+    plan.createClaims.length > 0;
+  // The first pass of a new JobSet has no earlier state that could be outdated.
+  if (creates && pass.jobSet.status !== undefined && !(await isUpToDate(pass))) return "outdated";
+  await createService(pass, plan.createService);
+  return await createClaims(pass, plan.createClaims) ? "done" : "outdated";
+}
+
+/** Starts Jobs: creates and resumes them. Returns the errors. */
+async function start(pass: Pass, plan: Plan): Promise<"outdated" | readonly unknown[]> {
+  try {
+    if (await prepare(pass, plan) === "outdated") return "outdated";
+  } catch (error) {
+    return [error];
+  }
+  const errors = await createJobs(pass, plan.createJobs);
+  return [...errors, ...await callAll(plan.resumeJobs, (patch) => patchJob(pass, patch), pass)];
+}
+
 /**
- * Executes the plan in its order. Throws the error of any step after the calls in flight have ended,
- * and then does not write the status. Every step may be repeated.
+ * Executes the plan in its order, after the errors `before` of what has been taken away. No error keeps the rest from
+ * being done, but that no Job starts without its Service and its claims; the first one is thrown at the end. After an
+ * error a first status is not written. Every step may be repeated.
  */
 export async function act(
   actor: Actor,
-  { jobSet, plan, signal, now }: {
+  { jobSet, plan, before, signal, now }: {
     jobSet: JobSet;
     plan: Plan;
+    before: readonly unknown[];
     signal: AbortSignal;
     now: number;
   },
 ): Promise<ActResult> {
   const pass: Pass = { ...actor, jobSet, signal, now };
-  await callAll(plan.deleteJobs, (job) => deleteJob(pass, job), signal);
-  const creates = plan.createJobs.length > 0 || plan.createService !== undefined ||
-    plan.createClaims.length > 0;
-  // The first pass of a new JobSet has no earlier state that could be outdated.
-  if (creates && jobSet.status !== undefined && !(await isUpToDate(pass))) return "outdated";
-  await createService(pass, plan.createService);
-  if (!(await createClaims(pass, plan.createClaims))) return "outdated";
-  await createJobs(pass, plan.createJobs);
-  await callAll(plan.patchJobs, (patch) => patchJob(pass, patch), signal);
+  const deletions = await callAll(plan.deleteJobs, (job) => deleteJob(pass, job), pass);
+  const started = await start(pass, plan);
+  if (started === "outdated") return started;
   signal.throwIfAborted();
-  await writeStatus(pass, plan.status);
-  for (const event of plan.events) recordEvent(pass, event);
+  const errors = [...before, ...deletions, ...started];
+  if (errors.length === 0) await writeStatus(pass, plan);
+  else if (jobSet.status !== undefined) await writeStatus(pass, plan.undone);
   if (plan.deleteJobSet) await deleteJobSet(pass);
+  if (errors.length > 0) throw errors[0];
   return "done";
 }

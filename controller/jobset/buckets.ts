@@ -36,7 +36,8 @@ function isPrevious(
   return numberIn(job, JOBSET_KEYS.jobRestartAttempt) < own;
 }
 
-function finishOf(job: WatchedJob): string | undefined {
+/** Returns the type of the condition that ended the Job, if it has ended. */
+export function finishOf(job: WatchedJob): string | undefined {
   return job.status?.conditions?.find(({ type, status }) =>
     status === "True" && (type === JOB_CONDITIONS.complete || type === JOB_CONDITIONS.failed)
   )?.type;

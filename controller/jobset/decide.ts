@@ -8,12 +8,12 @@ import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../kube/events.ts";
 import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";
 import { CHANGES, type StatusDraft, withCompletion, withCondition } from "./jobset_conditions.ts";
-import { type ResolvedSpec, resolveSpec } from "./defaults.ts";
+import { type ResolvedReplicatedJob, type ResolvedSpec, resolveSpec } from "./defaults.ts";
 import { missingJobs } from "./policy/creation.ts";
 import { applyFailurePolicy } from "./policy/failure.ts";
 import { startable } from "./policy/startup.ts";
 import { isSuccessful } from "./policy/success.ts";
-import { type JobPatch, resumeJobs, suspendJobs } from "./policy/suspension.ts";
+import { type JobPatch, resumeJobs, unsuspended } from "./policy/suspension.ts";
 import { terminalCondition, timeToDeletion } from "./policy/ttl.ts";
 import { invalidParts } from "./problems.ts";
 import { renderClaim, renderService } from "./render.ts";
@@ -27,23 +27,29 @@ export interface Observed {
   readonly jobs: readonly WatchedJob[];
   /** Whether a Service of the wanted name exists, whoever owns it. */
   readonly hasService: boolean;
-  /** The claims that exist of those that the JobSet names; absent if they were not read. */
-  readonly claims?: ExistingClaims;
+  /** The claims that exist of those that the JobSet names; absent if none is needed, `unknown` if they cannot be read. */
+  readonly claims?: ExistingClaims | "unknown";
 }
 
-/** The work of one pass, in the order of the fields; after an error the status is not written. */
-export interface Plan {
-  readonly deleteJobSet: boolean;
+/** A status to write, and what is told then. */
+export interface StatusPlan {
+  /** Absent if nothing changed. */
+  readonly status?: JobSetStatus;
+  /** Sent after the status is written. */
+  readonly events: readonly EventText[];
+}
+
+/** The work of one pass, in the order of the fields. Jobs are suspended before it is made. */
+export interface Plan extends StatusPlan {
   readonly deleteJobs: readonly WatchedJob[];
   readonly createService?: Service;
   readonly createClaims: readonly PersistentVolumeClaim[];
   /** One list for each replicated job; after an error in one list the later ones are not created. */
   readonly createJobs: readonly (readonly Job[])[];
-  readonly patchJobs: readonly JobPatch[];
-  /** Absent if nothing changed. */
-  readonly status?: JobSetStatus;
-  /** Sent after the status is written. */
-  readonly events: readonly EventText[];
+  readonly resumeJobs: readonly JobPatch[];
+  /** The status after an error: it says nothing of work that may not be done. */
+  readonly undone: StatusPlan;
+  readonly deleteJobSet: boolean;
   /** Sent once, however many passes have it. */
   readonly notice?: EventText;
   readonly requeueAfterMs?: number;
@@ -57,27 +63,35 @@ const LONG_DELETION_MS = 10_000;
 const REFUSED_RETRY_MS = 15_000;
 const NO_CLAIMS: ClaimState = { missing: [], leaving: [], problems: [] };
 
-type Work = Partial<Omit<Plan, "status" | "events">>;
+type Work = Partial<Omit<Plan, "status" | "events" | "undone">>;
 
 interface Context {
   readonly jobSet: JobSet;
   readonly spec: ResolvedSpec;
   readonly buckets: Buckets;
-  readonly claims: ClaimState;
+  readonly claims: ClaimState | "unknown";
   readonly now: number;
 }
 
-function conclude(before: JobSetStatus | undefined, draft: StatusDraft, work: Work): Plan {
-  const changed = !isDeepStrictEqual(before, draft.status);
+function statusPlan(before: JobSetStatus | undefined, { status, events }: StatusDraft): StatusPlan {
+  return { ...(!isDeepStrictEqual(before, status) && { status }), events };
+}
+
+function conclude(
+  before: JobSetStatus | undefined,
+  draft: StatusDraft,
+  work: Work,
+  undone = draft,
+): Plan {
   return {
     deleteJobSet: false,
     deleteJobs: [],
     createClaims: [],
     createJobs: [],
-    patchJobs: [],
+    resumeJobs: [],
     ...work,
-    ...(changed && { status: draft.status }),
-    events: draft.events,
+    ...statusPlan(before, draft),
+    undone: statusPlan(before, undone),
   };
 }
 
@@ -92,7 +106,8 @@ function withRefusal(
 ): { draft: StatusDraft; refused: boolean } {
   const metadata = jobSet.metadata;
   const spec = jobSet.spec ?? {};
-  const invalid = [...invalidParts(spec, metadata), ...claims.problems];
+  const ofClaims = claims === "unknown" ? [] : claims.problems;
+  const invalid = [...invalidParts(spec, metadata), ...ofClaims];
   const problems = [...invalid, ...unsupportedParts(spec, metadata)];
   if (problems.length === 0) {
     return { draft: withCondition(draft, CHANGES.accepted, now), refused: false };
@@ -106,7 +121,7 @@ function withRefusal(
  * Returns the work while claims are being deleted, during which no pods start: they would wait for the
  * claim that goes, and then for the next one.
  */
-function waitForClaims({ claims: { leaving }, now }: Context): Work {
+function waitForClaims({ leaving }: ClaimState, now: number): Work {
   const held = leaving.filter(({ metadata }) =>
     now - Date.parse(metadata?.deletionTimestamp ?? "") >= LONG_DELETION_MS
   );
@@ -121,35 +136,54 @@ function waitForClaims({ claims: { leaving }, now }: Context): Work {
   };
 }
 
-/** Adds the Service, the missing Jobs, and what is suspended or resumed. */
-function withWork(
-  context: Context,
-  draft: StatusDraft,
-  hasService: boolean,
-): { draft: StatusDraft; work: Work } {
-  const { jobSet, spec, buckets, claims, now } = context;
-  const counters = draft.status.replicatedJobsStatus ?? [];
-  const { status } = draft;
-  const isWaiting = claims.leaving.length > 0;
-  const { replicatedJobs, order } = startable(spec, counters);
-  const work: Work = {
-    deleteJobs: living(buckets.previous),
+/** Returns what is created: the Service and the claims, and then the missing Jobs that may start. */
+function creations(
+  { jobSet, spec, buckets, claims, now }: Context,
+  { status }: StatusDraft,
+  { startable, hasService }: {
+    readonly startable: readonly ResolvedReplicatedJob[];
+    readonly hasService: boolean;
+  },
+): Work {
+  if (claims === "unknown") return {};
+  return {
     ...(spec.network.enableDNSHostnames && !hasService &&
       { createService: renderService(jobSet, spec) }),
     createClaims: claims.missing.map((claim) => renderClaim(jobSet, claim)),
-    ...(isWaiting
-      ? waitForClaims(context)
-      : { createJobs: missingJobs({ jobSet, spec, buckets, startable: replicatedJobs, status }) }),
+    ...(claims.leaving.length > 0
+      ? waitForClaims(claims, now)
+      : { createJobs: missingJobs({ jobSet, spec, buckets, startable, status }) }),
+  };
+}
+
+/** What a JobSet that goes on needs, its status, and the status after an error. */
+interface WorkDraft {
+  readonly work: Work;
+  readonly draft: StatusDraft;
+  readonly undone: StatusDraft;
+}
+
+/** Adds what is created and resumed, and says what is suspended. */
+function withWork(context: Context, draft: StatusDraft, hasService: boolean): WorkDraft {
+  const { spec, buckets, claims, now } = context;
+  const counters = draft.status.replicatedJobsStatus ?? [];
+  const { replicatedJobs, order } = startable(spec, counters);
+  const work: Work = {
+    deleteJobs: living(buckets.previous),
+    ...creations(context, draft, { startable: replicatedJobs, hasService }),
   };
   let next = draft;
   if (order === "in_progress") next = withCondition(next, CHANGES.startupInProgress, now);
   if (order === "completed") next = withCondition(next, CHANGES.startupCompleted, now);
   if (spec.suspend) {
+    if (unsuspended(buckets.active).length > 0) return { work, draft: next, undone: next };
     next = withCondition(next, CHANGES.suspended, now);
     next = withCondition(next, CHANGES.restartEndedBySuspension, now);
-    return { draft: next, work: { ...work, patchJobs: suspendJobs(living(buckets.active)) } };
+    return { work, draft: next, undone: next };
   }
-  if (isWaiting) return { draft: next, work };
+  if (claims === "unknown" || claims.leaving.length > 0) {
+    return { work, draft: next, undone: draft };
+  }
   const { patches, inProgress } = resumeJobs(
     spec,
     { ...buckets, active: living(buckets.active) },
@@ -157,7 +191,7 @@ function withWork(
   );
   if (inProgress) next = withCondition(next, CHANGES.startupInProgress, now);
   else next = withCondition(next, CHANGES.resumed, now);
-  return { draft: next, work: { ...work, patchJobs: patches } };
+  return { work: { ...work, resumeJobs: patches }, draft: next, undone: draft };
 }
 
 function afterTheEnd({ jobSet, spec, buckets, now }: Context, draft: StatusDraft): Plan {
@@ -189,10 +223,12 @@ export function decide({ jobSet, jobs, hasService, claims }: Observed, now: numb
     jobSet,
     spec,
     buckets,
-    claims: claims === undefined ? NO_CLAIMS : claimState(jobSet, spec.volumeClaims, {
-      existing: claims,
-      isStart: jobs.length === 0 && restarts === 0,
-    }),
+    claims: typeof claims !== "object"
+      ? claims ?? NO_CLAIMS
+      : claimState(jobSet, spec.volumeClaims, {
+        existing: claims,
+        isStart: jobs.length === 0 && restarts === 0,
+      }),
     now,
   };
   const replicatedJobsStatus = countJobs(spec, buckets, jobSet.status?.replicatedJobsStatus);
@@ -204,7 +240,8 @@ export function decide({ jobSet, jobs, hasService, claims }: Observed, now: numb
   const { draft: judged, refused } = withRefusal(context, counted);
   if (refused) {
     // Nothing tells when a claim in the way is gone.
-    const work = context.claims.problems.length > 0 ? { requeueAfterMs: REFUSED_RETRY_MS } : {};
+    const isOfClaims = context.claims !== "unknown" && context.claims.problems.length > 0;
+    const work = isOfClaims ? { requeueAfterMs: REFUSED_RETRY_MS } : {};
     return conclude(jobSet.status, judged, work);
   }
   const deleteJobs = living(buckets.previous);
@@ -216,6 +253,6 @@ export function decide({ jobSet, jobs, hasService, claims }: Observed, now: numb
   if (isSuccessful(spec, buckets.succeeded)) {
     return conclude(jobSet.status, withCompletion(draft, now), { deleteJobs });
   }
-  const { draft: last, work } = withWork(context, draft, hasService);
-  return conclude(jobSet.status, last, work);
+  const { work, draft: last, undone } = withWork(context, draft, hasService);
+  return conclude(jobSet.status, last, work, undone);
 }

@@ -14,7 +14,7 @@ import { createOwnWrites } from "../../kube/own_writes.ts";
 import { keyOf, parseKey } from "../../kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../kube/sources.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
-import { act, type Actor } from "./act.ts";
+import { act, type Actor, type ActResult, suspend } from "./act.ts";
 import { readClaims } from "./claim_calls.ts";
 import { decide } from "./decide.ts";
 import { resolveSpec } from "./defaults.ts";
@@ -111,20 +111,30 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     const jobSet = observeJobSet(key);
     if (!jobSet || jobSet.metadata.deletionTimestamp !== undefined || !isOurs(jobSet)) return;
     const { namespace, uid = "" } = jobSet.metadata;
-    await dropGone(actor, uid, signal);
-    const jobs = jobWrites.merge(uid, informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid));
+    const jobsNow = () => jobWrites.merge(uid, informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid));
+    const errors = await suspend(actor, { jobSet, jobs: jobsNow(), signal });
+    const keep = (error: unknown) => void errors.push(error);
+    await dropGone(actor, uid, signal).catch(keep);
+    const jobs = jobsNow();
     const spec = resolveSpec(jobSet);
     const name = spec.network.subdomain;
     const hasService = informers.services.get({ namespace, name }) !== undefined;
     const claims = needsClaims(jobSet, spec, jobs)
       ? await readClaims({ client, events, managerName, jobSet, signal }, spec.volumeClaims)
+        .catch(keep) ?? "unknown"
       : undefined;
     const now = clock.now();
     const plan = decide({ jobSet, jobs, hasService, claims }, now);
     if (plan.notice !== undefined) giveNotice(jobSet, plan.notice);
-    const result = await act(actor, { jobSet, plan, signal, now });
+    const { requeueAfterMs } = plan;
+    let result: ActResult;
+    try {
+      result = await act(actor, { jobSet, plan, before: errors, signal, now });
+    } catch (error) {
+      return { error, requeueAfterMs };
+    }
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
-    if (plan.requeueAfterMs !== undefined) return { requeueAfterMs: plan.requeueAfterMs };
+    if (requeueAfterMs !== undefined) return { requeueAfterMs };
     const cached = new Set(
       informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid).map((job) => job.metadata?.uid),
     );

@@ -10,7 +10,7 @@ import { messageOf } from "../../kube/errors.ts";
 import type { EventRecorder, EventText } from "../../kube/events.ts";
 import { keyOf } from "../../kube/resource.ts";
 import type { FirstFailures } from "./first_failures.ts";
-import { type Observed, ownJobSet } from "./observed.ts";
+import { type ObservedJob, ownJobSet } from "./observed.ts";
 import { LONG_WAIT_MS, longWaitAt, waitCause } from "./pod_waits.ts";
 import type { RunningPods } from "./running_pods.ts";
 import type { OwnStatus } from "./status.ts";
@@ -92,7 +92,7 @@ async function readPending(
 /** Records what has changed from the observed status to the one that was written. */
 export async function recordTransitions(
   options: JobEventOptions,
-  observed: Observed,
+  observed: ObservedJob,
   { next, signal }: { readonly next: OwnStatus; readonly signal: AbortSignal },
 ): Promise<void> {
   const { trainJob } = observed;
@@ -116,7 +116,7 @@ export async function recordTransitions(
  */
 async function longWaitCause(
   options: JobEventOptions,
-  { trainJob, jobSet }: Observed,
+  { trainJob, jobSet }: ObservedJob,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const pods = await readPending(options, trainJob, signal);
@@ -132,7 +132,7 @@ async function longWaitCause(
  */
 export async function reportLongWait(
   options: JobEventOptions,
-  observed: Observed,
+  observed: ObservedJob,
   { next, signal }: { readonly next: OwnStatus; readonly signal: AbortSignal },
 ): Promise<number | undefined> {
   const { trainJob } = observed;

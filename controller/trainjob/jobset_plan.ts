@@ -64,14 +64,13 @@ function toCreate({ desired, wasSuspended }: JobSetPlanInput): JobSet {
   };
 }
 
-function patchOf(live: JobSet, body: { metadata?: object; spec?: object }): JobSetDecision {
+function patchOf(live: JobSet, body: { metadata?: object; spec?: object }): ChildWrite {
   const { uid, resourceVersion } = live.metadata;
-  const patch = { ...body, metadata: { ...body.metadata, uid, resourceVersion } };
-  return { plan: { kind: "patch", body: patch } };
+  return { kind: "patch", body: { ...body, metadata: { ...body.metadata, uid, resourceVersion } } };
 }
 
-/** Returns the patch that only suspends, which is possible whatever else is wrong. */
-export function suspendPlan(live: JobSet): JobSetDecision {
+/** Returns the write that suspends. */
+export function suspension(live: JobSet): ChildWrite {
   return patchOf(live, { spec: { suspend: true } });
 }
 
@@ -123,7 +122,7 @@ function follow(desired: JobSet, live: JobSet): JobSetDecision {
   const metadataDiffers = !covers(live.metadata, { labels, annotations });
   const resumes = desired.spec?.suspend !== true && reportsSuspended(live);
   if (!jobsDiffer && !metadataDiffers && !resumes) return NONE;
-  return patchOf(live, {
+  const plan = patchOf(live, {
     ...(metadataDiffers && {
       metadata: { ...(labels && { labels }), ...(annotations && { annotations }) },
     }),
@@ -131,6 +130,7 @@ function follow(desired: JobSet, live: JobSet): JobSetDecision {
       spec: { ...(jobsDiffer && { replicatedJobs }), ...(resumes && { suspend: false }) },
     }),
   });
+  return { plan };
 }
 
 /**
@@ -150,12 +150,10 @@ function recreate({ executor }: JobSetPlanInput, live: JobSet): JobSetDecision {
   return { plan: { kind: "none" }, problem };
 }
 
-/** Plans the write to the JobSet. A running one is only ever suspended. */
+/** Plans the write to the JobSet; one that runs is left alone. */
 export function planJobSet(input: JobSetPlanInput): JobSetDecision {
   const { desired, live } = input;
   if (!live) return { plan: { kind: "create", object: toCreate(input) } };
-  if (live.metadata.deletionTimestamp !== undefined) return NONE;
-  const suspends = desired.spec?.suspend === true;
-  if (live.spec?.suspend !== true) return suspends ? suspendPlan(live) : NONE;
+  if (live.metadata.deletionTimestamp !== undefined || live.spec?.suspend !== true) return NONE;
   return frozenChanged(desired, live) ? recreate(input, live) : follow(desired, live);
 }

@@ -19,7 +19,14 @@ import { mayHaveChildren, type Policies } from "../runtime/policy.ts";
 import type { ChildCaches } from "./child_caches.ts";
 import type { ChildConfigMaps } from "./child_config_maps.ts";
 import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
-import { isFinished, isOurs, type Observed, owns } from "./observed.ts";
+import {
+  isFinished,
+  isOurs,
+  type Observed,
+  type ObservedJob,
+  ownJobSet,
+  owns,
+} from "./observed.ts";
 import type { RunningPods } from "./running_pods.ts";
 import type { Settling } from "./settling.ts";
 import { trainerJobs } from "./state.ts";
@@ -45,7 +52,7 @@ export function refKey(trainJob: TrainJob): ObjectKey {
   return runtimeScope(trainJob) === "namespaced" ? { namespace, name } : { name };
 }
 
-/** Sources of {@link observe}. */
+/** Sources of the reads. */
 export interface Sources {
   readonly client: KubeClient;
   readonly informers: Omit<TrainJobInformers, "pods" | "configMaps">;
@@ -124,19 +131,18 @@ function isSettled({ settling }: Sources, trainJob: TrainJob, jobSet: JobSet | u
 async function observeConfigMaps(
   { configMaps, caBundle, policies = POLICIES }: Sources,
   { trainJob, jobSet, runtime }: Pick<Observed, "trainJob" | "jobSet" | "runtime">,
-  { fresh, signal }: { fresh: boolean; signal: AbortSignal },
+  { fresh, signal }: Look,
 ): Promise<Pick<Observed, "snapshot" | "tlsConfig">> {
   if (!isOurs(trainJob) || isFinished(trainJob.status)) {
     return { snapshot: undefined, tlsConfig: undefined };
   }
   const { name = "" } = trainJob.metadata;
-  const own = jobSet !== undefined && owns(trainJob, jobSet.metadata) ? jobSet : undefined;
-  const staysRunning = own !== undefined && own.spec?.suspend !== true &&
-    trainJob.spec.suspend !== true;
+  const own = ownJobSet({ trainJob, jobSet });
+  const isRunning = own !== undefined && own.spec?.suspend !== true;
   // A job without conditions is new: it has none, or its creation is refused because there is one.
   const isNew = own === undefined && (trainJob.status?.conditions ?? []).length === 0;
   const how = { fresh, signal, unlabelled: !isNew };
-  const snapshotData = !staysRunning || mayHaveChildren(policies, runtime, jobSet);
+  const snapshotData = !isRunning || mayHaveChildren(policies, runtime, jobSet);
   return {
     snapshot: await configMaps.read(trainJob, childNames.runtimeSnapshot(name), {
       ...how,
@@ -149,35 +155,58 @@ async function observeConfigMaps(
 }
 
 /**
- * Returns the TrainJob with all that belongs to it; undefined if it does not exist. With `fresh`
- * everything but the pods is read from the API server: slower, but no older than the call.
+ * The manner of a look: with `fresh` everything but the pods is read from the API server, slower, but no older
+ * than the call.
  */
-export async function observe(
+export interface Look {
+  readonly fresh: boolean;
+  readonly signal: AbortSignal;
+}
+
+function readerOf({ client }: Sources, { fresh, signal }: Look): Read {
+  return fresh ? live(client, signal) : cached;
+}
+
+/** Returns the TrainJob and its JobSet; undefined if it does not exist. */
+export async function observeJob(
   sources: Sources,
   key: ObjectKey,
-  { fresh, signal }: { fresh: boolean; signal: AbortSignal },
-): Promise<Observed | undefined> {
-  const { client, informers, runningPods, executor, caBundle } = sources;
-  const read: Read = fresh ? live(client, signal) : cached;
+  look: Look,
+): Promise<ObservedJob | undefined> {
+  const { informers, runningPods } = sources;
+  const read = readerOf(sources, look);
   const trainJob = await read(informers.trainJobs, WATCHED.trainJob, key);
   if (!trainJob) return undefined;
   const jobSet = await read(informers.jobSets, KINDS.jobSet, key) ??
     lostEnd(sources, formatKey(key), trainJob);
   const jobSetUid = jobSet?.metadata.uid;
   const running = runningPods.jobsOf(formatKey(key), jobSetUid);
-  const runtime = await readRuntime(read, informers, trainJob);
   const attempt = { jobSetUid, restarts: jobSet?.status?.restarts ?? 0 };
   return {
     trainJob,
     jobSet,
-    runtime,
-    droppedPolicies: await sources.runtimeDefinitions.droppedFor(runtime),
-    ...await observeConfigMaps(sources, { trainJob, jobSet, runtime }, { fresh, signal }),
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     pods: runningPods.countsOf(formatKey(key), attempt),
+    settled: isSettled(sources, trainJob, jobSet),
+  };
+}
+
+/** Returns the job with all that its children are made from. */
+export async function observeInputs(
+  sources: Sources,
+  job: ObservedJob,
+  look: Look,
+): Promise<Observed> {
+  const { informers, executor, caBundle } = sources;
+  const { trainJob, jobSet } = job;
+  const runtime = await readRuntime(readerOf(sources, look), informers, trainJob);
+  return {
+    ...job,
+    runtime,
+    droppedPolicies: await sources.runtimeDefinitions.droppedFor(runtime),
+    ...await observeConfigMaps(sources, { trainJob, jobSet, runtime }, look),
     caBundle: caBundle(),
     executor: executor(),
-    trial: await trialOf(sources, { trainJob, jobSet }, signal),
-    settled: isSettled(sources, trainJob, jobSet),
+    trial: await trialOf(sources, { trainJob, jobSet }, look.signal),
   };
 }

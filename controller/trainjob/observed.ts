@@ -18,9 +18,21 @@ import type { Progress } from "../runtime/child.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { PodCounts } from "./running_pods.ts";
 
-/** A TrainJob and all that belongs to it, as read at one moment. It is read only. */
-export interface Observed {
+/** A TrainJob and its JobSet, as read at one moment. It is read only. */
+export interface ObservedJob {
   readonly trainJob: TrainJob;
+  /** The JobSet with the TrainJob's name, whoever owns it. */
+  readonly jobSet: JobSet | undefined;
+  /** Whether a pod of the trainer step runs or has run. */
+  readonly trainerPodRuns: boolean;
+  /** Numbers of the pods since the last restart, by replicated job. Default: none are known. */
+  readonly pods?: ReadonlyMap<string, PodCounts>;
+  /** Whether the end of the JobSet may be reported: all that the job's pods pushed is in the log. */
+  readonly settled: boolean;
+}
+
+/** A TrainJob and all that its children are made from. It is read only. */
+export interface Observed extends ObservedJob {
   /** The live runtime that the TrainJob refers to. */
   readonly runtime: AnyTrainingRuntime | undefined;
   /** ML policies that the cluster's definition dropped from it. */
@@ -28,19 +40,11 @@ export interface Observed {
   /** Its data may be absent while the job runs. */
   readonly snapshot: ChildConfigMap | undefined;
   readonly tlsConfig: ChildConfigMap | undefined;
-  /** The JobSet with the TrainJob's name, whoever owns it. */
-  readonly jobSet: JobSet | undefined;
-  /** Whether a pod of the trainer step runs or has run. */
-  readonly trainerPodRuns: boolean;
-  /** Numbers of the pods since the last restart, by replicated job. Default: none are known. */
-  readonly pods?: ReadonlyMap<string, PodCounts>;
   /** The CA bundle that pods trust; undefined while there is none or progress is off. */
   readonly caBundle: string | undefined;
   readonly executor: Executor;
   /** The Trial whose metrics the job's pods push. */
   readonly trial: string | undefined;
-  /** Whether the end of the JobSet may be reported: all that the job's pods pushed is in the log. */
-  readonly settled: boolean;
 }
 
 /** Reports whether this controller manages the job. */
@@ -80,18 +84,20 @@ export function owns(trainJob: TrainJob, metadata: KubeMeta | undefined): boolea
 }
 
 /** Returns the JobSet if the TrainJob controls it. */
-export function ownJobSet({ trainJob, jobSet }: Observed): JobSet | undefined {
+export function ownJobSet(
+  { trainJob, jobSet }: Pick<ObservedJob, "trainJob" | "jobSet">,
+): JobSet | undefined {
   return jobSet && owns(trainJob, jobSet.metadata) ? jobSet : undefined;
 }
 
 /** Reports whether the TrainJob's JobSet is not suspended. */
-export function jobSetRuns(observed: Observed): boolean {
+export function jobSetRuns(observed: ObservedJob): boolean {
   const own = ownJobSet(observed);
   return own !== undefined && own.spec?.suspend !== true;
 }
 
 /** Returns how far the TrainJob's own JobSet is. */
-export function progressOf(observed: Observed): Progress {
+export function progressOf(observed: ObservedJob): Progress {
   const { restarts = 0, replicatedJobsStatus = [] } = ownJobSet(observed)?.status ?? {};
   const jobs = replicatedJobsStatus.map(({ name, ready, succeeded, failed }) => {
     const pods = observed.pods?.get(name) ?? { running: 0, succeeded: 0 };

@@ -3,20 +3,11 @@ import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
-import {
-  isAlreadyExists,
-  isConflict,
-  isForbidden,
-  isNotFound,
-  KubeError,
-  messageOf,
-} from "../../kube/errors.ts";
-import { type KubeObject, parseKey } from "../../kube/resource.ts";
-import type { Child } from "../runtime/child.ts";
+import { messageOf } from "../../kube/errors.ts";
+import { parseKey } from "../../kube/resource.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { isRefusal, writeChild, type Writer, writeStatus } from "./act.ts";
-import { CHILD_RETRY_MS, type ChildPlan, planChild } from "./children.ts";
-import { type ChildLookup, NOT_SERVED, notServedProblem } from "./child_caches.ts";
+import type { ChildPlan } from "./children.ts";
 import {
   type JobEventOptions,
   recordCreation,
@@ -25,17 +16,16 @@ import {
   reportLongWait,
 } from "./job_events.ts";
 import { missingRuntimeOfKueue, refusedDeletionOfKueue } from "./kueue_runtime.ts";
-import { isOurs, jobSetRuns, type Observed, type ResourceProblem } from "./observed.ts";
-import { observe, type Sources } from "./observe.ts";
-import { decideResources, type ResourceDecision, withoutCreation } from "./resources.ts";
-import { rightToGrant } from "./missing_right.ts";
-import { shorten } from "./shorten.ts";
+import { isOurs, type Observed, type ObservedJob, ownJobSet } from "./observed.ts";
+import { observeInputs, observeJob, type Sources } from "./observe.ts";
+import { afterError, isStale, joined, type Outcome, warn } from "./write_outcome.ts";
+import { planChildren, type Plans } from "./planned_children.ts";
+import { planRemoval } from "./taken_away.ts";
+import { decideResources } from "./resources.ts";
 import { decideStatus } from "./status.ts";
 
 /** Attempts of one reconciliation; the first reads the caches, the others the API server. */
 const ATTEMPTS = 4;
-/** Delay after the last attempt, in milliseconds. */
-const CONTENDED_MS = 1000;
 /**
  * Delay after a problem, in milliseconds: not every cause of a problem is watched, such as a change of
  * the JobSet executor, or a ConfigMap of another owner that has no label of ours.
@@ -53,22 +43,6 @@ export interface ReconcilerOptions
 
 /** Result of a pass that read outdated objects: the next one reads the API server. */
 const OUTDATED = Symbol("outdated");
-
-function isStale(error: unknown): boolean {
-  return isConflict(error) || isAlreadyExists(error) || isNotFound(error);
-}
-
-/** Result of writing the children. `error` is thrown after the status is written. */
-interface Outcome {
-  readonly problem?: ResourceProblem;
-  readonly error?: unknown;
-}
-
-function warn(options: ReconcilerOptions, trainJob: TrainJob, text: string): void {
-  const message = `TrainJob resources reconciliation failed: ${shorten(text)}`;
-  const reason = EVENT_REASONS.resourcesCreationFailed;
-  recordEvent(options, trainJob, { type: "Warning", reason, message });
-}
 
 /**
  * Reports whether the cached TrainJob is current: a job that has ended must not be started again. There
@@ -123,127 +97,106 @@ function warnOfRuntime(options: ReconcilerOptions, observed: Observed): void {
   recordEvent(options, trainJob, { type: "Warning", reason, message });
 }
 
-/** The decision, and the plans of the policies' children. */
-interface Plans {
-  readonly decision: ResourceDecision;
-  readonly children: readonly ChildPlan[];
-}
-
-/** Returns the message about a child that the manager may not read; it has no text of the object. */
-function unreadableProblem({ kind, name }: Child, managerName: string): string {
-  return `reading ${kind.kind} "${name}" is forbidden: ${rightToGrant(kind, managerName)}`;
-}
-
-/** A child that was read, or why it cannot be. */
-type ReadChild =
-  | { readonly live: KubeObject | undefined }
-  | Required<Pick<ChildPlan, "problem">> & Pick<ChildPlan, "retryMs">;
-
-/** Reads a child. Returns a problem if its kind is not served, or may not be read. */
-async function readChild(
-  { childCaches, managerName }: ReconcilerOptions,
-  child: Child,
-  how: ChildLookup,
-): Promise<ReadChild> {
-  try {
-    const live = await childCaches.read(child, how);
-    return live === NOT_SERVED ? { problem: notServedProblem(child.kind) } : { live };
-  } catch (error) {
-    if (!isForbidden(error)) throw error;
-    return { problem: unreadableProblem(child, managerName), retryMs: CHILD_RETRY_MS };
-  }
-}
-
-/** Reads and plans one child. One that cannot be read has a problem, like one of another owner. */
-async function planOneChild(
-  options: ReconcilerOptions,
-  observed: Observed,
-  child: Child,
-  how: Omit<ChildLookup, "namespace">,
-): Promise<ChildPlan> {
-  const { trainJob } = observed;
-  const { kind, name } = child;
-  const read = await readChild(options, child, { ...how, namespace: trainJob.metadata.namespace });
-  return "problem" in read
-    ? { kind, name, write: { kind: "none" }, ...read }
-    : planChild(child, { trainJob, live: read.live, runs: jobSetRuns(observed) });
-}
-
-/** Reads and plans the children of policies. If one has a problem, nothing is created. */
-async function planChildren(
-  options: ReconcilerOptions,
-  observed: Observed,
-  decision: ResourceDecision,
-  how: Omit<ChildLookup, "namespace">,
-): Promise<Plans> {
-  const children: ChildPlan[] = [];
-  for (const child of decision.children) {
-    const plan = await planOneChild(options, observed, child, how);
-    const { problem, retryMs } = plan;
-    if (problem !== undefined) {
-      return { decision: withoutCreation(decision, observed, { problem, retryMs }), children: [] };
-    }
-    children.push(plan);
-  }
-  return { decision, children };
-}
-
-async function actOnResources(
+/**
+ * Writes the children, and then the JobSet, which is made or resumed when all else is there. One that cannot be written
+ * does not hold back the others, but of a job that has no JobSet nothing more is made.
+ */
+async function writeResources(
   options: ReconcilerOptions,
   writer: Writer,
-  { trainJob }: Observed,
-  { decision, children }: Plans,
+  observed: Observed,
+  { decision: { snapshot, tls, jobSet, problem }, children }: Plans,
 ): Promise<Outcome> {
-  const { snapshot, tls, jobSet, problem } = decision;
-  const { name } = writer.key;
+  const { trainJob } = observed;
+  const { track } = options.childCaches;
   let late: unknown;
-  try {
-    if (snapshot) await writeConfigMap(options, writer, snapshot);
-    if (tls) late = await actOnTls(options, writer, trainJob, tls);
-    const { track } = options.childCaches;
-    for (const plan of children) await writeChild({ ...writer, track }, plan);
-    await writeChild(writer, { kind: KINDS.jobSet, name, write: jobSet.plan });
-    if (jobSet.plan.kind === "create") recordCreation(options, trainJob);
-  } catch (error) {
-    if (isRefusal(error)) {
-      return { problem: { message: messageOf(error), unsupported: false }, error };
+  const steps = [
+    ...(snapshot ? [() => writeConfigMap(options, writer, snapshot)] : []),
+    ...(tls ? [async () => void (late = await actOnTls(options, writer, trainJob, tls))] : []),
+    ...children.map((plan) => () => writeChild({ ...writer, track }, plan)),
+  ];
+  let failed: Outcome = {};
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failed = joined(failed, afterError(options, trainJob, error));
+      if (ownJobSet(observed) === undefined) break;
     }
-    if (error instanceof KubeError && !isStale(error)) warn(options, trainJob, messageOf(error));
-    throw error;
   }
+  if (failed.error !== undefined) return failed;
+  await writeChild(writer, { kind: KINDS.jobSet, name: writer.key.name, write: jobSet.plan });
+  if (jobSet.plan.kind === "create") recordCreation(options, trainJob);
   return { problem, error: late };
+}
+
+/** Brings the children up to date. */
+async function keepResources(
+  options: ReconcilerOptions,
+  writer: Writer,
+  { job, fresh }: { readonly job: ObservedJob; readonly fresh: boolean },
+): Promise<Outcome & { readonly retryMs?: number | undefined } | typeof OUTDATED> {
+  const { trainJob } = job;
+  const { policies = POLICIES } = options;
+  const look = { fresh, signal: writer.signal };
+  try {
+    const observed = await observeInputs(options, job, look);
+    warnOfRuntime(options, observed);
+    const wanted = decideResources(observed, policies);
+    const plans = await planChildren(options, observed, wanted, look);
+    const { decision } = plans;
+    if (decision.problem && !fresh) return OUTDATED;
+    const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
+    if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return OUTDATED;
+    const outcome = await writeResources(options, writer, observed, plans);
+    return { ...outcome, ...(decision.tls?.problem && { retryMs: PROBLEM_RETRY_MS }) };
+  } catch (error) {
+    return afterError(options, trainJob, error);
+  }
+}
+
+/** Takes away what the job shall not have any more; returns the job as it is then. */
+async function takeAway(
+  options: ReconcilerOptions,
+  writer: Writer,
+  job: ObservedJob,
+): Promise<{ readonly job: ObservedJob; readonly outcome: Outcome }> {
+  const plan = { kind: KINDS.jobSet, name: writer.key.name, write: planRemoval(job) };
+  try {
+    const written = await writeChild(writer, plan);
+    const jobSet = written ? KINDS.jobSet.parse(written) : job.jobSet;
+    return { job: { ...job, jobSet }, outcome: {} };
+  } catch (error) {
+    return { job, outcome: afterError(options, job.trainJob, error) };
+  }
 }
 
 async function pass(
   options: ReconcilerOptions,
   writer: Writer,
-  { observed, fresh }: { observed: Observed; fresh: boolean },
+  { observed, fresh }: { observed: ObservedJob; fresh: boolean },
 ): Promise<ReconcileResult | typeof OUTDATED> {
-  const { trainJob } = observed;
-  const { policies = POLICIES } = options;
-  const wanted = decideResources(observed, policies);
-  const plans = await planChildren(options, observed, wanted, { fresh, signal: writer.signal });
-  const { decision } = plans;
-  if (decision.problem && !fresh) return OUTDATED;
-  const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
-  if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return OUTDATED;
-  const outcome = await actOnResources(options, writer, observed, plans);
+  const { job, outcome: removal } = await takeAway(options, writer, observed);
+  const { trainJob } = job;
+  const kept = await keepResources(options, writer, { job, fresh });
+  if (kept === OUTDATED) return OUTDATED;
+  const { problem, error } = joined(removal, kept);
+  const isKnown = typeof problem === "object";
   // An admission may refuse a second creation before the API server sees that there is such an object.
-  if (outcome.problem && !fresh) return OUTDATED;
-  const status = decideStatus(observed, outcome.problem, options.clock.now());
+  if (isKnown && !fresh) return OUTDATED;
+  const status = decideStatus(job, problem, options.clock.now());
   const written = { next: status.next, signal: writer.signal };
-  if (status.changes) {
+  // After an error that says nothing about the children a first status is not written.
+  if (status.changes && (problem !== "unknown" || trainJob.status !== undefined)) {
     await writeStatus(writer, trainJob, status.changes);
-    await recordTransitions(options, observed, written);
+    await recordTransitions(options, job, written);
   }
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
-  warnOfRuntime(options, observed);
-  if (outcome.error !== undefined) throw outcome.error;
-  const longWaitMs = await reportLongWait(options, observed, written);
-  const problem = outcome.problem ?? decision.tls?.problem;
-  const retryMs = problem ? outcome.problem?.retryMs ?? PROBLEM_RETRY_MS : Infinity;
-  const soonest = Math.min(status.requeueAfterMs ?? Infinity, longWaitMs ?? Infinity, retryMs);
-  return { requeueAfterMs: Number.isFinite(soonest) ? soonest : undefined };
+  if (error !== undefined) return { error, requeueAfterMs: status.requeueAfterMs };
+  const longWaitMs = await reportLongWait(options, job, written);
+  const retryMs = isKnown ? problem.retryMs ?? PROBLEM_RETRY_MS : kept.retryMs;
+  const soonest = [status.requeueAfterMs, longWaitMs, retryMs].filter((it) => it !== undefined);
+  return { requeueAfterMs: soonest.length > 0 ? Math.min(...soonest) : undefined };
 }
 
 /**
@@ -257,17 +210,25 @@ export async function reconcileTrainJob(
 ): Promise<ReconcileResult> {
   const { client, managerName } = options;
   const writer = { client, key: parseKey(key), managerName, signal };
+  let last: ObservedJob | undefined;
+  let error: unknown;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const fresh = attempt > 0;
-    const observed = await observe(options, writer.key, { fresh, signal });
-    if (!observed) return;
-    if (!isOurs(observed.trainJob)) return warnOfRuntime(options, observed);
+    const look = { fresh: attempt > 0, signal };
     try {
-      const result = await pass(options, writer, { observed, fresh });
+      const observed = await observeJob(options, writer.key, look);
+      if (!observed) return;
+      if (!isOurs(observed.trainJob)) {
+        return warnOfRuntime(options, await observeInputs(options, observed, look));
+      }
+      last = observed;
+      const result = await pass(options, writer, { observed, fresh: look.fresh });
       if (result !== OUTDATED) return result;
-    } catch (error) {
-      if (!isStale(error)) throw error;
+    } catch (thrown) {
+      error = thrown;
+      if (!isStale(thrown)) break;
     }
   }
-  return { requeueAfterMs: CONTENDED_MS };
+  // The deadline holds whatever goes wrong.
+  const { requeueAfterMs } = last ? decideStatus(last, "unknown", options.clock.now()) : {};
+  return { error, requeueAfterMs };
 }

@@ -11,7 +11,7 @@ import type { Child } from "../runtime/child.ts";
 import { mayHaveChildren, type Policies } from "../runtime/policy.ts";
 import { renderJobSet } from "../runtime/render.ts";
 import { type ChildPlan, foreignProblem, ownerText, planChild } from "./children.ts";
-import { type JobSetDecision, planJobSet, suspendPlan } from "./jobset_plan.ts";
+import { type JobSetDecision, planJobSet } from "./jobset_plan.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
@@ -20,7 +20,6 @@ import {
   ownJobSet,
   progressOf,
   type ResourceProblem,
-  wasStopped,
 } from "./observed.ts";
 import { createSnapshot, readSnapshot } from "./snapshot.ts";
 
@@ -131,15 +130,6 @@ function runningResources(observed: Observed, policies: Policies): Omit<Resource
   return { ...NOTHING, snapshot, children: children.filter(({ mode }) => mode !== "once") };
 }
 
-/** Plans a job that has ended: a JobSet that its deadline or its rules stopped is deleted. */
-function afterTheEnd(observed: Observed): ResourceDecision {
-  const jobSet = ownJobSet(observed);
-  const gone = !jobSet || jobSet.metadata.deletionTimestamp !== undefined;
-  if (gone || !wasStopped(observed.trainJob.status)) return NOTHING;
-  const { uid } = jobSet.metadata;
-  return { ...NOTHING, jobSet: { plan: { kind: "delete", uid, propagation: "Background" } } };
-}
-
 /** Returns the problem that the executor reports in the JobSet's status, if it refuses the JobSet. */
 function refusalOf(jobSet: JobSet): { problem?: ResourceProblem } {
   const refused = findCondition(jobSet.status?.conditions, JOBSET_CONDITIONS.refused);
@@ -147,13 +137,10 @@ function refusalOf(jobSet: JobSet): { problem?: ResourceProblem } {
   return fails(`JobSet "${jobSet.metadata.name}" cannot be executed: ${refused.message}`);
 }
 
-/**
- * Decides about the children. A problem of its runtime does not affect a job that runs. A job that
- * cannot be rendered can still be suspended.
- */
+/** Decides about the children. A problem of its runtime does not affect a job that runs. */
 export function decideResources(observed: Observed, policies: Policies): ResourceDecision {
   const { trainJob, jobSet } = observed;
-  if (isFinished(trainJob.status)) return afterTheEnd(observed);
+  if (isFinished(trainJob.status)) return NOTHING;
   const own = ownJobSet(observed);
   // The status will say so in this pass; nothing is left to create or to suspend.
   if (own && hasEnded(own)) return NOTHING;
@@ -161,39 +148,24 @@ export function decideResources(observed: Observed, policies: Policies): Resourc
     return { ...NOTHING, ...fails(foreignProblem(trainJob, KINDS.jobSet, jobSet)) };
   }
   const tls = planTls(observed);
-  if (own && jobSetRuns(observed) && trainJob.spec.suspend !== true) {
+  if (own && jobSetRuns(observed)) {
     return { ...runningResources(observed, policies), tls, ...refusalOf(own) };
   }
-  return withSuspension({ ...rendered(observed, policies), tls }, observed);
-}
-
-/** A problem does not fail a job that has a JobSet; the job can still be suspended. */
-function withSuspension(decision: ResourceDecision, observed: Observed): ResourceDecision {
-  const own = ownJobSet(observed);
+  const decision = { ...rendered(observed, policies), tls };
   if (!own || !decision.problem) return decision;
-  const pauses = jobSetRuns(observed) && own.metadata.deletionTimestamp === undefined;
-  return {
-    ...decision,
-    problem: { ...decision.problem, unsupported: false },
-    jobSet: pauses ? suspendPlan(own) : decision.jobSet,
-  };
+  // A problem does not fail a job that has a JobSet.
+  return { ...decision, problem: { ...decision.problem, unsupported: false } };
 }
 
-/**
- * Returns the decision for a child that cannot be written: nothing is created, so that nothing is half
- * made. A suspension is still carried out.
- */
+/** Returns the decision for a child that cannot be written: nothing is created, so that nothing is half made. */
 export function withoutCreation(
-  decision: ResourceDecision,
+  { tls }: ResourceDecision,
   observed: Observed,
   { problem: message, retryMs }: { readonly problem: string; readonly retryMs?: number },
 ): ResourceDecision {
-  const { jobSet, tls } = decision;
-  const suspends = observed.trainJob.spec.suspend === true && jobSet.plan.kind === "patch";
   return {
     ...NOTHING,
     tls: ownJobSet(observed) && tls,
-    jobSet: suspends ? jobSet : NOTHING.jobSet,
     problem: { message, unsupported: false, retryMs },
   };
 }

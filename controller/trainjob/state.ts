@@ -4,7 +4,7 @@ import type { Condition } from "../../crds/kubernetes.ts";
 import { LABELS, STEPS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJobStatus } from "../../crds/trainjob.ts";
 import { isConditionTrue } from "../../kube/conditions.ts";
-import { type Observed, ownJobSet } from "./observed.ts";
+import { type ObservedJob, ownJobSet } from "./observed.ts";
 
 /** Returns the names of the replicated jobs of the trainer step. */
 export function trainerJobs(jobSet: JobSet | undefined): string[] {
@@ -27,7 +27,7 @@ function hasRun(jobSet: JobSet | undefined): boolean {
  * the pods of a restart.
  */
 export function stateOf(
-  observed: Observed,
+  observed: ObservedJob,
   conditions: readonly Condition[],
 ): TrainJobStatus["state"] {
   const { complete, failed, earlyStopped } = TRAINJOB_CONDITIONS;
@@ -35,7 +35,8 @@ export function stateOf(
   if (isConditionTrue(conditions, complete)) return "Complete";
   if (isConditionTrue(conditions, failed)) return "Failed";
   const { spec, status } = observed.trainJob;
-  if (spec.suspend === true) return "Suspended";
+  const isSuspended = isConditionTrue(conditions, TRAINJOB_CONDITIONS.suspended);
+  if (spec.suspend === true && isSuspended) return "Suspended";
   const jobSet = ownJobSet(observed);
   if (jobSet?.spec?.suspend === true) return "Created";
   const ran = status?.state === "Running" || observed.trainerPodRuns || hasRun(jobSet);

@@ -21,11 +21,12 @@ import { deadlineOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
-  type Observed,
+  type ObservedJob,
   ownJobSet,
   type ResourceProblem,
   wasStopped,
 } from "./observed.ts";
+import { planRemoval } from "./taken_away.ts";
 import { shorten } from "./shorten.ts";
 import { stateOf } from "./state.ts";
 
@@ -57,11 +58,11 @@ function mirrorEnd(conditions: Condition[], jobSet: JobSet | undefined): Conditi
   }, conditions);
 }
 
-function withProblem(
-  conditions: Condition[],
-  problem: ResourceProblem | undefined,
-  now: string,
-): Condition[] {
+/** What is wrong with the children; `unknown` after an error that says nothing about them. */
+export type Problem = ResourceProblem | "unknown" | undefined;
+
+function withProblem(conditions: Condition[], problem: Problem, now: string): Condition[] {
+  if (problem === "unknown") return conditions;
   const { failed, resourcesCreated } = TRAINJOB_CONDITIONS;
   const notSupported = TRAINJOB_REASONS.runtimeNotSupported;
   let list = conditions;
@@ -76,11 +77,15 @@ function withProblem(
   return setCondition(list, { type: resourcesCreated, status: "False", reason, message }, now);
 }
 
-/** Removes the condition when the JobSet is resumed, so that the SDK sees the job running. */
-function withSuspension(conditions: Condition[], observed: Observed, now: string): Condition[] {
+/**
+ * Sets the condition once the JobSet is suspended, whose counters say when its pods are gone, and removes it when the
+ * JobSet is resumed, so that the SDK sees the job running.
+ */
+function withSuspension(conditions: Condition[], observed: ObservedJob, now: string): Condition[] {
   const { spec, status } = observed.trainJob;
   const type = TRAINJOB_CONDITIONS.suspended;
   if (spec.suspend === true) {
+    if (planRemoval(observed).kind === "patch") return removeCondition(conditions, type);
     const { suspended: message } = TRAINJOB_MESSAGES;
     const reason = TRAINJOB_REASONS.suspended;
     return setCondition(conditions, { type, status: "True", reason, message }, now);
@@ -91,7 +96,7 @@ function withSuspension(conditions: Condition[], observed: Observed, now: string
   return pending ? conditions : removeCondition(conditions, type);
 }
 
-function jobsStatusOf(observed: Observed): JobStatus[] | undefined {
+function jobsStatusOf(observed: ObservedJob): JobStatus[] | undefined {
   const jobSet = ownJobSet(observed);
   const old = observed.trainJob.status?.jobsStatus;
   if (jobSet) {
@@ -129,8 +134,8 @@ function isOver(trainJob: TrainJob, conditions: Condition[]): boolean {
 
 /** Derives the status. A job that has ended keeps its end; `problem` belongs to this pass. */
 export function decideStatus(
-  observed: Observed,
-  problem: ResourceProblem | undefined,
+  observed: ObservedJob,
+  problem: Problem,
   nowMs: number,
 ): StatusDecision {
   const { trainJob } = observed;
@@ -156,11 +161,12 @@ export function decideStatus(
     jobsStatus: jobsStatusOf(observed),
     state: stateOf(observed, conditions),
   };
-  const isKnown = problem === undefined || hasMessage(old, shorten(problem.message));
+  const message = typeof problem === "object" ? problem.message : undefined;
+  const isKnown = message === undefined || hasMessage(old, shorten(message));
   return {
     changes: changesOf(trainJob.status ?? {}, next),
     next,
-    newProblem: isKnown ? undefined : problem?.message,
+    newProblem: isKnown ? undefined : message,
     requeueAfterMs: deadline.kind === "waits" ? deadline.waitMs : undefined,
   };
 }

@@ -140,6 +140,25 @@ Deno.test("`createController()` requeues when the reconciliation asks for it", a
   });
 });
 
+Deno.test("`createController()` comes back for what is due, whatever the back-off after an error is", async () => {
+  const at: number[] = [];
+  let clockOf = new FakeClock();
+  const error = new Error("refused");
+  const reconcile = () => {
+    const now = clockOf.monotonic();
+    at.push(now);
+    return Promise.resolve(now < 100_000 ? { error, requeueAfterMs: 100_000 - now } : { error });
+  };
+  const backoff = { firstMs: 60_000, longestMs: 300_000 };
+  await withController(reconcile, async ({ clock, controller, outcomes }) => {
+    clockOf = clock;
+    controller.enqueue("a");
+    await clock.advance(100_000 + 239_999);
+    assert.deepEqual(at, [0, 60_000, 100_000]);
+    assert.deepEqual(outcomes, ["error", "error", "error"]);
+  }, { backoff });
+});
+
 Deno.test("`createController()` aborts a reconciliation at its deadline and tries again", async () => {
   let calls = 0;
   const reconcile = (_key: string, signal: AbortSignal) =>

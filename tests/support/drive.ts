@@ -55,9 +55,9 @@ export class Driver {
     try {
       const result = await this.#driven.reconcile(key, new AbortController().signal);
       const after = result?.requeueAfterMs;
-      if (after === undefined) return;
-      if (after <= 1) this.#dirty.add(key);
-      else this.requeues.set(key, after);
+      if (after !== undefined && after <= 1) this.#dirty.add(key);
+      else if (after !== undefined) this.requeues.set(key, after);
+      if (result?.error !== undefined) throw result.error;
     } catch (error) {
       this.errors.push(error);
       this.#dirty.add(key);

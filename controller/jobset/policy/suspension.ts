@@ -1,10 +1,11 @@
 /** Suspension and resumption of the Jobs of a JobSet. Pure. */
 import { isDeepStrictEqual } from "node:util";
-import type { ReplicatedJobStatus } from "../../../crds/jobset.ts";
+import type { JobSet, ReplicatedJobStatus } from "../../../crds/jobset.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
-import { type Buckets, replicatedJobOf } from "../buckets.ts";
+import { type Buckets, finishOf, replicatedJobOf } from "../buckets.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
 import { dependenciesHold, isStarted } from "./startup.ts";
+import { terminalCondition } from "./ttl.ts";
 
 /** A change of one Job, as a JSON merge patch. */
 export interface JobPatch {
@@ -14,9 +15,21 @@ export interface JobPatch {
   readonly body: { readonly spec: Readonly<Record<string, unknown>> };
 }
 
-/** Returns the patches that suspend every active Job that is not suspended. */
-export function suspendJobs(active: readonly WatchedJob[]): JobPatch[] {
-  return active.filter((job) => job.spec?.suspend !== true)
+/** Returns the Jobs that run: not suspended, not ended and not being deleted. */
+export function unsuspended(jobs: readonly WatchedJob[]): WatchedJob[] {
+  return jobs.filter((job) =>
+    job.spec?.suspend !== true && job.metadata?.deletionTimestamp === undefined &&
+    finishOf(job) === undefined
+  );
+}
+
+/**
+ * Returns the patches of a JobSet that is suspended, which depend on nothing but its Jobs, so that nothing that is wrong
+ * with the rest holds them back.
+ */
+export function suspendJobs({ spec, status }: JobSet, jobs: readonly WatchedJob[]): JobPatch[] {
+  if (spec?.suspend !== true || terminalCondition(status) !== undefined) return [];
+  return unsuspended(jobs)
     .map((job) => ({ job, clearStartTime: false, body: { spec: { suspend: true } } }));
 }
 

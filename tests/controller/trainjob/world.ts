@@ -103,8 +103,15 @@ export class World {
     };
   }
 
-  /** One reconciliation. */
-  reconcile(key = KEY): Promise<ReconcileResult> {
+  /** One reconciliation. Throws what went wrong. */
+  async reconcile(key = KEY): Promise<ReconcileResult> {
+    const result = await this.pass(key);
+    if (result?.error !== undefined) throw result.error;
+    return result;
+  }
+
+  /** One reconciliation, with what went wrong in its result. */
+  pass(key = KEY): Promise<ReconcileResult> {
     return reconcileTrainJob(this.options, key, new AbortController().signal);
   }
 
