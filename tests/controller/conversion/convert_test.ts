@@ -282,6 +282,11 @@ const REFUSED: Readonly<Record<string, readonly [V1KindName, V1Job, RegExp]>> = 
     job("PyTorchJob", { Master: replicas("PyTorchJob", 1) }, { nprocPerNode: "gpu" }),
     /^spec\.nprocPerNode: gpu /,
   ],
+  "more replicas than anybody has": [
+    "JAXJob",
+    job("JAXJob", { Worker: replicas("JAXJob", 2_147_483_647) }),
+    /^spec\.jaxReplicaSpecs: has 2147483647 replicas; at most 10000 are converted$/,
+  ],
   "dynamic workers": [
     "TFJob",
     job("TFJob", { Worker: replicas("TFJob", 2) }, { enableDynamicWorker: true }),
