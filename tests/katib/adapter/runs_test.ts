@@ -86,6 +86,31 @@ for (const [says, { reports, stopped }] of Object.entries(CASES)) {
   });
 }
 
+const rowAt = (step: number, run?: string): ObservationRow => ({
+  time: timeOf(step),
+  name: "loss",
+  value: `0.9${step}`,
+  ...run !== undefined && { run },
+});
+
+/** Logs of ours with rows from a version that kept no runs; the fourth report of the present pod is the sixth row. */
+const WITHOUT_RUNS: Readonly<Record<string, readonly ObservationRow[]>> = {
+  "no row has one": [rowAt(1), rowAt(2), rowAt(3)],
+  "the last row has none": [rowAt(1, "one"), rowAt(2, "one"), rowAt(3)],
+};
+
+for (const [says, rows] of Object.entries(WITHOUT_RUNS)) {
+  Deno.test(`in our own log rows without a run belong to the pod that started last: ${says}`, async () => {
+    const sink = createMemorySink();
+    await sink.append(plan.key, rows, never);
+    const presentRun = () => runFrom("two", 3);
+    await withAdapter({ plans: [plan], sink, presentRun }, async (fixture) => {
+      const told = await pushAll(fixture, ["two 0.94", "two 0.95", "two 0.96"], 4);
+      assert.deepEqual(told, ["two 0.96"]);
+    });
+  });
+}
+
 Deno.test("over Katib's log a run begins with the primary pod that started last, at every owner", async () => {
   const sink = katibsLog();
   let present = runFrom("one", 0);

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Stop } from "../../../katib/adapter/adapter.ts";
-import { trialStop } from "../../../katib/stopping/stop_writes.ts";
+import { jobStop, trialStop } from "../../../katib/stopping/stop_writes.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { conflict, MemoryCluster } from "../../controller/memory_cluster.ts";
@@ -150,6 +150,31 @@ Deno.test("`stop()` of a job without a trial touches no Trial", async () => {
   deepEqual(world.jobConditions, JOB_STOPPED);
   deepEqual(world.trialConditions, TRIAL_STOPPED.slice(0, 2));
   deepEqual(world.events, TOLD.slice(1));
+});
+
+Deno.test("the decision that the status holds is the one that ends the job, and is not written over", () => {
+  const stored = {
+    reason: "StoppedByUser",
+    message: "enough",
+    time: "2025-12-31T23:59:00.000000Z",
+    user: "ann",
+    graceSeconds: 30,
+  };
+  const held = { ...JOB, status: { ...JOB.status, stop: stored } };
+  const bodies = [held, JOB].map((job) => {
+    const write = jobStop(TRAINJOB, job, STOP.decision, NOW + 60_000);
+    equal(write.kind, "patch");
+    return z.object({
+      status: z.object({
+        stop: z.object({ reason: z.string(), message: z.string() }).optional(),
+        conditions: z.array(z.object({ type: z.string(), message: z.string().optional() })),
+      }),
+    }).parse(write.kind === "patch" ? write.body : undefined).status;
+  });
+  const [ofHeld, ofNone] = bodies;
+  equal(ofHeld?.stop, undefined);
+  deepEqual(ofHeld?.conditions.map(({ message }) => message), ["enough", "enough"]);
+  deepEqual(ofNone?.stop, { reason: STOP.decision.reason, message: STOP.decision.message });
 });
 
 for (const when of ["before", "after"] as const) {
