@@ -1,18 +1,10 @@
 /** Readings: numbers, lengths of time and values of metrics as short texts. Pure. */
+import { humanDuration } from "../../crds/human_duration.ts";
 import { safeText } from "./shown_text.ts";
 
-/** Returns a length of time as kubectl writes ages, such as `85s`, `5m3s`, `94m`, `3h5m`, `30h` or `5d`. */
+/** Returns a length of time as kubectl writes ages, such as `85s`, `5m3s`, `94m`, `3h5m`, `30h` or `2d3h`; `-` if there is none. */
 export function durationText(seconds: number): string {
-  if (!Number.isFinite(seconds)) return "-";
-  const all = Math.max(0, Math.floor(seconds));
-  const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(all / unit));
-  const withRest = (whole: number, unit: string, rest: number, small: string) =>
-    `${whole}${unit}${rest === 0 ? "" : `${rest}${small}`}`;
-  if (all < 120) return `${all}s`;
-  if (all < 600) return withRest(minutes ?? 0, "m", all % 60, "s");
-  if (all < 3 * 3600) return `${minutes}m`;
-  if (all < 8 * 3600) return withRest(hours ?? 0, "h", (minutes ?? 0) % 60, "m");
-  return all < 2 * 86_400 ? `${hours}h` : `${days}d`;
+  return Number.isFinite(seconds) ? humanDuration(1000 * Math.max(0, seconds)) : "-";
 }
 
 /** Returns a short text of a number, with five significant digits. */

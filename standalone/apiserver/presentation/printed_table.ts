@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../crds/json.ts";
 import type { Column, Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { jsonPath } from "../objects/json_path.ts";
-import { age } from "./human_duration.ts";
+import { age } from "../../../crds/human_duration.ts";
 import { NAME_COLUMN, type PrinterColumn, printersOf } from "./printer_columns.ts";
 
 /** Options of {@link tableOf}. */

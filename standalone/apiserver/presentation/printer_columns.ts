@@ -3,7 +3,7 @@ import { isObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/j
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { boundSubjects } from "./binding_columns.ts";
-import { age, humanDuration } from "./human_duration.ts";
+import { age, humanDuration } from "../../../crds/human_duration.ts";
 import { podRestarts, podStatus, readyContainers } from "./pod_columns.ts";
 
 /** A column with its cell for an object. */

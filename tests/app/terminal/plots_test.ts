@@ -35,6 +35,22 @@ Deno.test("curvePlot() draws a line from the first value to the last", () => {
   assert.deepEqual(ascii, ["  *", " **", "** "]);
 });
 
+/** A cell of braille: one dot beside a full column, from the bottom to the top. */
+const DOTS = { left: ["⣸", "⢼", "⢺", "⢹"], right: ["⣇", "⡧", "⡗", "⡏"] } as const;
+
+for (const [fromBelow, cell] of DOTS.left.entries()) {
+  Deno.test(`curvePlot() draws the dot ${fromBelow} from below of the left column`, () => {
+    const points: CurvePoint[] = [point(0, fromBelow), [1, 0, 3, fromBelow]];
+    assert.deepEqual(curvePlot(points, { columns: 1, rows: 1 }), [cell]);
+  });
+}
+for (const [fromBelow, cell] of DOTS.right.entries()) {
+  Deno.test(`curvePlot() draws the dot ${fromBelow} from below of the right column`, () => {
+    const points: CurvePoint[] = [[0, 0, 3, fromBelow], point(1, fromBelow)];
+    assert.deepEqual(curvePlot(points, { columns: 1, rows: 1 }), [cell]);
+  });
+}
+
 Deno.test("curvePlot() keeps a spike that only the most of a bucket shows", () => {
   const points: CurvePoint[] = [point(0, 0), [1, 0, 9, 0], point(2, 0)];
   const lines = curvePlot(points, { columns: 3, rows: 4 }, "ascii");

@@ -54,6 +54,8 @@ interface World {
   /** Fails, as far as the screen hears of it. */
   crash(): void;
   resized(): void;
+  /** Lets time pass by the steps of the test alone. */
+  pause(): Promise<(ms: number) => Promise<void>>;
   readonly ended: Promise<void>;
 }
 
@@ -139,17 +141,25 @@ async function withTop(
       changed: () => listeners.change(),
       resized: () => listeners.resize(),
       crash: () => listeners.crash(),
+      pause: () => {
+        isPaused = true;
+        return passing.then(() => (ms: number) => clock.advance(ms));
+      },
       ended,
     });
-    const passing = (async () => {
-      while (!isOver) await clock.advance(100);
-    })();
+    let isPaused = false;
+    let passing = pass();
+    async function pass() {
+      while (!isOver && !isPaused) await clock.advance(100);
+    }
     try {
       await until("rows are drawn", () => screen.some((line) => line.startsWith("> mnist")));
       assert.ok(isRaw);
       await work(world);
     } finally {
       over.abort();
+      isPaused = false;
+      passing = passing.then(pass);
       await world.ended;
       await passing;
     }
@@ -222,6 +232,21 @@ Deno.test("a key is for the job that was seen under the cursor, though another h
     world.changed();
     await shows(world, /^ {2}last/);
     await shows(world, /^> newer/);
+  }));
+
+Deno.test("what a key changes is drawn at once, and not with the next look at curves", () =>
+  withTop(() => 404, async (world) => {
+    world.rows = [...world.rows, { ...rowOf("bert", "Running"), created: EARLIER }];
+    world.changed();
+    await shows(world, /^. bert/);
+    const pass = await world.pause();
+    for (let times = 0; times < 10; times++) {
+      for (const [key, row] of [["j", "> bert"], ["k", "> mnist"]] as const) {
+        world.type(key);
+        await pass(100);
+        assert.ok(world.screen().some((line) => line.startsWith(row)), `${key} ${times}`);
+      }
+    }
   }));
 
 Deno.test("an arrow that comes in two parts is one key, and Esc alone needs no other", () =>

@@ -1,6 +1,6 @@
-/** Tests of `presentation/human_duration.ts`. */
+/** Tests of durations as kubectl prints them. */
 import assert from "node:assert/strict";
-import { humanDuration } from "../../../../standalone/apiserver/presentation/human_duration.ts";
+import { humanDuration } from "../../crds/human_duration.ts";
 
 const durations: Record<string, number> = {
   "0s": 0,
@@ -14,7 +14,12 @@ const durations: Record<string, number> = {
   "8h": 8.5 * 3600,
   "2d": 48 * 3600,
   "2d3h": 51 * 3600,
+  "7d23h": 8 * 86400 - 1,
   "8d": 8 * 86400,
+  "729d": 2 * 365 * 86400 - 1,
+  "2y": 2 * 365 * 86400,
+  "2y1d": (2 * 365 + 1) * 86400,
+  "8y": 8 * 365 * 86400 + 5 * 86400,
   "<invalid>": -5,
 };
 for (const [want, seconds] of Object.entries(durations)) {
