@@ -1,5 +1,6 @@
 /** Execution of a plan: the writes of a pass, in the order in which an interrupted pass can be repeated. */
 import { createHash } from "node:crypto";
+import type { Pod } from "../../crds/kubernetes.ts";
 import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -102,6 +103,16 @@ async function mayCreate(execution: Execution): Promise<boolean> {
   return live !== undefined &&
     hasEnded(live.status?.conditions) === hasEnded(job.status.conditions) &&
     (live.spec.runPolicy?.suspend ?? false) === (job.spec.runPolicy?.suspend ?? false);
+}
+
+/** Deletes pods that are not being deleted already. Throws the first error after all calls have ended. */
+export async function deletePods(writer: JobWriter, pods: readonly Pod[]): Promise<void> {
+  const [error] = await inParallel(
+    pods.filter((pod) => !isTerminating(pod)),
+    (pod) => deleteObject(writer, PODS, pod),
+    { limit: MAX_CALLS, signal: writer.signal },
+  );
+  if (error !== undefined) throw error;
 }
 
 /** Deletes what is not being deleted already. Returns the errors. */

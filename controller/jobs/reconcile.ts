@@ -2,6 +2,7 @@
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import { V1_CONTROLLER } from "../../crds/v1/names.ts";
+import { FOREGROUND_FINALIZER } from "../../crds/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { causeOf } from "../../crds/field_problem.ts";
 import { causesText } from "../../crds/status_cause.ts";
@@ -16,6 +17,7 @@ import { decide } from "./decide.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
 import {
+  deletePods,
   execute,
   type Executed,
   type KeptChildren,
@@ -27,6 +29,7 @@ import type { GangScheduler } from "./gang.ts";
 import type { V1Settings } from "./v1_settings.ts";
 import type { JobMetrics } from "./job_metrics.ts";
 import { type JobCaches, observe } from "./observe.ts";
+import { REPLICA_INDEXES } from "./replica_objects.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
 import { KIND_RULES } from "./rules_by_kind.ts";
 import { v1JobProblems } from "./validation.ts";
@@ -137,11 +140,15 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     }
     const cached = jobs.get(key);
     const job = cached && jobWrites.latest(key, cached);
-    if (!job || isForeign(job) || job.metadata.deletionTimestamp !== undefined) return;
-    const { uid = "" } = job.metadata;
+    if (!job || isForeign(job)) return;
+    const { uid = "", deletionTimestamp, finalizers } = job.metadata;
+    const departs = deletionTimestamp !== undefined;
+    if (departs && !finalizers?.includes(FOREGROUND_FINALIZER)) return;
     const waitMs = expectations.waitMs(uid);
     if (waitMs > 0) return { requeueAfterMs: waitMs };
     const writer = { client, events, expectations, metrics, kind, job, signal };
+    // It goes together with its pods: these end now, and need not wait for the garbage collector.
+    if (departs) return await deletePods(writer, pods.byIndex(REPLICA_INDEXES.controller, uid));
     const invalid = invalidEvent(kind, job);
     if (invalid !== undefined && job.status?.conditions === undefined) {
       return giveNotice(writer, invalid);

@@ -109,10 +109,13 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
 
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const jobSet = observeJobSet(key);
-    if (!jobSet || jobSet.metadata.deletionTimestamp !== undefined || !isOurs(jobSet)) return;
-    const { namespace, uid = "" } = jobSet.metadata;
+    if (!jobSet || !isOurs(jobSet)) return;
+    const { namespace, uid = "", deletionTimestamp } = jobSet.metadata;
     const jobsNow = () => jobWrites.merge(uid, informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid));
     const errors = await suspend(actor, { jobSet, jobs: jobsNow(), signal });
+    if (deletionTimestamp !== undefined) {
+      return errors.length > 0 ? { error: errors[0] } : undefined;
+    }
     const keep = (error: unknown) => void errors.push(error);
     await dropGone(actor, uid, signal).catch(keep);
     const jobs = jobsNow();

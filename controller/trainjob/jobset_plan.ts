@@ -24,18 +24,21 @@ export interface JobSetPlanInput {
   readonly executor: Executor;
   /** The TrainJob was suspended in the previous pass. */
   readonly wasSuspended: boolean;
+  /** Whether it is decided that the job is stopped: a JobSet that rests is not resumed. Default false. */
+  readonly isStopping?: boolean;
 }
 
 /**
  * Reports whether the executor has reported the suspension: only then is the resumption a transition.
  * A JobSet that it refuses never gets that far.
  */
-function reportsSuspended({ status }: JobSet): boolean {
+export function reportsSuspended({ status }: JobSet): boolean {
   return isConditionTrue(status?.conditions, JOBSET_CONDITIONS.suspended) ||
     isConditionTrue(status?.conditions, JOBSET_CONDITIONS.refused);
 }
 
-function isIdle(jobSet: JobSet): boolean {
+/** Reports whether no pod of the JobSet is active. */
+export function isIdle(jobSet: JobSet): boolean {
   return (jobSet.status?.replicatedJobsStatus ?? []).every(({ active }) => active === 0);
 }
 
@@ -155,5 +158,6 @@ export function planJobSet(input: JobSetPlanInput): JobSetDecision {
   const { desired, live } = input;
   if (!live) return { plan: { kind: "create", object: toCreate(input) } };
   if (live.metadata.deletionTimestamp !== undefined || live.spec?.suspend !== true) return NONE;
+  if (input.isStopping) return NONE;
   return frozenChanged(desired, live) ? recreate(input, live) : follow(desired, live);
 }

@@ -1,6 +1,7 @@
 /** Reads of a reconciliation, from caches or from the API server. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { JobSet } from "../../crds/jobset.ts";
+import { storedStopOf } from "../../crds/job_state.ts";
 import { childNames } from "../../crds/names.ts";
 import type {
   AnyTrainingRuntime,
@@ -63,7 +64,7 @@ export interface Sources {
   readonly executor: () => Executor;
   readonly runtimeDefinitions: RuntimeDefinitions;
   readonly caBundle: () => string | undefined;
-  readonly trials: Pick<TrialHooks, "trialOf"> | undefined;
+  readonly trials: Pick<TrialHooks, "trialOf" | "isStopping"> | undefined;
   readonly settling: Pick<Settling, "isSettled"> | undefined;
   /** Default: the policies of this build. */
   readonly policies?: Policies;
@@ -187,6 +188,7 @@ export async function observeJob(
     jobSet,
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     pods: runningPods.countsOf(formatKey(key), attempt),
+    isStopping: storedStopOf(trainJob) !== undefined || sources.trials?.isStopping(trainJob),
     settled: isSettled(sources, trainJob, jobSet),
   };
 }

@@ -27,6 +27,8 @@ export interface ObservedJob {
   readonly trainerPodRuns: boolean;
   /** Numbers of the pods since the last restart, by replicated job. Default: none are known. */
   readonly pods?: ReadonlyMap<string, PodCounts>;
+  /** Whether it is decided that the job is stopped early, whatever its status says yet. Default false. */
+  readonly isStopping?: boolean;
   /** Whether the end of the JobSet may be reported: all that the job's pods pushed is in the log. */
   readonly settled: boolean;
 }
@@ -76,6 +78,15 @@ export function isEarlyStopped(status: TrainJob["status"]): boolean {
 /** Reports whether the job was ended while its JobSet may still run: the JobSet has to be deleted. */
 export function wasStopped(status: TrainJob["status"]): boolean {
   return isDeadlineExceeded(status) || (isEarlyStopped(status) && isFinished(status));
+}
+
+/** Returns when a job was so ended, in milliseconds since the epoch; undefined if it was not. */
+export function stoppedMs(status: TrainJob["status"]): number | undefined {
+  if (!wasStopped(status)) return undefined;
+  const { failed, earlyStopped } = TRAINJOB_CONDITIONS;
+  const end = [earlyStopped, failed].map((type) => findCondition(status?.conditions, type))
+    .find((it) => it?.status === "True");
+  return Date.parse(end?.lastTransitionTime ?? "") || 0;
 }
 
 /** Reports whether the TrainJob controls the object. */

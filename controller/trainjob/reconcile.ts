@@ -16,8 +16,8 @@ import {
   reportLongWait,
 } from "./job_events.ts";
 import { missingRuntimeOfKueue, refusedDeletionOfKueue } from "./kueue_runtime.ts";
-import { isOurs, type Observed, type ObservedJob, ownJobSet } from "./observed.ts";
-import { observeInputs, observeJob, type Sources } from "./observe.ts";
+import { isManaged, isOurs, type Observed, type ObservedJob, ownJobSet } from "./observed.ts";
+import { type Look, observeInputs, observeJob, type Sources } from "./observe.ts";
 import { afterError, isStale, joined, type Outcome, warn } from "./write_outcome.ts";
 import { planChildren, type Plans } from "./planned_children.ts";
 import { planRemoval } from "./taken_away.ts";
@@ -155,17 +155,26 @@ async function keepResources(
   }
 }
 
+/** The job after something was taken away. */
+interface TakenAway {
+  readonly job: ObservedJob;
+  readonly outcome: Outcome;
+  /** Time until the next look, in milliseconds. */
+  readonly requeueAfterMs?: number | undefined;
+}
+
 /** Takes away what the job shall not have any more; returns the job as it is then. */
 async function takeAway(
   options: ReconcilerOptions,
   writer: Writer,
   job: ObservedJob,
-): Promise<{ readonly job: ObservedJob; readonly outcome: Outcome }> {
-  const plan = { kind: KINDS.jobSet, name: writer.key.name, write: planRemoval(job) };
+): Promise<TakenAway> {
+  const { write, requeueAfterMs } = planRemoval(job, options.clock.now());
+  const plan = { kind: KINDS.jobSet, name: writer.key.name, write };
   try {
     const written = await writeChild(writer, plan);
     const jobSet = written ? KINDS.jobSet.parse(written) : job.jobSet;
-    return { job: { ...job, jobSet }, outcome: {} };
+    return { job: { ...job, jobSet }, outcome: {}, requeueAfterMs };
   } catch (error) {
     return { job, outcome: afterError(options, job.trainJob, error) };
   }
@@ -176,11 +185,12 @@ async function pass(
   writer: Writer,
   { observed, fresh }: { observed: ObservedJob; fresh: boolean },
 ): Promise<ReconcileResult | typeof OUTDATED> {
-  const { job, outcome: removal } = await takeAway(options, writer, observed);
+  const taken = await takeAway(options, writer, observed);
+  const { job } = taken;
   const { trainJob } = job;
   const kept = await keepResources(options, writer, { job, fresh });
   if (kept === OUTDATED) return OUTDATED;
-  const { problem, error } = joined(removal, kept);
+  const { problem, error } = joined(taken.outcome, kept);
   const isKnown = typeof problem === "object";
   // An admission may refuse a second creation before the API server sees that there is such an object.
   if (isKnown && !fresh) return OUTDATED;
@@ -195,8 +205,23 @@ async function pass(
   if (error !== undefined) return { error, requeueAfterMs: status.requeueAfterMs };
   const longWaitMs = await reportLongWait(options, job, written);
   const retryMs = isKnown ? problem.retryMs ?? PROBLEM_RETRY_MS : kept.retryMs;
-  const soonest = [status.requeueAfterMs, longWaitMs, retryMs].filter((it) => it !== undefined);
+  const soonest = [status.requeueAfterMs, taken.requeueAfterMs, longWaitMs, retryMs]
+    .filter((it) => it !== undefined);
   return { requeueAfterMs: soonest.length > 0 ? Math.min(...soonest) : undefined };
+}
+
+/** Leaves a job that is not managed here, or is being deleted, to others; the pods of the latter may have to end. */
+async function leave(
+  options: ReconcilerOptions,
+  writer: Writer,
+  job: ObservedJob,
+  look: Look,
+): Promise<ReconcileResult> {
+  const { outcome: { error } } = isManaged(job.trainJob)
+    ? await takeAway(options, writer, job)
+    : { outcome: {} };
+  warnOfRuntime(options, await observeInputs(options, job, look));
+  return error === undefined ? undefined : { error };
 }
 
 /**
@@ -217,9 +242,7 @@ export async function reconcileTrainJob(
     try {
       const observed = await observeJob(options, writer.key, look);
       if (!observed) return;
-      if (!isOurs(observed.trainJob)) {
-        return warnOfRuntime(options, await observeInputs(options, observed, look));
-      }
+      if (!isOurs(observed.trainJob)) return await leave(options, writer, observed, look);
       last = observed;
       const result = await pass(options, writer, { observed, fresh: look.fresh });
       if (result !== OUTDATED) return result;

@@ -111,6 +111,7 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
     live: ownJobSet(observed),
     executor,
     wasSuspended: isConditionTrue(trainJob.status?.conditions, suspended),
+    isStopping: observed.isStopping,
   });
   const children = result.children(progressOf(observed));
   return jobSet.problem === undefined

@@ -38,7 +38,7 @@ export function stateOf(
   const isSuspended = isConditionTrue(conditions, TRAINJOB_CONDITIONS.suspended);
   if (spec.suspend === true && isSuspended) return "Suspended";
   const jobSet = ownJobSet(observed);
-  if (jobSet?.spec?.suspend === true) return "Created";
+  if (jobSet?.spec?.suspend === true) return (observed.isStopping && status?.state) || "Created";
   const ran = status?.state === "Running" || observed.trainerPodRuns || hasRun(jobSet);
   return jobSet && ran ? "Running" : "Created";
 }

@@ -26,7 +26,7 @@ import {
   type ResourceProblem,
   wasStopped,
 } from "./observed.ts";
-import { planRemoval } from "./taken_away.ts";
+import { awaitsSuspension } from "./taken_away.ts";
 import { shorten } from "./shorten.ts";
 import { stateOf } from "./state.ts";
 
@@ -85,7 +85,7 @@ function withSuspension(conditions: Condition[], observed: ObservedJob, now: str
   const { spec, status } = observed.trainJob;
   const type = TRAINJOB_CONDITIONS.suspended;
   if (spec.suspend === true) {
-    if (planRemoval(observed).kind === "patch") return removeCondition(conditions, type);
+    if (awaitsSuspension(observed)) return removeCondition(conditions, type);
     const { suspended: message } = TRAINJOB_MESSAGES;
     const reason = TRAINJOB_REASONS.suspended;
     return setCondition(conditions, { type, status: "True", reason, message }, now);
@@ -99,14 +99,16 @@ function withSuspension(conditions: Condition[], observed: ObservedJob, now: str
 function jobsStatusOf(observed: ObservedJob): JobStatus[] | undefined {
   const jobSet = ownJobSet(observed);
   const old = observed.trainJob.status?.jobsStatus;
+  // Its Jobs are suspended to end their pods, and wait for nothing.
+  const isStopped = observed.isStopping || wasStopped(observed.trainJob.status);
   if (jobSet) {
     const counters = jobSet.status?.replicatedJobsStatus;
-    return counters?.map(({ name, ready, succeeded, failed, active, suspended }) => (
+    const counted = counters?.map(({ name, ready, succeeded, failed, active, suspended }) => (
       { name, ready, succeeded, failed, active, suspended }
     )) ?? old;
+    return isStopped ? counted?.map((job) => ({ ...job, suspended: 0 })) : counted;
   }
-  if (!wasStopped(observed.trainJob.status)) return old;
-  return old?.map((job) => ({ ...job, ready: 0, active: 0 }));
+  return isStopped ? old?.map((job) => ({ ...job, ready: 0, active: 0 })) : old;
 }
 
 /** Writes no empty list of conditions: the SDK checks whether there is a list. */

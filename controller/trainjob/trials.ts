@@ -9,6 +9,8 @@ export interface TrialHooks {
    * now: the metrics of pods without the label would be lost.
    */
   trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
+  /** Reports whether a stop of the job is being carried out, or was in this term, whatever a cache shows yet. */
+  isStopping(trainJob: TrainJob): boolean;
   /**
    * Called when the TrainJob's JobSet has ended, before the TrainJob says so. Resolves when its accepted
    * pushes are in the log, and a stop that was decided on is written; returns undefined if there is

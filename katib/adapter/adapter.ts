@@ -217,6 +217,8 @@ export interface Adapter extends ObservationReader {
   drop(key: LogKey, isWanted?: () => boolean): void;
   /** Stops a job early, once the decision is stored and read back, which is when it resolves. Idempotent. */
   requestStop(request: StopRequest, signal: AbortSignal): Promise<StopAnswer>;
+  /** Whether it is decided that the job is stopped, also if it was stopped in this term. */
+  isStopping(jobUid: string): boolean;
   /** Returns the number of trials with rules that have not finished. */
   openTrials(): number;
   /** Replays and judges every open trial, and stops those whose rules were met, until `signal` aborts. */

@@ -263,6 +263,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       if (actor === undefined && sink.knowsTrialsByNameAlone) return;
       deletions.drop(key, { after: actor?.drained(), isWanted });
     },
+    isStopping: stops.decided,
     openTrials: () => plans.openPlans().length,
     async run(signal) {
       await Promise.all([openTrials.run(signal), storedStops.run(signal)]);

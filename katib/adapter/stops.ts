@@ -39,6 +39,8 @@ export interface Stops {
   forget(jobUid: string): void;
   /** Whether a stop of this job is not done yet. */
   pending(jobUid: string): boolean;
+  /** Whether it is decided that this job is stopped, also if it was stopped in this term. */
+  decided(jobUid: string): boolean;
   /** Returns the decision by which the job is to be stopped, until that is done. */
   decision(jobUid: string): StopDecision | undefined;
   /** Aborts all stops, and resolves when none is under way. */
@@ -207,6 +209,7 @@ export function createStops(options: StopsOptions): Stops {
       finished.delete(jobUid);
     },
     pending: (jobUid) => pendings.has(jobUid),
+    decided: (jobUid) => pendings.has(jobUid) || finished.has(jobUid),
     decision: (jobUid) => pendings.get(jobUid)?.stop.decision,
     async close() {
       closed.abort();

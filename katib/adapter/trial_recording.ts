@@ -60,6 +60,8 @@ export interface TrialRecording {
   readonly observations: ObservationSource | undefined;
   /** Number of jobs that may be stopped by their rules. */
   openTrials(): number;
+  /** Whether a stop of the job is being carried out, or was in this term. */
+  isStopping(trainJob: TrainJob): boolean;
   /** Settles the log of a job that has ended by itself; see {@link Adapter.settle}. */
   settle(trainJob: TrainJob, signal: AbortSignal): Promise<void> | undefined;
   /** Resolves with the name of the Trial whose metrics the job's pods push. Rejects if not known now. */
@@ -176,6 +178,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
       return current;
     },
     openTrials: () => current?.openTrials() ?? 0,
+    isStopping: ({ metadata: { uid = "" } }) => current?.isStopping(uid) ?? false,
     settle: (trainJob, signal) => current?.settle(jobRefOf(TRAINJOB, trainJob), signal),
     async trialOf(job, signal) {
       const kind = options.kinds.ofOwner(job);

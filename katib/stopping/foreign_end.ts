@@ -8,13 +8,18 @@ import { isConflict, isForbidden, isNotFound, KubeError, messageOf } from "../..
 /** What became of the job: it ends, or goes on for that reason. */
 export type ForeignEnd = { readonly left?: undefined } | { readonly left: string };
 
+/** Options of {@link suspendForeignJob}. */
+export interface SuspensionOptions {
+  readonly client: Pick<KubeClient, "patch">;
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** Options of {@link endForeignJob}. */
-export interface ForeignEndOptions {
+export interface ForeignEndOptions extends SuspensionOptions {
   readonly client: Pick<KubeClient, "delete" | "patch">;
   /** Whether the Trial retains its job. */
   readonly retain: boolean;
-  readonly deadlineMs: number;
-  readonly signal: AbortSignal;
 }
 
 const suspensible = z.looseObject({
@@ -25,7 +30,7 @@ const suspensible = z.looseObject({
 });
 
 /** Reports whether the job's specification says that it is to rest. */
-function isSuspended(kind: JobKind, job: unknown): boolean {
+export function isSuspended(kind: JobKind, job: unknown): boolean {
   const { spec } = suspensible.safeParse(job).data ?? {};
   return (hasRunPolicy(kind) ? spec?.runPolicy?.suspend : spec?.suspend) === true;
 }
@@ -34,9 +39,10 @@ function isSuspended(kind: JobKind, job: unknown): boolean {
 const isRefused = (error: unknown) =>
   isForbidden(error) || (error instanceof KubeError && [400, 405, 422].includes(error.code));
 
-async function suspend(
+/** Suspends the job. Rejects if that is refused. */
+export async function suspendForeignJob(
   { kind, namespace, name, uid }: JobRef,
-  { client, signal, deadlineMs }: ForeignEndOptions,
+  { client, signal, deadlineMs }: SuspensionOptions,
 ): Promise<ForeignEnd> {
   const body = { metadata: { uid }, spec: suspensionSpec(kind, true) };
   const patch = { type: "merge", body } as const;
@@ -55,7 +61,7 @@ export async function endForeignJob(
   const { kind, namespace, name, uid } = ref;
   if (retain && isSuspended(kind, job)) return {};
   try {
-    if (retain) return await suspend(ref, options);
+    if (retain) return await suspendForeignJob(ref, options);
     await client.delete(kind, { namespace, name }, {
       preconditions: { uid },
       propagationPolicy: "Background",

@@ -1,11 +1,12 @@
 /** Idempotent stop of a trial: writes the end of the Trial, then of its job. */
+import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { AnyJob } from "../../crds/job_kind.ts";
 import { endOf, storedStopOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { isConflict, isNotFound } from "../../kube/errors.ts";
+import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { KubeMeta, ObjectKey, ResourceKind } from "../../kube/resource.ts";
@@ -14,8 +15,11 @@ import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { decisionOf, describeStop } from "./stop_decision.ts";
 import { endForeignJob } from "./foreign_end.ts";
+import { haltJob } from "./halt.ts";
 import { createStopStore, type StopStore, type StopStoreOptions } from "./stop_store.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
+
+const log = getLogger(["milepost", "katib"]);
 
 /** Attempts of one stop: progress alone changes a job every second. */
 const ATTEMPTS = 5;
@@ -83,6 +87,7 @@ class TrialStopper implements Stopper {
       if (jobStop(stop.plan.job.kind, job, stop.decision, now).kind === "finished") {
         return "finished before";
       }
+      await this.#halt(stop, { trial, job }, signal);
       if (!await this.#patch(KINDS.trial, key, end, signal, () => this.#markEnded(stop))) {
         return CHANGED;
       }
@@ -93,6 +98,26 @@ class TrialStopper implements Stopper {
     // Katib may have deleted the job, or objects it end, between the two writes.
     if (outcome !== "stopped" && this.#ended.has(stop.plan.job.uid)) this.#report(stop, objects);
     return "stopped";
+  }
+
+  /** Ends the job's pods, if it can: Katib deletes the job once its Trial has ended. */
+  async #halt(
+    { plan: { job: ref } }: Stop,
+    { trial, job }: { readonly trial: Trial; readonly job: AnyJob },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, deadlineMs, leading } = this.options;
+    // Another operator's job that stays is suspended after its Trial says why.
+    if (ref.kind.isForeign && trial.spec?.retainRun === true) return;
+    if (!leading()) throw new Error("this replica no longer holds the Lease");
+    try {
+      await haltJob(ref, job, { client, deadlineMs, signal });
+    } catch (error) {
+      signal.throwIfAborted();
+      const { namespace, name, kind: { kind } } = ref;
+      const fields = { kind, namespace, name, problem: messageOf(error) };
+      log.warn("the pods of a trial that is stopped end later than they could", fields);
+    }
   }
 
   #markEnded({ plan: { job } }: Stop): void {

@@ -224,6 +224,20 @@ test("a kind of child that the API server does not serve is named, and the job r
   );
 });
 
+test("a job that is being deleted in the foreground takes its pods with it", async (world) => {
+  const key = world.put("TFJob", tfSpec({ Worker: 2 }));
+  await world.settle();
+  equal(world.cluster.all(KINDS.pod).length, 2);
+  world.cluster.edit(V1_RESOURCES.TFJob, key, {
+    metadata: {
+      deletionTimestamp: "2026-01-01T00:00:00Z",
+      finalizers: ["foregroundDeletion"],
+    },
+  });
+  await world.settle();
+  deepEqual(world.cluster.all(KINDS.pod), [], "nobody else has deleted them");
+});
+
 test("a job that is being deleted is left alone", async (world) => {
   const key = world.put("TFJob", tfSpec({ Worker: 2 }));
   await world.settle();

@@ -193,3 +193,17 @@ Deno.test("`createJobSetReconciler()` waits for the Jobs of a JobSet that had it
   deepEqual(world.events, []);
   deepEqual(world.driver.errors, []);
 });
+
+for (const [finalizer, does] of [["foregroundDeletion", "ends"], ["orphan", "keeps"]] as const) {
+  Deno.test(`\`createJobSetReconciler()\` ${does} the pods of a JobSet that is being deleted with ${finalizer}`, async () => {
+    const world = new World();
+    await world.create(jobSet());
+    await world.complete("t-a-0");
+    world.cluster.edit(KINDS.jobSet, "default/t", {
+      metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizer] },
+    });
+    await world.settle();
+    const suspended = ALL.filter((name) => world.job(name).spec?.suspend === true);
+    deepEqual(suspended, does === "ends" ? ["t-b-0", "t-b-1", "t-b-2"] : []);
+  });
+}

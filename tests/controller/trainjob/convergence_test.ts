@@ -238,6 +238,12 @@ Deno.test("reconcileTrainJob() comes back for the deadline, then fails the job a
   ]);
   ok(world.jobSet, "the status is written first (G26)");
   await world.settle();
+  equal(world.jobSet?.spec?.suspend, true, "its pods end without the garbage collector");
+  world.report({
+    conditions: [world.condition("Suspended")],
+    replicatedJobsStatus: [{ ...counters, ready: 0, active: 0, suspended: 1 }],
+  });
+  await world.settle();
   equal(world.jobSet, undefined);
   equal(world.trainJob.status?.state, "Failed");
   deepEqual(world.trainJob.status?.jobsStatus, [{ ...counters, ready: 0, active: 0 }]);

@@ -118,11 +118,14 @@ for (const [how, error] of Object.entries(ERRORS)) {
     equal(world.trainJob.status === undefined, how === "without success");
   });
 
-  Deno.test(`the JobSet of a job that its deadline ended is deleted while other calls are ${how}`, async () => {
+  Deno.test(`the JobSet of a job that its deadline ended is suspended, then deleted while other calls are ${how}`, async () => {
     const world = await running({ activeDeadlineSeconds: 60 });
     world.now += 61_000;
     await world.reconcile();
     world.cluster.faults.push(beside(error));
+    await failureOf(world);
+    equal(world.jobSet?.spec?.suspend, true);
+    world.now += 10_000;
     await failureOf(world);
     equal(world.jobSet, undefined);
   });

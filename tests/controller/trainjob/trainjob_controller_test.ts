@@ -343,6 +343,12 @@ Deno.test("createTrainJobController() comes back when the deadline is due", asyn
     await until("the job is created", stateIs(stage, "Created"));
     await stage.clock.advance(62_000);
     await until("the job failed", stateIs(stage, "Failed"));
+    await until(
+      "its pods are ended",
+      () => stage.cluster.peek(KINDS.jobSet, KEY)?.spec?.suspend === true,
+    );
+    // Nobody executes the JobSet here.
+    await stage.clock.advance(11_000);
     await until("its JobSet is gone", () => stage.cluster.peek(KINDS.jobSet, KEY) === undefined);
   });
 });

@@ -56,7 +56,10 @@ Deno.test("reconcileTrainJob() removes a trial's label that no Trial confirms", 
 Deno.test("reconcileTrainJob() makes no pods while their trial is unknown", async () => {
   const world = begin();
   Object.assign(world.options, {
-    trials: { trialOf: () => Promise.reject(new Error("the Trial cannot be read")) },
+    trials: {
+      trialOf: () => Promise.reject(new Error("the Trial cannot be read")),
+      isStopping: () => false,
+    },
   });
   await world.reconcile().then(() => ok(false, "no error"), (error) => {
     equal(error.message, "the Trial cannot be read");
@@ -69,7 +72,10 @@ Deno.test("reconcileTrainJob() does not look up the trial of a running job", asy
   await world.settle();
   world.cluster.edit(KINDS.jobSet, KEY, { spec: { suspend: false } });
   Object.assign(world.options, {
-    trials: { trialOf: () => Promise.reject(new Error("asked")) },
+    trials: {
+      trialOf: () => Promise.reject(new Error("asked")),
+      isStopping: () => false,
+    },
   });
   await world.settle();
 });
@@ -118,6 +124,15 @@ Deno.test("reconcileTrainJob() deletes the JobSet of a job that was stopped earl
   await world.settle();
   world.cluster.edit(KINDS.trainJob, KEY, { status: { conditions: EARLY_STOPPED } });
   await world.settle();
+  equal(world.jobSet?.spec?.suspend, true, "its pods end without the garbage collector");
+  const suspended = { conditions: [world.condition("Suspended")] };
+  world.report({ ...suspended, replicatedJobsStatus: [{ ...counters, suspended: 1 }] });
+  await world.settle();
+  ok(world.jobSet, "a pod is left");
+  deepEqual(world.trainJob.status?.jobsStatus, [counters]);
+  const idle = { ...counters, ready: 0, active: 0 };
+  world.report({ ...suspended, replicatedJobsStatus: [{ ...idle, suspended: 1 }] });
+  await world.settle();
   equal(world.jobSet, undefined);
   equal(world.trainJob.status?.state, "EarlyStopped");
   deepEqual(world.trainJob.status?.jobsStatus, [{ ...counters, ready: 0, active: 0 }]);
@@ -128,6 +143,64 @@ Deno.test("reconcileTrainJob() deletes the JobSet of a job that was stopped earl
   const deletions = world.cluster.writes.filter(({ verb }) => verb === "delete");
   deepEqual(deletions.map(({ kind, key }) => [kind, key]), [["JobSet", KEY]]);
 });
+
+Deno.test("reconcileTrainJob() deletes the JobSet of a stopped job whose executor is away", async () => {
+  const world = begin();
+  await world.settle();
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const conditions = EARLY_STOPPED.map((it) => ({ ...it, lastTransitionTime }));
+  world.cluster.edit(KINDS.trainJob, KEY, { status: { conditions } });
+  world.now = START + 4_000;
+  deepEqual(await world.reconcile(), { requeueAfterMs: 6_000 });
+  equal(world.jobSet?.spec?.suspend, true);
+  world.now = START + 10_000;
+  await world.settle();
+  equal(world.jobSet, undefined);
+});
+
+Deno.test("reconcileTrainJob() does not resume what a stop has halted, and shows the job as it was", async () => {
+  const world = begin();
+  await world.settle();
+  world.cluster.edit(KINDS.trainJob, KEY, { status: { state: "Running" } });
+  world.cluster.edit(KINDS.jobSet, KEY, { spec: { suspend: true } });
+  world.report({ conditions: [world.condition("Suspended")] });
+  world.isStopping = true;
+  await world.settle();
+  equal(world.jobSet?.spec?.suspend, true);
+  equal(world.trainJob.status?.state, "Running");
+  world.isStopping = false;
+  await world.settle();
+  equal(world.jobSet?.spec?.suspend, false, "what nobody stops goes on");
+});
+
+Deno.test("reconcileTrainJob() does not resume a halted job whose status holds the decision", async () => {
+  const world = begin();
+  await world.settle();
+  const stop = { reason: "Pruned", message: "m", time: "2026-01-01T00:00:00Z", graceSeconds: 0 };
+  world.cluster.edit(KINDS.trainJob, KEY, { status: { stop } });
+  world.cluster.edit(KINDS.jobSet, KEY, { spec: { suspend: true } });
+  world.report({ conditions: [world.condition("Suspended")] });
+  await world.settle();
+  equal(world.jobSet?.spec?.suspend, true);
+});
+
+for (
+  const [finalizer, want] of [["foregroundDeletion", true], ["orphan", false], [
+    "acme/keep",
+    false,
+  ]] as const
+) {
+  const does = want ? "ends" : "leaves";
+  Deno.test(`reconcileTrainJob() ${does} the pods of a job that is being deleted with the finalizer ${finalizer}`, async () => {
+    const world = begin();
+    await world.settle();
+    world.cluster.edit(KINDS.trainJob, KEY, {
+      metadata: { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: [finalizer] },
+    });
+    await world.settle();
+    equal(world.jobSet?.spec?.suspend, want);
+  });
+}
 
 Deno.test("reconcileTrainJob() keeps an early stop that was written before another end", async () => {
   const world = begin();

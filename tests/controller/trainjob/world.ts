@@ -39,6 +39,8 @@ export class World {
   ca: string | undefined;
   /** The Trial that the TrainJob's pods push for. */
   trial: string | undefined;
+  /** Whether a stop of the TrainJob is being carried out. */
+  isStopping = false;
   /** Whether what the job's pods pushed is in the log. */
   settled = true;
   /** ML policies that the definition of runtimes drops. */
@@ -93,7 +95,10 @@ export class World {
       executor: () => this.executor,
       runtimeDefinitions: { droppedFor: () => Promise.resolve(this.droppedPolicies) },
       caBundle: () => this.ca,
-      trials: { trialOf: () => Promise.resolve(this.trial) },
+      trials: {
+        trialOf: () => Promise.resolve(this.trial),
+        isStopping: () => this.isStopping,
+      },
       settling: { isSettled: () => this.settled },
       isNews(uid, message) {
         const isNew = !told.has(uid + message);

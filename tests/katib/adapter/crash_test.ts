@@ -12,7 +12,7 @@ import type { KubeClient } from "../../../kube/client.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { ONE_RUN } from "../../../trials/recording/present_run.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
-import { jobOf, trial } from "../trials/builders.ts";
+import { jobOf, jobSetOf, trial } from "../trials/builders.ts";
 import { pushOf, trialPlan } from "./adapter_fixture.ts";
 
 type When = "before" | "after";
@@ -26,6 +26,7 @@ function world() {
   const made = trial();
   cluster.put(KINDS.trial, made);
   cluster.put(KINDS.trainJob, jobOf(made));
+  cluster.put(KINDS.jobSet, jobSetOf(jobOf(made)));
   const sink = createMemorySink();
   const clock = new FakeClock(undefined, () => settlePromises(200));
   return { cluster, sink, clock };
@@ -178,6 +179,7 @@ async function assertOnce(killAt: number, when: When) {
   const job = cluster.peek(KINDS.trainJob, "ml/t1");
   const conditions = job?.status?.conditions?.map(({ type, status }) => `${type} ${status}`);
   assert.deepEqual(conditions, ["EarlyStopped True", "Complete True"]);
+  assert.equal(cluster.peek(KINDS.jobSet, "ml/t1")?.spec?.suspend, true);
   assert.equal(new Set(told).size, told.length, `told twice: ${told}`);
   return { calls, wasKilled };
 }

@@ -15,7 +15,7 @@ import { trialIndexes } from "../../../katib/trials/cached_trial.ts";
 import { createPlanCache } from "../../../katib/trials/plan_cache.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
-import { jobOf, NOW, trial } from "../trials/builders.ts";
+import { jobOf, jobSetOf, NOW, trial } from "../trials/builders.ts";
 
 const never = new AbortController().signal;
 const GRACE = "trainer.kubeflow.org/early-stopping-grace";
@@ -39,6 +39,7 @@ class World {
   constructor(of: Trial | undefined = trial(), job: TrainJob = jobOf(of)) {
     if (of) this.cluster.put(KINDS.trial, of);
     this.cluster.put(KINDS.trainJob, job);
+    this.cluster.put(KINDS.jobSet, jobSetOf(job));
     const { name = "" } = job.metadata;
     this.cluster.put(
       KINDS.pod,

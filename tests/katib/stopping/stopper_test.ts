@@ -8,7 +8,7 @@ import { jobStop, trialStop } from "../../../katib/stopping/stop_writes.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { conflict, MemoryCluster } from "../../controller/memory_cluster.ts";
-import { jobOf, NOW, trial } from "../trials/builders.ts";
+import { jobOf, jobSetOf, NOW, trial } from "../trials/builders.ts";
 
 const TRIAL = trial();
 const JOB = jobOf(TRIAL);
@@ -133,6 +133,48 @@ Deno.test("`stop()` ends the Trial in one patch, then the TrainJob, and tells on
   equal(last?.lastUpdateTime, "2026-01-01T00:01:00Z");
   equal(world.trial?.status?.startTime, "2026-01-01T00:00:00Z");
 });
+
+Deno.test("`stop()` halts the pods of a trial's job before Katib can see the Trial's end", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.jobSet, jobSetOf(JOB));
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  assertStopped(world);
+  deepEqual(world.cluster.writes.map(({ kind, subresource }) => [kind, subresource]), [
+    ["JobSet", undefined],
+    ["Trial", "status"],
+    ["TrainJob", "status"],
+  ]);
+  equal(world.cluster.peek(KINDS.jobSet, "ml/t1")?.spec?.suspend, true);
+});
+
+Deno.test("`stop()` leaves the JobSet of another owner alone", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.jobSet, jobSetOf(jobOf(TRIAL, { uid: "another" })));
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  assertStopped(world);
+  equal(world.cluster.peek(KINDS.jobSet, "ml/t1")?.spec?.suspend, false);
+});
+
+Deno.test("`stop()` is done although the pods cannot be halted", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.jobSet, jobSetOf(JOB));
+  world.cluster.faults.push(({ verb, kind }) =>
+    verb === "patch" && kind === "JobSet" ? new Error("the webhook does not answer") : undefined
+  );
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  assertStopped(world);
+  deepEqual(world.events, TOLD);
+});
+
+for (const end of ["Succeeded", "Failed"]) {
+  Deno.test(`\`stop()\` halts no pods of a trial that has ended before: ${end}`, async () => {
+    const world = new World();
+    world.cluster.put(KINDS.jobSet, jobSetOf(JOB));
+    world.end("trial", end);
+    equal(await world.stopper().stop(STOP, signal), "finished before");
+    deepEqual(world.cluster.writes, []);
+  });
+}
 
 Deno.test("`stop()` writes nothing, and tells nothing, when it is asked again", async () => {
   const world = new World();

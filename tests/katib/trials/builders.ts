@@ -2,6 +2,8 @@
 import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINER_API_VERSION } from "../../../crds/names.ts";
+import { controllerReference } from "../../../kube/owner_references.ts";
+import type { JobSet } from "../../../crds/jobset.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import type { KubeMeta } from "../../../kube/resource.ts";
@@ -86,5 +88,21 @@ export function jobOf(of: Trial | undefined, metadata: KubeMeta = {}): TrainJob 
       ...metadata,
     },
     spec: { runtimeRef: { name: "rt" } },
+  });
+}
+
+/** The JobSet of a TrainJob, which runs. */
+export function jobSetOf({ metadata: { name = "", uid = "" } }: TrainJob): JobSet {
+  const owner = { apiVersion: TRAINER_API_VERSION, kind: "TrainJob", name, uid };
+  return KINDS.jobSet.parse({
+    apiVersion: "jobset.x-k8s.io/v1alpha2",
+    kind: "JobSet",
+    metadata: {
+      name,
+      namespace: "ml",
+      uid: `uid-of-jobset-${name}`,
+      ownerReferences: [controllerReference(owner)],
+    },
+    spec: { suspend: false, replicatedJobs: [] },
   });
 }
