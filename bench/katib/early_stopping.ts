@@ -34,10 +34,10 @@ import { tryDefects } from "./upstream_defects.ts";
 
 const RUNTIME = "pusher";
 /** Trials that run at the same time. */
-const AT_ONCE = 8;
+const AT_ONCE = 6;
 const GOAL_MS = 1000;
-/** What a pod has between SIGTERM and SIGKILL, in seconds. */
-const GRACE_SECONDS = 5;
+/** Longest life of a process after its Trial says EarlyStopped, in milliseconds. */
+const END_MS = 500;
 
 /**
  * The training program: pushes until it is ended, and writes down when it began each push. It does
@@ -51,7 +51,7 @@ while true; do
   step=$((step + 1))
   date +%s%3N >> ${folder}/$HOSTNAME.pushes
   ${PUSH}
-  sleep 0.3
+  sleep 0.3 & wait $!
 done
 `;
 /** The same, four pushes long. */
@@ -134,13 +134,14 @@ async function runAll(
   await using ends = await followEnds(plane.client, NAMESPACE, TRIAL_CONDITIONS.earlyStopped);
   const names = Array.from({ length: count }, (_, index) => `trial-${index}`);
   const outcomes: Outcome[] = [];
-  const worker = async () => {
-    for (let name = names.shift(); name !== undefined; name = names.shift()) {
-      outcomes.push(await runTrial(plane, ends.of, folder, name));
-      if (outcomes.length % 10 === 0) say(`${outcomes.length} of ${count} stopped`);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  // Those that run together end together, as an Experiment's do: the garbage collector has the most to do then.
+  while (names.length > 0) {
+    const together = names.splice(0, AT_ONCE);
+    outcomes.push(
+      ...await Promise.all(together.map((name) => runTrial(plane, ends.of, folder, name))),
+    );
+    say(`${outcomes.length} of ${count} stopped`);
+  }
   return outcomes;
 }
 
@@ -193,7 +194,7 @@ async function measure(
       name: "EarlyStopped to the end of the process, p99",
       value: quantile(gone, 0.99),
       unit: "ms",
-      goal: { is: "below", limit: GRACE_SECONDS * 1000 },
+      goal: { is: "below", limit: END_MS },
       note: `median ${quantile(gone, 0.5)} ms`,
     },
     {
@@ -219,7 +220,7 @@ export async function readOptions(options: readonly string[]): Promise<Options> 
       controller: { type: "string" },
       "db-manager": { type: "string" },
       manifests: { type: "string" },
-      trials: { type: "string", default: "100" },
+      trials: { type: "string", default: "24" },
     },
   });
   const parts = {

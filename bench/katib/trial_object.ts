@@ -18,7 +18,7 @@ export interface TrialChoices {
   readonly spec: TrainJobSpec;
   /** Default: one that is met by push {@link STEP}. */
   readonly rules?: readonly unknown[];
-  /** Whether its TrainJob stays. Default true. */
+  /** Whether its TrainJob stays. Default false, as Katib's. */
   readonly retain?: boolean;
 }
 
@@ -39,7 +39,7 @@ export const conditionPath = (type: string) =>
 /** A Trial as Katib's experiment controller makes them, with collector Push. */
 export function trialOf(
   name: string,
-  { spec, rules = [RULE], retain = true }: TrialChoices,
+  { spec, rules = [RULE], retain = false }: TrialChoices,
 ): Trial {
   return KINDS.trial.parse({
     apiVersion: "kubeflow.org/v1beta1",

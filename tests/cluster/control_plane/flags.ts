@@ -73,7 +73,7 @@ export function apiServerFlags({ folder, ports }: Places, options: ControlPlaneO
   ];
 }
 
-/** Flags of kube-controller-manager; it serves nothing. */
+/** Flags of kube-controller-manager; it serves nothing. Its rates are Kubernetes' own, as in a cluster of users. */
 export function controllerManagerFlags(
   { folder }: Places,
   kubeconfig: string,
@@ -86,8 +86,6 @@ export function controllerManagerFlags(
     "--use-service-account-credentials",
     "--leader-elect=false",
     "--secure-port=0",
-    "--kube-api-qps=500",
-    "--kube-api-burst=1000",
     ...options.flags?.controllerManager ?? [],
   ];
 }
@@ -98,8 +96,6 @@ export function schedulerFlags(kubeconfig: string, options: ControlPlaneOptions)
     `--kubeconfig=${kubeconfig}`,
     "--leader-elect=false",
     "--secure-port=0",
-    "--kube-api-qps=500",
-    "--kube-api-burst=1000",
     ...options.flags?.scheduler ?? [],
   ];
 }
