@@ -14,7 +14,7 @@ import {
 } from "./resource.ts";
 import type { Semaphore } from "./semaphore.ts";
 
-export type { Change } from "./informer_cache.ts";
+export { type Change, isRemoval } from "./informer_cache.ts";
 
 /**
  * A cache of one kind. Its objects are frozen, lack `metadata.managedFields`, and share parts that are
@@ -53,6 +53,8 @@ export interface InformerOptions<T> {
   clock?: Clock;
   /** A number from 0 up to 1. Default `Math.random`. */
   random?: () => number;
+  /** Called with each whole list before the cache has it, also with what is not held, and keys of what cannot be read. */
+  onList?: (objects: readonly T[], unreadable: readonly string[]) => void;
   /** Called each time the watch has to begin again with a list, with the cause. */
   onRestart?: (cause: string) => void;
   /** Called each time a list or a watch fails; both are tried again. */
@@ -116,11 +118,13 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
       started = true;
       await runListWatch({ ...options, clock, random }, {
         replace(objects, unreadable) {
-          deliver(cache.replace(objects.filter(keep), unreadable));
+          options.onList?.(objects, unreadable);
+          const kept = objects.filter(keep);
+          const left = kept.length < objects.length ? objects.filter((it) => !keep(it)) : [];
+          deliver([...left.flatMap(cache.leave), ...cache.replace(kept, unreadable)]);
           gate.pass();
         },
-        put: (object) =>
-          deliver(keep(object) ? cache.put(object) : cache.remove(keyOf(object), object)),
+        put: (object) => deliver(keep(object) ? cache.put(object) : cache.leave(object)),
         remove: (object) => deliver(cache.remove(keyOf(object), object)),
         removeKey: (key) => deliver(cache.remove(key)),
       }, signal);

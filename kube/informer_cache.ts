@@ -3,9 +3,18 @@ import { keyOf, type KubeObject, parseKey } from "./resource.ts";
 
 /** A change that the cache made. `old` is what it held before. */
 export interface Change<T> {
-  readonly type: "added" | "updated" | "deleted";
+  /**
+   * `deleted`: the object does not exist any more. `left`: it is not held any more, because it is not to be kept,
+   * or its kind is not followed now; that says nothing about whether it exists.
+   */
+  readonly type: "added" | "updated" | "deleted" | "left";
   readonly object: T;
   readonly old?: T;
+}
+
+/** Whether the cache does not hold the object any more. */
+export function isRemoval({ type }: Pick<Change<unknown>, "type">): boolean {
+  return type === "deleted" || type === "left";
 }
 
 /** Functions that give the values under which an object is found. */
@@ -22,6 +31,8 @@ export interface InformerCache<T> {
   put(object: T): Change<T>[];
   /** Removes the object. `last` is its last state, if the server sent it. */
   remove(key: string, last?: T): Change<T>[];
+  /** Removes an object that exists, and is not to be held. */
+  leave(object: T): Change<T>[];
   /**
    * Replaces the content of the cache by `objects`, and keeps its objects under `unreadable` keys. Returns what
    * was missed: deletions first.
@@ -156,6 +167,12 @@ export function createInformerCache<T extends KubeObject>(indexes: Indexes<T>): 
     keys: () => objects.list().map(keyOf),
     put,
     remove: (key, last) => remove(key, last),
+    leave(object) {
+      const [change] = remove(keyOf(object), object);
+      if (change === undefined) return [];
+      const isSame = change.old?.metadata?.uid === object.metadata?.uid;
+      return [isSame ? { ...change, type: "left" } : change];
+    },
     replace(given, unreadable) {
       const stay = new Set([...given.map(keyOf), ...unreadable]);
       const gone = objects.list().map(keyOf).filter((key) => !stay.has(key));

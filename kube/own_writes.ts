@@ -1,5 +1,6 @@
 /** Own writes that a watched cache does not show yet, so that decisions are not made from a stale cache. */
 import type { Clock } from "./clock.ts";
+import { type Change, isRemoval } from "./informer_cache.ts";
 import { keyOf, type KubeObject } from "./resource.ts";
 
 /** Options of {@link createOwnWrites}. */
@@ -24,7 +25,7 @@ export interface OwnWrites<T> {
    */
   trackDeletion(object: T, at: string, call: () => Promise<void>): Promise<void>;
   /** Takes in a change of the cache. Connect it to the informer. */
-  seen(change: { readonly type: "added" | "updated" | "deleted"; readonly object: T }): void;
+  seen(change: Pick<Change<T>, "type" | "object">): void;
   /** The newer one of the cached and the written object. */
   latest(key: string, cached: T | undefined): T | undefined;
   /** The objects of a group: the cached ones, each in its newest form, and those only written. */
@@ -90,11 +91,12 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     this.#remember(key, { ...object, metadata }, true);
   }
 
-  seen({ type, object }: { type: "added" | "updated" | "deleted"; object: T }): void {
+  seen({ type, object }: Pick<Change<T>, "type" | "object">): void {
     const key = keyOf(object);
     const uid = object.metadata?.uid;
     const entry = this.#entries.get(key);
-    if (type === "deleted") {
+    // What left is not watched either: nothing would ever confirm the write.
+    if (isRemoval({ type })) {
       if (uid !== undefined) this.#underWay.get(key)?.forEach((deleted) => deleted.add(uid));
       if (entry?.object.metadata?.uid === uid) this.forget(key);
     } else if (entry !== undefined && !isStale(object, entry)) {

@@ -1,4 +1,7 @@
-/** Informer that runs only while a switch is on; it counts as synced, and is empty, while it is off. */
+/**
+ * Informer that runs only while a switch is on; it counts as synced, and is empty, while it is off
+ * (docs/decisions/0061).
+ */
 import {
   type Change,
   createInformer,
@@ -6,7 +9,7 @@ import {
   type InformerOptions,
   tell,
 } from "./informer.ts";
-import type { KubeObject } from "./resource.ts";
+import { keyOf, type KubeObject } from "./resource.ts";
 import type { Switch } from "./switch.ts";
 
 /** An {@link Informer} of what is not always there. */
@@ -23,13 +26,18 @@ export interface SwitchedInformerOptions<T> extends InformerOptions<T> {
   readonly power: Switch;
 }
 
-/** Creates the cache. Each time the switch is turned on, everything is listed anew. */
+/**
+ * Creates the cache. When the switch is turned off, its objects leave. Each time it is turned on, everything is
+ * listed anew; those that left and are not there any more are deleted.
+ */
 export function createSwitchedInformer<T extends KubeObject>(
   options: SwitchedInformerOptions<T>,
 ): SwitchedInformer<T> {
   const { power, kind } = options;
   const listeners = new Set<(change: Change<T>) => void>();
   const waiters = new Set<() => void>();
+  /** Objects that left, by key, until it is known whether they still exist. */
+  let away: ReadonlyMap<string, T> = new Map();
   let inner: Informer<T> | undefined;
   let settled = false;
   let stopped = false;
@@ -44,15 +52,31 @@ export function createSwitchedInformer<T extends KubeObject>(
     for (const waiter of [...waiters]) waiter();
   }
 
-  async function runOnce(signal: AbortSignal): Promise<void> {
-    const current = createInformer(options);
+  /** Tells which of the objects that left are gone, by a list of all that exist. */
+  function settleAway(objects: readonly T[], unreadable: readonly string[]): void {
+    if (away.size === 0) return;
+    const uids = new Map(objects.map((it) => [keyOf(it), it.metadata?.uid]));
+    const unknown = new Set(unreadable);
+    const before = [...away];
+    away = new Map(before.filter(([key]) => unknown.has(key)));
+    for (const [key, object] of before) {
+      const isGone = !unknown.has(key) && uids.get(key) !== object.metadata?.uid;
+      if (isGone) deliver({ type: "deleted", object });
+    }
+  }
+
+  /** Runs until `signal` aborts; that of the whole is `stop`. */
+  async function runOnce(signal: AbortSignal, stop: AbortSignal): Promise<void> {
+    const current = createInformer({ ...options, onList: settleAway });
     inner = current;
     current.onChange(deliver);
     current.whenSynced(signal).then(changed);
     await current.run(signal);
-    if (power.on) return;
+    if (stop.aborted) return;
     inner = undefined;
-    for (const object of current.list()) deliver({ type: "deleted", object });
+    const held = current.list();
+    away = new Map([...away, ...held.map((object) => [keyOf(object), object] as const)]);
+    for (const object of held) deliver({ type: "left", object });
   }
 
   return {
@@ -90,7 +114,7 @@ export function createSwitchedInformer<T extends KubeObject>(
       const stop = power.onChange(changed);
       changed();
       try {
-        await power.whileOn(runOnce, signal);
+        await power.whileOn((it) => runOnce(it, signal), signal);
       } finally {
         stop();
         stopped = true;

@@ -99,8 +99,8 @@ export function createTermCurves(
       cache.jobs.onChange(({ type, object, old }) => {
         const { uid = "" } = object.metadata;
         if (type === "deleted") return store.forget(uid);
-        // What the cache was filled with is no news.
-        if (old === undefined) return;
+        // What left may come back. What the cache was filled with is no news.
+        if (type === "left" || old === undefined) return;
         for (const mark of marksOfChange(kind, old, object, clock.now())) store.mark(uid, mark);
         if (endOf(kind, object) !== undefined) store.end(uid);
       })
@@ -131,6 +131,7 @@ export function createTermCurves(
           store.forget(job.uid);
           recorder?.forget(job, object);
         },
+        leave: (job: JobRef) => recorder?.leave(job),
         async run(signal) {
           const stop = follow(store);
           const end = () => {

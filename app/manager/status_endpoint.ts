@@ -8,6 +8,7 @@ import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import type { AcceptPush } from "../../status/chain/exchange.ts";
 import type { Lookup } from "../../kube/cached_lookup.ts";
+import { isRemoval } from "../../kube/informer.ts";
 import {
   createOwnership,
   type KindLookups,
@@ -142,9 +143,9 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
   });
   const stops = [...caches.byKind.values()].map(({ pods }) =>
-    pods.onChange(({ type, object }) => {
-      const uid = object.metadata?.uid;
-      if (type === "deleted" && uid !== undefined) ownership.forgetPod(uid);
+    pods.onChange((change) => {
+      const uid = change.object.metadata?.uid;
+      if (isRemoval(change) && uid !== undefined) ownership.forgetPod(uid);
     })
   );
   return {

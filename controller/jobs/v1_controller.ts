@@ -8,7 +8,7 @@ import {
   type ControllerMetrics,
   createController,
 } from "../../kube/controller.ts";
-import type { Change } from "../../kube/informer.ts";
+import { type Change, isRemoval } from "../../kube/informer.ts";
 import { controllerKey, controllerOf } from "../../kube/owner_references.ts";
 import { createOwnWrites } from "../../kube/own_writes.ts";
 import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
@@ -57,14 +57,15 @@ function isProgressAlone({ type, object, old }: Change<V1Job>): boolean {
 function observeChange<T extends KubeObject>(
   expectations: Expectations,
   of: ReplicaObjectKind<T>,
-  { type, object }: Change<T>,
+  change: Change<T>,
 ): void {
+  const { object } = change;
   const job = controllerOf(object.metadata)?.uid;
   if (job === undefined) return;
   const { name = "", uid = "", deletionTimestamp } = object.metadata ?? {};
   const key = expectationKey(of, object, job);
   expectations.creationObserved(key, name);
-  if (type === "deleted" || deletionTimestamp !== undefined) {
+  if (isRemoval(change) || deletionTimestamp !== undefined) {
     expectations.deletionObserved(key, uid);
   }
 }
@@ -96,7 +97,7 @@ export function createV1Controller(options: V1ControllerOptions): Controller {
     watch(caches.jobs, (change) => isProgressAlone(change) ? [] : [keyOf(change.object)], {
       seen(change) {
         jobWrites.seen(change);
-        if (change.type === "deleted") expectations.forget(change.object.metadata.uid ?? "");
+        if (isRemoval(change)) expectations.forget(change.object.metadata.uid ?? "");
       },
     }),
     watchObjects(caches.pods, PODS),

@@ -41,6 +41,7 @@ const crdSchema = z.object({
   }),
 });
 
+/** Of one that was never read. */
 const UNREADABLE: Definition = { keepsProgress: false };
 
 /** Reports whether the version v1 of a definition keeps `status.trainerStatus`. */
@@ -65,6 +66,8 @@ function createOnce(): (key: string, message: string, properties: Record<string,
 export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
   /** By kind what was read of the definition in that generation. */
   const read = new Map<V1KindName, { readonly generation: number; readonly keeps: boolean }>();
+  /** What each definition said when it could be read last. */
+  const known = new Map<V1KindName, Definition>();
   const once = createOnce();
 
   /** Returns a discovery document; undefined if there is none. */
@@ -114,16 +117,25 @@ export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
     try {
       const { annotations, generation = 0 } = (await client.get(metadataOnly, { name }, call))
         .metadata ?? {};
-      return {
+      const definition = {
         runBy: annotations?.[V1_RUN_BY_ANNOTATION],
         keepsProgress: await keepsProgress(kind, generation, signal),
       };
+      known.set(kind.kind, definition);
+      return definition;
     } catch (error) {
       // The role may be without this right, and an aggregated API server has no definitions.
       if (!isNotFound(error) && !isForbidden(error)) throw error;
-      const message = "the definition of this kind cannot be read; only --v1-jobs has it run";
-      once(kind.kind, message, { kind: kind.kind, error: messageOf(error) });
-      return UNREADABLE;
+      if (isNotFound(error)) known.delete(kind.kind);
+      const last = known.get(kind.kind);
+      const message = last === undefined
+        ? "the definition of this kind cannot be read; only --v1-jobs has it run"
+        : "the definition of this kind may not be read any more; what it said last still counts";
+      once(`${kind.kind} ${last === undefined}`, message, {
+        kind: kind.kind,
+        error: messageOf(error),
+      });
+      return last ?? UNREADABLE;
     }
   }
 
@@ -135,6 +147,7 @@ export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
       : new Set<string>();
     if (!served.has(V1_KINDS.MPIJob.plural)) await tellOtherMpiJob(versions, signal);
     const kinds = V1_KIND_LIST.filter(({ plural }) => served.has(plural));
+    for (const { kind, plural } of V1_KIND_LIST) if (!served.has(plural)) known.delete(kind);
     const found = await Promise.all(
       kinds.map(async (kind) => [kind.kind, await definitionOf(kind, signal)] as const),
     );

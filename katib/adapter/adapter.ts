@@ -210,6 +210,8 @@ export interface Adapter extends ObservationReader {
    * annotations asked for a log, which decides if this owner never used the log.
    */
   forget(job: JobRef, asked?: boolean): void;
+  /** Stops following a job that may exist: its log stays as it is, and is read again when the job is back. */
+  leave(job: JobRef): void;
   /**
    * Ends the log of a Trial that is being deleted, or was: nothing is recorded in it any more, and it is deleted
    * once no write is under way, also after Katib has done that. Asks `isWanted` before each attempt.

@@ -256,6 +256,10 @@ export function createAdapter(options: AdapterOptions): Adapter {
         : actor.plan.key.kind === "job";
       if (isOwn) deletions.drop({ kind: "job", namespace, name, uid });
     },
+    leave({ uid }) {
+      openTrials.forget(uid);
+      stops.forget(uid);
+    },
     drop(key, isWanted) {
       endedLogs.set(logKeyText(key), true);
       const actor = actors.ofLog(key);

@@ -48,6 +48,8 @@ export interface TrialRecordingOptions {
 export interface TermRecorder extends Pick<Adapter, "accept"> {
   /** Forgets a job that was deleted; `object` is its last state. */
   forget(job: JobRef, object: AnyJob): void;
+  /** Stops following a job, whose log stays. */
+  leave(job: JobRef): void;
   /** Records and stops trials until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -151,6 +153,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
       const adapter = current = createTermAdapter();
       return {
         accept: adapter.accept,
+        leave: adapter.leave,
         forget({ kind, namespace, name, uid }, { metadata: { annotations = {} } }) {
           const asked = ASKS.some((it) => annotations[it] !== undefined);
           adapter.forget({ kind, namespace, name, uid }, asked);

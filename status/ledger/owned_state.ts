@@ -5,6 +5,7 @@ import { progressOf } from "../../crds/job_state.ts";
 import { shownStatus, type TrainerStatus } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import { isRemoval } from "../../kube/informer.ts";
 import type { Leadership } from "../../kube/leadership.ts";
 import type { AcceptPush, OwnerAnswer, Push } from "../chain/exchange.ts";
 import { createHeldStatuses, type HeldStatuses } from "../reading/held_statuses.ts";
@@ -26,8 +27,10 @@ export interface PushRecorder {
     push: Push,
     signal: AbortSignal,
   ): undefined | OwnerAnswer | Promise<OwnerAnswer | undefined>;
-  /** The job is gone. */
+  /** The job is deleted. */
   forget(job: JobRef, object: AnyJob): void;
+  /** The job is not followed any more, and may exist: what is recorded of it stays. */
+  leave(job: JobRef): void;
   /** Works until `signal` aborts; takes no pushes from then on. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -115,15 +118,18 @@ export function createOwnedState(options: OwnedStateOptions): OwnedState {
       onDrop,
     });
 
-  /** Forgets jobs that are gone. Returns a function that stops this. */
+  /** Forgets jobs that are deleted, or not followed any more. Returns a function that stops this. */
   function followJobs({ ledger, held, recorder }: TermState): () => void {
     const stops = [...jobs].map(([kind, cache]) =>
-      cache.jobs.onChange(({ type, object }) => {
+      cache.jobs.onChange((change) => {
+        const { type, object } = change;
         const { uid } = object.metadata;
-        if (type !== "deleted" || uid === undefined) return;
+        if (!isRemoval(change) || uid === undefined) return;
         ledger.forget(uid);
         held.forget(uid);
-        recorder?.forget(jobRefOf(kind, object), object);
+        const job = jobRefOf(kind, object);
+        if (type === "deleted") recorder?.forget(job, object);
+        else recorder?.leave(job);
       })
     );
     return () => stops.forEach((stop) => stop());

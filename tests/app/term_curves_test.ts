@@ -34,7 +34,8 @@ function start(
     clock,
     maxBytes: maxBytes ?? 1 << 20,
   });
-  const begin = () => curves.begin({ accept: answer, forget() {}, run: () => Promise.resolve() });
+  const begin = () =>
+    curves.begin({ accept: answer, forget() {}, leave() {}, run: () => Promise.resolve() });
   const pushOf = (time: string, value: string, uid = job.uid): Push => ({
     job: { ...job, uid },
     pod: { name: "p", uid: "p1" },

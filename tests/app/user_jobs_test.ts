@@ -135,7 +135,7 @@ Deno.test("jobs go with the right to list them, and come with it", () =>
     await named(world, "of-a", "of-b");
     const gone: string[] = [];
     world.jobs.caches.get(TRAINJOB)?.onChange(({ type, object }) => {
-      if (type === "deleted") gone.push(object.metadata.name ?? "");
+      if (type === "left") gone.push(object.metadata.name ?? "");
     });
     world.allowed.delete("b");
     await world.clock.advance(73_000);

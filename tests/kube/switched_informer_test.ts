@@ -1,5 +1,5 @@
 /** Tests of informers that run while a switch is on. */
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import { createClient } from "../../kube/client.ts";
 import { createSwitch, type Turnable } from "../../kube/switch.ts";
 import { createSwitchedInformer, type SwitchedInformer } from "../../kube/switched_informer.ts";
@@ -57,6 +57,43 @@ Deno.test("`createSwitchedInformer()` that is on from the start is settled with 
     await until("it is settled", () => informer.settled);
   }));
 
+Deno.test("`createSwitchedInformer()` that is turned off says that its objects left, and when it is back which are deleted", () =>
+  withWorld(async ({ informer, power, server, seen }) => {
+    for (const name of ["stays", "goes", "again"]) server.put(widget(name));
+    power.turn(true);
+    await informer.whenSynced();
+    power.turn(false);
+    await until("all have left", () => seen.length === 6);
+    deepEqual(seen.slice(3).sort(), ["left again", "left goes", "left stays"]);
+    server.remove("ns/goes");
+    server.remove("ns/again");
+    server.put(widget("again"));
+    power.turn(true);
+    await until("it is known what was deleted", () => seen.length === 10);
+    deepEqual(seen.slice(6).sort(), [
+      "added again",
+      "added stays",
+      "deleted again",
+      "deleted goes",
+    ]);
+    ok(seen.indexOf("deleted again") < seen.lastIndexOf("added again"));
+    power.turn(false);
+    await until("they have left once more", () => seen.length === 12);
+    deepEqual(seen.slice(10).sort(), ["left again", "left stays"]);
+  }));
+
+Deno.test("`createSwitchedInformer()` turned off and on while it ends runs on", () =>
+  withWorld(async ({ informer, power, server }) => {
+    power.turn(true);
+    await informer.whenSynced();
+    power.turn(false);
+    power.turn(true);
+    server.put(widget("late"));
+    await until("what came later is there", () => informer.list().length === 1, {
+      timeoutMs: 10_000,
+    });
+  }));
+
 Deno.test("`createSwitchedInformer()` forgets everything when it is turned off, and lists anew", () =>
   withWorld(async ({ informer, power, server, seen }) => {
     server.put(widget("a"));
@@ -71,7 +108,7 @@ Deno.test("`createSwitchedInformer()` forgets everything when it is turned off, 
     // A replica that serves stays ready.
     equal(informer.settled, true);
     await until("both are there", () => informer.list().length === 2);
-    deepEqual(seen.slice(0, 2), ["added a", "deleted a"]);
+    deepEqual(seen.slice(0, 2), ["added a", "left a"]);
     deepEqual(seen.slice(2).sort(), ["added a", "added b"]);
   }));
 

@@ -104,7 +104,7 @@ export class KindCache implements JobCache {
     member.stop.abort();
     for (const object of member.informer.list()) {
       for (const listener of [...this.#listeners]) {
-        tell(this.kind, listener, { type: "deleted", object });
+        tell(this.kind, listener, { type: "left", object });
       }
     }
   }

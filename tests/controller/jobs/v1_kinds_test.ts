@@ -229,13 +229,15 @@ Deno.test("createV1Kinds() does not run what may not be read, says it once, and 
     "warning",
   ));
 
-Deno.test("createV1Kinds() keeps what it knows while the API server does not answer", () =>
+Deno.test("createV1Kinds() keeps what it knows while the API server does not answer, or may not be asked", () =>
   withWorld({ tfjobs: OURS }, async ({ cluster, kinds, changes, look }) => {
     for (const fault of ["outage", "refusal"] as const) {
-      cluster[fault] = 503;
-      await look();
-      assert.deepEqual(runs(kinds), ["TFJob"]);
-      delete cluster[fault];
+      for (const code of [503, 403]) {
+        cluster[fault] = code;
+        await look();
+        assert.deepEqual([runs(kinds), kinds.keepsProgress("TFJob")], [["TFJob"], true]);
+        delete cluster[fault];
+      }
     }
     assert.deepEqual(changes, ["TFJob"]);
   }));

@@ -357,6 +357,29 @@ Deno.test("`Adapter.forget()` deletes a job's own log, and leaves a trial's to K
   });
 });
 
+Deno.test("`Adapter.leave()` keeps every log, and stops nothing until the job is back", async () => {
+  const job = trialPlan("b", {
+    key: { kind: "job", namespace: "default", name: "b", uid: "job-b" },
+    graceMs: 60_000,
+  });
+  const sink = createMemorySink();
+  const world = { plans: [job], sink };
+  await withAdapter(world, async ({ push, adapter, settle, stops, answers, clock }) => {
+    await push(job, 59, "0.9");
+    await push(job, 60, "0.8");
+    const answer = answers.get(job.job.uid);
+    answers.delete(job.job.uid);
+    adapter.leave(job.job);
+    await settle();
+    assert.equal((await sink.read(job.key, never)).length, 2);
+    await clock.advance(120_000);
+    assert.equal(stops.length, 0);
+    if (answer !== undefined) answers.set(job.job.uid, answer);
+    await clock.advance(120_000);
+    assert.equal(stops.length, 1);
+  });
+});
+
 Deno.test("a deleted job is not stopped", async () => {
   const plan = trialPlan("a", { graceMs: 60_000 });
   await withAdapter({ plans: [plan] }, async ({ push, adapter, stops, answers, clock }) => {

@@ -5,7 +5,10 @@ import { createOwnedState } from "../../../status/ledger/owned_state.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import type { AnyJob, JobKind } from "../../../crds/job_kind.ts";
+import { aborted } from "../../../kube/aborted.ts";
 import type { KubeClient } from "../../../kube/client.ts";
+import type { Change } from "../../../kube/informer.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 import { trainJob } from "../../support/standalone.ts";
@@ -109,6 +112,53 @@ Deno.test("`OwnedState.newestOf()` knows a push before it is written, while the 
   assert.equal(pushes, 2);
   await end();
   assert.equal(owned.newestOf(uid("a")), undefined);
+});
+
+/** A cache whose changes the test makes up. */
+function changingCache(kind: JobKind) {
+  let tell = (_change: Change<AnyJob>): void => {};
+  const jobs = {
+    get: () => undefined,
+    onChange: (listener: (change: Change<AnyJob>) => void) => {
+      tell = listener;
+      return () => {};
+    },
+  };
+  const { metadata, ...rest } = trainJob("a", "any");
+  const object: AnyJob = { ...rest, metadata: { ...metadata, uid: "uid-a" }, status: {} };
+  return {
+    jobs: new Map([[kind, { jobs }]]),
+    tell: (type: Change<AnyJob>["type"]) => tell({ type, object }),
+  };
+}
+
+Deno.test("a job that is not followed any more is not deleted: its log stays", async () => {
+  const { jobs, tell } = changingCache(TRAINJOB);
+  const told: string[] = [];
+  const owned = createOwnedState({
+    client: new MemoryCluster().client(),
+    jobs,
+    clock: new FakeClock(),
+    leadership: { leading: true, deadlineMs: () => 4_000 },
+    intervalMs: 1000,
+    writesPerSecond: 50,
+    onWrite: () => {},
+    onDrop: () => {},
+    record: () => ({
+      accept: () => undefined,
+      forget: ({ name }) => void told.push(`${name} is deleted`),
+      leave: ({ name }) => void told.push(`${name} left`),
+      run: (signal) => aborted(signal),
+    }),
+  });
+  const stop = new AbortController();
+  const running = owned.run(stop.signal, FLUSH_MS);
+  tell("left");
+  assert.deepEqual(told, ["a left"]);
+  tell("deleted");
+  assert.deepEqual(told, ["a left", "a is deleted"]);
+  stop.abort();
+  await running;
 });
 
 Deno.test("`OwnedState.run()` writes 2,000 pending jobs at its end, within 5 s, and loses none", async () => {
