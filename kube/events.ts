@@ -20,16 +20,16 @@ import {
 export type { EventSubject, EventText } from "./event_object.ts";
 
 /** Reason for which an event was not written. */
-export type DropCause = "queue_full" | "rate_limited" | "refused";
+export type DropCause = "queue_full" | "rate_limited" | "refused" | "closed";
 
-/** Writes events in the background. */
+/** Writes events in the background, from the first one on. */
 export interface EventRecorder {
   /** Queues an event; never waits, never throws. */
   record(about: EventSubject, event: EventText): void;
   /** Resolves when all that was recorded before is written or given up. */
   flush(): Promise<void>;
-  /** Writes until `signal` aborts, and what is queued then for two seconds more. Call it once. */
-  run(signal: AbortSignal): Promise<void>;
+  /** Writes what is queued for two seconds at most. Call it when all who record have ended: nothing is written after it. */
+  close(): Promise<void>;
 }
 
 /** Options of {@link createEventRecorder}. */
@@ -94,16 +94,17 @@ function isTransient(error: unknown): boolean {
   return error instanceof KubeError && (error.code >= 500 || error.code === 429);
 }
 
-/** A recorder; it writes while {@link EventRecorder.run} runs, or at {@link EventRecorder.flush}. */
+/** Creates a recorder, which its owner has to close. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, component, clock = systemClock, random = Math.random, onDropped } = options;
   const known = createBoundedCache<Entry>(REMEMBERED);
   const buckets = createBoundedCache<Bucket>(REMEMBERED);
   const waiting = new Map<string, Entry>();
+  const over = new AbortController();
+  const { signal } = over;
   let draining: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
   let failing = false;
-  let stopSignal: AbortSignal | undefined;
-  let wake = () => {};
 
   function drop(cause: DropCause, entry: Pick<Entry, "about" | "text">, error?: unknown): void {
     onDropped?.(cause);
@@ -111,7 +112,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const { reason } = entry.text;
     const fields = { cause, kind, namespace, name, reason, error: error && messageOf(error) };
     // Once until one is written again: an API server that refuses one refuses many.
-    const isNews = cause === "refused" && !failing && !stopSignal?.aborted;
+    const isNews = cause === "refused" && !failing && !signal.aborted;
     if (cause === "refused") failing = true;
     logger[isNews ? "warn" : "debug"]("an event was not written", fields);
   }
@@ -131,6 +132,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   function record(about: EventSubject, event: EventText): void {
     const text = { ...event, message: cutMessage(event.message) };
+    if (signal.aborted) return drop("closed", { about, text });
     const key = sameEventKey(about, text);
     const bucket = takeToken(buckets.get(subjectKey(about)), clock.monotonic());
     if (bucket === undefined) return drop("rate_limited", { about, text });
@@ -141,10 +143,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const entry = entryOf(key, about, text);
     known.set(key, entry);
     waiting.set(key, entry);
-    wake();
+    drain();
   }
 
-  async function create(entry: Entry, signal?: AbortSignal): Promise<void> {
+  async function create(entry: Entry): Promise<void> {
     const { about, text, suffix, count, firstMs, lastMs } = entry;
     const event = eventObject(about, text, { component, suffix, count, firstMs, lastMs });
     try {
@@ -156,8 +158,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     entry.written = { namespace, name };
   }
 
-  async function write(entry: Entry, signal?: AbortSignal): Promise<void> {
-    if (entry.written === undefined) return await create(entry, signal);
+  async function write(entry: Entry): Promise<void> {
+    if (entry.written === undefined) return await create(entry);
     const body = { count: entry.count, lastTimestamp: rfc3339(entry.lastMs) };
     const bounds = { signal, deadlineMs: WRITE_DEADLINE_MS };
     try {
@@ -165,62 +167,53 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     } catch (error) {
       // The API server forgets events after an hour.
       if (!isNotFound(error)) throw error;
-      await create(entry, signal);
+      await create(entry);
     }
   }
 
   async function writeOrDrop(entry: Entry): Promise<void> {
     for (let attempt = 1;; attempt++) {
       try {
-        await write(entry, stopSignal);
+        await write(entry);
         failing = false;
         return;
       } catch (error) {
-        if (attempt >= TRIES || !isTransient(error) || stopSignal?.aborted) {
+        if (attempt >= TRIES || !isTransient(error) || signal.aborted) {
           return drop("refused", entry, error);
         }
-        await clock.sleep(backoffMs(attempt, RETRY, random), stopSignal);
+        await clock.sleep(backoffMs(attempt, RETRY, random), signal);
       }
     }
   }
 
-  async function drain(): Promise<void> {
+  async function writeAll(): Promise<void> {
+    // The same event, recorded several times at once, is one.
+    await Promise.resolve();
     for (const [key, entry] of waiting) {
       waiting.delete(key);
       await writeOrDrop(entry);
     }
   }
 
+  /** Writes what waits; what is recorded meanwhile, too. */
+  function drain(): Promise<void> {
+    return draining ??= writeAll().finally(() => {
+      draining = undefined;
+      if (waiting.size > 0) drain();
+    });
+  }
+
   async function flush(): Promise<void> {
-    // Another drain may still be writing what it has taken.
-    while (draining !== undefined || waiting.size > 0) {
-      draining ??= drain().finally(() => draining = undefined);
-      await draining;
-    }
+    while (draining !== undefined || waiting.size > 0) await drain();
   }
 
   async function lastWords(): Promise<void> {
-    const stop = new AbortController();
     const flushed = new AbortController();
-    stopSignal = stop.signal;
-    clock.sleep(LAST_WORDS_MS, flushed.signal).then(() => stop.abort());
+    clock.sleep(LAST_WORDS_MS, flushed.signal).then(() => over.abort());
     await flush();
+    over.abort();
     flushed.abort();
   }
 
-  return {
-    record,
-    flush,
-    async run(signal) {
-      stopSignal = signal;
-      while (!signal.aborted) {
-        const called = new Promise<void>((resolve) => wake = resolve);
-        signal.addEventListener("abort", wake, { once: true });
-        await flush();
-        if (!signal.aborted && waiting.size === 0) await called;
-        signal.removeEventListener("abort", wake);
-      }
-      await lastWords();
-    },
-  };
+  return { record, flush, close: () => closing ??= lastWords() };
 }

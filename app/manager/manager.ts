@@ -103,7 +103,6 @@ async function runLoops(
     parts.v1Kinds.run(signal),
     parts.trialResources.run(signal),
     runCaches(parts.caches, signal),
-    parts.events.run(signal),
     parts.certificates.run(signal),
     parts.shedding.run(signal),
     pushes?.run(signal),
@@ -191,6 +190,7 @@ export async function startManager(
 
   // Parts are stopped in reverse order: pushes first, then the term with its pending progress.
   await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => parts.events.close());
   cleanup.defer(() => parts.recording?.sink.close());
   const plain = await startPlainServers(context, parts, phase, checks, cleanup);
   await certify(parts, clock, options.signal ?? loops.signal);

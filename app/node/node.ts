@@ -95,6 +95,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   cleanup.defer(() => folder.release());
   const logs = await serveLogs(options, client, hostIP, () => kubelet);
   cleanup.defer(() => logs.close(0));
+  cleanup.defer(() => events.close());
   const started = kubelet = await startKubelet({
     client,
     nodeName: options.nodeName,
@@ -110,7 +111,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     dataDir: folder.isTemporary ? `${folder.path}/${KUBELET_FOLDER}` : folder.path,
   });
   const loops = new AbortController();
-  const running = Promise.all([events.run(loops.signal), started.run(loops.signal)]);
+  const running = started.run(loops.signal);
   cleanup.defer(async () => {
     loops.abort();
     await running;

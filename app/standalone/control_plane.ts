@@ -128,8 +128,7 @@ async function runJobs(client: KubeClient, signal: AbortSignal): Promise<void> {
   await Promise.all([
     informers.jobs.run(signal),
     informers.pods.run(signal),
-    events.run(signal),
-    controller.run(signal),
+    controller.run(signal).finally(() => events.close()),
   ]);
 }
 
@@ -208,8 +207,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       node: kubelet.node,
     });
     running.push(
-      events.run(loops.signal),
-      kubelet.run(loops.signal),
+      kubelet.run(loops.signal).finally(() => events.close()),
       scheduler.run(loops.signal),
     );
   }

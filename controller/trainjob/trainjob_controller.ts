@@ -47,7 +47,7 @@ export interface TrainJobControllerOptions {
   readonly informers: TrainJobInformers;
   /** The name of the manager, with which the names of its roles begin. */
   readonly managerName: string;
-  readonly events: EventRecorder;
+  readonly events: Pick<EventRecorder, "record">;
   readonly clock: Clock;
   /** Returns the current executor of JobSets. */
   readonly executor: () => Executor;

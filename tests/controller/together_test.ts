@@ -31,8 +31,6 @@ async function together(play: (cluster: MemoryCluster) => Promise<void>): Promis
   };
   const events = {
     record: () => {},
-    flush: () => Promise.resolve(),
-    run: () => Promise.resolve(),
   };
   const client = cluster.client();
   const shared = { client, managerName: "milepost", informers, events, clock };

@@ -43,7 +43,7 @@ async function run(
       configMaps: cluster.informer(WATCHED.configMap, {}, LABELS.trainJobName),
       pods: cluster.informer(KINDS.pod),
     },
-    events: { record: () => {}, flush: () => Promise.resolve(), run: () => Promise.resolve() },
+    events: { record: () => {} },
     clock,
     executor: () => "builtin",
     runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },
@@ -219,8 +219,6 @@ Deno.test("createTrainJobController() wakes a running job of Kueue when its runt
   const reasons: string[] = [];
   const events: TrainJobControllerOptions["events"] = {
     record: (_about, { reason }) => void reasons.push(reason),
-    flush: () => Promise.resolve(),
-    run: () => Promise.resolve(),
   };
   await run(async (stage) => {
     const { cluster } = stage;
@@ -279,8 +277,6 @@ Deno.test("createTrainJobController() reports a CA that the API server refuses o
     record(_about: unknown, { reason, message }: EventText) {
       if (reason === "TrainJobResourcesCreationFailed") warnings.push(message);
     },
-    flush: () => Promise.resolve(),
-    run: () => Promise.resolve(),
   };
   await run(async (stage) => {
     const { cluster, clock, rotate } = stage;
