@@ -74,6 +74,8 @@ export const ANNOTATIONS = {
   trainerStatus: "trainer.kubeflow.org/trainer-status",
   /** On pods of trial resources: the CAs of the status endpoint, as PEM. */
   caBundle: "trainer.kubeflow.org/ca-bundle",
+  /** On a TrainJob's snapshot of its runtime: its `status.startTime`, if the definition of TrainJobs drops that. */
+  startTime: "trainer.kubeflow.org/start-time",
   /** On a TrainJob's JobSet: fingerprint of what a JobSet never changes once it is created. */
   templateHash: "trainer.kubeflow.org/template-hash",
   /** On what standalone installs: the fingerprint of the manifest, so that it is written again only when it changed. */

@@ -195,6 +195,10 @@ export const trainJobStatusSchema = z.looseObject({
   stop: jobStopSchema.optional().meta({
     description: "The decision to stop the job early. It holds once it is here.",
   }),
+  startTime: z.string().optional().meta({
+    format: "date-time",
+    description: "When the job was last resumed. Absent while it is suspended, and until then.",
+  }),
   state: z.enum(TRAINJOB_STATES).optional().meta({ default: INITIAL_STATE }),
 }).meta({ minProperties: 1 });
 export type TrainJobStatus = z.infer<typeof trainJobStatusSchema>;

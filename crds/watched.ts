@@ -8,6 +8,7 @@ import type { JobSet, ReplicatedJob } from "./jobset.ts";
 import { type Kind, KINDS } from "./kinds.ts";
 import { type ConfigMap, schemas } from "./kubernetes.ts";
 import {
+  ANNOTATIONS,
   CA_KEY,
   CHILD_CONFIG_MAP_SUFFIXES,
   LABELS,
@@ -129,8 +130,20 @@ const watchedJob = z.object({
   }).optional(),
 });
 
+/** Longest time that is kept, RFC 3339. */
+const MAX_TIME_TEXT = 64;
+
+/** Of the annotations of a child ConfigMap the start of the run: any tenant may write others of any length. */
+const childMetadata = z.object({
+  ...identity,
+  annotations: z.object({
+    [ANNOTATIONS.startTime]: z.string().max(MAX_TIME_TEXT).optional().catch(undefined),
+  }).optional(),
+});
+const childIdentity = z.object({ metadata: childMetadata });
+
 const childConfigMap = z.object({
-  metadata: z.object(identity),
+  metadata: childMetadata,
   data: entriesOf([RUNTIME_SNAPSHOT_KEY, CA_KEY]),
 });
 
@@ -264,7 +277,7 @@ export const WATCHED = {
   job: watched(KINDS.job, watchedJob),
   service: identityOf(KINDS.service),
   serviceAccount: identityOf(KINDS.serviceAccount),
-  configMap: identityOf(KINDS.configMap),
+  configMap: { ...watched(KINDS.configMap, childIdentity), metadataOnly: true },
 } as const;
 
 /** Child ConfigMaps with their entries, which are read by name: no cache holds what any tenant may write. */

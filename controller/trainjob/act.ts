@@ -97,14 +97,14 @@ export async function writeChild(
   }
 }
 
-/** Writes the changed fields of the status, if the TrainJob is still as it was read. */
+/** Writes the changed fields of the status, if the TrainJob is still as it was read. Returns it as it is then. */
 export async function writeStatus(
   { client, key, signal }: Writer,
   trainJob: TrainJob,
   changes: Record<string, unknown>,
-): Promise<void> {
+): Promise<TrainJob> {
   const { uid, resourceVersion } = trainJob.metadata;
   const body = { metadata: { uid, resourceVersion }, status: changes };
   const options = { subresource: "status", signal };
-  await client.patch(KINDS.trainJob, key, { type: "merge", body }, options);
+  return await client.patch(KINDS.trainJob, key, { type: "merge", body }, options);
 }

@@ -1,9 +1,12 @@
 /** Deadline of a TrainJob, `spec.activeDeadlineSeconds`. Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
+import type { Condition } from "../../crds/kubernetes.ts";
 import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
+import { rfc3339 } from "../../crds/timestamps.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
+import { isFinished, type ObservedJob } from "./observed.ts";
 
 /** Shortest wait for a deadline, in milliseconds. */
 const WAIT_MIN_MS = 1000;
@@ -22,16 +25,45 @@ function isPaused({ spec, status }: TrainJob, jobSet: JobSet | undefined): boole
     : isConditionTrue(jobSet.status?.conditions, JOBSET_CONDITIONS.suspended);
 }
 
+/** Returns the latest of the times, in milliseconds since the epoch; undefined if there is none. */
+function latest(times: readonly (string | undefined)[]): number | undefined {
+  const known = times.map((time) => Date.parse(time ?? "")).filter((time) => !Number.isNaN(time));
+  return known.length > 0 ? Math.max(...known) : undefined;
+}
+
+/** The time of the last resumption that the JobSet reports. */
+function resumptionOf(jobSet: JobSet | undefined): string | undefined {
+  const condition = findCondition(jobSet?.status?.conditions, JOBSET_CONDITIONS.suspended);
+  return condition?.status === "False" ? condition.lastTransitionTime : undefined;
+}
+
 /**
- * Returns when the present run began, in milliseconds since the epoch: with the last resumption of the
- * JobSet, else with the creation of the TrainJob; undefined while the job is suspended.
+ * Returns when the present run began, in milliseconds since the epoch: with the last resumption, else with the
+ * creation of the TrainJob; undefined while the job is suspended.
  */
 export function runStart(trainJob: TrainJob, jobSet: JobSet | undefined): number | undefined {
   if (isPaused(trainJob, jobSet)) return undefined;
-  const resumed = findCondition(jobSet?.status?.conditions, JOBSET_CONDITIONS.suspended);
-  const since = resumed?.lastTransitionTime ?? trainJob.metadata.creationTimestamp;
-  const start = since === undefined ? NaN : Date.parse(since);
-  return Number.isNaN(start) ? undefined : start;
+  const { metadata, status } = trainJob;
+  return latest([metadata.creationTimestamp, status?.startTime, resumptionOf(jobSet)]);
+}
+
+/**
+ * Returns `status.startTime` after a pass that leaves those conditions: what the JobSet says of a resumption goes with
+ * the JobSet. It is absent while the job is suspended, and in the first run, which began with the TrainJob.
+ */
+export function startTimeOf(
+  { trainJob: { status }, jobSet }: Pick<ObservedJob, "trainJob" | "jobSet">,
+  conditions: readonly Condition[],
+  nowMs: number,
+): string | undefined {
+  if (isFinished(status)) return status?.startTime;
+  const type = TRAINJOB_CONDITIONS.suspended;
+  if (isConditionTrue(conditions, type)) return undefined;
+  // What goes in this pass; upstream's controller leaves one that is False.
+  const gone = findCondition(status?.conditions, type);
+  const resumed = gone?.status === "True" ? rfc3339(nowMs) : gone?.lastTransitionTime;
+  const start = latest([status?.startTime, resumed, resumptionOf(jobSet)]);
+  return start === undefined ? undefined : rfc3339(start);
 }
 
 /** Returns the state of the deadline, which does not approach while the job is suspended. */

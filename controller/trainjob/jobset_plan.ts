@@ -22,8 +22,6 @@ export interface JobSetPlanInput {
   /** The TrainJob's own JobSet. */
   readonly live: JobSet | undefined;
   readonly executor: Executor;
-  /** The TrainJob was suspended in the previous pass. */
-  readonly wasSuspended: boolean;
   /** Whether it is decided that the job is stopped: a JobSet that rests is not resumed. Default false. */
   readonly isStopping?: boolean;
 }
@@ -53,18 +51,12 @@ function frozenChanged(desired: JobSet, live: JobSet): boolean {
     : hash !== hashOf(desired);
 }
 
-/** The JobSet of a job that was suspended begins suspended, so that its resumption has a time. */
-function toCreate({ desired, wasSuspended }: JobSetPlanInput): JobSet {
+function toCreate(desired: JobSet): JobSet {
   const annotations = {
     ...desired.metadata.annotations,
     [ANNOTATIONS.templateHash]: hashOf(desired),
   };
-  const suspend = wasSuspended || desired.spec?.suspend === true;
-  return {
-    ...desired,
-    metadata: { ...desired.metadata, annotations },
-    spec: { ...desired.spec, suspend },
-  };
+  return { ...desired, metadata: { ...desired.metadata, annotations } };
 }
 
 function patchOf(live: JobSet, body: { metadata?: object; spec?: object }): ChildWrite {
@@ -156,7 +148,7 @@ function recreate({ executor }: JobSetPlanInput, live: JobSet): JobSetDecision {
 /** Plans the write to the JobSet; one that runs is left alone. */
 export function planJobSet(input: JobSetPlanInput): JobSetDecision {
   const { desired, live } = input;
-  if (!live) return { plan: { kind: "create", object: toCreate(input) } };
+  if (!live) return { plan: { kind: "create", object: toCreate(desired) } };
   if (live.metadata.deletionTimestamp !== undefined || live.spec?.suspend !== true) return NONE;
   if (input.isStopping) return NONE;
   return frozenChanged(desired, live) ? recreate(input, live) : follow(desired, live);

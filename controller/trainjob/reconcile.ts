@@ -2,6 +2,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import type { ChildConfigMap } from "../../crds/watched.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { parseKey } from "../../kube/resource.ts";
@@ -15,6 +16,7 @@ import {
   recordTransitions,
   reportLongWait,
 } from "./job_events.ts";
+import { keepStart, withStart } from "./dropped_start.ts";
 import { missingRuntimeOfKueue, refusedDeletionOfKueue } from "./kueue_runtime.ts";
 import { isManaged, isOurs, type Observed, type ObservedJob, ownJobSet } from "./observed.ts";
 import { type Look, observeInputs, observeJob, type Sources } from "./observe.ts";
@@ -130,17 +132,26 @@ async function writeResources(
   return { problem, error: late };
 }
 
+/** What has become of the children. */
+interface Kept extends Outcome {
+  readonly retryMs?: number | undefined;
+  /** The snapshot, if it was read. */
+  readonly snapshot?: ChildConfigMap | undefined;
+}
+
 /** Brings the children up to date. */
 async function keepResources(
   options: ReconcilerOptions,
   writer: Writer,
   { job, fresh }: { readonly job: ObservedJob; readonly fresh: boolean },
-): Promise<Outcome & { readonly retryMs?: number | undefined } | typeof OUTDATED> {
+): Promise<Kept | typeof OUTDATED> {
   const { trainJob } = job;
   const { policies = POLICIES } = options;
   const look = { fresh, signal: writer.signal };
+  let snapshot: ChildConfigMap | undefined;
   try {
     const observed = await observeInputs(options, job, look);
+    ({ snapshot } = observed);
     warnOfRuntime(options, observed);
     const wanted = decideResources(observed, policies);
     const plans = await planChildren(options, observed, wanted, look);
@@ -149,9 +160,9 @@ async function keepResources(
     const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
     if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return OUTDATED;
     const outcome = await writeResources(options, writer, observed, plans);
-    return { ...outcome, ...(decision.tls?.problem && { retryMs: PROBLEM_RETRY_MS }) };
+    return { ...outcome, snapshot, ...(decision.tls?.problem && { retryMs: PROBLEM_RETRY_MS }) };
   } catch (error) {
-    return afterError(options, trainJob, error);
+    return { ...afterError(options, trainJob, error), snapshot };
   }
 }
 
@@ -180,6 +191,11 @@ async function takeAway(
   }
 }
 
+function soonest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((it) => it !== undefined);
+  return known.length > 0 ? Math.min(...known) : undefined;
+}
+
 async function pass(
   options: ReconcilerOptions,
   writer: Writer,
@@ -187,27 +203,30 @@ async function pass(
 ): Promise<ReconcileResult | typeof OUTDATED> {
   const taken = await takeAway(options, writer, observed);
   const { job } = taken;
-  const { trainJob } = job;
   const kept = await keepResources(options, writer, { job, fresh });
   if (kept === OUTDATED) return OUTDATED;
+  const { snapshot } = kept;
+  const trainJob = withStart(job.trainJob, snapshot);
   const { problem, error } = joined(taken.outcome, kept);
   const isKnown = typeof problem === "object";
   // An admission may refuse a second creation before the API server sees that there is such an object.
   if (isKnown && !fresh) return OUTDATED;
-  const status = decideStatus(job, problem, options.clock.now());
+  const status = decideStatus({ ...job, trainJob }, problem, options.clock.now());
   const written = { next: status.next, signal: writer.signal };
   // After an error that says nothing about the children a first status is not written.
   if (status.changes && (problem !== "unknown" || trainJob.status !== undefined)) {
-    await writeStatus(writer, trainJob, status.changes);
+    const now = await writeStatus(writer, trainJob, status.changes);
     await recordTransitions(options, job, written);
+    if ("startTime" in status.changes) {
+      await keepStart(writer, now, { snapshot, startTime: status.next.startTime });
+    }
   }
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
-  if (error !== undefined) return { error, requeueAfterMs: status.requeueAfterMs };
+  const due = [status.requeueAfterMs, taken.requeueAfterMs];
+  if (error !== undefined) return { error, requeueAfterMs: soonest(due) };
   const longWaitMs = await reportLongWait(options, job, written);
   const retryMs = isKnown ? problem.retryMs ?? PROBLEM_RETRY_MS : kept.retryMs;
-  const soonest = [status.requeueAfterMs, taken.requeueAfterMs, longWaitMs, retryMs]
-    .filter((it) => it !== undefined);
-  return { requeueAfterMs: soonest.length > 0 ? Math.min(...soonest) : undefined };
+  return { requeueAfterMs: soonest([...due, longWaitMs, retryMs]) };
 }
 
 /** Leaves a job that is not managed here, or is being deleted, to others; the pods of the latter may have to end. */

@@ -2,11 +2,11 @@
 import { problemsSummary } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { CA_KEY, childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { CA_KEY, childNames } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
-import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
+import { findCondition } from "../../kube/conditions.ts";
 import type { Child } from "../runtime/child.ts";
 import { mayHaveChildren, type Policies } from "../runtime/policy.ts";
 import { renderJobSet } from "../runtime/render.ts";
@@ -105,12 +105,10 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
       : fails(problemsSummary(problems));
     return { ...NOTHING, ...problem };
   }
-  const suspended = TRAINJOB_CONDITIONS.suspended;
   const jobSet = planJobSet({
     desired: result.jobSet,
     live: ownJobSet(observed),
     executor,
-    wasSuspended: isConditionTrue(trainJob.status?.conditions, suspended),
     isStopping: observed.isStopping,
   });
   const children = result.children(progressOf(observed));

@@ -17,7 +17,7 @@ import {
   removeCondition,
   setCondition,
 } from "../../kube/conditions.ts";
-import { deadlineOf } from "./active_deadline.ts";
+import { deadlineOf, startTimeOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
@@ -31,7 +31,7 @@ import { shorten } from "./shorten.ts";
 import { stateOf } from "./state.ts";
 
 /** The fields of the status that this controller writes; never `trainerStatus`. */
-export type OwnStatus = Pick<TrainJobStatus, "conditions" | "jobsStatus" | "state">;
+export type OwnStatus = Pick<TrainJobStatus, "conditions" | "jobsStatus" | "state" | "startTime">;
 
 /** The write to the status. */
 export interface StatusDecision {
@@ -121,6 +121,7 @@ function changesOf(old: OwnStatus, next: OwnStatus): Record<string, unknown> | u
     changes.jobsStatus = next.jobsStatus;
   }
   if (old.state !== next.state) changes.state = next.state;
+  if (old.startTime !== next.startTime) changes.startTime = next.startTime ?? null;
   return Object.keys(changes).length > 0 ? changes : undefined;
 }
 
@@ -146,10 +147,12 @@ export function decideStatus(
   let conditions = withSuspension(old, observed, now);
   conditions = withProblem(conditions, isFinished(trainJob.status) ? undefined : problem, now);
   const jobSet = ownJobSet(observed);
+  const startTime = startTimeOf({ trainJob, jobSet }, conditions, nowMs);
   const reportsEnd = observed.settled && !isFinished(trainJob.status);
   if (reportsEnd) conditions = mirrorEnd(conditions, jobSet);
   const hasEnd = isOver(trainJob, conditions) || (jobSet !== undefined && hasEnded(jobSet));
-  const deadline = hasEnd ? { kind: "none" } as const : deadlineOf(trainJob, jobSet, nowMs);
+  const started = { ...trainJob, status: { ...trainJob.status, startTime } };
+  const deadline = hasEnd ? { kind: "none" } as const : deadlineOf(started, jobSet, nowMs);
   if (deadline.kind === "exceeded") {
     conditions = setCondition(conditions, {
       type: TRAINJOB_CONDITIONS.failed,
@@ -162,6 +165,7 @@ export function decideStatus(
     conditions,
     jobsStatus: jobsStatusOf(observed),
     state: stateOf(observed, conditions),
+    startTime,
   };
   const message = typeof problem === "object" ? problem.message : undefined;
   const isKnown = message === undefined || hasMessage(old, shorten(message));

@@ -51,6 +51,8 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
   trainerStatus:
     "on a job of `kubeflow.org/v1` whose definition has no `status.trainerStatus`, by the manager: its progress, JSON",
   caBundle: "on pods of trial resources, by the pod webhook: the CAs of the status endpoint, PEM",
+  startTime:
+    "on the ConfigMap `NAME-runtime-snapshot`, by the manager: `status.startTime` of the TrainJob, where its definition drops that",
   templateHash:
     "on a JobSet, by the manager: fingerprint of the fields that a JobSet never changes",
   manifestHash: "on objects that `standalone` installs: fingerprint of the manifest",
@@ -63,7 +65,7 @@ const RUN_BY = [
 ];
 
 const CONDITION_TEXTS: Texts<typeof TRAINJOB_CONDITIONS> = {
-  suspended: "True while `spec.suspend` is; removed on resume",
+  suspended: "True once the JobSet is suspended as `spec.suspend` says; removed on resume",
   complete: "True: the job has succeeded, or was stopped early (reason `EarlyStopped`). Final",
   failed: "True: the job has failed. Final, except with the reason `TrainingRuntimeNotSupported`",
   earlyStopped:

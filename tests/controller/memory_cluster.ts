@@ -100,6 +100,8 @@ function same(a: unknown, b: unknown): boolean {
 export class MemoryCluster {
   /** Kinds whose status is written through the subresource alone. */
   readonly withStatus = new Set(WITH_STATUS);
+  /** Fields of a status that the definitions of the kinds drop. */
+  readonly dropped = new Set<string>();
   /** Every call in order, refused ones included. */
   readonly calls: Call[] = [];
   /** Asked at each call. */
@@ -385,6 +387,9 @@ export class MemoryCluster {
 
   #commit(kind: ResourceKind<unknown>, stored: Stored, old: Stored | undefined): void {
     stored.metadata.resourceVersion = String(++this.#version);
+    if (typeof stored.status === "object" && stored.status !== null) {
+      for (const field of this.dropped) Reflect.deleteProperty(stored.status, field);
+    }
     this.#of(kind).set(keyOf(stored), stored);
     this.#publish(kind, old ? "updated" : "added", stored);
   }
