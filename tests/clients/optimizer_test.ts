@@ -13,7 +13,7 @@ import { shellRuntime, trainJobThat, withStandalone } from "../support/standalon
 import { until } from "../support/until.ts";
 import { pythonEnvironment } from "../support/python_environment.ts";
 
-const session = new URL("./optimizer_session.py", import.meta.url).pathname;
+const sessionOf = (name: string) => new URL(`./${name}.py`, import.meta.url).pathname;
 
 const anyObject = z.looseObject({ metadata: z.looseObject({ name: z.string().optional() }) });
 
@@ -47,18 +47,28 @@ const experimentDefinition = {
   },
 };
 
-/** The Experiment that a session of the SDK has made. */
-async function optimized(
-  client: KubeClient,
-  python: { bin: string; kubeconfig: string; home: string },
-): Promise<unknown> {
+/** Where sessions of the SDK run, and for which cluster. */
+interface Python {
+  readonly bin: string;
+  readonly kubeconfig: string;
+  readonly home: string;
+}
+
+/** What a session of the SDK has printed. */
+async function printed(python: Python, session: string, ...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(`${python.bin}/python`, {
-    args: [session],
+    args: [sessionOf(session), ...args],
     env: { KUBECONFIG: python.kubeconfig, HOME: python.home, PYTHONWARNINGS: "ignore" },
     timeoutMs: 120_000,
   });
   assert.equal(code, 0, stderr);
-  return await client.get(EXPERIMENT, { namespace: "default", name: stdout.trim() });
+  return stdout.trim();
+}
+
+/** The Experiment that a session of the SDK has made. */
+async function optimized(client: KubeClient, python: Python): Promise<unknown> {
+  const name = await printed(python, "optimizer_session");
+  return await client.get(EXPERIMENT, { namespace: "default", name });
 }
 
 /** The job of a trial, as Katib makes it: values replace their placeholders in the template's text. */
@@ -150,10 +160,19 @@ Deno.test("experimentOf() takes the SDK's Experiment apart, and its mapping fits
     container.env = [{ name: "PATH", value: `${python.bin}:/usr/local/bin:/usr/bin:/bin` }];
     await client.create(KINDS.clusterTrainingRuntime, runtime);
     await client.create(DEFINITION, experimentDefinition);
-    const made = await optimized(client, { bin: python.bin, kubeconfig, home });
+    const session = { bin: python.bin, kubeconfig, home };
+    const made = await optimized(client, session);
     const result = experimentOf(made);
     assert.ok(result.ok, JSON.stringify(result));
     assertTakenApart(result.experiment);
     await assertMapped(client, result.experiment);
+    // A pod that pushes has no container of Katib's, the only one that OptimizerClient reads (docs/compatibility.md).
+    const logs = await printed(session, "optimizer_logs", "trial-1");
+    assert.match(
+      logs,
+      /^optimizer Failed to read logs for the pod default\/trial-1-node-0-0-\w+ /m,
+    );
+    assert.match(logs, /container metrics-logger-and-collector is not valid for pod/);
+    assert.match(logs, /^trainer .*lr=0\.05 layers=4 loss=0\.2/m);
   });
 });
