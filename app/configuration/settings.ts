@@ -82,6 +82,9 @@ export const settings = z.strictObject({
     "kinds of other operators, as Kind.version.group such as Job.v1.batch, whose objects are the jobs of Katib's " +
       "Trials: their pods push, and their Trials stop early; repeated, or separated by commas",
   ).meta({ value: "resources", otherwise: "none" }),
+  maxPodsPerJob: count(DEFAULT_V1_SETTINGS.maxPodsPerJob).describe(
+    "pods that one job may ask for; of a larger one nothing is made, and what it has goes on",
+  ),
   gangSchedulerName: z.string().default("").describe(
     "scheduler that places the pods of each job of the Training Operator's kinds together: volcano, or one with the " +
       "coscheduling plugin",

@@ -55,7 +55,17 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
   const metrics = controllerMetricsOf(context.metrics);
   const informers = { ...caches, jobs: caches.batchJobs };
   const managerName = configuration.serviceName;
-  const shared = { client, managerName, informers, events, clock, workers: WORKERS, metrics };
+  const maxPods = configuration.maxPodsPerJob;
+  const shared = {
+    client,
+    managerName,
+    informers,
+    events,
+    clock,
+    maxPods,
+    workers: WORKERS,
+    metrics,
+  };
   const progress = {
     caBundle: () => certificates.current().caBundle,
     onCaChange: (listener: () => void) => certificates.onChange(listener),

@@ -34,6 +34,7 @@ import type { PodEndpoint } from "../../webhook/pod_injection.ts";
 import type { TrialOfPod } from "../../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
 import { createObjectLookup, READ_BOUNDS } from "./object_lookup.ts";
+import type { V1Settings } from "../../controller/jobs/v1_settings.ts";
 import type { Executor } from "../../controller/runtime/draft.ts";
 
 /** Time for which an object that does not exist is not looked for again, in milliseconds. */
@@ -48,6 +49,8 @@ export interface AdmissionParts {
   /** The status endpoint for pods; undefined with the gate off. */
   readonly endpoint: () => PodEndpoint | undefined;
   readonly executor: () => Executor;
+  /** What bounds jobs, and makes the pods of v1 jobs. */
+  readonly configuration: V1Settings;
   readonly runtimeDefinitions: RuntimeDefinitions;
   /** The Trials that are watched. Absent: each is read. */
   readonly trials?: Pick<Informer<Trial>, "get">;
@@ -109,7 +112,7 @@ async function missingOf(
 
 /** The handlers of every webhook path. */
 export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
-  const { caches, clock, endpoint, executor, runtimeDefinitions } = parts;
+  const { caches, clock, endpoint, executor, runtimeDefinitions, configuration } = parts;
   // The names come from whoever can reach the port: others do not take the reads of API servers.
   const lookups = { ofApiServers: createLookups(parts), ofOthers: createLookups(parts) };
   const lookupsFor = ({ isReserved }: ReviewContext) =>
@@ -149,6 +152,7 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
           trainJob,
           runtime,
           executor: executor(),
+          maxPods: configuration.maxPodsPerJob,
           missingPriorityClasses,
           droppedPolicies,
         };
@@ -158,7 +162,9 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
     runtimeRules: (spec) => runtimeProblems(spec, { executor: executor() }),
     v1JobRules: {
       problems: (kind, job, old) =>
-        old === undefined ? v1JobProblems(kind, job) : changedV1JobProblems(kind, job, old),
+        old === undefined
+          ? v1JobProblems(kind, job, configuration)
+          : changedV1JobProblems(kind, job, old, configuration),
       warnings: v1JobWarnings,
     },
   });

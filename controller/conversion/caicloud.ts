@@ -9,9 +9,9 @@ import { NODE, TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../crds/names.ts";
 import { V1_KINDS, type V1Kind } from "../../crds/v1/kinds.ts";
 import { DEFAULT_V1_SETTINGS } from "../jobs/v1_settings.ts";
 import { type Replicas, replicasOf, type Run } from "../jobs/run.ts";
-import { assembled } from "./assembly.ts";
+import { podProblem } from "../jobs/size.ts";
+import { assembled, refusalTexts } from "./assembly.ts";
 import type { Conversion, Nodes } from "./conversion.ts";
-import { boundRefusals } from "./replica_bound.ts";
 import { nodeHost, templateRefusals } from "./pod_texts.ts";
 import { replicatedJob, UNLIMITED } from "./replicated_job.ts";
 
@@ -36,18 +36,20 @@ function templateOf({ template = {} }: CaicloudReplicaSpec): PodTemplateSpec {
 /** The job as the engine of the v1 kinds would read it. */
 function runOf({ metadata }: CaicloudTfJob, specs: readonly CaicloudReplicaSpec[]): Run {
   const { namespace = "", name = "", uid = "", annotations = {} } = metadata;
+  const replicas = specs.map((spec): Replicas => ({
+    type: spec.tfReplicaType,
+    count: spec.replicas ?? 1,
+    restartPolicy: restartPolicyOf(spec) === "Never" ? "Never" : "OnFailure",
+    template: templateOf(spec),
+  }));
   return {
     kind: KIND,
     namespace,
     name,
     uid,
     annotations,
-    replicas: specs.map((spec): Replicas => ({
-      type: spec.tfReplicaType,
-      count: spec.replicas ?? 1,
-      restartPolicy: restartPolicyOf(spec) === "Never" ? "Never" : "OnFailure",
-      template: templateOf(spec),
-    })),
+    replicas,
+    tooLarge: podProblem(KIND, replicas, DEFAULT_V1_SETTINGS.maxPodsPerJob),
     cleanPodPolicy: "None",
     suspended: false,
     spec: {},
@@ -194,7 +196,8 @@ export function convertCaicloud(job: CaicloudTfJob): Conversion {
   const wrong = [...typeRefusals(specs), ...specs.flatMap(replicaRefusals)];
   if (wrong.length > 0) return { refusals: wrong };
   const run = runOf(job, specs);
-  const refusals = [...boundRefusals(run), ...templateRefusals(run, CAICLOUD_LABELS)];
+  if (run.tooLarge !== undefined) return { refusals: refusalTexts([run.tooLarge]) };
+  const refusals = templateRefusals(run, CAICLOUD_LABELS);
   if (refusals.length > 0) return { refusals };
   const local = replicasOf(run, "Local");
   const nodes = local === undefined ? distributedNodes(run) : localNodes(run, local);

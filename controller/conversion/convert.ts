@@ -9,7 +9,6 @@ import { v1JobProblems } from "../jobs/validation.ts";
 import { alikeNodes } from "./alike_nodes.ts";
 import { assembled, refusalTexts } from "./assembly.ts";
 import type { Conversion, NodesOrRefusals } from "./conversion.ts";
-import { boundRefusals } from "./replica_bound.ts";
 import { templateRefusals } from "./pod_texts.ts";
 import { pyTorchNodes } from "./pytorch.ts";
 import { tensorFlowNodes } from "./tensorflow.ts";
@@ -85,8 +84,6 @@ export function convert(kind: V1KindName, job: V1Job): Conversion {
   const invalid = v1JobProblems(V1_KINDS[kind], job);
   if (invalid.length > 0) return { refusals: refusalTexts(invalid) };
   const run = runOf(V1_KINDS[kind], job);
-  const tooMany = boundRefusals(run);
-  if (tooMany.length > 0) return { refusals: tooMany };
   const nodes = CONVERSIONS[kind](run);
   const refusals = [...refusalsOf(run), ..."refusals" in nodes ? nodes.refusals : []];
   if (refusals.length > 0 || "refusals" in nodes) return { refusals };

@@ -38,9 +38,11 @@ export function standingOf(run: Run, pods: readonly Pod[]): Standing {
     for (const { pod } of plan.single) count(tally, run, of, pod);
     return [type, tally];
   }));
+  const podsOf = (type: string) => plans.get(type)?.plan.single ?? [];
   return {
     counts,
-    pod: (type, index) => plans.get(type)?.plan.single.find((it) => it.index === index)?.pod,
+    pods: podsOf,
+    pod: (type, index) => podsOf(type).find((it) => it.index === index)?.pod,
   };
 }
 

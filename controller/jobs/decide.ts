@@ -18,6 +18,8 @@ import {
   createdCondition,
   failedCondition,
   type JobEvent,
+  type Notice,
+  refusedCondition,
   resumedCondition,
   suspendedConditions,
   type Verdict,
@@ -194,7 +196,7 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
     needsGroup: true,
     children: [
       ...(situation.caBundle === undefined ? [] : [caOf(run, situation.caBundle)]),
-      ...rules.children?.(run, standing) ?? [],
+      ...run.tooLarge === undefined ? rules.children?.(run, standing) ?? [] : [],
       ...autoscalersOf(run),
     ],
     // What still ends because it failed has been said.
@@ -202,6 +204,16 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
     counted: events.map(() => "restarted"),
     ...(limit !== undefined && { nextMs: limit }),
   };
+}
+
+/** Returns what a pass does for a job that admission would have refused, and that nobody has begun. */
+export function refused(run: Run, notice: Notice, nowMs: number): Plan {
+  const { message } = notice;
+  const known = (run.status.conditions ?? [])
+    .filter((it) => it.type !== V1_CONDITIONS.created || it.message === message);
+  const conditions = withCondition(known, refusedCondition(run, message), rfc3339(nowMs));
+  const status = { ...run.status, conditions: [...conditions] };
+  return { ...NOTHING, status, notices: [notice] };
 }
 
 /** Returns what a pass does for a job that is run here. */

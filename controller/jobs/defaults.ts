@@ -10,6 +10,7 @@ import {
 } from "../../crds/v1/names.ts";
 import { DEFAULT_V1_SETTINGS } from "./v1_settings.ts";
 import type { Replicas, Run } from "./run.ts";
+import { podProblem } from "./size.ts";
 
 /** Replicas of a type if the job does not say. */
 function defaultCount(kind: V1Kind, type: string): number {
@@ -95,6 +96,7 @@ export function runOf(kind: V1Kind, job: V1Job, settings = DEFAULT_V1_SETTINGS):
     uid,
     annotations,
     replicas,
+    tooLarge: podProblem(kind, replicas, settings.maxPodsPerJob),
     cleanPodPolicy: cleanPodPolicyOf(job),
     suspended: job.spec.runPolicy?.suspend === true,
     spec: specOf(kind, job, replicas),

@@ -2,6 +2,7 @@
 import type { Container, EnvVar, Pod, PodSpec } from "../../crds/kubernetes.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { PodList } from "../job_bounds.ts";
 import type { Replica, Run } from "./run.ts";
 
 /** How many pods of a type are in which phase; a pod that is being deleted counts as failed. */
@@ -20,6 +21,8 @@ export interface Counts {
 /** What is judged: the counts of each type, and the pods by type and index. */
 export interface Standing {
   readonly counts: ReadonlyMap<string, Counts>;
+  /** The pods of a type by their indexes, the first one first; of an index with several there is none. */
+  pods(type: string): readonly { readonly index: number; readonly pod: Pod }[];
   pod(type: string, index: number): Pod | undefined;
 }
 
@@ -56,6 +59,8 @@ export interface KindRules {
   shape?(run: Run, replica: Replica, spec: PodSpec): PodSpec;
   /** Objects that the job needs besides its pods and Services, before them. Default: none. */
   children?(run: Run, standing: Standing): readonly JobChild[];
+  /** The texts that name every pod, of a job that does not ask for too many. Default: none. */
+  podLists?(run: Run): readonly Pick<PodList, "name" | "pieces" | "maxBytes">[];
   /** What a type, which the job has, says of the job; asked in the order of the kind's table. */
   judge(run: Run, type: string, standing: Standing): TypeVerdict;
   /** Whether `<ns>/<name>` stands in the messages of conditions, instead of the name alone. */

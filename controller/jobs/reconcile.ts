@@ -1,8 +1,8 @@
 /** Reconciliation of a v1 job: observes, decides and executes. */
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
-import { V1_CONTROLLER } from "../../crds/v1/names.ts";
 import { FOREGROUND_FINALIZER } from "../../crds/names.ts";
+import { V1_CONDITIONS, V1_CONTROLLER } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { causeOf } from "../../crds/field_problem.ts";
 import { causesText } from "../../crds/status_cause.ts";
@@ -12,8 +12,9 @@ import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
-import { hasEnded } from "./condition_list.ts";
-import { decide } from "./decide.ts";
+import { shorten } from "../trainjob/shorten.ts";
+import { hasEnded, isTrue } from "./condition_list.ts";
+import { decide, refused } from "./decide.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
 import {
@@ -33,7 +34,8 @@ import { REPLICA_INDEXES } from "./replica_objects.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
 import { KIND_RULES } from "./rules_by_kind.ts";
 import { v1JobProblems } from "./validation.ts";
-import type { Notice } from "./verdict.ts";
+import type { Run } from "./run.ts";
+import { FAILED_VALIDATION, type Notice, reasonOf } from "./verdict.ts";
 
 /** Delay of the next pass if the cache was outdated, in milliseconds. */
 const OUTDATED_RETRY_MS = 500;
@@ -92,12 +94,17 @@ function onlyToItsEnd(plan: Plan, invalid: Notice): Plan {
 }
 
 /** Returns the event about a job that admission would have refused. */
-function invalidEvent(kind: V1Kind, job: V1Job): Notice | undefined {
+function invalidEvent(
+  kind: V1Kind,
+  job: V1Job,
+  settings: V1Settings | undefined,
+): Notice | undefined {
   if (hasEnded(job.status?.conditions)) return undefined;
-  const problems = v1JobProblems(kind, job);
+  const problems = v1JobProblems(kind, job, settings);
   if (problems.length === 0) return undefined;
-  const message = `${kind.kind} failed validation because ${causesText(problems.map(causeOf))}`;
-  return { type: "Warning", reason: `${kind.kind}FailedValidation`, message };
+  const text = `${kind.kind} failed validation because ${causesText(problems.map(causeOf))}`;
+  const reason = reasonOf({ kind }, FAILED_VALIDATION);
+  return { type: "Warning", reason, message: shorten(text) };
 }
 
 /** Creates the reconciler of one kind, with its memory of what it has done. */
@@ -115,6 +122,31 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     if (given.has(key)) return;
     given.set(key, true);
     recordJobEvent(writer, event);
+  }
+
+  /** Plans a pass. A job that would have been refused and that nobody has begun is told of, and no more. */
+  async function planFor(
+    writer: JobWriter,
+    run: Run,
+    invalid: Notice | undefined,
+  ): Promise<{ readonly plan: Plan; readonly errors: readonly unknown[] }> {
+    const isBegun = isTrue(run.status.conditions, V1_CONDITIONS.created);
+    if (invalid !== undefined && !isBegun) {
+      return { plan: refused(run, invalid, clock.now()), errors: [] };
+    }
+    const { errors, ...observed } = await observe(writer, resource, caches);
+    const decided = decide({
+      run,
+      rules,
+      ...observed,
+      recreations: recreations.get(run.uid) ?? 0,
+      caBundle: options.caBundle?.(),
+      nowMs: clock.now(),
+    });
+    const known = errors.length === 0
+      ? decided
+      : { ...decided, createPods: [], createServices: [] };
+    return { plan: invalid === undefined ? known : onlyToItsEnd(known, invalid), errors };
   }
 
   /** When what the job has beside its pods and Services is looked at again. */
@@ -149,20 +181,9 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     const writer = { client, events, expectations, metrics, kind, job, signal };
     // It goes together with its pods: these end now, and need not wait for the garbage collector.
     if (departs) return await deletePods(writer, pods.byIndex(REPLICA_INDEXES.controller, uid));
-    const invalid = invalidEvent(kind, job);
-    if (invalid !== undefined && job.status?.conditions === undefined) {
-      return giveNotice(writer, invalid);
-    }
+    const invalid = invalidEvent(kind, job, options.settings);
     const run = runOf(kind, job, options.settings);
-    const { errors, ...observed } = await observe(writer, resource, caches);
-    const made = recreations.get(uid) ?? 0;
-    const nowMs = clock.now();
-    const caBundle = options.caBundle?.();
-    const decided = decide({ run, rules, ...observed, recreations: made, caBundle, nowMs });
-    const known = errors.length === 0
-      ? decided
-      : { ...decided, createPods: [], createServices: [] };
-    const plan = invalid === undefined ? known : onlyToItsEnd(known, invalid);
+    const { plan, errors } = await planFor(writer, run, invalid);
     for (const notice of plan.notices) giveNotice(writer, notice);
     const onRecreation = () => void recreations.set(uid, (recreations.get(uid) ?? 0) + 1);
     const execution = {
@@ -183,7 +204,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
       if (errors.length > 0) throw errors[0];
     } catch (error) {
       // The deadline and the expiry hold whatever goes wrong.
-      const due = plan.nextMs === undefined ? {} : { requeueAfterMs: plan.nextMs - nowMs };
+      const due = plan.nextMs === undefined ? {} : { requeueAfterMs: plan.nextMs - clock.now() };
       return { error, ...due };
     }
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };

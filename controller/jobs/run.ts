@@ -2,6 +2,7 @@
 import type { PodTemplateSpec } from "../../crds/kubernetes.ts";
 import type { V1Spec, V1Status } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
+import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { V1Settings } from "./v1_settings.ts";
 import type { CleanPodPolicy, RestartPolicy } from "../../crds/v1/names.ts";
 
@@ -24,6 +25,8 @@ export interface Run {
   readonly annotations: Readonly<Record<string, string>>;
   /** The types that the job has, in the order in which it is judged. */
   readonly replicas: readonly Replicas[];
+  /** Set if the job asks for too many pods: nothing is made for each of them, and none is created. */
+  readonly tooLarge: FieldProblem | undefined;
   readonly cleanPodPolicy: CleanPodPolicy;
   readonly suspended: boolean;
   readonly spec: V1Spec;

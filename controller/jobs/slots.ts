@@ -12,7 +12,7 @@ export type FailedPod = "restart" | "permanent";
 
 /** What the pods of a type need, or its Services. */
 export interface SlotPlan<T = Pod> {
-  /** Indexes without an object. */
+  /** Indexes without an object; none are counted up of a job that asks for too many. */
   readonly missing: readonly number[];
   /** Objects beyond the replicas. */
   readonly surplus: readonly T[];
@@ -47,17 +47,21 @@ export function planSlots<T extends KubeObject>(
 ): SlotPlan<T> {
   const slots = Map.groupBy(podsOfType(pods, of), (pod) => indexOf(run, of, pod));
   slots.delete(undefined);
+  const found = [...slots].map(([index = 0, objects]) => ({ index, objects }))
+    .sort((one, other) => one.index - other.index);
+  const within = found.filter(({ index }) => index < of.count);
   const missing: number[] = [];
-  const single: { index: number; pod: T }[] = [];
-  const crowded: number[] = [];
-  for (let index = 0; index < of.count; index++) {
-    const [pod, ...others] = slots.get(index) ?? [];
-    if (pod === undefined) missing.push(index);
-    else if (others.length > 0) crowded.push(index);
-    else single.push({ index, pod });
+  if (run.tooLarge === undefined) {
+    for (let index = 0; index < of.count; index++) if (!slots.has(index)) missing.push(index);
   }
-  const surplus = [...slots].flatMap(([index = 0, found]) => index >= of.count ? found : []);
-  return { missing, surplus, single, crowded };
+  return {
+    missing,
+    surplus: found.filter(({ index }) => index >= of.count).flatMap(({ objects }) => objects),
+    single: within.flatMap(({ index, objects: [pod, ...others] }) =>
+      pod === undefined || others.length > 0 ? [] : [{ index, pod }]
+    ),
+    crowded: within.filter(({ objects }) => objects.length > 1).map(({ index }) => index),
+  };
 }
 
 /** Whether an object is being deleted. */

@@ -1,6 +1,10 @@
 /** Validation of v1 jobs, in the words of the operator's webhooks (training-operator v1.9: pkg/webhooks). Pure. */
 import { causeOf, type FieldProblem } from "../../crds/field_problem.ts";
 import { forbidden, invalid, required, unsupported } from "../../crds/field_problem.ts";
+import { runOf } from "./defaults.ts";
+import { KIND_RULES } from "./rules_by_kind.ts";
+import { sizeProblems } from "./size.ts";
+import { DEFAULT_V1_SETTINGS, type V1Settings } from "./v1_settings.ts";
 import { causesText } from "../../crds/status_cause.ts";
 import { MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
 import { dnsLabel1035 } from "../../crds/name_syntax.ts";
@@ -158,12 +162,17 @@ function ownProblems({ kind, specsKey, ...types }: V1Kind, job: V1Job): FieldPro
 }
 
 /** Returns every problem of a job. */
-export function v1JobProblems(kind: V1Kind, job: V1Job): FieldProblem[] {
+export function v1JobProblems(
+  kind: V1Kind,
+  job: V1Job,
+  settings: V1Settings = DEFAULT_V1_SETTINGS,
+): FieldProblem[] {
   return [
     ...nameProblems(job.metadata.name ?? ""),
     ...runPolicyProblems(job.spec.runPolicy ?? {}),
     ...ownProblems(kind, job),
     ...typesProblems(kind, job),
+    ...sizeProblems(runOf(kind, job, settings), KIND_RULES[kind.kind]),
   ];
 }
 
@@ -171,13 +180,18 @@ export function v1JobProblems(kind: V1Kind, job: V1Job): FieldProblem[] {
  * Returns the problems of a change: what may not change, and what the job did not have before, so that a
  * job can always be suspended and released.
  */
-export function changedV1JobProblems(kind: V1Kind, job: V1Job, old: V1Job): FieldProblem[] {
+export function changedV1JobProblems(
+  kind: V1Kind,
+  job: V1Job,
+  old: V1Job,
+  settings: V1Settings = DEFAULT_V1_SETTINGS,
+): FieldProblem[] {
   const { managedBy } = job.spec.runPolicy ?? {};
   const isChanged = managedBy !== old.spec.runPolicy?.managedBy;
-  const before = new Set(v1JobProblems(kind, old).map(textOf));
+  const before = new Set(v1JobProblems(kind, old, settings).map(textOf));
   return [
     ...isChanged ? [invalid(MANAGED_BY, managedBy ?? "null", "field is immutable")] : [],
-    ...v1JobProblems(kind, job).filter((problem) => !before.has(textOf(problem))),
+    ...v1JobProblems(kind, job, settings).filter((problem) => !before.has(textOf(problem))),
   ];
 }
 

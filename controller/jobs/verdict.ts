@@ -60,6 +60,14 @@ export function createdCondition(run: Run): NewCondition {
   return condition(run, V1_CONDITIONS.created, `${run.kind.kind} ${run.name} is created.`);
 }
 
+/** Suffix of the reason for which a job is not begun. */
+export const FAILED_VALIDATION = "FailedValidation";
+
+/** Returns the condition of a job that is not begun, because admission would have refused it. */
+export function refusedCondition(run: Run, message: string): NewCondition {
+  return condition(run, V1_CONDITIONS.created, message, "False", FAILED_VALIDATION);
+}
+
 /** Returns the conditions of a job that is suspended: that it does not run, if it did, and that it is. */
 export function suspendedConditions(run: Run): readonly [NewCondition, NewCondition] {
   const message = `${run.kind.kind} ${run.name} is suspended.`;

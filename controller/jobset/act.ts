@@ -18,6 +18,7 @@ import { createClaims } from "./claim_calls.ts";
 import type { Plan, StatusPlan } from "./decide.ts";
 import { recordEvent } from "./jobset_events.ts";
 import { type JobPatch, suspendJobs } from "./policy/suspension.ts";
+import { renderJob } from "./render.ts";
 
 /** Concurrent calls to the API server in one pass. */
 const MAX_CALLS = 50;
@@ -98,7 +99,8 @@ async function createJob(pass: Pass, job: Job): Promise<void> {
 
 async function createJobs(pass: Pass, lists: Plan["createJobs"]): Promise<unknown[]> {
   for (const jobs of lists) {
-    const errors = await callAll(jobs, async (job) => {
+    const errors = await callAll(jobs, async (request) => {
+      const job = renderJob(request);
       try {
         await createJob(pass, job);
       } catch (error) {

@@ -1,22 +1,23 @@
 /** Decisions of the JobSet executor, from what is observed of a JobSet to a plan. Pure. */
-import { problemsSummary } from "../../crds/field_problem.ts";
+import { type FieldProblem, problemsSummary } from "../../crds/field_problem.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
-import type { Job, PersistentVolumeClaim, Service } from "../../crds/kubernetes.ts";
+import type { PersistentVolumeClaim, Service } from "../../crds/kubernetes.ts";
+import { JOB_LIMITS } from "../../crds/job_limits.ts";
 import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../kube/events.ts";
 import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";
 import { CHANGES, type StatusDraft, withCompletion, withCondition } from "./jobset_conditions.ts";
 import { type ResolvedReplicatedJob, type ResolvedSpec, resolveSpec } from "./defaults.ts";
-import { missingJobs } from "./policy/creation.ts";
+import { missingJobs, podProblem } from "./policy/creation.ts";
 import { applyFailurePolicy } from "./policy/failure.ts";
 import { startable } from "./policy/startup.ts";
 import { isSuccessful } from "./policy/success.ts";
 import { type JobPatch, resumeJobs, unsuspended } from "./policy/suspension.ts";
 import { terminalCondition, timeToDeletion } from "./policy/ttl.ts";
 import { invalidParts } from "./problems.ts";
-import { renderClaim, renderService } from "./render.ts";
+import { type JobRequest, renderClaim, renderService } from "./render.ts";
 import { unsupportedParts } from "./unsupported.ts";
 import { type ClaimState, claimState, type ExistingClaims } from "./volume_claims.ts";
 
@@ -29,6 +30,8 @@ export interface Observed {
   readonly hasService: boolean;
   /** The claims that exist of those that the JobSet names; absent if none is needed, `unknown` if they cannot be read. */
   readonly claims?: ExistingClaims | "unknown";
+  /** How many pods a JobSet may have. Default: {@link JOB_LIMITS}. */
+  readonly maxPods?: number | undefined;
 }
 
 /** A status to write, and what is told then. */
@@ -45,7 +48,7 @@ export interface Plan extends StatusPlan {
   readonly createService?: Service;
   readonly createClaims: readonly PersistentVolumeClaim[];
   /** One list for each replicated job; after an error in one list the later ones are not created. */
-  readonly createJobs: readonly (readonly Job[])[];
+  readonly createJobs: readonly (readonly JobRequest[])[];
   readonly resumeJobs: readonly JobPatch[];
   /** The status after an error: it says nothing of work that may not be done. */
   readonly undone: StatusPlan;
@@ -70,6 +73,8 @@ interface Context {
   readonly spec: ResolvedSpec;
   readonly buckets: Buckets;
   readonly claims: ClaimState | "unknown";
+  /** Set if the JobSet asks for too many pods: none is started, and those that run go on. */
+  readonly tooLarge: FieldProblem | undefined;
   readonly now: number;
 }
 
@@ -99,22 +104,28 @@ function living(jobs: readonly WatchedJob[]): WatchedJob[] {
   return jobs.filter((job) => job.metadata?.deletionTimestamp === undefined);
 }
 
-/** Sets the condition that refuses the JobSet, or ends an earlier refusal. */
+/**
+ * Sets the condition that refuses the JobSet, or ends an earlier refusal. One that has Jobs and only asks for too many
+ * pods is `refused` no more than that: its Jobs go on, and end.
+ */
 function withRefusal(
-  { jobSet, claims, now }: Context,
+  { jobSet, claims, tooLarge, now }: Context,
   draft: StatusDraft,
+  hasJobs: boolean,
 ): { draft: StatusDraft; refused: boolean } {
   const metadata = jobSet.metadata;
   const spec = jobSet.spec ?? {};
+  const pods = tooLarge === undefined ? [] : [tooLarge];
   const ofClaims = claims === "unknown" ? [] : claims.problems;
-  const invalid = [...invalidParts(spec, metadata), ...ofClaims];
+  const invalid = [...invalidParts(spec, metadata), ...pods, ...ofClaims];
   const problems = [...invalid, ...unsupportedParts(spec, metadata)];
   if (problems.length === 0) {
     return { draft: withCondition(draft, CHANGES.accepted, now), refused: false };
   }
   const reason = invalid.length > 0 ? JOBSET_REASONS.invalid : JOBSET_REASONS.notSupported;
   const message = problemsSummary(problems);
-  return { draft: withCondition(draft, CHANGES.refused(reason, message), now), refused: true };
+  const goesOn = hasJobs && problems.length === pods.length;
+  return { draft: withCondition(draft, CHANGES.refused(reason, message), now), refused: !goesOn };
 }
 
 /**
@@ -138,7 +149,7 @@ function waitForClaims({ leaving }: ClaimState, now: number): Work {
 
 /** Returns what is created: the Service and the claims, and then the missing Jobs that may start. */
 function creations(
-  { jobSet, spec, buckets, claims, now }: Context,
+  { jobSet, spec, buckets, claims, tooLarge, now }: Context,
   { status }: StatusDraft,
   { startable, hasService }: {
     readonly startable: readonly ResolvedReplicatedJob[];
@@ -152,7 +163,9 @@ function creations(
     createClaims: claims.missing.map((claim) => renderClaim(jobSet, claim)),
     ...(claims.leaving.length > 0
       ? waitForClaims(claims, now)
-      : { createJobs: missingJobs({ jobSet, spec, buckets, startable, status }) }),
+      : tooLarge === undefined
+      ? { createJobs: missingJobs({ jobSet, spec, buckets, startable, status }) }
+      : {}),
   };
 }
 
@@ -165,7 +178,7 @@ interface WorkDraft {
 
 /** Adds what is created and resumed, and says what is suspended. */
 function withWork(context: Context, draft: StatusDraft, hasService: boolean): WorkDraft {
-  const { spec, buckets, claims, now } = context;
+  const { spec, buckets, claims, tooLarge, now } = context;
   const counters = draft.status.replicatedJobsStatus ?? [];
   const { replicatedJobs, order } = startable(spec, counters);
   const work: Work = {
@@ -181,7 +194,7 @@ function withWork(context: Context, draft: StatusDraft, hasService: boolean): Wo
     next = withCondition(next, CHANGES.restartEndedBySuspension, now);
     return { work, draft: next, undone: next };
   }
-  if (claims === "unknown" || claims.leaving.length > 0) {
+  if (claims === "unknown" || claims.leaving.length > 0 || tooLarge !== undefined) {
     return { work, draft: next, undone: draft };
   }
   const { patches, inProgress } = resumeJobs(
@@ -215,7 +228,8 @@ function withReadiness({ spec, now }: Context, draft: StatusDraft): StatusDraft 
  * Returns the plan for a JobSet that this executor manages and that is not being deleted. Throws if the
  * labels of a Job cannot be read. The inputs are not changed.
  */
-export function decide({ jobSet, jobs, hasService, claims }: Observed, now: number): Plan {
+export function decide(observed: Observed, now: number): Plan {
+  const { jobSet, jobs, hasService, claims, maxPods = JOB_LIMITS.pods } = observed;
   const spec = resolveSpec(jobSet);
   const restarts = jobSet.status?.restarts ?? 0;
   const buckets = bucketJobs(jobs, jobSet.status);
@@ -229,6 +243,7 @@ export function decide({ jobSet, jobs, hasService, claims }: Observed, now: numb
         existing: claims,
         isStart: jobs.length === 0 && restarts === 0,
       }),
+    tooLarge: podProblem(spec, maxPods),
     now,
   };
   const replicatedJobsStatus = countJobs(spec, buckets, jobSet.status?.replicatedJobsStatus);
@@ -237,7 +252,7 @@ export function decide({ jobSet, jobs, hasService, claims }: Observed, now: numb
     events: [],
   };
   if (terminalCondition(jobSet.status)) return afterTheEnd(context, counted);
-  const { draft: judged, refused } = withRefusal(context, counted);
+  const { draft: judged, refused } = withRefusal(context, counted, jobs.length > 0);
   if (refused) {
     // Nothing tells when a claim in the way is gone.
     const isOfClaims = context.claims !== "unknown" && context.claims.problems.length > 0;

@@ -48,6 +48,8 @@ export interface ReconcilerOptions {
   };
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Clock;
+  /** How many pods a JobSet may have. Default: as `decide()`. */
+  readonly maxPods?: number;
 }
 
 /** Reconciles one key at a time. */
@@ -82,7 +84,7 @@ async function dropGone(
 
 /** Creates a reconciler with its memory of own writes. */
 export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconciler {
-  const { client, managerName, informers, events, clock } = options;
+  const { client, managerName, informers, events, clock, maxPods } = options;
   const jobWrites = createOwnWrites<WatchedJob>({
     clock,
     groupOf: (job) => controllerOf(job.metadata)?.uid ?? "",
@@ -127,7 +129,7 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
         .catch(keep) ?? "unknown"
       : undefined;
     const now = clock.now();
-    const plan = decide({ jobSet, jobs, hasService, claims }, now);
+    const plan = decide({ jobSet, jobs, hasService, claims, maxPods }, now);
     if (plan.notice !== undefined) giveNotice(jobSet, plan.notice);
     const { requeueAfterMs } = plan;
     let result: ActResult;

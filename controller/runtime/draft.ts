@@ -16,6 +16,8 @@ export interface Draft {
   /** The runtime's spec as it was, without runtime patches; empty if it has none. */
   readonly runtime: Partial<TrainingRuntimeSpec>;
   readonly executor: Executor;
+  /** How many pods the job may have. */
+  readonly maxPods: number;
   /** Name of the Trial whose metrics the pods push. */
   readonly trial?: string | undefined;
   /** Priority classes that were looked for and do not exist, with the API server's message. */
@@ -24,7 +26,7 @@ export interface Draft {
   readonly metadata: { labels: Record<string, string>; annotations: Record<string, string> };
   /** Private to this draft: stages change it in place. */
   readonly spec: JobSetSpec;
-  /** Number of pods of each replicated job, by its name; filled by the stage `nodeCounts`. */
+  /** Number of pods of each replicated job, by its name; filled by the stages `nodeCounts` and `policyCounts`. */
   readonly counts: Map<string, number>;
   /** The trainer's command if an ML policy sets it. */
   trainerCommand?: readonly string[];
@@ -41,6 +43,8 @@ export interface Stage {
   readonly admit?: (draft: Draft) => FieldProblem[];
   /** Changes the draft. */
   readonly apply?: (draft: Draft) => void;
+  /** Whether no later stage is looked at after a problem of this one. Default: all are. */
+  readonly isDecisive?: boolean;
 }
 
 /** Returns the replicated jobs, in the runtime's order. */

@@ -1,5 +1,7 @@
 /** Stages that count the pods of each replicated job. */
+import type { ReplicatedJob } from "../../crds/jobset.ts";
 import { STEPS } from "../../crds/names.ts";
+import { type PodCount, podCountProblem } from "../job_bounds.ts";
 import { type Draft, jobsOf, type Stage, stepOf } from "./draft.ts";
 
 function templateCount(draft: Draft, name: string): number {
@@ -24,6 +26,43 @@ export const nodeCounts: Stage = {
       const wanted = job === trainer ? numNodes : undefined;
       draft.counts.set(job.name, wanted ?? templateCount(draft, job.name));
     }
+  },
+};
+
+/** Returns the field by which a job has its pods: the TrainJob's numNodes, else the runtime has them. */
+export function fieldOfCount(
+  { trainJob: { spec }, counts }: Draft,
+  job: ReplicatedJob,
+): Pick<PodCount, "field" | "value" | "of"> {
+  const numNodes = spec.trainer?.numNodes;
+  const count = counts.get(job.name) ?? 1;
+  // A launcher that is a node itself is one of them.
+  const isCounted = numNodes !== undefined && (count === numNodes || count === numNodes - 1);
+  return isCounted && numNodes >= (job.replicas ?? 1)
+    ? { field: "spec.trainer.numNodes", value: numNodes }
+    : {
+      field: "spec.runtimeRef",
+      value: spec.runtimeRef.name,
+      of: `job ${job.name} of the runtime`,
+    };
+}
+
+/** A Job of no pods is an object still. */
+function podsOf(draft: Draft, job: ReplicatedJob): number {
+  return (job.replicas ?? 1) * Math.max(1, draft.counts.get(job.name) ?? 1);
+}
+
+/** Refuses a job of too many pods before anything is made for each of them. */
+export const podBound: Stage = {
+  name: "podBound",
+  isDecisive: true,
+  validate(draft) {
+    const counts = jobsOf(draft).map((job): PodCount => ({
+      ...fieldOfCount(draft, job),
+      pods: podsOf(draft, job),
+    }));
+    const problem = podCountProblem(counts, draft.maxPods);
+    return problem === undefined ? [] : [problem];
   },
 };
 

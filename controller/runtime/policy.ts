@@ -17,6 +17,8 @@ export interface Policy {
   readonly framework?: string;
   /** Returns every problem of a runtime that sets the field. */
   readonly validateRuntime?: (runtime: TrainingRuntimeSpec) => FieldProblem[];
+  /** Sets how many pods the jobs have, where the policy says so. It makes nothing for each pod: the bound is checked after it. */
+  readonly count?: (draft: Draft) => void;
   /** Returns every problem of a TrainJob with such a runtime. */
   readonly validate?: (draft: Draft) => FieldProblem[];
   /** Variables of the trainer's container that `trainer.env` follows, and may refer to or replace. */
@@ -160,6 +162,16 @@ export function policyVariables(policies: Policies): Stage {
         .flatMap((policy) => policy.variables?.(draft) ?? []);
       const container = trainerContainer(draft);
       if (container) upsertEnv(container, variables);
+    },
+  };
+}
+
+/** The stage in which the ML policy counts pods. */
+export function policyCounts(policies: Policies): Stage {
+  return {
+    name: "policyCounts",
+    apply(draft) {
+      for (const policy of mlPoliciesOf(policies, draft.runtime)) policy.count?.(draft);
     },
   };
 }

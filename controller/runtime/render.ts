@@ -1,5 +1,6 @@
 /** Rendering of a TrainJob and its runtime as a JobSet. Pure: inputs are read only. */
 import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
+import { JOB_LIMITS } from "../../crds/job_limits.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { TRAINER_API_VERSION } from "../../crds/names.ts";
 import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
@@ -11,7 +12,7 @@ import { childNames } from "./child_names.ts";
 import { unshared } from "./copy.ts";
 import { type Draft, type Executor, jobsOf, type Stage } from "./draft.ts";
 import { execution, podIdentity } from "./identity.ts";
-import { nodeCounts, parallelism } from "./node_counts.ts";
+import { nodeCounts, parallelism, podBound } from "./node_counts.ts";
 import { POLICIES } from "./policies/table.ts";
 import {
   droppedPolicyProblems,
@@ -19,6 +20,7 @@ import {
   mlPolicyStage,
   type Policies,
   policiesOf,
+  policyCounts,
   policyVariables,
 } from "./policy.ts";
 import { runtimePatches } from "./runtime_patches.ts";
@@ -37,6 +39,8 @@ export interface RenderInput {
   readonly trainJob: TrainJob;
   readonly runtime: AnyTrainingRuntime;
   readonly executor: Executor;
+  /** How many pods the job may have. Default: {@link JOB_LIMITS}. */
+  readonly maxPods?: number | undefined;
   /** Name of the Trial whose metrics the pods push, for their label. */
   readonly trial?: string | undefined;
   /** Priority classes that were looked for and do not exist, with the API server's message. */
@@ -81,6 +85,8 @@ export function stagesOf(policies: Policies): readonly Stage[] {
     singleReplica,
     resourcesPerNode,
     nodeCounts,
+    policyCounts(policies),
+    podBound,
     policyVariables(policies),
     trainerEnv,
     mlPolicyStage(policies),
@@ -103,6 +109,7 @@ function createDraft(input: RenderInput): Draft {
     runtimeName: runtime.metadata.name ?? "",
     runtime: runtime.spec ?? {},
     executor,
+    maxPods: input.maxPods ?? JOB_LIMITS.pods,
     trial,
     missing,
     metadata: { labels: { ...labels }, annotations: { ...annotations } },
@@ -134,7 +141,10 @@ function toJobSet({ trainJob, metadata, spec }: Draft): JobSet {
   };
 }
 
-/** Runs all stages. A stage with problems is not applied; the others are, so that every problem is found. */
+/**
+ * Runs the stages. One with problems is not applied; the others are, so that every problem is found, unless it is
+ * decisive.
+ */
 function runStages(input: RenderInput, admission: boolean): { draft: Draft } & RenderProblems {
   const { trainJob, runtime, executor, policies = POLICIES, droppedPolicies = [] } = input;
   const draft = createDraft(input);
@@ -143,6 +153,7 @@ function runStages(input: RenderInput, admission: boolean): { draft: Draft } & R
     const found = stage.validate?.(draft) ?? [];
     problems.push(...(admission && stage.admit ? stage.admit(draft) : found));
     if (found.length === 0) stage.apply?.(draft);
+    else if (stage.isDecisive) break;
   }
   const unsupported = runtime.spec === undefined ? [] : [
     ...unsupportedFeatures(runtime.spec, { trainJob, executor, policies }),

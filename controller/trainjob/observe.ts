@@ -62,6 +62,8 @@ export interface Sources {
   readonly runningPods: Pick<RunningPods, "jobsOf" | "countsOf">;
   readonly endedJobSets: Pick<EndedJobSets, "get">;
   readonly executor: () => Executor;
+  /** How many pods a job may have. Default: as rendering. */
+  readonly maxPods?: number | undefined;
   readonly runtimeDefinitions: RuntimeDefinitions;
   readonly caBundle: () => string | undefined;
   readonly trials: Pick<TrialHooks, "trialOf" | "isStopping"> | undefined;
@@ -209,6 +211,7 @@ export async function observeInputs(
     ...await observeConfigMaps(sources, { trainJob, jobSet, runtime }, look),
     caBundle: caBundle(),
     executor: executor(),
+    maxPods: sources.maxPods,
     trial: await trialOf(sources, { trainJob, jobSet }, look.signal),
   };
 }

@@ -45,6 +45,8 @@ export interface Observed extends ObservedJob {
   /** The CA bundle that pods trust; undefined while there is none or progress is off. */
   readonly caBundle: string | undefined;
   readonly executor: Executor;
+  /** How many pods the job may have. Default: as rendering. */
+  readonly maxPods?: number | undefined;
   /** The Trial whose metrics the job's pods push. */
   readonly trial: string | undefined;
 }

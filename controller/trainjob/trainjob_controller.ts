@@ -51,6 +51,8 @@ export interface TrainJobControllerOptions {
   readonly clock: Clock;
   /** Returns the current executor of JobSets. */
   readonly executor: () => Executor;
+  /** How many pods a job may have. Default: as rendering. */
+  readonly maxPods?: number;
   readonly runtimeDefinitions: RuntimeDefinitions;
   /** Undefined if the feature gate is off. */
   readonly progress: ProgressOptions | undefined;
@@ -204,6 +206,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     since: clock.now(),
     looks: createBoundedCache<Look>(LOOKS_MAX),
     executor,
+    maxPods: options.maxPods,
     runtimeDefinitions: options.runtimeDefinitions,
     trials,
     settling,

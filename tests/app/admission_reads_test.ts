@@ -1,5 +1,6 @@
 /** Tests of the reads that reviews cost: reviews name objects that do not exist as often as somebody likes. */
 import assert from "node:assert/strict";
+import { DEFAULT_V1_SETTINGS } from "../../controller/jobs/v1_settings.ts";
 import { createCaches } from "../../app/manager/caches.ts";
 import { MANAGER_PARTS } from "../../app/manager/rights.ts";
 import { createAdmission } from "../../app/manager/webhook_handlers.ts";
@@ -9,7 +10,9 @@ import { createSwitch } from "../../kube/switch.ts";
 import { createClient } from "../../kube/client.ts";
 import { connectionTo } from "../../kube/kubeconfig.ts";
 import { createAdmissionHttp } from "../../webhook/admission_http.ts";
-import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { V1_KINDS } from "../../crds/v1/kinds.ts";
+import { v1WebhookPaths, WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
+import { v1Job } from "../controller/jobs/v1_jobs.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import {
   admissionRequest,
@@ -22,6 +25,8 @@ import {
 } from "../webhook/builders.ts";
 
 const API_SERVER = "10.0.0.9";
+/** How many pods a job may have here. */
+const MAX_PODS = 6;
 
 /** A runtime of Volcano whose two jobs have those priority classes. */
 function gangRuntime(classes: readonly string[]) {
@@ -74,6 +79,7 @@ function bench() {
       caches,
       endpoint: () => ({ url: "https://status:8082", caBundle: "CA" }),
       executor: () => "builtin",
+      configuration: { ...DEFAULT_V1_SETTINGS, maxPodsPerJob: MAX_PODS },
       runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },
     }),
     clock,
@@ -93,6 +99,7 @@ function bench() {
     asked,
     clock,
     from,
+    send,
     useRuntime: (name: string, namespace = "ns", kind = "ClusterTrainingRuntime") => {
       const runtimeRef = { name, kind, apiGroup: "trainer.kubeflow.org" };
       const job = trainJob({ runtimeRef }, { namespace });
@@ -120,6 +127,35 @@ Deno.test("`createAdmission()` reads a runtime that no cache holds, and one that
   await it.clock.advance(1000);
   await it.useRuntime("made-up");
   assert.deepEqual(it.asked, ["rt", "made-up", "made-up"]);
+});
+
+Deno.test("`createAdmission()` refuses jobs of more pods than the setting says", async () => {
+  await using it = bench();
+  const ofTrainJob = (numNodes: number) =>
+    it.send(WEBHOOK_PATHS.validateTrainJobs, review(trainJob({ trainer: { numNodes } })));
+  const kind = V1_KINDS.PyTorchJob;
+  const v1 = (workers: number) => v1Job(kind.kind, { Master: 1, Worker: workers });
+  const ofV1 = (workers: number, old?: number) =>
+    it.send(
+      v1WebhookPaths(kind).validate,
+      review(v1(workers), {
+        kind: { group: "kubeflow.org", version: "v1", kind: kind.kind },
+        ...(old !== undefined && { operation: "UPDATE", oldObject: v1(old) }),
+      }),
+    );
+  assert.equal((await ofTrainJob(MAX_PODS)).allowed, true);
+  const { allowed, status } = await ofTrainJob(2 ** 31 - 1);
+  assert.equal(allowed, false);
+  assert.match(
+    status.message,
+    /spec\.trainer\.numNodes: Invalid value: 2147483647: makes 2147483647 pods of the job, at most 6 /,
+  );
+  assert.equal((await ofV1(MAX_PODS - 1)).allowed, true);
+  const refusal = /spec\.pytorchReplicaSpecs\[Worker\]\.replicas: Invalid value: 6: makes 7 pods/;
+  assert.match((await ofV1(MAX_PODS)).status.message, refusal);
+  // A change of one that is too large already is judged by what it changes.
+  assert.equal((await ofV1(MAX_PODS, MAX_PODS)).allowed, true);
+  assert.match((await ofV1(MAX_PODS, 1)).status.message, refusal);
 });
 
 Deno.test("`createAdmission()` reads a Trial that does not exist once", async () => {

@@ -3,6 +3,7 @@
  * processes in the workers through the API server.
  */
 import type { ConfigMap, ServiceAccount } from "../../../crds/kubernetes.ts";
+import { JOB_LIMITS } from "../../../crds/job_limits.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { JobChild } from "../kind_rules.ts";
 import { ownerOf } from "../owner.ts";
@@ -21,6 +22,31 @@ exec ${KUBECTL_PATH}/kubectl exec "$pod"${container} -- /bin/sh -c "$*"
 `;
 }
 
+/** The hosts: the launcher is one of them if it has GPUs. */
+function* hostsOf(run: Run): Generator<string> {
+  const launcher = replicasOf(run, "Launcher");
+  const workers = replicasOf(run, "Worker");
+  if (launcher && asksForGpus(launcher)) yield replicaName(run, { of: launcher, index: 0 });
+  if (workers) yield* namesOf(run, workers);
+}
+
+const hostLine = (host: string, slots: number) => `${host} slots=${slots}\n`;
+const discoveryLine = (host: string, slots: number) => `\necho ${host}:${slots}`;
+const configMapName = ({ name }: Run) => `${name}-config`;
+
+/** The texts of the ConfigMap, as they are when every host runs. */
+function* filePieces(run: Run): Generator<string> {
+  const { slotsPerWorker: slots = 1 } = run.spec;
+  yield remoteShell(run);
+  for (const host of hostsOf(run)) yield hostLine(host, slots) + discoveryLine(host, slots);
+}
+
+/** Returns the ConfigMap with what names every host. */
+export function mpiPodLists(run: Run) {
+  const name = `ConfigMap ${configMapName(run)}`;
+  return [{ name, pieces: filePieces(run), maxBytes: JOB_LIMITS.configMapBytes }];
+}
+
 function metadataOf(run: Run, name: string) {
   return {
     name,
@@ -30,21 +56,11 @@ function metadataOf(run: Run, name: string) {
   };
 }
 
-/** The hosts with their slots: the launcher is one of them if it has GPUs. */
-function hostsOf(run: Run): string[] {
-  const launcher = replicasOf(run, "Launcher");
-  const workers = replicasOf(run, "Worker");
-  return [
-    ...(launcher && asksForGpus(launcher) ? [replicaName(run, { of: launcher, index: 0 })] : []),
-    ...(workers ? namesOf(run, workers) : []),
-  ];
-}
-
 /** The ConfigMap; `running` has the names of the workers that run. */
 function configMapOf(run: Run, running: readonly string[]): ConfigMap {
   const slots = run.spec.slotsPerWorker ?? 1;
   const launcher = replicasOf(run, "Launcher");
-  const hosts = hostsOf(run);
+  const hosts = [...hostsOf(run)];
   const found = [
     ...(launcher && asksForGpus(launcher) ? hosts.slice(0, 1) : []),
     ...[...running].sort(),
@@ -52,12 +68,12 @@ function configMapOf(run: Run, running: readonly string[]): ConfigMap {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: metadataOf(run, `${run.name}-config`),
+    metadata: metadataOf(run, configMapName(run)),
     data: {
-      [MPI_FILES.hostfile]: hosts.map((host) => `${host} slots=${slots}\n`).join(""),
+      [MPI_FILES.hostfile]: hosts.map((host) => hostLine(host, slots)).join(""),
       [MPI_FILES.remoteShell]: remoteShell(run),
-      [MPI_FILES.discoverHosts]: ["#!/bin/sh", ...found.map((host) => `echo ${host}:${slots}`)]
-        .join("\n"),
+      [MPI_FILES.discoverHosts]: ["#!/bin/sh", ...found.map((host) => discoveryLine(host, slots))]
+        .join(""),
     },
   };
 }
@@ -82,7 +98,7 @@ function accountOf(run: Run): JobChild[] {
       {
         apiGroups: [""],
         resources: ["pods/exec"],
-        resourceNames: workers ? namesOf(run, workers) : [],
+        resourceNames: workers ? [...namesOf(run, workers)] : [],
         verbs: ["create"],
       },
     ],

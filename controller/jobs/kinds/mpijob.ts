@@ -3,12 +3,9 @@ import type { EnvVar } from "../../../crds/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
 import { type Replica, replicaName, replicasOf, type Run } from "../run.ts";
-import { mpiChildren } from "./mpi_children.ts";
+import { mpiChildren, mpiPodLists } from "./mpi_children.ts";
 import { launcherEnvironment, mpiPodSpec } from "./mpi_replicas.ts";
 import { decides, failsOnly } from "./verdicts.ts";
-
-const indexes = (run: Run, type: string) =>
-  Array.from({ length: replicasOf(run, type)?.count ?? 0 }, (_, index) => index);
 
 function environment(_: Run, { of }: Replica): EnvVar[] {
   const [container] = of.template.spec?.containers ?? [];
@@ -24,9 +21,8 @@ function judge(run: Run, type: string, standing: Standing): TypeVerdict {
 function runningWorkers(run: Run, standing: Standing): string[] {
   const of = replicasOf(run, "Worker");
   if (of === undefined) return [];
-  return indexes(run, of.type)
-    .filter((index) => standing.pod(of.type, index)?.status?.phase === "Running")
-    .map((index) => replicaName(run, { of, index }));
+  return standing.pods(of.type).filter(({ pod }) => pod.status?.phase === "Running")
+    .map(({ index }) => replicaName(run, { of, index }));
 }
 
 export const mpiJob: KindRules = {
@@ -35,6 +31,7 @@ export const mpiJob: KindRules = {
   onlyFirstContainer: true,
   isMaster: (_, { of }) => of.type === "Launcher",
   shape: mpiPodSpec,
+  podLists: mpiPodLists,
   children: (run, standing) => mpiChildren(run, runningWorkers(run, standing)),
   judge,
   namesNamespace: () => false,

@@ -9,8 +9,13 @@ export function variables(values: Readonly<Record<string, string | number>>): En
 }
 
 /** Returns the names of the replicas of a type, the first one first. */
-export function namesOf(run: Run, of: Replicas): string[] {
-  return Array.from({ length: of.count }, (_, index) => replicaName(run, { of, index }));
+export function* namesOf(run: Run, of: Replicas): Generator<string> {
+  for (let index = 0; index < of.count; index++) yield replicaName(run, { of, index });
+}
+
+/** Returns the largest number of containers of a pod of the job. */
+export function mostContainers({ replicas }: Run): number {
+  return Math.max(0, ...replicas.map(({ template }) => (template.spec?.containers ?? []).length));
 }
 
 /** Returns the port at which the replicas of a type listen; without such a type, the kind's own. */

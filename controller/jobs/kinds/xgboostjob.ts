@@ -2,21 +2,39 @@
 import type { EnvVar } from "../../../crds/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules } from "../kind_rules.ts";
-import { type Replica, replicaName, replicasOf, type Run, totalReplicas } from "../run.ts";
-import { portOf, rankAfterMasters, variables } from "./rendezvous.ts";
+import { variableBytes } from "../../job_bounds.ts";
+import {
+  type Replica,
+  replicaName,
+  type Replicas,
+  replicasOf,
+  type Run,
+  totalReplicas,
+} from "../run.ts";
+import { mostContainers, portOf, rankAfterMasters, variables } from "./rendezvous.ts";
 import { decides, failsOnly } from "./verdicts.ts";
 
 const kind = V1_KINDS.XGBoostJob;
+const ADDRESSES = "WORKER_ADDRS";
 
-/** The workers by name, for LightGBM; as many as there are besides one master. */
+/** The names of the workers, for LightGBM; as many as there are besides one master. */
+function* workerNames(run: Run, worker: Replicas): Generator<string> {
+  const names = totalReplicas(run) - 1;
+  for (let index = 0; index < names; index++) yield replicaName(run, { of: worker, index });
+}
+
 function workerEnvironment(run: Run, total: number): EnvVar[] {
   const worker = replicasOf(run, "Worker");
   if (total <= 1 || worker === undefined) return [];
-  const names = Array.from(
-    { length: total - 1 },
-    (_, index) => replicaName(run, { of: worker, index }),
-  );
-  return variables({ WORKER_PORT: portOf(run, worker), WORKER_ADDRS: names.join() });
+  const names = [...workerNames(run, worker)];
+  return variables({ WORKER_PORT: portOf(run, worker), [ADDRESSES]: names.join() });
+}
+
+function podLists(run: Run) {
+  const worker = replicasOf(run, "Worker");
+  if (worker === undefined) return [];
+  const pieces = workerNames(run, worker).map((name) => `${name},`);
+  return [{ name: ADDRESSES, pieces, maxBytes: variableBytes(ADDRESSES, mostContainers(run)) }];
 }
 
 function environment(run: Run, { of, index }: Replica): EnvVar[] {
@@ -37,6 +55,7 @@ function environment(run: Run, { of, index }: Replica): EnvVar[] {
 export const xgBoostJob: KindRules = {
   kind,
   environment,
+  podLists,
   isMaster: (_, { of }) => of.type === "Master",
   judge: (run, type, standing) =>
     type === "Master" ? decides(run, type, standing) : failsOnly(standing, type),

@@ -5,7 +5,9 @@ import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
 import { NODE, TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
 import { declarePort, reservedEnvProblems, upsertEnv } from "../container_environment.ts";
+import { podListProblem, variableBytes } from "../../job_bounds.ts";
 import { containersOf, type Draft, jobsOf } from "../draft.ts";
+import { fieldOfCount } from "../node_counts.ts";
 import { COMPLETION_INDEX, endpointOf, JOB_INDEX } from "../pod_addresses.ts";
 import type { Policy } from "../policy.ts";
 import {
@@ -30,19 +32,51 @@ function inputOf(draft: Draft): ClusterInput {
   };
 }
 
-/** Host names of every task by its type; the evaluator is no part of the cluster that trains. */
-function clusterOf(draft: Draft, tasks: readonly Task[]): Record<string, string[]> {
-  const cluster: Record<string, string[]> = {};
-  for (const { type, job, replicas, pods } of tasks) {
-    if (type === "evaluator" || replicas * pods === 0) continue;
-    const hosts = cluster[type] ??= [];
-    for (let replica = 0; replica < replicas; replica++) {
-      for (let pod = 0; pod < pods; pod++) {
-        hosts.push(`${endpointOf(draft, job.name, replica, pod)}:${TENSORFLOW_PORT}`);
-      }
+/** The addresses of a job's pods. */
+function* addressesOf(draft: Draft, { job, replicas, pods }: Task): Generator<string> {
+  for (let replica = 0; replica < replicas; replica++) {
+    for (let pod = 0; pod < pods; pod++) {
+      yield `${endpointOf(draft, job.name, replica, pod)}:${TENSORFLOW_PORT}`;
     }
   }
+}
+
+/** The tasks that train; the evaluator is no part of their cluster. */
+const clusterTasks = (tasks: readonly Task[]) =>
+  tasks.filter(({ type, replicas, pods }) => type !== "evaluator" && replicas * pods > 0);
+
+/** Addresses of every task by its type. */
+function clusterOf(draft: Draft, tasks: readonly Task[]): Record<string, string[]> {
+  const cluster: Record<string, string[]> = {};
+  for (const task of clusterTasks(tasks)) {
+    const hosts = cluster[task.type] ??= [];
+    for (const address of addressesOf(draft, task)) hosts.push(address);
+  }
   return cluster;
+}
+
+/** The variable without its addresses, then each of these as JSON has it. */
+function* configPieces(draft: Draft, tasks: readonly Task[]): Generator<string> {
+  const types = Object.fromEntries(tasks.map(({ type }) => [type, []]));
+  for (const task of tasks) yield configOf(task, types);
+  for (const task of clusterTasks(tasks)) {
+    for (const address of addressesOf(draft, task)) yield `"${address}",`;
+  }
+}
+
+/** Every container of every task has the whole cluster. */
+function lengthProblems(draft: Draft, tasks: readonly Task[]): FieldProblem[] {
+  const job = workerJob(inputOf(draft)) ?? tasks[0]?.job;
+  if (job === undefined) return [];
+  const name = TENSORFLOW_ENV.config;
+  const copies = tasks.reduce((sum, { job }) => sum + taskContainers(job).length, 0);
+  const problem = podListProblem({
+    ...fieldOfCount(draft, job),
+    name,
+    pieces: configPieces(draft, tasks),
+    maxBytes: variableBytes(name, copies),
+  });
+  return problem === undefined ? [] : [problem];
 }
 
 function taskIndex({ replicas, pods, offset }: Task): EnvVar {
@@ -51,11 +85,14 @@ function taskIndex({ replicas, pods, offset }: Task): EnvVar {
   return { name, valueFrom: pods > 1 ? COMPLETION_INDEX : JOB_INDEX };
 }
 
+function configOf({ type }: Task, cluster: Readonly<Record<string, readonly string[]>>): string {
+  const place = `{"type":"${type}","index":$(${TENSORFLOW_ENV.taskIndex})}`;
+  return `{"cluster":${JSON.stringify(cluster)},"task":${place},"environment":"cloud"}`;
+}
+
 /** The variables of a task. Kubernetes replaces the reference to the index, which has to precede it. */
 function variables(task: Task, cluster: Readonly<Record<string, string[]>>): EnvVar[] {
-  const place = `{"type":"${task.type}","index":$(${TENSORFLOW_ENV.taskIndex})}`;
-  const value = `{"cluster":${JSON.stringify(cluster)},"task":${place},"environment":"cloud"}`;
-  return [taskIndex(task), { name: TENSORFLOW_ENV.config, value }];
+  return [taskIndex(task), { name: TENSORFLOW_ENV.config, value: configOf(task, cluster) }];
 }
 
 /** The container `node`; all of a job that has none. */
@@ -137,13 +174,16 @@ export const tensorflow: Policy = {
         invalid("spec.runtimeRef", runtimeRef.name, `${field} of job ${job.name} ${message}`)
       ),
       ...countProblems(input, runtimeRef.name),
+      ...lengthProblems(draft, createTasks(input)),
     ];
+  },
+  count(draft) {
+    for (const { job, pods } of createTasks(inputOf(draft))) draft.counts.set(job.name, pods);
   },
   apply(draft) {
     const tasks = createTasks(inputOf(draft));
     const cluster = clusterOf(draft, tasks);
     for (const task of tasks) {
-      draft.counts.set(task.job.name, task.pods);
       for (const container of taskContainers(task.job)) {
         container.env = (container.env ?? []).filter(({ name }) => !RESERVED.includes(name));
         upsertEnv(container, variables(task, cluster));

@@ -230,7 +230,7 @@ const REFUSED: Readonly<Record<string, readonly [CaicloudTfJob, RegExp]>> = {
   ],
   "more than anybody has": [
     job(beside(replicas("Worker", 2_147_483_647))),
-    /^spec\.tfReplicaSpec: has 2147483648 replicas; at most 10000 are converted$/,
+    /^spec\.tfReplicaSpec\[Worker\]\.replicas: .*: makes 2147483648 pods of the job, at most 10000/,
   ],
   "no template": [
     job(beside({ tfReplicaType: "Worker", template: { spec: { restartPolicy: "Never" } } })),

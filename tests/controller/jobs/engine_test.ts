@@ -1,5 +1,5 @@
 /** Tests of the engine of the v1 kinds: lives of jobs, with the conditions, objects and events they leave. */
-import { deepEqual, equal, ok, partialDeepStrictEqual } from "node:assert/strict";
+import { deepEqual, equal, match, ok, partialDeepStrictEqual } from "node:assert/strict";
 import { gangScheduler } from "../../../controller/jobs/gang.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS } from "../../../crds/names.ts";
@@ -305,13 +305,20 @@ test("an MXJob of three roles, an XGBoostJob, and the other kinds run by the sam
   deepEqual(world.conditions("JAXJob", "ml/k"), ["Created", "Running"]);
 });
 
-test("an invalid job that admission did not see gets an event and no pods", async (world) => {
+test("an invalid job that admission did not see is told of, and begins when it is mended", async (world) => {
   world.put("TFJob", { tfReplicaSpecs: { Worker: { replicas: 1 } } });
   await world.settle();
   await world.settle();
   deepEqual(world.pods, []);
-  equal(world.job("TFJob").status, undefined);
+  deepEqual(world.conditions("TFJob"), ["Created=False"]);
+  const [condition] = world.job("TFJob").status?.conditions ?? [];
+  equal(condition?.reason, "TFJobFailedValidation");
+  match(condition?.message ?? "", /^TFJob failed validation because .*must be specified/);
   deepEqual(world.reasons, ["TFJobFailedValidation"]);
+  world.edit("TFJob", tfSpec({ Worker: 1 }));
+  await world.settle();
+  deepEqual(world.conditions("TFJob"), ["Created"]);
+  deepEqual(world.pods, ["j-worker-0"]);
 });
 
 test("a pass that finds nothing changed writes nothing", async (world) => {

@@ -446,6 +446,7 @@ const SETTINGS = {
   pytorchInitContainerImage: "registry.example/waiter:1",
   pytorchInitContainerMaxTries: 7,
   mpiKubectlDeliveryImage: "registry.example/kubectl:1",
+  maxPodsPerJob: 10_000,
   customClusterDomain: "cluster.example",
 };
 

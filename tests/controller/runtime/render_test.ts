@@ -125,6 +125,8 @@ Deno.test("renderJobSet() has its stages in one order", () => {
     "singleReplica",
     "resourcesPerNode",
     "nodeCounts",
+    "policyCounts",
+    "podBound",
     "policyVariables",
     "trainerEnv",
     "mlPolicy",

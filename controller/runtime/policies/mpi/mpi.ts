@@ -1,14 +1,17 @@
 /** ML policy mpi: a launcher that starts the processes of all nodes over SSH. */
 import { type FieldProblem, invalid } from "../../../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../../../crds/jobset.ts";
+import { JOB_LIMITS } from "../../../../crds/job_limits.ts";
 import { KINDS } from "../../../../crds/kinds.ts";
 import type { Container, EnvVar, Volume, VolumeMount } from "../../../../crds/kubernetes.ts";
 import { LAUNCHER, MPI, NODE, policyChildNames, STEPS } from "../../../../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../../../../crds/training_runtime.ts";
 import type { Child } from "../../child.ts";
 import { reservedEnvProblems, upsertEnv } from "../../container_environment.ts";
+import { podListProblem } from "../../../job_bounds.ts";
 import { containersOf, type Draft, jobsOf, podSpecOf, stepOf } from "../../draft.ts";
 import { upserted } from "../../merge.ts";
+import { fieldOfCount } from "../../node_counts.ts";
 import { gpusOf } from "../../node_resources.ts";
 import { endpointOf } from "../../pod_addresses.ts";
 import type { Policy } from "../../policy.ts";
@@ -160,21 +163,30 @@ function equipNodes(draft: Draft): void {
 }
 
 /** One line for each pod, in the order of the jobs; with the launcher if that is a node. */
-function hostfile(draft: Draft): string {
+function* hostLines(draft: Draft): Generator<string> {
   const { runLauncherAsNode } = settingsOf(draft.runtime);
-  const hosts = jobsOf(draft)
-    .filter(({ name }) => name === NODE || (runLauncherAsNode && name === LAUNCHER))
-    .flatMap((job) =>
-      Array.from({ length: job.replicas ?? 1 }, (_, replica) =>
-        Array.from(
-          { length: draft.counts.get(job.name) ?? 1 },
-          (_, pod) => endpointOf(draft, job.name, replica, pod),
-        )).flat()
-    );
+  const implementation = implementationOf(draft.runtime);
   const slots = slotsOf(draft);
-  return hosts.map((host) => `${implementationOf(draft.runtime)?.hostLine(host, slots)}\n`).join(
-    "",
-  );
+  for (const job of jobsOf(draft)) {
+    if (job.name !== NODE && !(runLauncherAsNode && job.name === LAUNCHER)) continue;
+    for (let replica = 0; replica < (job.replicas ?? 1); replica++) {
+      for (let pod = 0; pod < (draft.counts.get(job.name) ?? 1); pod++) {
+        yield `${implementation?.hostLine(endpointOf(draft, job.name, replica, pod), slots)}\n`;
+      }
+    }
+  }
+}
+
+/** The hostfile is a ConfigMap. */
+function lengthProblems(draft: Draft): FieldProblem[] {
+  const node = jobNamed(draft, NODE);
+  const problem = node && podListProblem({
+    ...fieldOfCount(draft, node),
+    name: `the ${MPI.hostfile.key}`,
+    pieces: hostLines(draft),
+    maxBytes: JOB_LIMITS.configMapBytes,
+  });
+  return problem === undefined ? [] : [problem];
 }
 
 function implementationProblems(runtime: Partial<TrainingRuntimeSpec>): string[] {
@@ -228,7 +240,7 @@ function children(draft: Draft): Child[] {
       kind: KINDS.configMap,
       name: policyChildNames.configMaps.mpiHostfile(name),
       mode: "equal",
-      content: { data: { [MPI.hostfile.key]: hostfile(draft) } },
+      content: { data: { [MPI.hostfile.key]: [...hostLines(draft)].join("") } },
     },
   ];
 }
@@ -245,6 +257,7 @@ export const mpi: Policy = {
     ),
   validate: (draft) => [
     ...jobProblems(draft),
+    ...lengthProblems(draft),
     ...reservedEnvProblems(
       draft.trainJob.spec.trainer?.env,
       variablesOf(draft).map(({ name }) => name),
@@ -258,8 +271,8 @@ export const mpi: Policy = {
     jobsOf(draft).some((job) => job.name !== LAUNCHER && stepOf(job) === STEPS.trainer)
       ? []
       : variablesOf(draft),
+  count: setCounts,
   apply(draft) {
-    setCounts(draft);
     equipNodes(draft);
     const launcher = containerOf(jobNamed(draft, LAUNCHER));
     if (launcher) setVariables(draft, launcher);
