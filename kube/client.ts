@@ -32,6 +32,8 @@ export interface ListOptions {
   continue?: string;
   /** Longest response that is read, in bytes; a longer one is a `TooLargeError`. Default 256 MiB. */
   maxBytes?: number;
+  /** Called with the length of each part of a response that has come, in bytes, also of one that is too long. */
+  onBytes?: (bytes: number) => void;
   resourceVersion?: string;
 }
 
@@ -52,7 +54,8 @@ export interface ListResult<T> {
 }
 
 /** Options of {@link KubeClient.watch}. */
-export interface WatchOptions extends Omit<ListOptions, "limit" | "continue" | "maxBytes"> {
+export interface WatchOptions
+  extends Omit<ListOptions, "limit" | "continue" | "maxBytes" | "onBytes"> {
   signal: AbortSignal;
   /** The server ends the watch after this many seconds. */
   timeoutSeconds?: number;

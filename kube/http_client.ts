@@ -128,10 +128,11 @@ export function createClientOver(
   return {
     get: (kind, key, options = {}) => callFor(kind, getRequest(kind, key), options),
     async list(kind, options: ListOptions & CallOptions = {}) {
-      const { namespace, signal, deadlineMs, honorRetryAfter, maxBytes, ...query } = options;
+      const { namespace, signal, deadlineMs, honorRetryAfter, maxBytes, onBytes, ...query } =
+        options;
       const request = listRequest(kind, namespace, { ...query });
       const bounds = { signal, deadlineMs, honorRetryAfter };
-      const read = (answer: Response) => jsonOf(answer, request, maxBytes);
+      const read = (answer: Response) => jsonOf(answer, request, { maxBytes, onBytes });
       return decodeList(kind, await call(request, bounds, read));
     },
     create: (kind, object, options = {}) => callFor(kind, createRequest(kind, object), options),

@@ -1,5 +1,5 @@
 /** Paged list of one kind. No response exceeds a bound, and no object can prevent the list. */
-import type { KubeClient, ListOptions, ListProblem, ListResult } from "./client.ts";
+import type { CallOptions, KubeClient, ListOptions, ListProblem, ListResult } from "./client.ts";
 import { TooLargeError } from "./errors.ts";
 import { type KubeObject, type ResourceKind, withMetadataOnly } from "./resource.ts";
 import { identify } from "./response.ts";
@@ -19,7 +19,7 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
  */
 const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
-/** Options of {@link listAll}. */
+/** Options of {@link pagesOf}. */
 export interface PagedListOptions<T> {
   readonly client: Pick<KubeClient, "list">;
   readonly kind: ResourceKind<T>;
@@ -27,6 +27,10 @@ export interface PagedListOptions<T> {
   readonly signal: AbortSignal;
   /** Most objects of a page. Default 100. */
   readonly pageSize?: number;
+  /** Longest response with several objects, in bytes. Default 8 MiB. */
+  readonly pageBytes?: number;
+  /** Of each request. */
+  readonly call?: Pick<ListOptions & CallOptions, "deadlineMs" | "onBytes">;
   /** Limits how many pages are in memory at a time, of this list and of others. */
   readonly places?: Semaphore;
 }
@@ -92,25 +96,32 @@ class PageReader<T> {
     limit: number,
     token: string | undefined,
   ): Promise<ListResult<R>> {
-    const { client, selection, signal, places } = this.options;
-    const maxBytes = limit === 1 ? MAX_OBJECT_BYTES : MAX_PAGE_BYTES;
-    const query = { ...selection, limit, continue: token, maxBytes, signal };
+    const { client, selection, signal, places, call, pageBytes = MAX_PAGE_BYTES } = this.options;
+    const maxBytes = limit === 1 ? MAX_OBJECT_BYTES : pageBytes;
+    const query = { ...selection, ...call, limit, continue: token, maxBytes, signal };
     const request = () => client.list(kind, query);
     return places === undefined ? request() : places.run(request, signal);
   }
 }
 
-/** Returns all objects. Throws a 410 if the pages took longer than their continue token is valid. */
-export async function listAll<T>(options: PagedListOptions<T>): Promise<ListResult<T>> {
+/** Reads page after page. Throws a 410 if that took longer than their continue token is valid. */
+export async function* pagesOf<T>(options: PagedListOptions<T>): AsyncGenerator<ListResult<T>> {
   const reader = new PageReader(options);
-  const all: ListResult<T> = { items: [], resourceVersion: "", problems: [] };
   let token: string | undefined;
   do {
     const page = await reader.read(token);
+    yield page;
+    token = page.continue;
+  } while (token !== undefined);
+}
+
+/** Returns all objects. Throws as {@link pagesOf} does. */
+export async function listAll<T>(options: PagedListOptions<T>): Promise<ListResult<T>> {
+  const all: ListResult<T> = { items: [], resourceVersion: "", problems: [] };
+  for await (const page of pagesOf(options)) {
     for (const item of page.items) all.items.push(item);
     all.problems.push(...page.problems);
     all.resourceVersion = page.resourceVersion;
-    token = page.continue;
-  } while (token !== undefined);
+  }
   return all;
 }

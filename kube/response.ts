@@ -1,7 +1,7 @@
 /** Responses of the API server: bounded bodies, `Status` objects, lists. */
 import { isObject } from "../crds/json.ts";
 import { z } from "zod";
-import type { ListProblem, ListResult } from "./client.ts";
+import type { ListOptions, ListProblem, ListResult } from "./client.ts";
 import { KubeError, messageOf, TooLargeError, TransportError } from "./errors.ts";
 import type { KubeRequest } from "./request.ts";
 import { formatKey, groupVersion, type ResourceKind } from "./resource.ts";
@@ -58,13 +58,18 @@ export async function* unbroken(
 }
 
 /** The body as text. Throws if it is longer than `limit` bytes, unless it may be cut. */
-export async function readBody(response: Response, limit: number, cut = false): Promise<string> {
+export async function readBody(
+  response: Response,
+  limit: number,
+  { cut = false, onBytes }: { cut?: boolean; onBytes?: ((bytes: number) => void) | undefined } = {},
+): Promise<string> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();
   const parts: string[] = [];
   let size = 0;
   for await (const chunk of unbroken(response.body)) {
     size += chunk.length;
+    onBytes?.(chunk.length);
     if (size > limit && !cut) {
       throw new TooLargeError(`the response is longer than ${limit} bytes`);
     }
@@ -106,22 +111,22 @@ export function statusError(status: unknown, code: number, where: string, retryA
 /** The error of a refusal; reads its body. */
 export async function errorOf(response: Response, request: Pick<KubeRequest, "method" | "path">) {
   const where = `${request.method} ${request.path.split("?")[0]}`;
-  const text = await readBody(response, MAX_ERROR_BYTES, true);
+  const text = await readBody(response, MAX_ERROR_BYTES, { cut: true });
   return statusError(parsedOrNothing(text), response.status, where, retryAfterOf(response));
 }
 
 /** Reads a response that is not needed, so that its connection can be used again. */
 export async function discard(response: Response): Promise<void> {
-  await readBody(response, MAX_ERROR_BYTES, true);
+  await readBody(response, MAX_ERROR_BYTES, { cut: true });
 }
 
 /** The JSON of a response. Throws if it is not JSON, or longer than `maxBytes`. */
 export async function jsonOf(
   response: Response,
   request: KubeRequest,
-  maxBytes = MAX_BODY_BYTES,
+  { maxBytes = MAX_BODY_BYTES, onBytes }: Pick<ListOptions, "maxBytes" | "onBytes"> = {},
 ): Promise<unknown> {
-  const text = await readBody(response, maxBytes);
+  const text = await readBody(response, maxBytes, { onBytes });
   try {
     return JSON.parse(text);
   } catch (cause) {

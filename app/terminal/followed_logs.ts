@@ -7,10 +7,10 @@ import type { Clock } from "../../kube/clock.ts";
 import { ConfigurationError, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
 import { HOLE } from "../../page/front/log_lines.ts";
 import { ResumedLog } from "../../page/front/resumed_log.ts";
-import { listUpTo } from "../../page/server/bounded_list.ts";
-import { DETAIL_LIMITS } from "../../page/server/job_details.ts";
+import { boundedReads, listUpTo } from "../../page/server/bounded_reads.ts";
+import { DETAIL_LIMITS, PODS } from "../../page/server/job_details.ts";
 import { LOG_LIMITS, logPath } from "../../page/server/log_query.ts";
-import { byRank, podsOfJob, type ShownPod, shownPod } from "../../page/server/shown_pods.ts";
+import { byRank, podsOfJob, type ShownPod } from "../../page/server/shown_pods.ts";
 import { logLine, safeText } from "./shown_text.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
@@ -102,16 +102,13 @@ class FollowedLogs {
 
   async #pods(): Promise<ShownPod[]> {
     const { job: { kind, namespace, name }, parts: { client, signal } } = this;
-    const { items, isCut } = await listUpTo(client, KINDS.pod, {
+    const { items, isCut } = await listUpTo(boundedReads(client, signal), PODS, {
       most: DETAIL_LIMITS.pods,
-      page: DETAIL_LIMITS.page,
-      deadlineMs: DEADLINE_MS,
-      signal,
       namespace,
       labelSelector: podsOfJob(kind, name),
     });
     if (isCut) this.#tell(`of ${name} only ${DETAIL_LIMITS.pods} pods are looked at: it has more`);
-    return items.map(shownPod).sort(byRank);
+    return [...items].sort(byRank);
   }
 
   /** Whether no pod of it will write any more. */

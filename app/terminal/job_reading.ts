@@ -2,6 +2,7 @@
 import { type JobKind, type JobRef, jobSchema } from "../../crds/job_kind.ts";
 import { ConfigurationError, isForbidden, isNotFound, messageOf } from "../../kube/errors.ts";
 import { rowOf } from "../../page/list/job_row.ts";
+import { boundedReads } from "../../page/server/bounded_reads.ts";
 import { DETAIL_LIMITS, jobDetails } from "../../page/server/job_details.ts";
 import type { JobFacts } from "./job_report.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
@@ -77,7 +78,10 @@ export async function readJob(
   job: JobRef,
   signal: AbortSignal,
 ): Promise<JobFacts> {
-  const { object, pods, events, denied = [], cut = [] } = await jobDetails(client, job, signal);
+  const { object, pods, events, denied = [], cut = [] } = await jobDetails(
+    boundedReads(client, signal),
+    job,
+  );
   return {
     kind: job.kind.kind,
     row: rowOf(job.kind, jobSchema.parse(object)),

@@ -19,3 +19,9 @@ export function boundedText(
     isWhole: read === text.length,
   };
 }
+
+/** Returns the text, cut at so many characters (up to 1,300) by an ellipsis; a copy if it is cut. */
+export function copiedText(text: string, most: number): string {
+  if (text.length <= most) return text;
+  return `${boundedText(text.slice(0, most - 1), buffer.length).text}…`;
+}

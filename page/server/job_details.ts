@@ -2,9 +2,14 @@
 import type { JobKind } from "../../crds/job_kind.ts";
 import { type JsonObject, objectAt, textAt } from "../../crds/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { CoreEvent } from "../../crds/kubernetes.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { asItIs, listUpTo, orDenied } from "./bounded_list.ts";
+import {
+  asItIs,
+  type BoundedReads,
+  keeping,
+  listUpTo,
+  orDenied,
+  readOne,
+} from "./bounded_reads.ts";
 import {
   byRank,
   podsOfJob,
@@ -21,9 +26,14 @@ export const DETAIL_LIMITS = {
   eventsLookedAt: 2_000,
   eventsOfJob: 200,
   events: 200,
-  page: 500,
-  deadlineMs: 10_000,
 } as const;
+
+/** Pods, of which no more is kept than is shown: the rest may be a megabyte each. */
+export const PODS = keeping(KINDS.pod, shownPod);
+const EVENTS = keeping(KINDS.event, (event) => ({
+  about: event.involvedObject.uid,
+  shown: shownEvent(event),
+}));
 
 /** A job by kind and name. */
 export interface NamedJob {
@@ -55,22 +65,16 @@ const newestFirst = (one: ShownEvent, other: ShownEvent) =>
 
 /** Reads the details of a job. Throws what the client throws if the job cannot be read. */
 export async function jobDetails(
-  client: Pick<KubeClient, "get" | "list">,
+  reads: BoundedReads,
   { kind, namespace, name }: NamedJob,
-  signal: AbortSignal,
 ): Promise<JobDetails> {
-  const { deadlineMs, page } = DETAIL_LIMITS;
-  const bounds = { page, deadlineMs, signal };
-  const object = await client.get(asItIs(kind), { namespace, name }, { signal, deadlineMs });
+  const object = await readOne(reads, asItIs(kind), { namespace, name });
   const uid = textAt(object, "metadata", "uid") ?? "";
   const events = (most: number, fieldSelector: string) =>
-    orDenied<CoreEvent>(
-      listUpTo(client, KINDS.event, { ...bounds, most, namespace, fieldSelector }),
-    );
+    orDenied(listUpTo(reads, EVENTS, { most, namespace, fieldSelector }));
   const [pods, ofJob, ofAll] = await Promise.all([
     orDenied(
-      listUpTo(client, KINDS.pod, {
-        ...bounds,
+      listUpTo(reads, PODS, {
         most: DETAIL_LIMITS.pods,
         namespace,
         labelSelector: podsOfJob(kind, name),
@@ -79,11 +83,9 @@ export async function jobDetails(
     events(DETAIL_LIMITS.eventsOfJob, `involvedObject.uid=${uid}`),
     events(DETAIL_LIMITS.eventsLookedAt, "involvedObject.kind=Pod"),
   ]);
-  const uids = new Set(pods.items.map(({ metadata }) => metadata?.uid));
-  const about = [
-    ...ofJob.items,
-    ...ofAll.items.filter(({ involvedObject }) => uids.has(involvedObject.uid)),
-  ].map(shownEvent).sort(newestFirst);
+  const uids = new Set<string | undefined>(pods.items.map(({ uid }) => uid));
+  const about = [...ofJob.items, ...ofAll.items.filter(({ about }) => uids.has(about))]
+    .map(({ shown }) => shown).sort(newestFirst);
   const denied = [
     ...(pods.isDenied ? ["pods" as const] : []),
     ...(ofJob.isDenied ? ["events" as const] : []),
@@ -96,7 +98,7 @@ export async function jobDetails(
   ];
   return {
     object: shownObject(object),
-    pods: pods.items.map(shownPod).sort(byRank),
+    pods: [...pods.items].sort(byRank),
     events: about.slice(0, DETAIL_LIMITS.events),
     ...(denied.length > 0 && { denied }),
     ...(cut.length > 0 && { cut }),

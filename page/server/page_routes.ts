@@ -7,6 +7,7 @@ import { bodyTooLarge, failureResponse, notFound, unavailable } from "../../http
 import { pathOf, type Route } from "../../http/routes.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { BoundedReads } from "./bounded_reads.ts";
 import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_changes.ts";
 import { jobDetails, type NamedJob } from "./job_details.ts";
 import { LOG_LIMITS, logPath } from "./log_query.ts";
@@ -37,6 +38,7 @@ export interface Asked {
   readonly body: unknown;
   /** Tells visitors apart. */
   readonly visitor: string;
+  readonly reads: BoundedReads;
   /** Aborts when the client has gone, or there is no time left. */
   readonly signal: AbortSignal;
 }
@@ -71,11 +73,10 @@ export async function readJson(request: HttpRequest): Promise<ReceivedBody> {
 }
 
 /** What searches are read with. */
-const readerOf = ({ parts: { client, kinds }, visitor, signal }: Asked): SearchReader => ({
-  client,
+const readerOf = ({ parts: { kinds }, reads, visitor }: Asked): SearchReader => ({
+  ...reads,
   kinds,
   viewer: visitor,
-  signal,
 });
 
 type JobAnswer = (asked: Asked, job: NamedJob) => Promise<HttpResponse>;
@@ -94,8 +95,7 @@ function ofJob(method: string, first: string, answer: JobAnswer): PageRoute {
   };
 }
 
-const details: JobAnswer = async ({ parts: { client }, signal }, job) =>
-  jsonResponse(await jobDetails(client, job, signal));
+const details: JobAnswer = async ({ reads }, job) => jsonResponse(await jobDetails(reads, job));
 
 const rights: JobAnswer = async ({ parts: { client, manager }, signal }, job) => {
   const canStop = manager() !== undefined;

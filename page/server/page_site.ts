@@ -17,8 +17,11 @@ import {
   WRONG_METHOD,
 } from "../../http/refusals.ts";
 import { createRoutes, pathOf } from "../../http/routes.ts";
+import { createFairTurns } from "../../http/limits/fair_turns.ts";
 import type { Clock } from "../../kube/clock.ts";
+import type { Semaphore } from "../../kube/semaphore.ts";
 import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
+import { boundedReads } from "./bounded_reads.ts";
 import { assetResponse, type Assets } from "./assets.ts";
 import { type CheckedRequest, sourceRefusal } from "./browser_checks.ts";
 import { PAGE_ROUTES, type PageParts, readJson } from "./page_routes.ts";
@@ -48,6 +51,9 @@ export interface PageSite {
   readonly notAccepted: FailureShape;
 }
 
+/** Responses of lists that are in memory at a time, of all visitors and of one. */
+const RESPONSES = { total: 3, perKey: 2 } as const;
+
 const SESSION_PATH = "/session";
 const log = getLogger(["milepost", "page"]);
 
@@ -73,6 +79,7 @@ export function createSiteHandler(site: PageSite): HttpHandler {
   const { assets, addressRefusal, session, visit, notAccepted } = site;
   const routes = createRoutes(PAGE_ROUTES);
   const bounded = createVisitorBounds(site.clock);
+  const inTurn = createFairTurns(RESPONSES);
   const sessionMethods = Object.keys(session).sort().join(", ");
 
   async function answer(request: HttpRequest): Promise<HttpResponse> {
@@ -98,8 +105,12 @@ export function createSiteHandler(site: PageSite): HttpHandler {
     const signal = request.signal?.() ?? new AbortController().signal;
     return await bounded({ visitor, path, signal }, {
       receive: () => method === "GET" ? Promise.resolve({ value: undefined }) : readJson(request),
-      answer: async (body, signal) =>
-        lasting(await route.answer({ parts, request, names, body, visitor, signal })),
+      async answer(body, signal) {
+        const places: Semaphore = { run: (work, signal) => inTurn(visitor, work, signal) };
+        const reads = boundedReads(parts.client, signal, places);
+        const asked = { parts, request, names, body, visitor, reads, signal };
+        return lasting(await route.answer(asked));
+      },
     });
   }
 

@@ -5,6 +5,10 @@ import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { CoreEvent, Pod } from "../../crds/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
+import { copiedText } from "../curves/bounded_text.ts";
+
+/** Bounds of what is kept of one of them. */
+const [CONTAINERS, TEXT, MESSAGE] = [64, 256, 1_024];
 
 /** A pod. Names, reasons and messages are what others wrote: hostile text. */
 export interface ShownPod {
@@ -53,15 +57,16 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
   const waiting = containers.map(({ state }) => state?.waiting?.reason).find((it) => it);
   const ended = containers.map(({ state }) => state?.terminated?.reason).find((it) => it);
   const reason = status?.reason ?? waiting ?? ended;
+  const named = [...spec?.containers ?? [], ...spec?.initContainers ?? []];
   return {
     uid: metadata?.uid ?? "",
     name: metadata?.name ?? "",
     ...(rank !== undefined && { rank }),
     phase: status?.phase ?? "Unknown",
-    ...(reason !== undefined && { reason }),
+    ...(reason !== undefined && { reason: copiedText(reason, TEXT) }),
     ...(spec?.nodeName !== undefined && { node: spec.nodeName }),
     restarts: containers.reduce((sum, { restartCount }) => sum + restartCount, 0),
-    containers: [...spec?.containers ?? [], ...spec?.initContainers ?? []].map(({ name }) => name),
+    containers: named.slice(0, CONTAINERS).map(({ name }) => name),
     ...(status?.startTime !== undefined && { started: String(status.startTime) }),
     ...(metadata?.deletionTimestamp !== undefined && { deleting: true }),
   };
@@ -83,10 +88,10 @@ export function shownEvent(event: CoreEvent): ShownEvent {
   const { involvedObject, type, reason, message, count, series } = event;
   const time = lastTimeOf(event);
   return {
-    object: `${involvedObject.kind ?? ""}/${involvedObject.name ?? ""}`,
-    type: type ?? "Normal",
-    reason: reason ?? "",
-    message: message ?? "",
+    object: copiedText(`${involvedObject.kind ?? ""}/${involvedObject.name ?? ""}`, TEXT),
+    type: copiedText(type ?? "Normal", TEXT),
+    reason: copiedText(reason ?? "", TEXT),
+    message: copiedText(message ?? "", MESSAGE),
     count: series?.count ?? count ?? 1,
     ...(time !== undefined && time !== null && { time: String(time) }),
   };

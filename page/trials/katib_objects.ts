@@ -56,7 +56,9 @@ export function strategiesOfSpec(spec: unknown): ReadonlyMap<string, Strategy> {
     .slice(0, SEARCH_LIMITS.metrics);
   return new Map(strategies.flatMap(({ name, value }) => {
     const strategy = STRATEGIES.find((it) => it === value);
-    return typeof name === "string" && strategy !== undefined ? [[name, strategy] as const] : [];
+    return typeof name === "string" && strategy !== undefined
+      ? [[shortText(name), strategy] as const]
+      : [];
   }));
 }
 
@@ -140,9 +142,12 @@ function notesOf(spec: unknown) {
   );
 }
 
+/** Longest time as RFC 3339, with nanoseconds and an offset. */
+const MAX_TIME = 35;
+
 /** A time that was not written, as Go's zero time. */
 export const realTime = (text: string | undefined) =>
-  text === undefined || Date.parse(text) <= 0 || Number.isNaN(Date.parse(text)) ? undefined : text;
+  text === undefined || text.length > MAX_TIME || !(Date.parse(text) > 0) ? undefined : text;
 
 /** Returns what an Experiment says of its search, without its trials. */
 export function searchOfExperiment(
@@ -199,7 +204,7 @@ export function rowOfExperiment(experiment: JsonObject): SearchRow {
       objective,
       best: trial === undefined || trial === ""
         ? undefined
-        : { trial, ...present({ value: value && shortText(value) }) },
+        : { trial: shortText(trial), ...present({ value: value && shortText(value) }) },
     }),
   };
 }

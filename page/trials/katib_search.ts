@@ -1,25 +1,24 @@
 /** Katib's searches: Experiments, and Trials and jobs that no more than a label puts together. */
-import type { AnyJob } from "../../crds/job_kind.ts";
-import { type JsonObject, objectAt, textAt } from "../../crds/json.ts";
+import { textAt } from "../../crds/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
-import { KINDS } from "../../crds/kinds.ts";
+import { type Kind, KINDS } from "../../crds/kinds.ts";
 import { isForbidden, isNotFound, isNotServed } from "../../kube/errors.ts";
 import { withMetadataOnly } from "../../kube/resource.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import { asItIs, type BoundedList, type Found, listUpTo } from "../server/bounded_list.ts";
 import {
-  EXPERIMENTS,
-  objectiveOfSpec,
-  rowOfExperiment,
-  searchOfExperiment,
-  strategiesOfSpec,
-} from "./katib_objects.ts";
-import { jobOfTrial, trialOf } from "./katib_trials.ts";
-import { type KindedJob, objectiveOfJobs, trialsOfJobs } from "./labelled_jobs.ts";
+  asItIs,
+  type BoundedList,
+  type Found,
+  keeping,
+  listUpTo,
+  readOne,
+} from "../server/bounded_reads.ts";
+import { EXPERIMENTS, rowOfExperiment, searchOfExperiment } from "./katib_objects.ts";
+import { type ReadTrial, readTrial, trialOf } from "./katib_trials.ts";
+import { objectiveOfJobs, type ReadJob, readJob, trialsOfJobs } from "./labelled_jobs.ts";
 import { type FoundSearch, type FoundTrial, SEARCH_LIMITS, type SearchRow } from "./search.ts";
 import type { DeniedList, FoundSearches, SearchKind, SearchReader } from "./search_kind.ts";
 import { stopsOfTrials } from "./stopped_trial_jobs.ts";
-import { stopOfJob } from "./trial_stop_words.ts";
 
 const EXPERIMENT = asItIs({
   group: KATIB.group,
@@ -28,11 +27,12 @@ const EXPERIMENT = asItIs({
   plural: "experiments",
   namespaced: true,
 });
-const TRIAL = asItIs(KINDS.trial);
+/** Of lists only what is shown of each object is kept: a page of them is gone when the next one comes. */
+const EXPERIMENT_ROWS = keeping(EXPERIMENT, rowOfExperiment);
+const READ_TRIALS = keeping(asItIs(KINDS.trial), readTrial);
 const TRIALS = `${KINDS.trial.plural}.${KATIB.group}`;
 const LABEL = KATIB.experimentLabel;
 
-const DEADLINE_MS = 10_000;
 /** Objects that have the label, as far as they are counted in a list. */
 const MOST_LABELLED = 10_000;
 /** Longest value of a label. */
@@ -56,13 +56,6 @@ async function look<T>(id: string, read: Promise<Found<T>>): Promise<Looked<T>> 
   }
 }
 
-const bounds = (signal: AbortSignal, most: number): BoundedList => ({
-  most,
-  page: 500,
-  deadlineMs: DEADLINE_MS,
-  signal,
-});
-
 /** A search by its label, with how many trials it has. */
 interface Labelled {
   readonly namespace: string;
@@ -73,13 +66,22 @@ interface Labelled {
 
 const keyOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`;
 
+/** What is kept of an object that has the label. */
+type WithLabel = Omit<Labelled, "total"> & { readonly isOfTrial: boolean };
+
+/** Returns the kind, of whose objects the label is read. */
+const labelsOf = (kind: Kind<unknown>): Kind<WithLabel> =>
+  keeping(withMetadataOnly(kind), (object) => ({
+    namespace: textAt(object, "metadata", "namespace") ?? "",
+    name: textAt(object, "metadata", "labels", LABEL) ?? "",
+    created: textAt(object, "metadata", "creationTimestamp") ?? "",
+    isOfTrial: trialReference(object.metadata) !== undefined,
+  }));
+
 /** Counts objects by the search that their labels name. */
-function byLabel(groups: Map<string, Labelled>, items: readonly unknown[]): void {
-  for (const item of items) {
-    const name = textAt(item, "metadata", "labels", LABEL);
-    const namespace = textAt(item, "metadata", "namespace");
-    if (name === undefined || name === "" || namespace === undefined) continue;
-    const created = textAt(item, "metadata", "creationTimestamp") ?? "";
+function byLabel(groups: Map<string, Labelled>, items: readonly WithLabel[]): void {
+  for (const { namespace, name, created } of items) {
+    if (name === "" || namespace === "") continue;
     const group = groups.get(keyOf({ namespace, name })) ?? { namespace, name, total: 0, created };
     groups.set(keyOf({ namespace, name }), group);
     group.total++;
@@ -96,18 +98,16 @@ const rowOfLabel = ({ namespace, name, total, created }: Labelled): SearchRow =>
 });
 
 /** Looks at the experiments of a namespace or of all, and at what has their label. */
-function lookAt({ client, kinds, signal }: SearchReader, namespace: string | undefined) {
+function lookAt(reader: SearchReader, namespace: string | undefined) {
   const inNamespace = namespace === undefined ? {} : { namespace };
-  const labelled = { ...bounds(signal, MOST_LABELLED), ...inNamespace, labelSelector: LABEL };
+  const labelled = { most: MOST_LABELLED, ...inNamespace, labelSelector: LABEL };
+  const lookFor = (id: string, kind: Kind<unknown>) =>
+    look(id, listUpTo(reader, labelsOf(kind), labelled));
+  const most = SEARCH_LIMITS.searches;
   return Promise.all([
-    look(
-      EXPERIMENTS,
-      listUpTo(client, EXPERIMENT, { ...bounds(signal, SEARCH_LIMITS.searches), ...inNamespace }),
-    ),
-    look(TRIALS, listUpTo(client, withMetadataOnly(TRIAL), labelled)),
-    Promise.all(
-      kinds.all.map((kind) => look(kind.id, listUpTo(client, withMetadataOnly(kind), labelled))),
-    ),
+    look(EXPERIMENTS, listUpTo(reader, EXPERIMENT_ROWS, { most, ...inNamespace })),
+    lookFor(TRIALS, KINDS.trial),
+    Promise.all(reader.kinds.all.map((kind) => lookFor(kind.id, kind))),
   ]);
 }
 
@@ -120,14 +120,9 @@ async function list(reader: SearchReader, namespaces: readonly string[]): Promis
   let isCut = false;
   for (const namespace of scopes) {
     const [experiments, trials, jobs] = await lookAt(reader, namespace);
-    for (const row of experiments.items.map(rowOfExperiment)) rows.set(keyOf(row), row);
+    for (const row of experiments.items) rows.set(keyOf(row), row);
     byLabel(groups, trials.items);
-    byLabel(
-      groups,
-      jobs.flatMap(({ items }) => items).filter(({ metadata }) =>
-        trialReference(metadata) === undefined
-      ),
-    );
+    byLabel(groups, jobs.flatMap(({ items }) => items).filter(({ isOfTrial }) => !isOfTrial));
     for (const { id, isDenied, isAbsent, isCut: isOneCut } of [experiments, trials, ...jobs]) {
       if (isDenied) denied.push({ kind: id, ...(namespace !== undefined && { namespace }) });
       if (isAbsent) absent.add(id);
@@ -148,11 +143,11 @@ async function list(reader: SearchReader, namespaces: readonly string[]): Promis
 
 /** The Experiment, or none. */
 async function experimentOf(
-  { client, signal }: SearchReader,
+  reader: SearchReader,
   key: { readonly namespace: string; readonly name: string },
-): Promise<Looked<JsonObject>> {
-  const read = client.get(EXPERIMENT, key, { signal, deadlineMs: DEADLINE_MS })
-    .then((object) => ({ items: [object] }))
+) {
+  const read = readOne(reader, keeping(EXPERIMENT, searchOfExperiment), key)
+    .then((search) => ({ items: [search] }))
     .catch((error) => {
       if (isNotFound(error)) return { items: [] };
       throw error;
@@ -161,32 +156,28 @@ async function experimentOf(
 }
 
 /** Jobs that have the search's label, of all kinds. */
-async function labelledJobs({ client, kinds, signal }: SearchReader, where: Partial<BoundedList>) {
-  const found = await Promise.all(kinds.all.map(async (kind) => ({
-    kind,
-    looked: await look<AnyJob>(
-      kind.id,
-      listUpTo(client, kind, { ...bounds(signal, SEARCH_LIMITS.trials), ...where }),
-    ),
-  })));
-  const jobs = found.flatMap(({ kind, looked }): KindedJob[] =>
-    looked.items.map((job) => ({ kind, job }))
+async function labelledJobs(reader: SearchReader, where: BoundedList) {
+  const looked = await Promise.all(
+    reader.kinds.all.map((kind) => {
+      const jobs = keeping(kind, (job) => readJob(kind, job));
+      return look<ReadJob>(kind.id, listUpTo(reader, jobs, where));
+    }),
   );
-  return { jobs, looked: found.map(({ looked }) => looked) };
+  return { jobs: looked.flatMap(({ items }) => items), looked };
 }
 
 const OPEN: readonly string[] = ["Created", "Running", "Suspended"];
 
 /** What trials say of a search that has no Experiment. */
-function withoutExperiment(trials: readonly FoundTrial[], specs: readonly unknown[]) {
-  const objective = specs.map(objectiveOfSpec).find((it) => it !== undefined);
+function withoutExperiment(trials: readonly FoundTrial[], read: readonly ReadTrial[]) {
+  const { objective } = read.find((it) => it.objective !== undefined) ?? {};
   const isOpen = trials.some(({ state }) => OPEN.includes(state));
   const created = trials.map((it) => it.created ?? "").filter((it) => it !== "").sort()[0];
   return {
     state: isOpen ? "Running" as const : "Complete" as const,
     notes: [],
     parameters: [],
-    strategies: specs.map(strategiesOfSpec).find(({ size }) => size > 0) ?? new Map(),
+    strategies: read.find(({ strategies }) => strategies.size > 0)?.strategies ?? new Map(),
     ...(objective !== undefined && { objective }),
     ...(created !== undefined && { created }),
   };
@@ -195,20 +186,16 @@ function withoutExperiment(trials: readonly FoundTrial[], specs: readonly unknow
 /** The Trials, with what is known of their jobs. */
 async function trialsOf(
   reader: SearchReader,
-  trials: readonly JsonObject[],
-  jobs: readonly KindedJob[],
+  trials: readonly ReadTrial[],
+  jobs: readonly ReadJob[],
 ): Promise<readonly FoundTrial[]> {
-  const byKey = new Map(jobs.map(({ kind, job }) => [
-    `${kind.id}/${job.metadata.name}`,
-    stopOfJob(kind, job),
-  ]));
+  const byKey = new Map(jobs.map(({ job, stop }) => [`${job.kind}/${job.name}`, stop]));
   const stops = await stopsOfTrials(reader, trials);
   return trials.map((trial) => {
-    const named = jobOfTrial(trial);
+    const { job: named, uid } = trial;
     const kind = named && reader.kinds.ofOwner(named);
     const job = named && kind && { kind: kind.id, namespace: named.namespace, name: named.name };
-    const stop = stops.get(textAt(trial, "metadata", "uid") ?? "") ??
-      (job && byKey.get(`${job.kind}/${job.name}`));
+    const stop = stops.get(uid) ?? (job && byKey.get(`${job.kind}/${job.name}`));
     return trialOf(trial, { ...(job && { job }), ...(stop && { stop }) });
   });
 }
@@ -217,34 +204,32 @@ async function read(
   reader: SearchReader,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<FoundSearch | undefined> {
-  const { client, signal } = reader;
   if (name.length > MAX_LABEL) return undefined;
-  const where = { namespace, labelSelector: `${LABEL}=${name}` };
+  const where = { most: SEARCH_LIMITS.trials, namespace, labelSelector: `${LABEL}=${name}` };
   const [experiment, trials, { jobs, looked }] = await Promise.all([
     experimentOf(reader, { namespace, name }),
-    look(TRIALS, listUpTo(client, TRIAL, { ...bounds(signal, SEARCH_LIMITS.trials), ...where })),
+    look(TRIALS, listUpTo(reader, READ_TRIALS, where)),
     labelledJobs(reader, where),
   ]);
   const all = [experiment, trials, ...looked];
-  const [object] = experiment.items;
+  const [found] = experiment.items;
   const shown = [
     ...await trialsOf(reader, trials.items, jobs),
     ...trialsOfJobs(jobs),
   ];
-  if (object === undefined && shown.length === 0) {
+  if (found === undefined && shown.length === 0) {
     const refusal = all.find(({ isDenied }) => isDenied)?.refusal;
     if (refusal !== undefined) throw refusal;
     return undefined;
   }
   const denied = all.filter(({ isDenied }) => isDenied).map(({ id }) => id);
-  const specs = trials.items.map((it) => objectAt(it, "spec"));
   const objective = objectiveOfJobs(jobs);
   return {
     kind: EXPERIMENTS,
     namespace,
     name,
     ...(objective !== undefined && { objective }),
-    ...(object === undefined ? withoutExperiment(shown, specs) : searchOfExperiment(object)),
+    ...(found ?? withoutExperiment(shown, trials.items)),
     trials: shown,
     ...(denied.length > 0 && { denied }),
     ...(all.some(({ isCut }) => isCut) && { isCut: true }),

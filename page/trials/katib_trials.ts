@@ -2,17 +2,19 @@
 import { type JsonObject, objectAt, objectsAt, textAt } from "../../crds/json.ts";
 import { KATIB, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { NAME_PATTERN } from "../../http/routes.ts";
-import { heldBy, present, realTime } from "./katib_objects.ts";
+import { heldBy, objectiveOfSpec, present, realTime, strategiesOfSpec } from "./katib_objects.ts";
 import {
   type FoundTrial,
   type NamedTrialJob,
+  type Objective,
   SEARCH_LIMITS,
   shortText,
+  type Strategy,
   type TrialMetric,
   type TrialState,
   type TrialStop,
 } from "./search.ts";
-import { stopOfTrial } from "./trial_stop_words.ts";
+import { rulesInWords, stopOfTrial } from "./trial_stop_words.ts";
 
 /** States by the conditions that mean them; an early stop comes before what Katib adds to it later. */
 const TRIAL_STATES: readonly (readonly [type: string, state: TrialState])[] = [
@@ -27,7 +29,8 @@ const SAYING: readonly TrialState[] = ["Failed", "Killed", "MetricsUnavailable"]
 
 /** Returns the metrics of an observation, each value but those that Katib calls unavailable. */
 function metricsOf(trial: unknown): readonly TrialMetric[] {
-  const known = (text: string | undefined) => text === KATIB.unavailable ? undefined : text;
+  const known = (text: string | undefined) =>
+    text === undefined || text === KATIB.unavailable ? undefined : shortText(text);
   return objectsAt(objectAt(trial, "status", "observation"), "metrics")
     .slice(0, SEARCH_LIMITS.metrics)
     .map((it) => ({
@@ -49,53 +52,80 @@ export interface JobOfTrial {
 }
 
 const NAME = new RegExp(`^${NAME_PATTERN}$`);
+/** Longest `apiVersion`, and longest kind. */
+const MAX_NAME = 253;
 
 /** Returns the job that Katib makes of a Trial; undefined if it does not say which, or one that cannot be. */
 export function jobOfTrial(trial: unknown): JobOfTrial | undefined {
   const run = objectAt(trial, "spec", "runSpec");
   const [apiVersion, kind] = [textAt(run, "apiVersion"), textAt(run, "kind")];
   if (apiVersion === undefined || kind === undefined) return undefined;
+  if (apiVersion.length > MAX_NAME || kind.length > MAX_NAME) return undefined;
   const name = textAt(run, "metadata", "name") ?? textAt(trial, "metadata", "name") ?? "";
   if (!NAME.test(name)) return undefined;
   return { apiVersion, kind, namespace: textAt(trial, "metadata", "namespace") ?? "", name };
 }
 
-/** Whether the Trial was stopped early. */
-export const isStoppedEarly = (trial: unknown): boolean =>
-  heldBy(trial, TRIAL_CONDITIONS.earlyStopped) !== undefined;
+/** What is kept of a Trial, which may be a megabyte. */
+export interface ReadTrial {
+  readonly uid: string;
+  /** As it says itself. */
+  readonly found: Omit<FoundTrial, "job" | "stop">;
+  readonly job?: JobOfTrial;
+  /** Its rules, in words. */
+  readonly rules: readonly string[];
+  readonly objective?: Objective;
+  readonly strategies: ReadonlyMap<string, Strategy>;
+}
 
-/** Returns a Trial; `job` and `stop` are what is known of its job. */
-export function trialOf(
-  trial: JsonObject,
-  { job, stop }: { readonly job?: NamedTrialJob; readonly stop?: TrialStop } = {},
-): FoundTrial {
-  const found = TRIAL_STATES.flatMap(([type, state]) => {
+/** Whether the Trial was stopped early. */
+export const isStoppedEarly = ({ found }: Pick<ReadTrial, "found">): boolean =>
+  found.state === "EarlyStopped";
+
+/** Reads a Trial. */
+export function readTrial(trial: JsonObject): ReadTrial {
+  const held = TRIAL_STATES.flatMap(([type, state]) => {
     const condition = heldBy(trial, type);
     return condition === undefined ? [] : [{ state, condition }];
   })[0];
-  const state = found?.state ?? "Created";
-  const message = SAYING.includes(state) ? textAt(found?.condition, "message") : undefined;
+  const state = held?.state ?? "Created";
+  const message = SAYING.includes(state) ? textAt(held?.condition, "message") : undefined;
   const isOver = !["Created", "Running"].includes(state);
   const ended = realTime(textAt(trial, "status", "completionTime")) ??
-    (isOver ? realTime(textAt(found?.condition, "lastTransitionTime")) : undefined);
-  const rules = objectsAt(objectAt(trial, "spec"), "earlyStoppingRules");
+    (isOver ? realTime(textAt(held?.condition, "lastTransitionTime")) : undefined);
+  const spec = objectAt(trial, "spec");
   return {
-    name: textAt(trial, "metadata", "name") ?? "",
-    state,
-    assignments: objectsAt(objectAt(trial, "spec"), "parameterAssignments")
-      .slice(0, SEARCH_LIMITS.parameters)
-      .map((it) => ({
-        name: shortText(textAt(it, "name") ?? ""),
-        value: textAt(it, "value") ?? String(it.value ?? ""),
-      })),
-    metrics: metricsOf(trial),
-    ...present({
-      message: message && shortText(message),
-      created: textAt(trial, "metadata", "creationTimestamp"),
-      started: realTime(textAt(trial, "status", "startTime")),
-      ended,
-      job,
-      stop: state === "EarlyStopped" ? stopOfTrial(rules, stop) : stop,
-    }),
+    uid: textAt(trial, "metadata", "uid") ?? "",
+    found: {
+      name: textAt(trial, "metadata", "name") ?? "",
+      state,
+      assignments: objectsAt(spec, "parameterAssignments")
+        .slice(0, SEARCH_LIMITS.parameters)
+        .map((it) => ({
+          name: shortText(textAt(it, "name") ?? ""),
+          value: shortText(textAt(it, "value") ?? String(it.value ?? "")),
+        })),
+      metrics: metricsOf(trial),
+      ...present({
+        message: message && shortText(message),
+        created: textAt(trial, "metadata", "creationTimestamp"),
+        started: realTime(textAt(trial, "status", "startTime")),
+        ended,
+      }),
+    },
+    rules: rulesInWords(objectsAt(spec, "earlyStoppingRules")),
+    strategies: strategiesOfSpec(spec),
+    ...present({ job: jobOfTrial(trial), objective: objectiveOfSpec(spec) }),
+  };
+}
+
+/** Returns a Trial; `job` and `stop` are what is known of its job. */
+export function trialOf(
+  trial: ReadTrial,
+  { job, stop }: { readonly job?: NamedTrialJob; readonly stop?: TrialStop } = {},
+): FoundTrial {
+  return {
+    ...trial.found,
+    ...present({ job, stop: isStoppedEarly(trial) ? stopOfTrial(trial.rules, stop) : stop }),
   };
 }

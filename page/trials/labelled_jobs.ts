@@ -6,13 +6,30 @@ import { objectAt, objectsAt, textAt } from "../../crds/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { endTimeOf } from "../list/job_row.ts";
-import { type FoundTrial, type Objective, SEARCH_LIMITS, shortText } from "./search.ts";
+import {
+  type FoundTrial,
+  type NamedTrialJob,
+  type Objective,
+  SEARCH_LIMITS,
+  shortText,
+  type TrialStop,
+} from "./search.ts";
 import { rulesInWords, stopOfJob } from "./trial_stop_words.ts";
 
-/** A job with its kind. */
-export interface KindedJob {
-  readonly kind: JobKind;
-  readonly job: AnyJob;
+/** Variables of a job that are looked at. */
+const MOST_VARIABLES = 64;
+
+/** What is kept of a job, which may be a megabyte. */
+export interface ReadJob {
+  readonly job: NamedTrialJob;
+  /** Whether a Trial controls it. */
+  readonly isOfTrial: boolean;
+  readonly stop?: TrialStop;
+  /** The objective that its own rules name. */
+  readonly objective?: Objective;
+  readonly variables: ReadonlyMap<string, string>;
+  /** As a trial, but for what was tried. */
+  readonly found: Omit<FoundTrial, "assignments">;
 }
 
 /** Variables of the trainer that have values of their own. */
@@ -20,8 +37,9 @@ function variablesOf(job: AnyJob): ReadonlyMap<string, string> {
   return new Map(
     objectsAt(objectAt(job, "spec", "trainer"), "env").flatMap((it) => {
       const [name, value] = [textAt(it, "name"), textAt(it, "value")];
-      return name === undefined || value === undefined ? [] : [[name, value] as const];
-    }),
+      if (name === undefined || value === undefined) return [];
+      return [[shortText(name), shortText(value)] as const];
+    }).slice(0, MOST_VARIABLES),
   );
 }
 
@@ -38,44 +56,51 @@ function earlyStoppingOf(job: AnyJob) {
   return read?.ok ? read.value : undefined;
 }
 
-/** Returns the objective that the jobs' own rules name. */
-export function objectiveOfJobs(jobs: readonly KindedJob[]): Objective | undefined {
-  for (const { job } of jobs) {
-    const objective = earlyStoppingOf(job)?.objective;
-    if (objective !== undefined) return { metric: objective.name, direction: objective.type };
-  }
-  return undefined;
-}
-
-function trialOfJob({ kind, job }: KindedJob, varied: readonly string[]): FoundTrial {
+/** Reads a job. */
+export function readJob(kind: JobKind, job: AnyJob): ReadJob {
   const { name = "", namespace = "", creationTimestamp } = job.metadata;
-  const variables = variablesOf(job);
+  const named = { kind: kind.id, namespace, name };
   const stop = stopOfJob(kind, job);
-  const rules = earlyStoppingOf(job)?.rules;
+  const { objective, rules } = earlyStoppingOf(job) ?? {};
   const ended = endTimeOf(kind, job);
   return {
-    name,
-    state: shownStateOf(kind, job),
-    created: String(creationTimestamp ?? ""),
-    ...(ended !== undefined && { ended }),
-    job: { kind: kind.id, namespace, name },
-    assignments: varied.flatMap((it) => {
-      const value = variables.get(it);
-      return value === undefined ? [] : [{ name: shortText(it), value }];
+    job: named,
+    isOfTrial: trialReference(job.metadata) !== undefined,
+    variables: variablesOf(job),
+    ...(stop !== undefined && { stop }),
+    ...(objective !== undefined && {
+      objective: { metric: shortText(objective.name), direction: objective.type },
     }),
-    metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
-      .map(({ name, value }) => ({ name, latest: value })),
-    ...(stop !== undefined && {
-      stop: stop.by === "rules" && rules !== undefined
-        ? { ...stop, rules: rulesInWords(rules) }
-        : stop,
-    }),
+    found: {
+      name,
+      state: shownStateOf(kind, job),
+      created: String(creationTimestamp ?? ""),
+      ...(ended !== undefined && { ended }),
+      job: named,
+      metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
+        .map(({ name, value }) => ({ name: shortText(name), latest: shortText(value) })),
+      ...(stop !== undefined && {
+        stop: stop.by === "rules" && rules !== undefined
+          ? { ...stop, rules: rulesInWords(rules) }
+          : stop,
+      }),
+    },
   };
 }
 
+/** Returns the objective that the jobs' own rules name. */
+export const objectiveOfJobs = (jobs: readonly ReadJob[]): Objective | undefined =>
+  jobs.find(({ objective }) => objective !== undefined)?.objective;
+
 /** Returns the jobs that no Trial controls, as trials of a search. */
-export function trialsOfJobs(jobs: readonly KindedJob[]): readonly FoundTrial[] {
-  const own = jobs.filter(({ job }) => trialReference(job.metadata) === undefined);
-  const varied = variedNames(own.map(({ job }) => variablesOf(job)));
-  return own.map((job) => trialOfJob(job, varied));
+export function trialsOfJobs(jobs: readonly ReadJob[]): readonly FoundTrial[] {
+  const own = jobs.filter(({ isOfTrial }) => !isOfTrial);
+  const varied = variedNames(own.map(({ variables }) => variables));
+  return own.map(({ found, variables }) => ({
+    ...found,
+    assignments: varied.flatMap((name) => {
+      const value = variables.get(name);
+      return value === undefined ? [] : [{ name, value }];
+    }),
+  }));
 }

@@ -1,5 +1,6 @@
 /** A search for good parameters: what a kind of search finds of it, and what is shown. */
 import type { ShownState } from "../../crds/job_state.ts";
+import { copiedText } from "../curves/bounded_text.ts";
 
 /** Whether less or more of the objective is better. */
 export type Direction = "minimize" | "maximize";
@@ -175,7 +176,4 @@ export const SEARCH_LIMITS = {
 } as const;
 
 /** Returns the text, cut at the bound. */
-export function shortText(text: string): string {
-  const { textLength } = SEARCH_LIMITS;
-  return text.length <= textLength ? text : `${text.slice(0, textLength - 1)}…`;
-}
+export const shortText = (text: string): string => copiedText(text, SEARCH_LIMITS.textLength);

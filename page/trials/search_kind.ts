@@ -1,16 +1,13 @@
 /** Kind of search: how its searches are found and read. Each kind is a file, and a row of the table of kinds. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { BoundedReads } from "../server/bounded_reads.ts";
 import type { FoundSearch, SearchRow } from "./search.ts";
 
-/** What a kind reads with. */
-export interface SearchReader {
-  /** As the viewer. */
-  readonly client: Pick<KubeClient, "get" | "list">;
+/** What a kind reads with, as the viewer. */
+export interface SearchReader extends BoundedReads {
   readonly kinds: JobKinds;
   /** Tells viewers apart: what one may read is remembered for no other. */
   readonly viewer: string;
-  readonly signal: AbortSignal;
 }
 
 /** What cannot be listed, and where; without a namespace: in all of them. */

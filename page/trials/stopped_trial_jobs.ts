@@ -1,11 +1,8 @@
 /** Jobs of stopped Trials, read by their names: Katib gives them no label by which they could be listed. */
-import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { JsonObject } from "../../crds/json.ts";
-import { textAt } from "../../crds/json.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import type { KubeClient } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
-import { isStoppedEarly, jobOfTrial } from "./katib_trials.ts";
+import { keeping, readOne } from "../server/bounded_reads.ts";
+import { isStoppedEarly, type ReadTrial } from "./katib_trials.ts";
 import type { SearchReader } from "./search_kind.ts";
 import type { TrialStop } from "./search.ts";
 import { stopOfJob } from "./trial_stop_words.ts";
@@ -14,7 +11,6 @@ import { stopOfJob } from "./trial_stop_words.ts";
 const [MOST_READS, AT_ONCE] = [20, 5];
 /** Most stops that are remembered, and for how long, in milliseconds: rights are asked for again every minute. */
 const [MOST_KNOWN, KNOWN_MS] = [20_000, 60_000];
-const DEADLINE_MS = 10_000;
 
 /** What a job says of its stop; empty if it is gone, or may not be read. */
 interface KnownStop {
@@ -25,17 +21,14 @@ interface KnownStop {
 const known = createBoundedCache<KnownStop>(MOST_KNOWN, { ttl: KNOWN_MS, perf: performance });
 
 async function stopOf(
-  client: Pick<KubeClient, "get">,
-  kinds: JobKinds,
-  trial: JsonObject,
-  signal: AbortSignal,
+  reader: SearchReader,
+  { job: named }: ReadTrial,
 ): Promise<KnownStop | undefined> {
-  const named = jobOfTrial(trial);
-  const kind = named && kinds.ofOwner(named);
+  const kind = named && reader.kinds.ofOwner(named);
   if (named === undefined || kind === undefined) return {};
+  const stops = keeping(kind, (job) => ({ stop: stopOfJob(kind, job) }));
   try {
-    const job = await client.get(kind, named, { signal, deadlineMs: DEADLINE_MS });
-    const stop = stopOfJob(kind, job);
+    const { stop } = await readOne(reader, stops, named);
     // The Trial is marked before its job is.
     return stop && { stop };
   } catch (error) {
@@ -49,21 +42,20 @@ async function stopOf(
  * next time.
  */
 export async function stopsOfTrials(
-  { client, kinds, viewer, signal }: SearchReader,
-  trials: readonly JsonObject[],
+  reader: SearchReader,
+  trials: readonly ReadTrial[],
 ): Promise<ReadonlyMap<string, TrialStop>> {
-  const uidOf = (trial: JsonObject) => textAt(trial, "metadata", "uid") ?? "";
-  const keyOf = (trial: JsonObject) => `${viewer} ${uidOf(trial)}`;
+  const keyOf = ({ uid }: ReadTrial) => `${reader.viewer} ${uid}`;
   const stopped = trials.filter(isStoppedEarly);
   const unknown = stopped.filter((it) => known.get(keyOf(it)) === undefined).slice(-MOST_READS);
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let trial = unknown.pop(); trial !== undefined; trial = unknown.pop()) {
-      const stop = await stopOf(client, kinds, trial, signal);
+      const stop = await stopOf(reader, trial);
       if (stop !== undefined) known.set(keyOf(trial), stop);
     }
   }));
   return new Map(stopped.flatMap((trial) => {
     const stop = known.get(keyOf(trial))?.stop;
-    return stop === undefined ? [] : [[uidOf(trial), stop] as const];
+    return stop === undefined ? [] : [[trial.uid, stop] as const];
   }));
 }

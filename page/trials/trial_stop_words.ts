@@ -45,12 +45,11 @@ export function stopOfJob(kind: JobKind, job: AnyJob): TrialStop | undefined {
   return { by: "request", text: shortText(text), user: shortText(user) };
 }
 
-/** Returns why a trial was stopped, by its job where that is known, else by its rules alone. */
-export function stopOfTrial(rules: readonly unknown[], job: TrialStop | undefined): TrialStop {
-  const words = rulesInWords(rules);
-  const had = words.length > 0 && { rules: words };
+/** Returns why a trial was stopped, by its job where that is known, else by its rules (in words) alone. */
+export function stopOfTrial(rules: readonly string[], job: TrialStop | undefined): TrialStop {
+  const had = rules.length > 0 && { rules };
   if (job !== undefined) return { ...job, ...(job.by === "rules" && had) };
-  return words.length > 0 ? { by: "rules", ...had } : { by: "unknown" };
+  return rules.length > 0 ? { by: "rules", ...had } : { by: "unknown" };
 }
 
 /** What stopped a trial, as one text for all that were stopped by the same. */

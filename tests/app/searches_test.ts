@@ -9,6 +9,7 @@ import { createClient, type KubeClient } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
 import { connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
 import type { ResourceKind } from "../../kube/resource.ts";
+import { boundedReads } from "../../page/server/bounded_reads.ts";
 import { KATIB_SEARCH } from "../../page/trials/katib_search.ts";
 import { HOSTILE_TEXTS } from "../browser/hostile_corpus.ts";
 import { openSession, sendTo } from "../support/page_client.ts";
@@ -261,10 +262,9 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
       using open = new DisposableStack();
       for (const it of [none, experiments, trials]) open.defer(() => it.close());
       const reader = (it: KubeClient) => ({
-        client: it,
+        ...boundedReads(it, new AbortController().signal),
         kinds: JOB_KINDS,
         viewer: "somebody else",
-        signal: new AbortController().signal,
       });
       const search = { namespace: "default", name: "many" };
       await assert.rejects(KATIB_SEARCH.read(reader(none), search), isForbidden);

@@ -6,7 +6,7 @@ import {
   rowOfExperiment,
   searchOfExperiment,
 } from "../../../page/trials/katib_objects.ts";
-import { jobOfTrial, trialOf } from "../../../page/trials/katib_trials.ts";
+import { jobOfTrial, readTrial, trialOf } from "../../../page/trials/katib_trials.ts";
 import { valueOf } from "../../../page/trials/shown_search.ts";
 
 const T1 = "2026-01-31T12:00:00Z";
@@ -89,7 +89,10 @@ const states: Record<string, { conditions: unknown; want: string }> = {
 };
 for (const [name, { conditions, want }] of Object.entries(states)) {
   Deno.test(`the state of a Trial with conditions: ${name}`, () =>
-    assert.equal(trialOf({ metadata: { name: "t" }, status: { conditions } }).state, want));
+    assert.equal(
+      trialOf(readTrial({ metadata: { name: "t" }, status: { conditions } })).state,
+      want,
+    ));
 }
 
 const TRIAL: JsonObject = {
@@ -114,7 +117,7 @@ const TRIAL: JsonObject = {
 };
 
 Deno.test("a stopped Trial has its values, its rules in words, and the time of its condition as its end", () =>
-  assert.deepEqual(trialOf(TRIAL), {
+  assert.deepEqual(trialOf(readTrial(TRIAL)), {
     name: "digits-abc",
     state: "EarlyStopped",
     assignments: [{ name: "lr", value: "0.1" }, { name: "n", value: "3" }],
@@ -126,7 +129,9 @@ Deno.test("a stopped Trial has its values, its rules in words, and the time of i
   }));
 
 Deno.test("what its job says of the stop stands beside the rules", () => {
-  const { stop } = trialOf(TRIAL, { stop: { by: "rules", text: "loss 3 is greater than 2.5" } });
+  const { stop } = trialOf(readTrial(TRIAL), {
+    stop: { by: "rules", text: "loss 3 is greater than 2.5" },
+  });
   assert.deepEqual(stop, {
     by: "rules",
     text: "loss 3 is greater than 2.5",
@@ -135,7 +140,9 @@ Deno.test("what its job says of the stop stands beside the rules", () => {
 });
 
 Deno.test("somebody who stopped a Trial is named, and its rules are not blamed", () => {
-  const { stop } = trialOf(TRIAL, { stop: { by: "request", text: "Pruned", user: "ada" } });
+  const { stop } = trialOf(readTrial(TRIAL), {
+    stop: { by: "request", text: "Pruned", user: "ada" },
+  });
   assert.deepEqual(stop, { by: "request", text: "Pruned", user: "ada" });
 });
 

@@ -1,7 +1,7 @@
 /** Tests of a search as it is shown: best so far, values, parameters that nobody declared, causes of stops, and bounds. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { trialsOfJobs } from "../../../page/trials/labelled_jobs.ts";
+import { readJob, trialsOfJobs } from "../../../page/trials/labelled_jobs.ts";
 import type { FoundSearch, FoundTrial } from "../../../page/trials/search.ts";
 import { shownSearch, withinAnswer } from "../../../page/trials/shown_search.ts";
 import { ruleWords, stopOfJob, stoppedBy } from "../../../page/trials/trial_stop_words.ts";
@@ -198,7 +198,7 @@ Deno.test("jobs without Trials are trials, and what differs in their variables i
       trainerStatus: { lastUpdatedTime: at(1), metrics: [{ name: "loss", value: "2" }] },
     }, env("2")),
   ];
-  const trials = trialsOfJobs(jobs.map((it) => ({ kind: TRAINJOB, job: it })));
+  const trials = trialsOfJobs(jobs.map((it) => readJob(TRAINJOB, it)));
   assert.deepEqual(trials.map(({ name, state, assignments }) => [name, state, assignments]), [
     ["a", "EarlyStopped", [{ name: "LR", value: "1" }]],
     ["j", "Running", [{ name: "LR", value: "2" }]],

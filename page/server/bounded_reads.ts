@@ -1,0 +1,107 @@
+/** Bounded reads of objects for one request: so many of each kind and so many bytes, a page at a time. */
+import { type JsonObject, objectAt } from "../../crds/json.ts";
+import type { Kind } from "../../crds/kinds.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { isForbidden } from "../../kube/errors.ts";
+import { pagesOf } from "../../kube/paged_list.ts";
+import type { ObjectKey } from "../../kube/resource.ts";
+import type { Semaphore } from "../../kube/semaphore.ts";
+
+/** Bounds of what one request reads, beside those of each list. */
+export const READ_LIMITS = {
+  /** Bytes of the responses of all its lists, after which the rest is left out. */
+  bytes: 64 << 20,
+  /** Longest response with several objects, in bytes; a single one may have 16 MiB. */
+  pageBytes: 2 << 20,
+  /** Most objects of a page. */
+  page: 500,
+  /** Of one response, in milliseconds. */
+  deadlineMs: 10_000,
+} as const;
+
+/** What is read with. */
+export interface BoundedReads {
+  readonly client: Pick<KubeClient, "get" | "list">;
+  readonly signal: AbortSignal;
+  /** Bounds the responses that are in memory at a time, of this request and of others. */
+  readonly places?: Semaphore;
+  /** What lists of the request may still read. */
+  readonly budget: { bytes: number };
+}
+
+/** Returns what one request reads with. */
+export function boundedReads(
+  client: BoundedReads["client"],
+  signal: AbortSignal,
+  places?: Semaphore,
+): BoundedReads {
+  return { client, signal, budget: { bytes: READ_LIMITS.bytes }, ...(places && { places }) };
+}
+
+/** Items, or that they may not be read; `isCut` if there are more. */
+export interface Found<T> {
+  readonly items: readonly T[];
+  readonly isCut?: boolean;
+  readonly isDenied?: boolean;
+}
+
+/** What is listed, and how much of it. */
+export interface BoundedList {
+  readonly most: number;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** Returns the kind without reading of its objects: they are shown as they are. */
+export function asItIs(kind: Omit<Kind<unknown>, "parse">): Kind<JsonObject> {
+  return { ...kind, parse: (value) => objectAt({ value }, "value") };
+}
+
+/** Returns the kind, of whose objects only what `read` returns is kept: a page is gone when the next one comes. */
+export function keeping<T, R>(kind: Kind<T>, read: (object: T) => R): Kind<R> {
+  return { ...kind, parse: (value) => read(kind.parse(value)) };
+}
+
+/** Returns that nothing may be read where the API server says so. */
+export async function orDenied<T>(read: Promise<Found<T>>): Promise<Found<T>> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isForbidden(error)) return { items: [], isDenied: true };
+    throw error;
+  }
+}
+
+/** Reads one object. */
+export function readOne<T>(reads: BoundedReads, kind: Kind<T>, key: ObjectKey): Promise<T> {
+  const { client, signal, places } = reads;
+  const { deadlineMs } = READ_LIMITS;
+  const read = () => client.get(kind, key, { signal, deadlineMs });
+  return places === undefined ? read() : places.run(read, signal);
+}
+
+/** Reads pages until there are as many as `most`, or the request has read as much as it may. */
+export async function listUpTo<T>(
+  { client, signal, places, budget }: BoundedReads,
+  kind: Kind<T>,
+  { most, ...selection }: BoundedList,
+): Promise<Found<T>> {
+  const { pageBytes, page: pageSize, deadlineMs } = READ_LIMITS;
+  const items: T[] = [];
+  let isCut = false;
+  if (budget.bytes <= 0) return { items, isCut: true };
+  const onBytes = (bytes: number) => void (budget.bytes -= bytes);
+  const call = { deadlineMs, onBytes };
+  const options = { client, kind, selection, signal, pageSize, pageBytes, call };
+  for await (const page of pagesOf({ ...options, ...(places && { places }) })) {
+    const room = most - items.length;
+    items.push(...page.items.slice(0, room));
+    // An object that is too large, or of no such kind, is not shown.
+    isCut ||= page.problems.length > 0 || page.items.length > room;
+    if (items.length < most && budget.bytes > 0) continue;
+    isCut ||= page.continue !== undefined;
+    break;
+  }
+  return { items, isCut };
+}

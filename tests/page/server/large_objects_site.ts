@@ -1,0 +1,64 @@
+/** Site of the page in a process of its own, which asks itself for some paths at once; prints the answers and its most memory. */
+import { z } from "zod";
+import { JOB_KINDS } from "../../../crds/job_kinds.ts";
+import type { Access } from "../../../http/callers/reader_access.ts";
+import { createPeers } from "../../../http/limits/peers.ts";
+import { createClient } from "../../../kube/client.ts";
+import { systemClock as clock } from "../../../kube/clock.ts";
+import { connectionTo } from "../../../kube/kubeconfig.ts";
+import { createTokenSite } from "../../../page/server/token_site.ts";
+
+const { server, paths } = z.object({ server: z.string(), paths: z.array(z.string()) })
+  .parse(JSON.parse(Deno.args[0] ?? ""));
+
+const access: Access = {
+  wasAccepted: () => true,
+  wasRefused: () => false,
+  authenticate: ({ token }) => Promise.resolve({ username: token, groups: [], key: token }),
+  authorize: () => Promise.resolve(true),
+  close: () => Promise.resolve(),
+};
+const client = createClient({ connection: connectionTo({ server }) });
+const site = createTokenSite({
+  assets: new Map(),
+  hosts: ["page.example"],
+  kinds: JOB_KINDS,
+  clock,
+  readers: {
+    access,
+    clock,
+    peers: createPeers({ failures: { ratePerSecond: 20, burst: 400 }, maxKeys: 100 }),
+    takeRead: () => 0,
+    takeApiReview: () => 0,
+  },
+  view: () => Promise.reject(new Error("nobody looks at lists here")),
+  clientOf: () => client,
+  managerOf: () => undefined,
+});
+
+const answers = await Promise.all(paths.map(async (url, index) => {
+  // Each is of a user of its own, since one user's would wait for each other.
+  const headers: Record<string, string> = {
+    host: "page.example",
+    authorization: `Bearer user-${index}`,
+  };
+  const { status, body, stream } = await site({
+    method: "GET",
+    url,
+    peer: "192.0.2.1",
+    header: (name) => headers[name],
+    readBody: () => Promise.resolve(new Uint8Array()),
+  });
+  let characters = body.length;
+  await stream?.({
+    signal: new AbortController().signal,
+    write: (part) => Promise.resolve(void (characters += part.length)),
+  });
+  return { status, characters };
+}));
+client.close();
+const [, peak] = /^VmHWM:\s+(\d+) kB/m.exec(await Deno.readTextFile("/proc/self/status")) ?? [];
+Deno.stdout.writeSync(
+  new TextEncoder().encode(JSON.stringify({ answers, peakMb: Number(peak) / 1024 })),
+);
+Deno.exit(0);
