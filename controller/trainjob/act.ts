@@ -3,9 +3,14 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
-import { isNotFound, KubeError, lacksRight } from "../../kube/errors.ts";
-import { formatKey, type KubeObject, type ObjectKey } from "../../kube/resource.ts";
-import type { ChildCaches } from "./child_caches.ts";
+import { isNotFound, isNotServed, KubeError, lacksRight } from "../../kube/errors.ts";
+import {
+  formatKey,
+  type KubeObject,
+  type ObjectKey,
+  type ResourceKind,
+} from "../../kube/resource.ts";
+import { type ChildCaches, notServedProblem } from "./child_caches.ts";
 import type { ChildPlan, ChildWrite } from "./children.ts";
 import { rightToGrant } from "./missing_right.ts";
 
@@ -18,6 +23,14 @@ export interface Writer {
   readonly signal: AbortSignal;
   /** Runs the creation or the change of a child, to remember the response. Default: nothing is remembered. */
   readonly track?: ChildCaches["track"];
+}
+
+/** The API server does not serve the kind of a child, as if its definition was removed. */
+export class NotServedError extends Error {
+  constructor(kind: ResourceKind<unknown>) {
+    super(notServedProblem(kind));
+    this.name = "NotServedError";
+  }
 }
 
 /** Codes after which a repetition may succeed, whatever the object is. */
@@ -66,12 +79,20 @@ async function deleteChild(
 
 /**
  * Writes one child. Returns the object after a creation or a change, but of a secret one. Throws a conflict
- * if it exists already; the caller then reads it again.
+ * if it exists already; the caller then reads it again. Throws a {@link NotServedError} if there is no such kind.
  */
 export async function writeChild(
   writer: Writer,
   plan: ChildPlan,
 ): Promise<KubeObject | undefined> {
+  try {
+    return await write(writer, plan);
+  } catch (error) {
+    throw isNotServed(error) ? new NotServedError(plan.kind) : error;
+  }
+}
+
+async function write(writer: Writer, plan: ChildPlan): Promise<KubeObject | undefined> {
   const { client, key: { namespace }, signal, track = (_kind, _key, call) => call() } = writer;
   const { kind, name, write } = plan;
   const key = { namespace, name };

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { getLogger } from "@logtape/logtape";
+import { KINDS } from "../../crds/kinds.ts";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
@@ -68,8 +69,11 @@ interface ChildCache {
 
 /** Returns the message about a kind that the API server does not serve. */
 export function notServedProblem({ kind, group, version, plural }: ResourceKind<unknown>): string {
+  const source = group === KINDS.jobSet.group
+    ? ", which JobSet brings and `milepost crds` prints"
+    : " with the scheduler that the runtime names";
   return `the API server does not serve ${kind} of ${group}/${version}: install the CRD ` +
-    `${plural}.${group} with the scheduler that the runtime names; the TrainJob then starts`;
+    `${plural}.${group}${source}; the TrainJob then starts`;
 }
 
 /** Reports whether nothing of an object has changed that is kept of it, as if its status is written. */

@@ -126,7 +126,7 @@ async function writeResources(
       if (ownJobSet(observed) === undefined) break;
     }
   }
-  if (failed.error !== undefined) return failed;
+  if (failed.problem !== undefined) return failed;
   await writeChild(writer, { kind: KINDS.jobSet, name: writer.key.name, write: jobSet.plan });
   if (jobSet.plan.kind === "create") recordCreation(options, trainJob);
   return { problem, error: late };

@@ -5,10 +5,12 @@ import {
   isAlreadyExists,
   isConflict,
   isNotFound,
+  isNotServed,
   KubeError,
   messageOf,
 } from "../../kube/errors.ts";
-import { isRefusal } from "./act.ts";
+import { isRefusal, NotServedError } from "./act.ts";
+import { CHILD_RETRY_MS } from "./children.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
 import { shorten } from "./shorten.ts";
 import type { Problem } from "./status.ts";
@@ -22,7 +24,8 @@ export interface Outcome {
 
 /** Reports whether the error comes of outdated objects, so that the pass is repeated with those of the API server. */
 export function isStale(error: unknown): boolean {
-  return isConflict(error) || isAlreadyExists(error) || isNotFound(error);
+  return isConflict(error) || isAlreadyExists(error) ||
+    (isNotFound(error) && !isNotServed(error));
 }
 
 /** Records that the children are not as they shall be. */
@@ -43,6 +46,11 @@ export function afterError(
   error: unknown,
 ): Outcome {
   if (isStale(error)) throw error;
+  if (error instanceof NotServedError) {
+    // Nothing tells when the kind is served again.
+    const { message } = error;
+    return { problem: { message, unsupported: false, retryMs: CHILD_RETRY_MS } };
+  }
   if (isRefusal(error)) {
     return { problem: { message: messageOf(error), unsupported: false }, error };
   }
