@@ -127,6 +127,7 @@ export function createTermCurves(
             ? answer.then((it) => recordIfTaken(own, push, it))
             : recordIfTaken(own, push, answer);
         },
+        stopped: (job) => recorder?.stopped(job),
         forget(job: JobRef, object: AnyJob) {
           store.forget(job.uid);
           recorder?.forget(job, object);

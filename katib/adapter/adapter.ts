@@ -137,6 +137,10 @@ export interface PlanSource {
   storedStop(job: JobRef): JobStop | undefined;
   /** Returns the jobs that have not finished and whose status holds such a decision. */
   stoppingJobs(): readonly JobRef[];
+  /** Returns the instruction to the pods of a job that was stopped early, as its objects show. */
+  stopShown(job: JobRef): StopControl | undefined;
+  /** Whether the plan's Trial has ended by its objects: Katib has read its log, or is about to. */
+  hasEnded(plan: ObservationPlan): boolean;
   /** Whether the job is suspended, so that no pod of it can use a grace period. */
   isSuspended(job: JobRef): boolean;
   /** Whether a pod is primary for the plan; undefined if that is not known now. */
@@ -219,6 +223,8 @@ export interface Adapter extends ObservationReader {
   drop(key: LogKey, isWanted?: () => boolean): void;
   /** Stops a job early, once the decision is stored and read back, which is when it resolves. Idempotent. */
   requestStop(request: StopRequest, signal: AbortSignal): Promise<StopAnswer>;
+  /** Returns the answer to all pushes of a job that was stopped early: nothing of them is kept. */
+  stopped(job: JobRef): PushAnswer | undefined;
   /** Whether it is decided that the job is stopped, also if it was stopped in this term. */
   isStopping(jobUid: string): boolean;
   /** Returns the number of trials with rules that have not finished. */

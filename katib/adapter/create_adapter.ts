@@ -1,4 +1,5 @@
 /** Trial adapter of one term: an actor for each log, and a stop for each trial whose rules were met. */
+import type { JobRef } from "../../crds/job_kind.ts";
 import type { Refused } from "../../http/replicas/owner_router.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
@@ -26,7 +27,7 @@ import { createPlainLogs } from "./plain_logs.ts";
 import { settledOrAborted } from "../../kube/aborted.ts";
 import { createStops } from "./stops.ts";
 import { createStoredStops, refreshedStop } from "./stored_stops.ts";
-import { decidedByRules } from "../stopping/stop_decision.ts";
+import { controlOf, decidedByRules } from "../stopping/stop_decision.ts";
 
 /** Options of {@link createAdapter}. */
 export interface AdapterOptions {
@@ -76,6 +77,11 @@ const gone = (why: string): PushAnswer => ({
 const UNKNOWN_POD: PushAnswer = {
   retryAfterMs: RETRY_AFTER_MS,
   reason: "it is not known yet whether this is the primary pod of the trial: try again soon",
+};
+
+const ENDED_TRIAL: PushAnswer = {
+  ok: true,
+  warnings: ["the trial has ended: nothing more is recorded"],
 };
 
 /** Returns the stop that a log requires, if its last rule was met. */
@@ -160,6 +166,13 @@ export function createAdapter(options: AdapterOptions): Adapter {
     return answer;
   }
 
+  /** Returns the answer to the pushes of a job whose stop is being written, or was. */
+  function answerStopped(job: JobRef): PushAnswer | undefined {
+    const decision = stops.ending(job.uid);
+    const control = decision === undefined ? plans.stopShown(job) : controlOf(decision);
+    return control && { ok: true, control };
+  }
+
   /** Answers a pod or container whose pushes are not recorded: it has to stop, too, if its trial has. */
   function answerOther({ job }: ObservationPlan): PushAnswer | undefined {
     const control = actors.get(job.uid)?.control;
@@ -174,6 +187,10 @@ export function createAdapter(options: AdapterOptions): Adapter {
   ): PushAnswer | undefined | Promise<PushAnswer> {
     if (closed.signal.aborted) return CLOSED;
     if (endedLogs.has(logKeyText(plan.key))) return gone("the job's Trial was deleted");
+    // The Trial's observation is fixed: what came now would be in the log alone.
+    const stopped = answerStopped(plan.job);
+    if (stopped !== undefined) return stopped;
+    if (plans.hasEnded(plan)) return ENDED_TRIAL;
     if (isPrimary === undefined) return plan.isPlain ? undefined : UNKNOWN_POD;
     const { mapping } = plan;
     const isOther = mapping !== undefined && !isPrimaryContainer(mapping, push.container);
@@ -267,6 +284,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
       if (actor === undefined && sink.knowsTrialsByNameAlone) return;
       deletions.drop(key, { after: actor?.drained(), isWanted });
     },
+    stopped: answerStopped,
     isStopping: stops.decided,
     openTrials: () => plans.openPlans().length,
     async run(signal) {

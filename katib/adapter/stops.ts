@@ -41,6 +41,8 @@ export interface Stops {
   pending(jobUid: string): boolean;
   /** Whether it is decided that this job is stopped, also if it was stopped in this term. */
   decided(jobUid: string): boolean;
+  /** Returns the decision by which the job is being ended, its grace being over, or was in this term. */
+  ending(jobUid: string): StopDecision | undefined;
   /** Returns the decision by which the job is to be stopped, until that is done. */
   decision(jobUid: string): StopDecision | undefined;
   /** Aborts all stops, and resolves when none is under way. */
@@ -64,6 +66,8 @@ interface Pending {
   isByRules: boolean;
   /** Aborts when `dueMs` has changed. */
   changed: AbortController;
+  /** Whether the grace period is over. */
+  isDue: boolean;
   /** Ends the stop, since the job was deleted. */
   readonly gone: AbortController;
   done: Promise<void>;
@@ -76,7 +80,8 @@ export function createStops(options: StopsOptions): Stops {
   const closed = new AbortController();
   const semaphore = createSemaphore(AT_ONCE);
   const pendings = new Map<string, Pending>();
-  const finished = new Set<string>();
+  /** The decisions of stops that are done; undefined if the job had ended before. */
+  const finished = new Map<string, StopDecision | undefined>();
   let warnedAtMs = -Infinity;
 
   function logFailure(stop: Stop, error: unknown): void {
@@ -128,7 +133,7 @@ export function createStops(options: StopsOptions): Stops {
       async (signal) => await stopper.stop(await refreshed(stop, signal), signal),
     );
     if (outcome === undefined) return;
-    finished.add(stop.plan.job.uid);
+    finished.set(stop.plan.job.uid, outcome === "stopped" ? stop.decision : undefined);
     onStop(stop, outcome);
   }
 
@@ -160,6 +165,7 @@ export function createStops(options: StopsOptions): Stops {
       waited.abort();
       await announced;
     }
+    pending.isDue = true;
     await untilDone(pending.stop, over);
   }
 
@@ -188,7 +194,8 @@ export function createStops(options: StopsOptions): Stops {
       const gone = new AbortController();
       const changed = new AbortController();
       const done = Promise.resolve();
-      const pending = { stop, dueMs: dueOf(stop), isByRules, changed, gone, done };
+      const dueMs = dueOf(stop);
+      const pending = { stop, dueMs, isByRules, changed, isDue: false, gone, done };
       pendings.set(uid, pending);
       const over = AbortSignal.any([gone.signal, closed.signal]);
       pending.done = run(pending, over).finally(() => pendings.delete(uid));
@@ -210,6 +217,14 @@ export function createStops(options: StopsOptions): Stops {
     },
     pending: (jobUid) => pendings.has(jobUid),
     decided: (jobUid) => pendings.has(jobUid) || finished.has(jobUid),
+    ending(jobUid) {
+      const pending = pendings.get(jobUid);
+      return pending === undefined
+        ? finished.get(jobUid)
+        : pending.isDue
+        ? pending.stop.decision
+        : undefined;
+    },
     decision: (jobUid) => pendings.get(jobUid)?.stop.decision,
     async close() {
       closed.abort();

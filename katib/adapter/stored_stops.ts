@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { messageOf } from "../../kube/errors.ts";
+import { settledOrAborted } from "../../kube/aborted.ts";
 import { inParallel } from "../../kube/parallel.ts";
 import type { Refused } from "../../http/replicas/owner_router.ts";
 import { SinkError } from "../log/sink.ts";
@@ -172,11 +173,21 @@ export async function refreshedStop(
   signal: AbortSignal,
 ): Promise<Stop> {
   const { key, job } = stop.plan;
-  const state = actors.get(job.uid)?.state;
-  if (state !== undefined) return { ...stop, observation: state.observation() };
-  if (stop.observation !== undefined || key.kind === "job") return stop;
+  const actor = actors.get(job.uid);
+  // What was taken before the end is in the log first; nothing is taken after it.
+  if (actor !== undefined) await settledOrAborted(actor.drained(), signal);
+  signal.throwIfAborted();
+  if (actor?.state !== undefined) return { ...stop, observation: actor.state.observation() };
+  if (key.kind === "job") return stop;
   const plan = await plans.planFor(job, signal);
-  if (plan.kind === "unknown") throw new Error(plan.why);
-  if (plan.kind !== "plan") return stop;
-  return { ...stop, observation: (await actors.of(plan).load()).observation() };
+  if (plan.kind === "plan") {
+    try {
+      return { ...stop, observation: (await actors.of(plan).load()).observation() };
+    } catch (error) {
+      // Its rows have met the rules: what was known then ends the Trial while the log is away.
+      if (stop.observation === undefined) throw error;
+    }
+  }
+  if (plan.kind === "unknown" && stop.observation === undefined) throw new Error(plan.why);
+  return stop;
 }

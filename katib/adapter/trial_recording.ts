@@ -45,7 +45,7 @@ export interface TrialRecordingOptions {
 }
 
 /** Recorder of the pushes of one term. */
-export interface TermRecorder extends Pick<Adapter, "accept"> {
+export interface TermRecorder extends Pick<Adapter, "accept" | "stopped"> {
   /** Forgets a job that was deleted; `object` is its last state. */
   forget(job: JobRef, object: AnyJob): void;
   /** Stops following a job, whose log stays. */
@@ -154,6 +154,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
       return {
         accept: adapter.accept,
         leave: adapter.leave,
+        stopped: adapter.stopped,
         forget({ kind, namespace, name, uid }, { metadata: { annotations = {} } }) {
           const asked = ASKS.some((it) => annotations[it] !== undefined);
           adapter.forget({ kind, namespace, name, uid }, asked);

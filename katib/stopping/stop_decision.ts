@@ -123,6 +123,11 @@ function stopOfEnd(kind: JobKind, job: AnyJob): JobStop | undefined {
   return storedStopOf(job) ?? { reason, message, time };
 }
 
+/** Returns the instruction to a trainer whose Trial says that it was stopped; whoever did that knows why. */
+export function controlOfTrial(message: string = "Trial is early stopped"): StopControl {
+  return { stop: true, reason: "EarlyStopped", message };
+}
+
 /** Returns the instruction to a trainer by what the job's object shows alone, whoever owns its state. */
 export function controlShown(kind: JobKind, job: AnyJob): StopControl | undefined {
   const stored = storedStopOf(job);

@@ -2,7 +2,7 @@
 import type { LRUCache } from "lru-cache";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import type { Kind } from "../../crds/kinds.ts";
-import { endOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
+import { earlyStopOf, endOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
@@ -11,13 +11,14 @@ import { WATCHED } from "../../crds/watched.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
-import { isConditionTrue } from "../../kube/conditions.ts";
+import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { formatKey, type ObjectKey } from "../../kube/resource.ts";
 import type { RestingInformer } from "../../kube/resting_informer.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
-import type { PlanSource } from "../adapter/adapter.ts";
+import type { PlanSource, StopControl } from "../adapter/adapter.ts";
+import { controlOfTrial, controlShown } from "../stopping/stop_decision.ts";
 import { hasOtherEnd } from "../stopping/stop_writes.ts";
 import { isPrimaryPod } from "../../trials/mapping/outcome.ts";
 import { judgeClaim, trialReference } from "../../trials/plan/claim.ts";
@@ -166,6 +167,22 @@ class CachedPlans implements PlanCache {
         .filter((job) => storedStopOf(job) !== undefined && endOf(kind, job) === undefined)
         .map((job) => jobRefOf(kind, job))
     );
+  }
+
+  stopShown(ref: JobRef): StopControl | undefined {
+    const job = jobNow(this.options.jobs, ref);
+    if (job === undefined) return undefined;
+    if (earlyStopOf(ref.kind, job) !== undefined) return controlShown(ref.kind, job);
+    const { status } = cachedTrial(this.options.trials, job) ?? {};
+    const stopped = findCondition(status?.conditions, TRIAL_CONDITIONS.earlyStopped);
+    return stopped?.status === "True" ? controlOfTrial(stopped.message) : undefined;
+  }
+
+  hasEnded({ key, job: ref }: ObservationPlan): boolean {
+    const job = jobNow(this.options.jobs, ref);
+    if (key.kind !== "trial" || job === undefined) return false;
+    const trial = cachedTrial(this.options.trials, job);
+    return endOf(ref.kind, job) !== undefined || (trial !== undefined && hasOtherEnd(trial));
   }
 
   isSuspended(ref: JobRef): boolean {

@@ -27,6 +27,8 @@ export interface PushRecorder {
     push: Push,
     signal: AbortSignal,
   ): undefined | OwnerAnswer | Promise<OwnerAnswer | undefined>;
+  /** Returns the answer to all pushes of a job that was stopped early: they are written nowhere. */
+  stopped(job: JobRef): OwnerAnswer | undefined;
   /** The job is deleted. */
   forget(job: JobRef, object: AnyJob): void;
   /** The job is not followed any more, and may exist: what is recorded of it stays. */
@@ -152,6 +154,8 @@ export function createOwnedState(options: OwnedStateOptions): OwnedState {
         return { retryAfterMs: 1000, reason };
       }
       const { ledger, held, recorder } = current;
+      const stopped = recorder?.stopped(push.job);
+      if (stopped !== undefined) return stopped;
       // First, so that progress is shown also while the observation log is down.
       const trainerStatus = shownStatus(push.trainerStatus);
       const acceptance = ledger.submit(push.job, trainerStatus);

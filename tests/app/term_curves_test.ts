@@ -35,7 +35,13 @@ function start(
     maxBytes: maxBytes ?? 1 << 20,
   });
   const begin = () =>
-    curves.begin({ accept: answer, forget() {}, leave() {}, run: () => Promise.resolve() });
+    curves.begin({
+      accept: answer,
+      stopped: () => undefined,
+      forget() {},
+      leave() {},
+      run: () => Promise.resolve(),
+    });
   const pushOf = (time: string, value: string, uid = job.uid): Push => ({
     job: { ...job, uid },
     pod: { name: "p", uid: "p1" },

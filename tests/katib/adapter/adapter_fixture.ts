@@ -5,6 +5,7 @@ import type {
   PlanSource,
   PushAnswer,
   Stop,
+  StopControl,
   StopOutcome,
 } from "../../../katib/adapter/adapter.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
@@ -138,6 +139,9 @@ export interface AdapterFixture {
   /** Decisions in the status of jobs, and jobs that are suspended, by UID; tests change them. */
   readonly stored: Map<string, JobStop>;
   readonly suspended: Set<string>;
+  /** Early stops that objects show, and jobs whose Trial has ended otherwise, by UID; tests change them. */
+  readonly shown: Map<string, StopControl>;
+  readonly ended: Set<string>;
   push(
     plan: ObservationPlan,
     step: number,
@@ -162,6 +166,8 @@ export async function withAdapter(
   const wishes: StopWish[] = [];
   const stored = new Map<string, JobStop>();
   const suspended = new Set<string>();
+  const shown = new Map<string, StopControl>();
+  const ended = new Set<string>();
   const answers = new Map(
     (options.plans ?? []).map((it): [string, PlanDecision] => [it.job.uid, it]),
   );
@@ -187,6 +193,8 @@ export async function withAdapter(
       },
       storedStop: ({ uid }) => stored.get(uid),
       stoppingJobs: () => openPlans().map(({ job }) => job).filter(({ uid }) => stored.has(uid)),
+      stopShown: ({ uid }) => shown.get(uid),
+      hasEnded: ({ job: { uid } }) => ended.has(uid),
       isSuspended: ({ uid }) => suspended.has(uid),
     },
     stopper: {
@@ -215,6 +223,8 @@ export async function withAdapter(
       wishes,
       stored,
       suspended,
+      shown,
+      ended,
       settle,
       push: async (plan, step, loss, more) =>
         await adapter.accept(pushOf(plan, step, loss, more), never),

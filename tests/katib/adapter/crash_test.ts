@@ -87,6 +87,8 @@ function createLife(
       stopTargetFor: () => Promise.resolve(undefined),
       storedStop: () => undefined,
       stoppingJobs: () => [],
+      stopShown: () => undefined,
+      hasEnded: () => false,
       isSuspended: () => false,
     },
     stopper: createStopper({

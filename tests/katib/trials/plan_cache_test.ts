@@ -239,6 +239,56 @@ Deno.test("`isOpen()` is so until the very job has finished", () => {
   equal(world.plans.isOpen(job), false);
 });
 
+/** A condition of a Trial or a TrainJob. */
+function conditionOf(type: string, status = "True") {
+  const times = { lastUpdateTime: "2026-01-01T00:00:30Z" };
+  const lastTransitionTime = "2026-01-01T00:00:30Z";
+  return { type, status, reason: "R", message: `${type} m`, lastTransitionTime, ...times };
+}
+
+Deno.test("`stopShown()` tells pods to stop by the end of their job, else of its Trial", () => {
+  const world = new World();
+  const ref = jobRefOf(TRAINJOB, world.put(trial(), jobOf(trial())));
+  equal(world.plans.stopShown(ref), undefined);
+  const control = { stop: true, reason: "EarlyStopped" };
+  const ofTrial = (conditions: unknown[]) =>
+    world.cluster.edit(KINDS.trial, "ml/t1", { status: { conditions } });
+  ofTrial([conditionOf("EarlyStopped", "False")]);
+  equal(world.plans.stopShown(ref), undefined);
+  ofTrial([conditionOf("EarlyStopped")]);
+  deepEqual(world.plans.stopShown(ref), { ...control, message: "EarlyStopped m" });
+  ofTrial([conditionOf("Succeeded")]);
+  equal(world.plans.stopShown(ref), undefined);
+  const stop = { reason: "RulesMet", message: "m", time: "2026-01-01T00:00:00Z", graceSeconds: 0 };
+  world.cluster.edit(KINDS.trainJob, "ml/t1", { status: { stop } });
+  equal(world.plans.stopShown(ref), undefined, "its grace may go on");
+  world.cluster.edit(KINDS.trainJob, "ml/t1", {
+    status: { conditions: [conditionOf("EarlyStopped")] },
+  });
+  equal(world.plans.stopShown(ref)?.stop, true);
+  equal(world.plans.stopShown({ ...ref, uid: "another" }), undefined);
+});
+
+for (const end of ["Succeeded", "Failed", "Killed", "MetricsUnavailable"]) {
+  Deno.test(`\`hasEnded()\` is so once the Trial is ${end}`, async () => {
+    const world = new World();
+    const plan = await world.plan(world.put(trial(), jobOf(trial())));
+    equal(world.plans.hasEnded(plan), false);
+    world.cluster.edit(KINDS.trial, "ml/t1", { status: { conditions: [conditionOf(end)] } });
+    equal(world.plans.hasEnded(plan), true);
+  });
+}
+
+Deno.test("`hasEnded()` is so once the job of a Trial has ended, since Katib reads its log then", async () => {
+  const world = new World();
+  const plan = await world.plan(world.put(trial(), jobOf(trial())));
+  world.cluster.edit(KINDS.trainJob, "ml/t1", {
+    status: { conditions: [conditionOf("Complete")] },
+  });
+  equal(world.plans.hasEnded(plan), true);
+  equal(world.plans.hasEnded({ ...plan, key: { ...plan.job, kind: "job" } }), false, "its own log");
+});
+
 function podWith(labels: Record<string, string>) {
   return { metadata: { name: "p", namespace: "ml", uid: "uid-of-p", labels } };
 }

@@ -52,7 +52,16 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
   };
   const drops = new Map<string, number>();
   const leadership = { leading: true, deadlineMs: () => 4_000 };
+  const stopped = new Set<string>();
+  const control = { stop: true, reason: "EarlyStopped", message: "m" } as const;
   const owned = createOwnedState({
+    record: () => ({
+      accept: () => undefined,
+      stopped: ({ uid }) => stopped.has(uid) ? { ok: true, control } : undefined,
+      forget: () => {},
+      leave: () => {},
+      run: () => Promise.resolve(),
+    }),
     client: { ...client, patch },
     jobs: new Map([[TRAINJOB, {
       jobs: cluster.informer(KINDS.trainJob),
@@ -73,6 +82,8 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
     owned,
     writes,
     uid: (name: string) => uids.get(name) ?? "",
+    /** The job was stopped early. */
+    stop: (name: string) => void stopped.add(uids.get(name) ?? ""),
     lose: () => leadership.leading = false,
     push: (name: string, progressPercentage: number) =>
       owned.accept({
@@ -146,6 +157,7 @@ Deno.test("a job that is not followed any more is not deleted: its log stays", a
     onDrop: () => {},
     record: () => ({
       accept: () => undefined,
+      stopped: () => undefined,
       forget: ({ name }) => void told.push(`${name} is deleted`),
       leave: ({ name }) => void told.push(`${name} left`),
       run: (signal) => aborted(signal),
@@ -159,6 +171,17 @@ Deno.test("a job that is not followed any more is not deleted: its log stays", a
   assert.deepEqual(told, ["a left", "a is deleted"]);
   stop.abort();
   await running;
+});
+
+Deno.test("`OwnedState.accept()` tells the pods of a stopped job so, and writes nothing of what they push", async () => {
+  const { owned, push, stop, shown, end, uid } = term(["a"]);
+  await push("a", 1);
+  stop("a");
+  const control = { stop: true, reason: "EarlyStopped", message: "m" };
+  assert.deepEqual(await push("a", 2), { ok: true, control });
+  assert.equal(owned.newestOf(uid("a"))?.progressPercentage, 1);
+  await end();
+  assert.equal(shown("a"), 1);
 });
 
 Deno.test("`OwnedState.run()` writes 2,000 pending jobs at its end, within 5 s, and loses none", async () => {
