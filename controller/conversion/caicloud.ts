@@ -12,7 +12,7 @@ import { type Replicas, replicasOf, type Run } from "../jobs/run.ts";
 import { podProblem } from "../jobs/size.ts";
 import { assembled, refusalTexts } from "./assembly.ts";
 import type { Conversion, Nodes } from "./conversion.ts";
-import { nodeHost, templateRefusals } from "./pod_texts.ts";
+import { nodeHost, type NodeNames, templateRefusals } from "./pod_texts.ts";
 import { replicatedJob, UNLIMITED } from "./replicated_job.ts";
 
 /** The first container trains, whatever its name is: none has that of the kind. */
@@ -127,8 +127,11 @@ function withArguments(template: PodTemplateSpec, args: readonly string[]): PodT
 /** A pod that fails is made again, also one that is never restarted. */
 const AGAIN = { backoffLimit: UNLIMITED };
 
+/** Names of the former pods and Services, of which half was random: no template can write them out. */
+const NO_NAMES: NodeNames = new Map();
+
 function localNodes(run: Run, local: Replicas): Nodes {
-  const parts = { name: NODE, isTrainer: true, variables: () => [], names: new Map(), job: AGAIN };
+  const parts = { name: NODE, isTrainer: true, variables: () => [], names: NO_NAMES, job: AGAIN };
   return {
     mlPolicy: { numNodes: 1 },
     replicatedJobs: [replicatedJob(run, local, parts)],
@@ -152,7 +155,7 @@ function distributedNodes(run: Run): Nodes {
         name: of.type === "Worker" ? NODE : "ps",
         isTrainer: of.type === "Worker",
         variables: () => [],
-        names: new Map(),
+        names: NO_NAMES,
         job: AGAIN,
       })
     ),
