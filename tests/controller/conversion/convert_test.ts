@@ -285,7 +285,7 @@ const REFUSED: Readonly<Record<string, readonly [V1KindName, V1Job, RegExp]>> = 
   "more replicas than anybody has": [
     "JAXJob",
     job("JAXJob", { Worker: replicas("JAXJob", 2_147_483_647) }),
-    /^spec\.jaxReplicaSpecs: has 2147483647 replicas; at most 10000 are converted$/,
+    /^spec\.jaxReplicaSpecs\[Worker\]\.replicas: .*, at most 10000 are allowed/,
   ],
   "dynamic workers": [
     "TFJob",
