@@ -36,13 +36,14 @@ export const POD_REASONS = {
   backOff: "BackOff",
 } as const;
 
-/** Namespace of the kubelet's heartbeats, the labels of every node, and the resource of its GPUs. */
+/** Namespace of the kubelet's heartbeats, the labels of every node, and the resources of its disk and GPUs. */
 export const NODES = {
   leaseNamespace: "kube-node-lease",
   hostnameLabel: "kubernetes.io/hostname",
   osLabel: "kubernetes.io/os",
   archLabel: "kubernetes.io/arch",
   defaultScheduler: "default-scheduler",
+  disk: "ephemeral-storage",
   gpu: "nvidia.com/gpu",
 } as const;
 

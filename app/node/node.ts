@@ -86,7 +86,8 @@ async function serveLogs(
 /** Registers and runs the node. The cluster's own scheduler binds pods to it. */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   exceptThisMachine();
-  const client = createClient({ connection: loadKubeconfig(options.kubeconfig) });
+  const connection = loadKubeconfig(options.kubeconfig);
+  const client = createClient({ connection });
   const events = createEventRecorder({ client, clock: systemClock, component: "kubelet" });
   const hostIP = hostAddress();
   let kubelet: Kubelet | undefined;
@@ -98,6 +99,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   cleanup.defer(() => events.close());
   const started = kubelet = await startKubelet({
     client,
+    apiServer: connection.getCurrentCluster()?.server,
     nodeName: options.nodeName,
     hostIP,
     endpointPort: logs.port,

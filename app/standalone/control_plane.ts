@@ -190,6 +190,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     });
     kubelet = await startKubelet({
       client: kubeletClient,
+      apiServer: api.url,
       nodeName: NODE_NAME,
       dataDir: `${folder.path}/${KUBELET_FOLDER}`,
       claimsAreFolders: true,

@@ -73,6 +73,8 @@ interface Context {
   readonly container: Container;
   readonly objects: ReferencedObjects;
   readonly facts: PodFacts;
+  /** Variables of Services, which the container's own go before. Default: none. */
+  readonly services?: Readonly<Record<string, string>>;
 }
 
 /** The value of a variable; undefined if it is to be left out. */
@@ -123,7 +125,7 @@ function bulk({ container, objects }: Context): Record<string, string> {
  * expanded. Throws a {@link ConfigProblem} if something is missing that is not optional.
  */
 export function buildEnvironment(context: Context): Record<string, string> {
-  const env = bulk(context);
+  const env = { ...context.services, ...bulk(context) };
   for (const variable of context.container.env ?? []) {
     const value = valueOf(variable, env, context);
     if (value !== undefined) env[variable.name] = value;

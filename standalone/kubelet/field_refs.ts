@@ -16,8 +16,8 @@ export interface PodFacts {
   readonly podIP: string;
   readonly hostIP: string;
   readonly nodeName: string;
-  /** The values of resourceFieldRef if the container sets no limit: cores, and bytes. */
-  readonly allocatable: { readonly cpu: number; readonly memory: number };
+  /** The values of resourceFieldRef by resource if the container sets no limit: cores, and bytes. */
+  readonly allocatable: Readonly<Record<string, number>>;
 }
 
 /** One line of a downwardAPI file: `key="value"`, with the value quoted as Go does. */
@@ -92,7 +92,6 @@ export function readResource(container: Container, ref: ResourceRef, facts: PodF
     : resources?.requests?.[name] ?? resources?.limits?.[name];
   if (text !== undefined) return divided(text, ref.divisor);
   if (list === "requests") return "0";
-  if (name === "cpu") return divided(facts.allocatable.cpu, ref.divisor);
-  if (name === "memory") return divided(facts.allocatable.memory, ref.divisor);
-  return "0";
+  const whole = facts.allocatable[name];
+  return whole === undefined ? "0" : divided(whole, ref.divisor);
 }

@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
+import { NODES } from "../../crds/pod_names.ts";
 import { type Clock, systemClock } from "../../kube/clock.ts";
 import { createInformer, type Informer } from "../../kube/informer.ts";
 import { createGpuPool } from "./gpus/gpu_pool.ts";
@@ -34,6 +35,7 @@ import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorkers } from "./pod_workers.ts";
 import { createProcesses, type Processes } from "./processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
+import { serviceVariables } from "./service_variables.ts";
 import { removeAllBut, removeIfThere } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -80,8 +82,9 @@ class RunningKubelet implements Kubelet {
       mostBytes: options.mostLogBytes,
     });
     this.#book = createAddressBook(folders.root);
-    const facts = machineFacts(options);
-    const { hostIP, cpu, memoryBytes: memory } = facts;
+    const facts = machineFacts(options, folders.root);
+    const { hostIP, cpu, memoryBytes: memory, diskBytes } = facts;
+    const allocatable = { cpu, memory, [NODES.disk]: diskBytes };
     this.#keeper = createNodeKeeper({ client, clock, facts });
     this.node = nodeOffer(facts);
     const fieldSelector = `spec.nodeName=${nodeName}`;
@@ -122,8 +125,9 @@ class RunningKubelet implements Kubelet {
       logs: this.#logs,
       podsFolder: folders.pods,
       memoryFolder: this.#memoryFolder,
-      node: { hostIP, nodeName, allocatable: { cpu, memory } },
+      node: { hostIP, nodeName, allocatable },
       baseEnv: { ...baseEnvironment(folders, options.provideCommand), ...options.environment },
+      services: options.apiServer === undefined ? {} : serviceVariables(options.apiServer),
       gpus: options.gpus && createGpuPool(options.gpus),
       claims: this.#claims,
       launchAgent: this.#launchAgent,

@@ -41,6 +41,8 @@ export interface KubeletOptions {
   readonly refreshMs?: number;
   /** How long {@link Kubelet.close} waits between SIGTERM and SIGKILL, in milliseconds. Default 2000. */
   readonly closeGraceMs?: number;
+  /** URL by which containers reach the API server. Without it they have no `KUBERNETES_SERVICE_HOST`. */
+  readonly apiServer?: string;
   /** Variables that every container has, over the kubelet's own choice; containers' own win. */
   readonly environment?: Readonly<Record<string, string>>;
   /**

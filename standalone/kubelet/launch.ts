@@ -31,6 +31,8 @@ export interface LaunchContext extends ContainerPathsContext {
   readonly facts: PodFacts;
   /** Variables that every container has; its own go before them. Holds PATH. */
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** Variables of Services, to which a container's own may refer. */
+  readonly services: Readonly<Record<string, string>>;
 }
 
 async function isThere(path: string): Promise<boolean> {
@@ -82,7 +84,7 @@ async function findProgram(
 export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
   const { pod, container, folder, facts, names, baseEnv } = context;
   const objects = await readReferences(container, context.objects);
-  const raw = buildEnvironment({ pod, container, objects, facts });
+  const raw = buildEnvironment({ pod, container, objects, facts, services: context.services });
   const words = buildCommand(container, { ...baseEnv, ...raw });
   if (words.length === 0) throw new ConfigProblem("no command specified");
   const paths = await containerPaths(context, [...words, ...Object.values(raw)]);

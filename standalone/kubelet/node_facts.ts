@@ -1,17 +1,20 @@
 /** Facts of the kubelet's node, from its machine and its options. */
+import { statfsSync } from "node:fs";
 import { NODES } from "../../crds/pod_names.ts";
 import type { KubeletOptions } from "./kubelet_options.ts";
 import { hostAddress } from "./machine.ts";
 import { type MachineFacts, nodeLabels } from "./node_status.ts";
 import type { NodeOffer } from "./scheduler.ts";
 
-/** Reads the facts of this machine. */
-export function machineFacts(options: KubeletOptions): MachineFacts {
+/** Reads the facts of this machine, whose pods are in that folder. */
+export function machineFacts(options: KubeletOptions, folder: string): MachineFacts {
+  const { blocks, bsize } = statfsSync(folder);
   return {
     name: options.nodeName,
     hostIP: options.hostIP ?? hostAddress(),
     cpu: navigator.hardwareConcurrency,
     memoryBytes: Deno.systemMemoryInfo().total,
+    diskBytes: blocks * bsize,
     mostPods: options.mostPods ?? 110,
     gpus: options.gpus?.length,
     endpointPort: options.endpointPort,

@@ -17,6 +17,8 @@ export interface MachineFacts {
   readonly hostIP: string;
   readonly cpu: number;
   readonly memoryBytes: number;
+  /** Size of the file system that has the pods' folders. */
+  readonly diskBytes: number;
   /** Most pods at a time. */
   readonly mostPods: number;
   /** GPUs for pods; undefined on a machine without NVIDIA's driver. */
@@ -62,13 +64,16 @@ const CONDITIONS = [
   ["Ready", "True", "KubeletReady", "kubelet runs containers as plain processes"],
 ] as const;
 
+const kibibytes = (bytes: number) => `${Math.floor(bytes / 1024)}Ki`;
+
 /** The resources of the node. The number of GPUs stays, as 0, after the last has gone. */
 function capacityOf(facts: MachineFacts, before: Node["status"]): Record<string, string> {
-  const { cpu, memoryBytes, mostPods, gpus = 0 } = facts;
+  const { cpu, memoryBytes, diskBytes, mostPods, gpus = 0 } = facts;
   const hasGpus = gpus > 0 || before?.capacity?.[NODES.gpu] !== undefined;
   return {
     cpu: String(cpu),
-    memory: `${Math.floor(memoryBytes / 1024)}Ki`,
+    memory: kibibytes(memoryBytes),
+    [NODES.disk]: kibibytes(diskBytes),
     pods: String(mostPods),
     ...hasGpus ? { [NODES.gpu]: String(gpus) } : {},
   };

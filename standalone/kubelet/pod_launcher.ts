@@ -2,7 +2,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
-import { messageOf } from "../../kube/errors.ts";
+import { isForbidden, isNotFound, messageOf } from "../../kube/errors.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import type { Restriction } from "./gpus/gpu_pool.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
@@ -16,6 +16,8 @@ import { createVolumes, type PodVolumes } from "./pod_volumes.ts";
 import { removeIfThere } from "./removal.ts";
 
 const CALL_MS = 10_000;
+/** Time in which an API server learns that a pod is bound to this node, in milliseconds; it decides from a cache. */
+const KNOWN_MS = 5_000;
 
 /** Reads ConfigMaps and Secrets of a namespace one by one. */
 function objectSource(
@@ -41,6 +43,7 @@ export class PodLauncher {
   readonly #tokens: TokenSource;
   readonly #volumes: PodVolumes;
   #refreshAt: number | undefined;
+  #refusedAt: number | undefined;
 
   constructor(pod: Pod, podIP: string, around: PodSurroundings) {
     this.#around = around;
@@ -89,7 +92,7 @@ export class PodLauncher {
       await this.#volumes.refresh(pod);
     } catch (error) {
       const message = messageOf(error);
-      this.#warnMount(pod, message);
+      if (!this.#isUnknownYet(error)) this.#warnMount(pod, message);
       for (const container of due) container.wait(POD_REASONS.containerCreating, message);
       return;
     }
@@ -122,6 +125,7 @@ export class PodLauncher {
         facts: this.#facts,
         names: this.#around.namesFor(pod.metadata?.namespace ?? ""),
         baseEnv: this.#around.baseEnv,
+        services: this.#around.services,
         realPaths: this.#around.realPaths,
       });
       const env = restrict?.(container.name, launch.env) ?? launch.env;
@@ -148,6 +152,14 @@ export class PodLauncher {
       await this.#volumes.refresh(pod).catch((error) => this.#warnMount(pod, messageOf(error)));
     }
     return Math.max(due(), clock.now() + 100);
+  }
+
+  /** Whether the API server may refuse only because it does not know yet that the pod is on this node. */
+  #isUnknownYet(error: unknown): boolean {
+    if (!isForbidden(error) && !isNotFound(error)) return false;
+    const now = this.#around.clock.monotonic();
+    this.#refusedAt ??= now;
+    return now - this.#refusedAt < KNOWN_MS;
   }
 
   #warnMount(pod: Pod, message: string): void {

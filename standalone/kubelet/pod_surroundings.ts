@@ -25,6 +25,8 @@ export interface PodSurroundings {
   readonly memoryFolder: string;
   readonly node: Pick<PodFacts, "hostIP" | "nodeName" | "allocatable">;
   readonly baseEnv: Readonly<Record<string, string>>;
+  /** Variables of Services. */
+  readonly services: Readonly<Record<string, string>>;
   /** Mount namespaces of containers; undefined if paths and names are rewritten. */
   readonly realPaths: RealPaths | undefined;
   /** GPUs of the node; undefined if pods see what the machine has. */

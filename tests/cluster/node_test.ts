@@ -7,6 +7,7 @@ import { until } from "../support/until.ts";
 import { type ControlPlane, withControlPlane } from "./control_plane/control_plane.ts";
 import { createDaemon } from "./control_plane/daemon.ts";
 import { apply, kubectl, serviceAccountToken } from "./support/installation.ts";
+import { startTestNode } from "./support/node.ts";
 
 const main = new URL("../../main.ts", import.meta.url).pathname;
 
@@ -58,6 +59,41 @@ const ACCOUNTS = [
     subjects: [{ kind: "ServiceAccount", name: "reader", namespace: "default" }],
   },
 ];
+
+/** Asks the API server as programs in a cluster do, and names what the account may not have been given. */
+const ASKS =
+  "cd /var/run/secrets/kubernetes.io/serviceaccount && curl -sS --max-time 20 --cacert ca.crt " +
+  '-H "Authorization: Bearer $(cat token)" ' +
+  '"https://$KUBERNETES_SERVICE_HOST:$KUBERNETES_SERVICE_PORT/api/v1/namespaces/default/pods"';
+
+Deno.test("milepost node gives pods what a kubelet gives, and mounts at once under NodeRestriction", async () => {
+  await withControlPlane(async (plane) => {
+    const node = await startTestNode(plane);
+    try {
+      const requests = { "ephemeral-storage": "1Mi" };
+      const pods = Array.from({ length: 24 }, (_, index) => ({
+        ...POD,
+        metadata: { name: `asks-${index}`, namespace: "default" },
+        spec: {
+          restartPolicy: "Never",
+          containers: [
+            { name: "main", image: "none", command: ["sh", "-c", ASKS], resources: { requests } },
+          ],
+        },
+      }));
+      await apply(plane, pods);
+      const done = "--for=jsonpath={.status.phase}=Succeeded";
+      await kubectl(plane, ["wait", done, "pod", "--all", "--timeout=90s"]);
+      const said = await kubectl(plane, ["logs", "asks-7"]);
+      assert.match(said, /User \\"system:serviceaccount:default:default\\" cannot list resource/);
+      const { items } = await plane.client.list(KINDS.event, { namespace: "default" });
+      const failed = items.filter(({ reason }) => reason === "FailedMount");
+      assert.deepEqual(failed.map(({ message }) => message), []);
+    } finally {
+      await node.stop();
+    }
+  }, { admissionPlugins: ["NodeRestriction"] });
+});
 
 Deno.test("milepost node runs pods, lets accounts with the right read logs, and ends its pods", async () => {
   await withControlPlane(async (plane) => {

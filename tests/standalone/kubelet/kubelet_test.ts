@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { createProcesses } from "../../../standalone/kubelet/processes.ts";
 import { systemClock } from "../../../kube/clock.ts";
+import { KubeError } from "../../../kube/errors.ts";
 import { until } from "../../support/fake_clock.ts";
 import { MemoryServer } from "./memory_client.ts";
 import { lives, pod, shell, withKubelet } from "./rig.ts";
@@ -206,6 +207,40 @@ Deno.test("`startKubelet()` mounts a token bound to the pod", () =>
     assert.match(text, /"audiences":\["aud"\].*"kind":"Pod","name":"token","uid":"/);
   }));
 
+/** What an API server says that has not heard yet of the pod on this node (NodeRestriction). */
+const UNKNOWN_YET = [
+  new KubeError("node requested token bound to a pod scheduled on a different node", {
+    code: 403,
+    reason: "Forbidden",
+  }),
+  new KubeError('pod "late" not found', { code: 404, reason: "NotFound" }),
+];
+const mountsToken = (name: string) => {
+  const serviceAccountToken = { path: "token" };
+  const volumes = [{ name: "t", projected: { sources: [{ serviceAccountToken }] } }];
+  return pod(name, [shell("true")], { volumes });
+};
+
+Deno.test("`startKubelet()` tells no failed mount of a pod that the API server learns of a moment later", () =>
+  withKubelet(async (rig) => {
+    const refusals = [...UNKNOWN_YET];
+    rig.server.tokenRefusal = () => refusals.shift();
+    rig.create(mountsToken("late"));
+    await rig.phase("late", "Succeeded");
+    assert.deepEqual(refusals, []);
+    assert.deepEqual(rig.events.filter(({ reason }) => reason === "FailedMount"), []);
+  }));
+
+Deno.test("`startKubelet()` tells a failed mount that lasts", () => {
+  const fast = { ...systemClock, monotonic: () => 100 * systemClock.monotonic() };
+  return withKubelet(async (rig) => {
+    rig.server.tokenRefusal = () => UNKNOWN_YET[0];
+    rig.create(mountsToken("refused"));
+    await until("it is told", () => rig.events.some(({ reason }) => reason === "FailedMount"));
+    assert.equal(rig.read("refused")?.status?.phase, "Pending");
+  }, { clock: fast });
+});
+
 Deno.test("`startKubelet()` runs readiness, startup and liveness probes", () =>
   withKubelet(async (rig) => {
     const mount = { volumeMounts: [{ name: "v", mountPath: "/v" }] };
@@ -307,6 +342,7 @@ Deno.test("`startKubelet()` registers the node and renews its lease", () =>
   withKubelet(async (rig) => {
     const node = rig.server.read(KINDS.node, { name: "test-node" });
     assert.match(JSON.stringify(node?.status), /"type":"Ready","status":"True"/);
+    assert.match(JSON.stringify(node?.status?.allocatable), /"ephemeral-storage":"[1-9][0-9]*Ki"/);
     const lease = { namespace: "kube-node-lease", name: "test-node" };
     await until("the lease is there", () => rig.server.read(KINDS.lease, lease) !== undefined);
   }));

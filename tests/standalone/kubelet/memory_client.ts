@@ -36,6 +36,8 @@ export class MemoryServer {
   readonly objects = new Map<string, Stored>();
   /** Every TokenRequest that came. */
   readonly tokenRequests: unknown[] = [];
+  /** Why a TokenRequest is refused. */
+  tokenRefusal: () => KubeError | undefined = () => undefined;
   /** Life of the tokens that are issued, in milliseconds. */
   tokenLifeMs = 3_600_000;
   now: () => number = () => Date.now();
@@ -159,6 +161,8 @@ export class MemoryServer {
 
   #subresource(kind: ResourceKind<unknown>, key: ObjectKey, name: string, body: unknown): unknown {
     if (name === "token") {
+      const refusal = this.tokenRefusal();
+      if (refusal) throw refusal;
       this.tokenRequests.push(body);
       return {
         status: {

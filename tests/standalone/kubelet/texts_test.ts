@@ -7,13 +7,14 @@ import { nameTable } from "../../../standalone/kubelet/cluster_names.ts";
 import { buildCommand, buildEnvironment, expand } from "../../../standalone/kubelet/environment.ts";
 import { ConfigProblem, readField, readResource } from "../../../standalone/kubelet/field_refs.ts";
 import { mountedPaths, rewritePaths } from "../../../standalone/kubelet/mount_paths.ts";
+import { serviceVariables } from "../../../standalone/kubelet/service_variables.ts";
 import { type NameTable, replaceNames } from "../../../standalone/kubelet/name_replacement.ts";
 
 const facts = {
   podIP: "127.64.0.1",
   hostIP: "192.0.2.1",
   nodeName: "n",
-  allocatable: { cpu: 2, memory: 2 ** 30 },
+  allocatable: { cpu: 2, memory: 2 ** 30, "ephemeral-storage": 2 ** 40 },
 };
 const somePod: Pod = {
   metadata: {
@@ -44,6 +45,52 @@ const EXPANSIONS: Record<string, [string, string]> = {
 for (const [sentence, [text, want]] of Object.entries(EXPANSIONS)) {
   Deno.test(`\`expand()\` ${sentence}`, () => assert.equal(expand(text, { X: "1" }), want));
 }
+
+const SERVERS: Record<string, [host: string, port: string, url: string]> = {
+  "https://127.0.0.1:6443": ["127.0.0.1", "6443", "tcp://127.0.0.1:6443"],
+  "https://api.example": ["api.example", "443", "tcp://api.example:443"],
+  "http://localhost/": ["localhost", "80", "tcp://localhost:80"],
+  "https://[::1]:8443/k8s": ["::1", "8443", "tcp://[::1]:8443"],
+};
+for (const [server, [host, port, url]] of Object.entries(SERVERS)) {
+  Deno.test(`\`serviceVariables()\` lead to ${server}`, () =>
+    assert.deepEqual(serviceVariables(server), {
+      KUBERNETES_SERVICE_HOST: host,
+      KUBERNETES_SERVICE_PORT: port,
+      KUBERNETES_SERVICE_PORT_HTTPS: port,
+      KUBERNETES_PORT: url,
+      [`KUBERNETES_PORT_${port}_TCP`]: url,
+      [`KUBERNETES_PORT_${port}_TCP_PROTO`]: "tcp",
+      [`KUBERNETES_PORT_${port}_TCP_PORT`]: port,
+      [`KUBERNETES_PORT_${port}_TCP_ADDR`]: host,
+    }));
+}
+
+Deno.test("`buildEnvironment()` expands variables of Services, and lets the container's own go before", () => {
+  const env = buildEnvironment({
+    pod: somePod,
+    objects,
+    facts,
+    services: { KUBERNETES_SERVICE_HOST: "127.0.0.1", KUBERNETES_SERVICE_PORT: "6443" },
+    container: container({
+      env: [
+        { name: "KUBERNETES_SERVICE_PORT", value: "1" },
+        { name: "API", value: "$(KUBERNETES_SERVICE_HOST):$(KUBERNETES_SERVICE_PORT)" },
+      ],
+    }),
+  });
+  assert.deepEqual(env, {
+    KUBERNETES_SERVICE_HOST: "127.0.0.1",
+    KUBERNETES_SERVICE_PORT: "1",
+    API: "127.0.0.1:1",
+  });
+});
+
+Deno.test("`readResource()` without a limit is what the node has", () => {
+  const all = ["limits.cpu", "limits.memory", "limits.ephemeral-storage", "limits.acme.io/x"];
+  const values = all.map((resource) => readResource(container({}), { resource }, facts));
+  assert.deepEqual(values, ["2", String(2 ** 30), String(2 ** 40), "0"]);
+});
 
 Deno.test("`buildEnvironment()` follows references in order and expands what came before", () => {
   const env = buildEnvironment({
