@@ -19,6 +19,10 @@ export interface CallOptions {
   deadlineMs?: number;
   /** Whether the call waits and tries again after 429 and 503 with `Retry-After`. Default true. */
   honorRetryAfter?: boolean;
+  /** Called right before each request of the call leaves. What it throws the call throws, and nothing is sent. */
+  mayLeave?: () => void;
+  /** Whether the call takes a connection of its own: those that are kept open may be dead. Default false. */
+  newConnection?: boolean;
 }
 
 /** Which objects of a kind. Without a namespace: of all of them. */

@@ -14,6 +14,25 @@ export interface Bounds {
 /** A constant, because its stack is never read: a new error for each piece of work would cost more than the work. */
 const ENDED = "ended";
 
+/** Runs `work` with a signal that aborts when one of these does. Leaves no listener behind. */
+export async function withSignals<T>(
+  signals: readonly (AbortSignal | undefined)[],
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const given = signals.filter((it) => it !== undefined);
+  for (const signal of given) signal.throwIfAborted();
+  const inner = new AbortController();
+  const forward = ({ target }: Event) => {
+    inner.abort(target instanceof AbortSignal ? target.reason : undefined);
+  };
+  for (const signal of given) signal.addEventListener("abort", forward, { once: true });
+  try {
+    return await work(inner.signal);
+  } finally {
+    for (const signal of given) signal.removeEventListener("abort", forward);
+  }
+}
+
 /**
  * Runs `work` with a signal that aborts when the outer one does or when the time is over; the
  * signal's reason shows which. Leaves no timer and no listener behind.

@@ -23,7 +23,7 @@ import {
 } from "./request.ts";
 import type { ResourceKind } from "./resource.ts";
 import { decodeList, decodeOrThrow, discard, errorOf, jsonOf, readBody } from "./response.ts";
-import { createTransport, type Transport } from "./transport.ts";
+import { createTransport, type HttpRequest, type Transport } from "./transport.ts";
 import { watchStream } from "./watch_stream.ts";
 
 /** A client that holds connections open until it is closed. */
@@ -74,7 +74,7 @@ export function createClientOver(
   const { clock = systemClock, onRequest, random = Math.random } = options;
   const defaultDeadlineMs = options.deadlineMs ?? DEADLINE_MS;
 
-  async function send(request: KubeRequest, signal: AbortSignal): Promise<Response> {
+  async function send(request: KubeRequest & HttpRequest, signal: AbortSignal): Promise<Response> {
     const { verb, resource } = request;
     const started = clock.monotonic();
     const report = (code: number) =>
@@ -96,11 +96,13 @@ export function createClientOver(
     read: (response: Response) => Promise<R>,
   ): Promise<R> {
     const { deadlineMs = defaultDeadlineMs, signal, honorRetryAfter = true } = options;
+    const { mayLeave, newConnection } = options;
+    const sent = { ...request, mayLeave, newConnection };
     const onDeadline = () => late(request, deadlineMs);
     const end = clock.monotonic() + deadlineMs;
     return await withDeadline({ clock, deadlineMs, signal, onDeadline }, async (signal) => {
       for (let waits = 0;; waits++) {
-        const response = await send(request, signal);
+        const response = await send(sent, signal);
         if (response.ok) return await read(response);
         const error = await errorOf(response, request);
         const wait = honorRetryAfter && waits < WAITS ? waitFor(error, random) : undefined;
@@ -128,12 +130,13 @@ export function createClientOver(
   return {
     get: (kind, key, options = {}) => callFor(kind, getRequest(kind, key), options),
     async list(kind, options: ListOptions & CallOptions = {}) {
-      const { namespace, signal, deadlineMs, honorRetryAfter, maxBytes, onBytes, ...query } =
-        options;
-      const request = listRequest(kind, namespace, { ...query });
-      const bounds = { signal, deadlineMs, honorRetryAfter };
+      const { namespace, labelSelector, fieldSelector, limit, resourceVersion } = options;
+      const selection = { labelSelector, fieldSelector, limit, resourceVersion };
+      const query = { ...selection, continue: options.continue };
+      const request = listRequest(kind, namespace, query);
+      const { maxBytes, onBytes } = options;
       const read = (answer: Response) => jsonOf(answer, request, { maxBytes, onBytes });
-      return decodeList(kind, await call(request, bounds, read));
+      return decodeList(kind, await call(request, options, read));
     },
     create: (kind, object, options = {}) => callFor(kind, createRequest(kind, object), options),
     replace: (kind, object, options = {}) =>

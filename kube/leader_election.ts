@@ -1,10 +1,12 @@
 /** Lease-based leader election, fenced by the local monotonic clock (docs/decisions/0040). */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "./client.ts";
-import { rfc3339Micro } from "../crds/timestamps.ts";
 import { type Clock, systemClock } from "./clock.ts";
+import { aborted } from "./aborted.ts";
 import { isAlreadyExists, isConflict, messageOf } from "./errors.ts";
+import { FencedError } from "./fence.ts";
 import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
+import { LeaseView } from "./lease_view.ts";
 import { getOrUndefined } from "./upsert.ts";
 import { DEFAULT_TIMES, electionTimesProblem, RETRY_JITTER } from "./election_times.ts";
 
@@ -15,6 +17,11 @@ export interface LeaderElector {
    * It stays true until the work has ended, also after `run` was aborted.
    */
   readonly leading: boolean;
+  /**
+   * Aborts when all calls of the term that runs now have to have ended: when the renew deadline has passed, or
+   * the work has ended. Aborted while no term runs.
+   */
+  readonly term: AbortSignal;
   /** Identity of the leader, as last seen. */
   readonly leader: string | undefined;
   /**
@@ -61,16 +68,20 @@ export interface LeaderElectorOptions {
 
 const logger = getLogger(["milepost", "kube", "leader_election"]);
 
-const OPTION_NAMES = { leaseMs: "leaseMs", renewMs: "renewMs", retryMs: "retryMs" } as const;
-
-/** A Lease as it was read, with the local time: the holder's own times are not used. */
-interface Observation {
-  readonly record: string;
-  readonly at: number;
+/** Bounds of an attempt to take or to renew the lease. */
+interface AttemptBounds {
+  readonly signal: AbortSignal;
+  /** For all of its calls, in milliseconds. */
+  readonly deadlineMs: number;
+  readonly newConnection?: boolean;
 }
+
+const OPTION_NAMES = { leaseMs: "leaseMs", renewMs: "renewMs", retryMs: "retryMs" } as const;
 
 /** Deadline of each of the two calls that release the lease. */
 const RELEASE_DEADLINE_MS = 750;
+/** Share of the renew deadline that one call may take: an answer that is lost leaves time for another call. */
+const CALL_SHARE = 0.5;
 /** Least time between two reads that {@link LeaderElector.refresh} asks for. */
 const REFRESH_EVERY_MS = 200;
 
@@ -81,100 +92,46 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   const { leaseMs, renewMs, retryMs } = { ...DEFAULT_TIMES, ...options };
   const problem = electionTimesProblem({ leaseMs, renewMs, retryMs }, OPTION_NAMES);
   if (problem !== undefined) throw new RangeError(`leader election: ${problem}`);
-  let observed: Observation | undefined;
+  const view = new LeaseView({ namespace, name, identity, annotations, leaseMs, clock, onLeader });
   let renewedAt = -Infinity;
   let held = false;
-  let leader: string | undefined;
-  let transitions = 0;
-  let seen: LeaseObject | undefined;
-  /** While the Lease is gone: when whoever held it has stopped leading. */
-  let goneUntil: number | undefined;
+  let term = AbortSignal.abort(new FencedError());
   let wake: AbortController | undefined;
   let readAt = -Infinity;
 
-  const fresh = () => clock.monotonic() - renewedAt < renewMs;
+  /** Milliseconds until a leader that does not renew must have stopped. */
+  const leftMs = () => renewedAt + renewMs - clock.monotonic();
+  const fresh = () => leftMs() > 0;
+  const takenForMs = () => view.takenForMs({ held, fresh: fresh() });
 
-  /** The lease duration, as last seen and at least its own, in milliseconds. */
-  const durationMs = () => Math.max((seen?.spec?.leaseDurationSeconds ?? 0) * 1000, leaseMs);
-
-  /**
-   * Notes that the Lease is gone. Its holder renewed it last before this, and leads for less than one
-   * lease duration from now on, unless it puts the Lease back.
-   */
-  function observeGone(): void {
-    if (goneUntil !== undefined) return;
-    goneUntil = clock.monotonic() + durationMs();
-    if (!held) {
-      logger.warn("found no Lease; waiting because its holder may still lead", { namespace, name });
-    }
-  }
-
-  function observe(lease: LeaseObject): void {
-    const holder = lease.spec?.holderIdentity || undefined;
-    if (holder !== undefined) goneUntil = undefined;
-    else if (seen !== undefined && seen.metadata?.uid !== lease.metadata?.uid) observeGone();
-    const record = JSON.stringify(lease.spec ?? {});
-    if (observed?.record !== record) observed = { record, at: clock.monotonic() };
-    transitions = Math.max(transitions, lease.spec?.leaseTransitions ?? 0);
-    seen = lease;
-    if (holder === leader) return;
-    leader = holder;
-    if (holder !== undefined) onLeader?.(holder);
-  }
-
-  /** The lease as this one would hold it. If there is none, it is put back as it was last seen. */
-  function claim(old: LeaseObject | undefined): LeaseObject {
-    const now = rfc3339Micro(clock.now());
-    const isRenewal = held || (goneUntil === undefined && leader === identity);
-    const { labels, annotations: others } = seen?.metadata ?? {};
-    return {
-      metadata: {
-        ...(old?.metadata ?? (labels && { labels })),
-        name,
-        namespace,
-        annotations: { ...others, ...annotations },
-      },
-      spec: {
-        ...seen?.spec,
-        holderIdentity: identity,
-        leaseDurationSeconds: Math.ceil(leaseMs / 1000),
-        acquireTime: isRenewal ? seen?.spec?.acquireTime ?? now : now,
-        renewTime: now,
-        leaseTransitions: isRenewal ? transitions : transitions + 1,
-      },
-    };
-  }
-
-  /** Milliseconds for which another one still holds the lease, or may; 0 if it can be taken. */
-  function takenForMs(): number {
-    if (goneUntil !== undefined) {
-      return held && fresh() ? 0 : Math.max(0, goneUntil - clock.monotonic());
-    }
-    if (leader === undefined || leader === identity) return 0;
-    return Math.max(0, (observed?.at ?? 0) + durationMs() - clock.monotonic());
-  }
-
-  /** Takes or renews the lease. The time counts from before the request was sent. */
-  async function attempt(signal: AbortSignal, deadlineMs: number): Promise<boolean> {
+  /** Takes or renews the lease within one deadline. The time counts from before the request was sent. */
+  async function attempt({ signal, deadlineMs, newConnection }: AttemptBounds): Promise<boolean> {
     const began = clock.monotonic();
-    const bounds = { signal, deadlineMs, honorRetryAfter: false };
-    const old = await getOrUndefined(client, LEASE_KIND, { namespace, name }, bounds);
-    if (old === undefined) observeGone();
-    else observe(old);
+    const bounds = () => ({
+      signal,
+      newConnection,
+      deadlineMs: Math.min(renewMs * CALL_SHARE, began + deadlineMs - clock.monotonic()),
+      honorRetryAfter: false,
+    });
+    const old = await getOrUndefined(client, LEASE_KIND, { namespace, name }, bounds());
+    signal.throwIfAborted();
+    if (old === undefined) view.observeGone(held);
+    else view.observe(old, held);
     if (takenForMs() > 0) return false;
-    const next = claim(old);
-    observe(
-      old === undefined
-        ? await client.create(LEASE_KIND, next, bounds)
-        : await client.replace(LEASE_KIND, next, bounds),
-    );
+    const next = view.claim(old, held);
+    const written = old === undefined
+      ? await client.create(LEASE_KIND, next, bounds())
+      : await client.replace(LEASE_KIND, next, bounds());
+    signal.throwIfAborted();
+    view.observe(written, held);
     renewedAt = began;
     return true;
   }
 
-  async function attemptOrLog(signal: AbortSignal, deadlineMs: number): Promise<boolean> {
+  async function attemptOrLog(bounds: AttemptBounds): Promise<boolean> {
+    const { signal } = bounds;
     try {
-      return await attempt(signal, deadlineMs);
+      return await attempt(bounds);
     } catch (error) {
       const race = isConflict(error) || isAlreadyExists(error);
       if (!signal.aborted && !race) {
@@ -184,31 +141,43 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     }
   }
 
-  const pause = (signal: AbortSignal, atMostMs = Infinity) =>
-    clock.sleep(Math.min(atMostMs, retryMs) * (1 + RETRY_JITTER * random()), signal);
+  const pauseMs = (atMostMs = retryMs) => atMostMs * (1 + RETRY_JITTER * random());
 
   async function acquire(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
       readAt = clock.monotonic();
-      if (await attemptOrLog(signal, Math.min(renewMs, 2 * retryMs))) return true;
+      if (await attemptOrLog({ signal, deadlineMs: Math.min(renewMs, 2 * retryMs) })) return true;
       wake = new AbortController();
       // A candidate reads twice as often as the holder renews, and when the lease ends: so a dead
       // holder is replaced within the lease and one retry period.
       const endsInMs = takenForMs() || Infinity;
-      await pause(AbortSignal.any([signal, wake.signal]), Math.min(retryMs / 2, endsInMs));
+      const either = AbortSignal.any([signal, wake.signal]);
+      await clock.sleep(pauseMs(Math.min(retryMs / 2, endsInMs)), either);
       wake = undefined;
     }
     return false;
   }
 
-  /** Returns when the lease is lost or `signal` aborts. */
+  /** Renews until the lease is lost or `signal` aborts. */
   async function keep(signal: AbortSignal): Promise<void> {
-    const left = () => renewedAt + renewMs - clock.monotonic();
-    for (;;) {
-      await clock.sleep(Math.min(left(), retryMs * (1 + RETRY_JITTER * random())), signal);
-      if (signal.aborted || left() <= 0) return;
-      const renewed = await attemptOrLog(signal, left());
-      if (!renewed && (!fresh() || leader !== identity)) return;
+    let restMs = pauseMs();
+    for (let newConnection = false;;) {
+      await clock.sleep(Math.min(leftMs(), restMs), signal);
+      if (signal.aborted || !fresh()) return;
+      const began = clock.monotonic();
+      const renewed = await attemptOrLog({ signal, deadlineMs: leftMs(), newConnection });
+      if (!renewed && (!fresh() || view.leader !== identity)) return;
+      // An answer that did not come is not waited for any longer: the next attempt begins at once, elsewhere.
+      newConnection = !renewed;
+      restMs = renewed ? pauseMs() : Math.max(0, pauseMs() - (clock.monotonic() - began));
+    }
+  }
+
+  /** Aborts the term when it was not renewed in time, whatever its calls do. */
+  async function endInTime(over: AbortController): Promise<void> {
+    while (!over.signal.aborted) {
+      if (!fresh()) return over.abort(new Error("the Lease was not renewed in time"));
+      await clock.sleep(leftMs(), over.signal);
     }
   }
 
@@ -220,45 +189,56 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       if (lease.spec?.holderIdentity !== identity) return;
       const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
       await client.replace(LEASE_KIND, { ...lease, spec }, bounds);
-      leader = undefined;
+      view.leader = undefined;
     } catch (error) {
       logger.warn("cannot release the lease", { namespace, name, error: messageOf(error) });
     }
   }
 
   async function lead(signal: AbortSignal): Promise<void> {
-    const term = new AbortController();
+    const working = new AbortController();
+    const over = new AbortController();
     held = true;
-    logger.info("leading", { namespace, name, identity, transitions });
+    term = over.signal;
+    logger.info("leading", { namespace, name, identity, transitions: view.transitions });
     const ended = new AbortController();
-    const work = (async () => await onStarted(term.signal))().catch((error) => {
+    const work = (async () => await onStarted(working.signal))().catch((error) => {
       logger.error("the work of the leader failed", { namespace, name, error });
     }).finally(() => ended.abort());
-    await keep(AbortSignal.any([signal, ended.signal]));
+    const ending = endInTime(over);
+    const last = AbortSignal.any([signal, ended.signal, over.signal]);
+    await Promise.race([keep(last), aborted(over.signal)]);
     const releases = signal.aborted || ended.signal.aborted;
     // The last writes of a leader that releases its lease are still a leader's.
     if (!releases) held = false;
-    term.abort(new Error("no longer the leader"));
+    const lost = new Error("no longer the leader");
+    if (!releases) over.abort(lost);
+    working.abort(lost);
     await work;
     held = false;
+    over.abort(new Error("the term has ended"));
+    await ending;
     if (releases) await release();
     logger.info("stopped leading", { namespace, name, identity });
     onStopped?.();
-    if (releases) await pause(signal);
+    if (releases) await clock.sleep(pauseMs(), signal);
   }
 
   return {
     get leading() {
       return held && fresh();
     },
+    get term() {
+      return term;
+    },
     get leader() {
-      return leader;
+      return view.leader;
     },
     get transitions() {
-      return transitions;
+      return view.transitions;
     },
     get lease() {
-      return seen;
+      return view.lease;
     },
     refresh() {
       if (clock.monotonic() - readAt >= REFRESH_EVERY_MS) wake?.abort();

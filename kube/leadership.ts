@@ -1,4 +1,5 @@
 /** Leadership of a replica: whether it leads, and where the leader is; by a Lease, or always here. */
+import { type Fence, FencedError } from "./fence.ts";
 import { DEFAULT_TIMES } from "./election_times.ts";
 import {
   createLeaderElector,
@@ -36,6 +37,8 @@ export interface Leadership {
    * act of a leader. It stays true while the work of an aborted term is ending.
    */
   readonly leading: boolean;
+  /** The fence of what the leader alone may do. */
+  readonly fence: Fence;
   /** Whether this replica leads and its term has not begun to end: whether it takes new work. */
   readonly active: boolean;
   /** The highest number of the Lease's changes of hands that was seen: a fencing token, it never falls. */
@@ -81,10 +84,19 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
   let elector: LeaderElector | undefined;
   let ownAddress: string | undefined;
   let leadsAlone = false;
+  let alone = AbortSignal.abort(new FencedError());
   let known = false;
   let inTerm = false;
 
   const isLeading = () => elector?.leading ?? leadsAlone;
+  const fence: Fence = {
+    get stands() {
+      return isLeading();
+    },
+    get signal() {
+      return elector?.term ?? alone;
+    },
+  };
   const isActive = () => inTerm && isLeading();
 
   function setInTerm(value: boolean): void {
@@ -115,6 +127,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
     get leading() {
       return isLeading();
     },
+    fence,
     get active() {
       return isActive();
     },
@@ -143,8 +156,13 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
     },
     async run({ address, works }, signal) {
       if (election === undefined) {
+        const over = new AbortController();
         known = leadsAlone = true;
-        return await runTerm(works(), signal).finally(() => leadsAlone = false);
+        alone = over.signal;
+        return await runTerm(works(), signal).finally(() => {
+          leadsAlone = false;
+          over.abort(new FencedError());
+        });
       }
       ownAddress = address;
       const { addressAnnotation, ...options } = election;

@@ -10,6 +10,10 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Called right before the request leaves. What it throws {@link Transport.send} throws, and nothing is sent. */
+  readonly mayLeave?: () => void;
+  /** Whether it takes a new connection, and leaves none open. Default false. */
+  readonly newConnection?: boolean;
 }
 
 /** A WebSocket that is asked for. */
@@ -142,7 +146,11 @@ function sameIdentity(a: Identity, b: Identity): boolean {
   return a.ca === b.ca && a.cert === b.cert && a.key === b.key;
 }
 
-function openClient(identity: Identity, proxyUrl: string | undefined): Deno.HttpClient {
+/** One whose connections are used once, or kept open for the next request. */
+function openClient(
+  identity: Identity,
+  { proxyUrl, keepsOpen }: { readonly proxyUrl: string | undefined; readonly keepsOpen: boolean },
+): Deno.HttpClient {
   const { ca, cert, key } = identity;
   const common = {
     caCerts: ca === undefined ? undefined : [ca],
@@ -150,7 +158,7 @@ function openClient(identity: Identity, proxyUrl: string | undefined): Deno.Http
     // One connection a request in flight: one that died cannot take the others with it.
     http1: true,
     http2: false,
-    poolIdleTimeout: 60_000,
+    ...(keepsOpen ? { poolIdleTimeout: 60_000 } : { poolMaxIdlePerHost: 0 }),
   };
   try {
     if (cert !== undefined && key !== undefined) {
@@ -166,7 +174,7 @@ function openClient(identity: Identity, proxyUrl: string | undefined): Deno.Http
 export function createTransport(connection: Connection): Transport {
   const cluster = currentCluster(connection);
   const base = cluster.server.replace(/\/$/, "");
-  let open: { identity: Identity; client: Deno.HttpClient } | undefined;
+  let open: { identity: Identity; client: Deno.HttpClient; once?: Deno.HttpClient } | undefined;
   let reading: Promise<Credentials> | undefined;
 
   /** A command that gives credentials runs once for all who wait for it. */
@@ -175,12 +183,21 @@ export function createTransport(connection: Connection): Transport {
     return reading;
   }
 
-  function clientFor(identity: Identity): Deno.HttpClient {
-    if (open && sameIdentity(open.identity, identity)) return open.client;
-    // Requests in flight keep the old one.
+  /** Requests in flight keep theirs. */
+  function closeAll(): void {
     open?.client.close();
-    open = { identity, client: openClient(identity, cluster.proxyUrl) };
-    return open.client;
+    open?.once?.close();
+    open = undefined;
+  }
+
+  function clientFor(identity: Identity, newConnection = false): Deno.HttpClient {
+    const { proxyUrl } = cluster;
+    if (!open || !sameIdentity(open.identity, identity)) {
+      closeAll();
+      open = { identity, client: openClient(identity, { proxyUrl, keepsOpen: true }) };
+    }
+    if (!newConnection) return open.client;
+    return open.once ??= openClient(identity, { proxyUrl, keepsOpen: false });
   }
 
   async function credentialsFor(signal: AbortSignal): Promise<Credentials> {
@@ -212,9 +229,10 @@ export function createTransport(connection: Connection): Transport {
     },
     async send(request, signal) {
       const credentials = await credentialsFor(signal);
-      const { method, path, body } = request;
+      const { method, path, body, mayLeave, newConnection } = request;
       const headers = { ...request.headers, ...credentials.headers };
-      const client = clientFor(credentials);
+      const client = clientFor(credentials, newConnection);
+      mayLeave?.();
       try {
         const answer = await fetch(base + path, {
           method,
@@ -230,9 +248,6 @@ export function createTransport(connection: Connection): Transport {
         throw new TransportError(`${method} ${base}: ${whatFailed(cause)}`, { cause });
       }
     },
-    close() {
-      open?.client.close();
-      open = undefined;
-    },
+    close: closeAll,
   };
 }

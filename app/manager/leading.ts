@@ -50,8 +50,9 @@ function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
 
 /** The controllers of one term; a controller runs once. */
 function createControllers({ context, parts }: TermOptions): Controller[] {
-  const { client, clock, configuration } = context;
+  const { clock, configuration } = context;
   const { caches, certificates, events, executor, recording, runtimeDefinitions } = parts;
+  const { leaderClient: client } = parts;
   const metrics = controllerMetricsOf(context.metrics);
   const informers = { ...caches, jobs: caches.batchJobs };
   const managerName = configuration.serviceName;
@@ -85,9 +86,9 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
 
 /** A controller for each v1 kind; one whose kind is not run has nothing to do. */
 function createV1Controllers({ context, parts }: TermOptions): Controller[] {
-  const { client, clock, configuration, metrics } = context;
+  const { clock, configuration, metrics } = context;
   const { gangSchedulerName } = configuration;
-  const { caches, certificates, events, recording, v1Kinds } = parts;
+  const { leaderClient: client, caches, certificates, events, recording, v1Kinds } = parts;
   return [...caches.v1].map(([name, kindCaches]) =>
     createV1Controller({
       kind: V1_KINDS[name],
@@ -112,8 +113,8 @@ function createV1Controllers({ context, parts }: TermOptions): Controller[] {
 
 /** Keeps the webhook configurations, which name the port that admission is served on. */
 function createWebhookSync({ context, parts, webhookPort }: TermOptions): ConfigurationSync {
-  const { kinds, client, clock, configuration, host } = context;
-  const { caches, certificates, v1Kinds } = parts;
+  const { kinds, clock, configuration, host } = context;
+  const { leaderClient: client, caches, certificates, v1Kinds } = parts;
   const webhookBaseUrl = configuration.webhookBaseUrl ??
     (host === undefined ? undefined : `https://${host}:${webhookPort()}`);
   return createConfigurationSync({

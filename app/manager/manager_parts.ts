@@ -9,6 +9,7 @@ import type { ServingCaps } from "../../http/limits/serving_caps.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import type { Clock } from "../../kube/clock.ts";
 import { createEventRecorder, type EventRecorder } from "../../kube/events.ts";
+import { fencedClient } from "../../kube/fence.ts";
 import { createLeadership, type Leadership } from "../../kube/leadership.ts";
 import { createCertificateManager } from "../../webhook/certificate_manager.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
@@ -120,12 +121,13 @@ function certificatesOf(
 /** The sink and the recording of trials; undefined if the feature gate is off. */
 async function recordingOf(
   context: ManagerContext,
-  { caches, events, certificates, leadership, curves }: {
+  { caches, events, certificates, leadership, leaderClient, curves }: {
     readonly caches: Caches;
     readonly curves: TermCurves;
     readonly events: EventRecorder;
     readonly certificates: ReturnType<typeof certificatesOf>;
     readonly leadership: Leadership;
+    readonly leaderClient: KubeClient;
   },
 ) {
   const { client, configuration, clock, kinds, metrics } = context;
@@ -150,6 +152,7 @@ async function recordingOf(
   const trials = createTrialRecording({
     kinds,
     client,
+    leaderClient,
     jobs: caches.byKind,
     trials: caches.trials,
     jobSets: caches.jobSets,
@@ -197,6 +200,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
   const caches = cachesOf(context, v1Kinds, trialResources);
   const events = createEventRecorder({ client, clock, component: MANAGER.name });
   const leadership = leadershipOf(context, identity);
+  const leaderClient = fencedClient(client, leadership.fence);
   const certificates = certificatesOf(context, caches, events, leadership);
   const curves = createTermCurves({
     jobs: caches.byKind,
@@ -210,6 +214,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     events,
     certificates,
     leadership,
+    leaderClient,
   });
   return {
     v1Kinds,
@@ -217,6 +222,8 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     caches,
     events,
     leadership,
+    /** For what the leader alone may do. */
+    leaderClient,
     certificates,
     recording,
     curves,
@@ -225,7 +232,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
     runtimeDefinitions: createRuntimeDefinitions({ client, clock }),
     owned: createOwnedState({
-      client,
+      client: leaderClient,
       jobs: caches.byKind,
       clock,
       leadership,

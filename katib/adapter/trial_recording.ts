@@ -29,6 +29,8 @@ import { removeLeftLogs } from "./left_logs.ts";
 export interface TrialRecordingOptions {
   readonly kinds: JobKinds;
   readonly client: KubeClient;
+  /** The client of the leader, whose writes are fenced; it stops trials. */
+  readonly leaderClient: KubeClient;
   readonly jobs: PlanCacheOptions["jobs"] & JobSetChecks["jobs"];
   readonly trials: PlanCacheOptions["trials"] & Pick<Informer<Trial>, "onChange">;
   readonly jobSets: JobSetChecks["jobSets"];
@@ -132,7 +134,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
       sink,
       plans,
       stopper: createStopper({
-        client,
+        client: options.leaderClient,
         clock,
         events,
         leading,

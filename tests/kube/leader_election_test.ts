@@ -1,6 +1,8 @@
 /** Tests of Lease-based leader election. */
 import assert from "node:assert/strict";
 import { createLeaderElector, type LeaderElectorOptions } from "../../kube/leader_election.ts";
+import type { CallOptions } from "../../kube/client.ts";
+import { KubeError, TransportError } from "../../kube/errors.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { leaseStore } from "./lease_store.ts";
 
@@ -307,6 +309,116 @@ Deno.test("`transitions` never falls, also if a fresh candidate created the Leas
   await clock.advance(2_000);
   assert.deepEqual([third.elector.leading, third.elector.transitions], [true, 3]);
   await stopAll([third]);
+});
+
+/** A client of the Lease whose calls a test delays: for so long, or for ever, whatever their signals say. */
+function delayed(
+  store: ReturnType<typeof leaseStore>,
+  clock: FakeClock,
+  delayOf: (verb: "get" | "replace", options: CallOptions) => number,
+) {
+  const client = store.clientOf({ down: false });
+  const calls: { verb: string; at: number; deadlineMs: number; newConnection: boolean }[] = [];
+  async function late<R>(verb: "get" | "replace", options: CallOptions, call: () => Promise<R>) {
+    const { deadlineMs = Infinity, newConnection = false, signal } = options;
+    calls.push({ verb, at: clock.monotonic(), deadlineMs, newConnection });
+    const delay = delayOf(verb, options);
+    if (delay === Infinity) return await new Promise<never>(() => {});
+    await clock.sleep(Math.min(delay, deadlineMs), signal);
+    if (delay > deadlineMs) throw new TransportError("no response");
+    signal?.throwIfAborted();
+    return await call();
+  }
+  const slow: LeaderElectorOptions["client"] = {
+    get: (kind, key, options = {}) => late("get", options, () => client.get(kind, key)),
+    create: (kind, object) => client.create(kind, object),
+    replace: (kind, object, options = {}) =>
+      late("replace", options, () => client.replace(kind, object)),
+  };
+  return { client: slow, calls };
+}
+
+Deno.test("a term ends when its Lease was not renewed in time, also while a call of the renewal hangs", async () => {
+  for (const hanging of ["get", "replace"] as const) {
+    const [store, clock] = [leaseStore(), new FakeClock()];
+    let hangs = 0;
+    const { client } = delayed(
+      store,
+      clock,
+      (verb) => verb === hanging && hangs-- > 0 ? Infinity : 0,
+    );
+    const options = { client, leaseMs: 15_000, renewMs: 14_000 };
+    const { elector, terms, stop, running } = candidate(store, clock, "only", options);
+    await clock.advance(0);
+    hangs = 1;
+    await clock.advance(13_999);
+    assert.deepEqual([elector.leading, terms], [true, ["started"]]);
+    await clock.advance(1);
+    // Nobody else wanted the Lease.
+    assert.deepEqual(terms, ["started", "ended", "started"]);
+    stop.abort();
+    await running;
+    assert.equal(clock.sleeping, 0);
+  }
+});
+
+Deno.test("a renewal has one deadline: what its first call took, the second has not", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  const times = { leaseMs: 15_000, renewMs: 14_000 };
+  const { client, calls } = delayed(
+    store,
+    clock,
+    (verb) => clock.monotonic() === 0 ? 0 : verb === "get" ? 6_900 : 1e9,
+  );
+  const { terms, stop, running } = candidate(store, clock, "only", { client, ...times });
+  await clock.advance(0);
+  await clock.advance(13_999);
+  for (const { at, deadlineMs } of calls.slice(2)) assert.ok(at + deadlineMs <= 14_000, `${at}`);
+  assert.deepEqual(terms, ["started"]);
+  await clock.advance(1);
+  assert.deepEqual(terms, ["started", "ended"]);
+  stop.abort();
+  await clock.advance(20_000);
+  await running;
+});
+
+Deno.test("an answer that is lost costs no leadership: another connection is tried at half of the renew deadline", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  let lost = 0;
+  const { client, calls } = delayed(store, clock, () => lost-- > 0 ? 1e9 : 0);
+  const { elector, terms, stop, running } = candidate(store, clock, "only", { client });
+  await clock.advance(0);
+  lost = 1;
+  await clock.advance(7_000);
+  assert.deepEqual(calls.slice(2), [
+    { verb: "get", at: 2_000, deadlineMs: 5_000, newConnection: false },
+    { verb: "get", at: 7_000, deadlineMs: 3_000, newConnection: true },
+    { verb: "replace", at: 7_000, deadlineMs: 3_000, newConnection: true },
+  ]);
+  await clock.advance(60_000);
+  assert.deepEqual([elector.leading, terms], [true, ["started"]]);
+  assert.equal(calls.at(-1)?.newConnection, false);
+  stop.abort();
+  await running;
+});
+
+Deno.test("a renewal that is refused is not tried again at once", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  let tries = 0;
+  const client = store.clientOf({ down: false });
+  const { elector, stop, running } = candidate(store, clock, "only", {
+    client: {
+      ...client,
+      replace: (kind, object) =>
+        tries++ === 0
+          ? client.replace(kind, object)
+          : Promise.reject(new KubeError("no", { code: 500, reason: "InternalError" })),
+    },
+  });
+  await clock.advance(9_999);
+  assert.deepEqual([elector.leading, tries], [true, 5]);
+  stop.abort();
+  await running;
 });
 
 Deno.test("`createLeaderElector()` refuses inconsistent times", () => {

@@ -1,6 +1,7 @@
 /** Tests of the transport: TLS, credentials, streams and their abort. */
 import assert from "node:assert/strict";
 import type { RequestListener } from "node:http";
+import type { RequestOptions } from "node:https";
 import { createServer, type Server } from "node:https";
 import { TLSSocket } from "node:tls";
 import { createClient } from "../../kube/client.ts";
@@ -224,6 +225,69 @@ Deno.test("`createTransport()` says in one line that the connection was refused"
   });
   client.close();
 });
+
+Deno.test("`createTransport()` asks whether a request may leave when its credentials are there", () => {
+  const asked: string[] = [];
+  return withServer(
+    (request, response) => void response.end(String(asked.push(request.url ?? ""))),
+    async ({ url, caPem }) => {
+      const { clusters, users, contexts, currentContext } = connectionTo({ server: url, caPem });
+      const ready = Promise.withResolvers<void>();
+      class SlowConnection extends Connection {
+        override async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
+          await ready.promise;
+          await super.applyToHTTPSOptions(options);
+        }
+      }
+      const transport = createTransport(
+        new SlowConnection({
+          clusters: [...clusters],
+          users: [...users],
+          contexts: [...contexts],
+          currentContext,
+        }),
+      );
+      let mayLeave = true;
+      const send = (path: string) =>
+        transport.send({
+          method: "GET",
+          path,
+          mayLeave: () => {
+            if (!mayLeave) throw new Error("too late");
+          },
+        }, never);
+      const late = send("/late");
+      mayLeave = false;
+      ready.resolve();
+      await assert.rejects(late, /^Error: too late$/);
+      mayLeave = true;
+      assert.equal(await (await send("/in-time")).text(), "1");
+      assert.deepEqual(asked, ["/in-time"]);
+      transport.close();
+    },
+  );
+});
+
+Deno.test("`createTransport()` opens a connection for a request that wants a new one", () =>
+  withServer(
+    ({ socket }, response) => void response.end(String(socket.remotePort)),
+    async ({ url, caPem }) => {
+      const transport = createTransport(connectionTo({ server: url, caPem }));
+      const ports = async (newConnection: boolean) => {
+        const seen = [];
+        for (let count = 0; count < 3; count++) {
+          const request = { method: "GET", path: "/", newConnection };
+          seen.push(await (await transport.send(request, never)).text());
+        }
+        return new Set(seen);
+      };
+      const kept = await ports(false);
+      const fresh = await ports(true);
+      assert.deepEqual([kept.size, fresh.size], [1, 3]);
+      assert.deepEqual(await ports(false), kept);
+      transport.close();
+    },
+  ));
 
 Deno.test("`createTransport()` refuses by name what it cannot do", () => {
   for (

@@ -30,6 +30,7 @@ function partsWith(sink: ObservationSink) {
     kinds: JOB_KINDS,
     leadership: { leading: true, deadlineMs: (mostMs) => mostMs },
     client: cluster.client(),
+    leaderClient: cluster.client(),
     jobs: new Map([[TRAINJOB, {
       jobs: cluster.informer(WATCHED.trainJob),
       pods: cluster.informer(WATCHED.pod),
