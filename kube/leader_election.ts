@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "./client.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { aborted } from "./aborted.ts";
-import { isAlreadyExists, isConflict, messageOf } from "./errors.ts";
+import { isAlreadyExists, isConflict, messageOf, TransportError } from "./errors.ts";
 import { FencedError } from "./fence.ts";
 import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
 import { LeaseView } from "./lease_view.ts";
@@ -73,7 +73,6 @@ interface AttemptBounds {
   readonly signal: AbortSignal;
   /** For all of its calls, in milliseconds. */
   readonly deadlineMs: number;
-  readonly newConnection?: boolean;
 }
 
 const OPTION_NAMES = { leaseMs: "leaseMs", renewMs: "renewMs", retryMs: "retryMs" } as const;
@@ -96,6 +95,8 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let renewedAt = -Infinity;
   let held = false;
   let term = AbortSignal.abort(new FencedError());
+  /** Whether the last attempt failed: connections that are kept open may be dead. */
+  let newConnection = false;
   let wake: AbortController | undefined;
   let readAt = -Infinity;
 
@@ -105,14 +106,14 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   const takenForMs = () => view.takenForMs({ held, fresh: fresh() });
 
   /** Takes or renews the lease within one deadline. The time counts from before the request was sent. */
-  async function attempt({ signal, deadlineMs, newConnection }: AttemptBounds): Promise<boolean> {
+  async function attempt({ signal, deadlineMs }: AttemptBounds): Promise<boolean> {
     const began = clock.monotonic();
-    const bounds = () => ({
-      signal,
-      newConnection,
-      deadlineMs: Math.min(renewMs * CALL_SHARE, began + deadlineMs - clock.monotonic()),
-      honorRetryAfter: false,
-    });
+    const bounds = () => {
+      const left = began + deadlineMs - clock.monotonic();
+      if (left <= 0) throw new TransportError(`not done within ${deadlineMs} ms`);
+      const longest = Math.min(renewMs * CALL_SHARE, left);
+      return { signal, newConnection, deadlineMs: longest, honorRetryAfter: false };
+    };
     const old = await getOrUndefined(client, LEASE_KIND, { namespace, name }, bounds());
     signal.throwIfAborted();
     if (old === undefined) view.observeGone(held);
@@ -131,9 +132,12 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   async function attemptOrLog(bounds: AttemptBounds): Promise<boolean> {
     const { signal } = bounds;
     try {
-      return await attempt(bounds);
+      const isHeld = await attempt(bounds);
+      newConnection = false;
+      return isHeld;
     } catch (error) {
       const race = isConflict(error) || isAlreadyExists(error);
+      newConnection = !race;
       if (!signal.aborted && !race) {
         logger.warn("cannot take or renew the lease", { namespace, name, error: messageOf(error) });
       }
@@ -161,14 +165,13 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   /** Renews until the lease is lost or `signal` aborts. */
   async function keep(signal: AbortSignal): Promise<void> {
     let restMs = pauseMs();
-    for (let newConnection = false;;) {
+    for (;;) {
       await clock.sleep(Math.min(leftMs(), restMs), signal);
       if (signal.aborted || !fresh()) return;
       const began = clock.monotonic();
-      const renewed = await attemptOrLog({ signal, deadlineMs: leftMs(), newConnection });
+      const renewed = await attemptOrLog({ signal, deadlineMs: leftMs() });
       if (!renewed && (!fresh() || view.leader !== identity)) return;
-      // An answer that did not come is not waited for any longer: the next attempt begins at once, elsewhere.
-      newConnection = !renewed;
+      // The time in which no answer came was the rest: the next attempt begins at once.
       restMs = renewed ? pauseMs() : Math.max(0, pauseMs() - (clock.monotonic() - began));
     }
   }
@@ -183,7 +186,12 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
 
   async function release(): Promise<void> {
     const signal = new AbortController().signal;
-    const bounds = { signal, deadlineMs: RELEASE_DEADLINE_MS, honorRetryAfter: false };
+    const bounds = {
+      signal,
+      newConnection,
+      deadlineMs: RELEASE_DEADLINE_MS,
+      honorRetryAfter: false,
+    };
     try {
       const lease = await client.get(LEASE_KIND, { namespace, name }, bounds);
       if (lease.spec?.holderIdentity !== identity) return;

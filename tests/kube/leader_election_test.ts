@@ -402,6 +402,22 @@ Deno.test("an answer that is lost costs no leadership: another connection is tri
   await running;
 });
 
+Deno.test("a candidate too tries another connection after a lost answer", async () => {
+  const [store, clock] = [leaseStore(), new FakeClock()];
+  let lost = 1;
+  const { client, calls } = delayed(store, clock, () => lost-- > 0 ? 1e9 : 0);
+  const { elector, stop, running } = candidate(store, clock, "only", { client });
+  await clock.advance(5_000);
+  assert.equal(elector.leading, true);
+  assert.deepEqual(calls.map(({ verb, newConnection }) => [verb, newConnection]), [
+    ["get", false],
+    ["get", true],
+    ["replace", true],
+  ]);
+  stop.abort();
+  await running;
+});
+
 Deno.test("a renewal that is refused is not tried again at once", async () => {
   const [store, clock] = [leaseStore(), new FakeClock()];
   let tries = 0;
