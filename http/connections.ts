@@ -5,6 +5,8 @@ import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../kube/clock.ts";
 import { admitConnections, type RefusePeer } from "./connection_admission.ts";
+import { isLong } from "./held_bodies.ts";
+import { startReads, stopReads } from "./paused_reads.ts";
 import { createFairShare } from "./limits/fair_share.ts";
 import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
 import { bufferedBytes, SHORT_BYTES } from "./limits/runtime_buffers.ts";
@@ -36,6 +38,8 @@ export interface Connections {
    * buffers have grown and there is no room for them.
    */
   mayStay(socket: Duplex): boolean;
+  /** Reads the body of the connection's newest request, which was left to the kernel if it is long. */
+  read(socket: Duplex): void;
   closeAll(): void;
   /** Ends the supervision. */
   stop(): Promise<void>;
@@ -69,6 +73,8 @@ interface Connection {
   bytesAnswered: number;
   /** Bytes of its buffers that count. */
   buffered: number;
+  /** Whether its newest request has a long body that nobody has wanted yet: what comes is left to the kernel. */
+  isUnwanted: boolean;
   /** Monotonic time since which what comes is not HTTP. */
   brokenSinceMs?: number;
 }
@@ -118,6 +124,14 @@ export function guardConnections(
     connection.heard = true;
   }
 
+  /** Leaves a long body to the kernel until somebody wants it. */
+  function steerReads(connection: Connection, isUnwanted: boolean): void {
+    if (connection.isUnwanted === isUnwanted) return;
+    connection.isUnwanted = isUnwanted;
+    if (isUnwanted) stopReads(connection.socket);
+    else startReads(connection.socket);
+  }
+
   function onAdmit(socket: Socket, peer: string, nowMs: number): void {
     const id = idOf(socket);
     const connection: Connection = {
@@ -129,6 +143,7 @@ export function guardConnections(
       bytesThen: 0,
       bytesAnswered: 0,
       buffered: 0,
+      isUnwanted: false,
     };
     connections.set(id, connection);
     socket.once("close", () => {
@@ -168,11 +183,14 @@ export function guardConnections(
     resting.delete(connection);
     connection.newest = { message, response };
     connection.bytesThen = connection.socket.bytesRead;
+    steerReads(connection, isLong(message));
     if (connection.inHand > MAX_UNANSWERED) message.socket.destroy();
     // It comes once: `once` would make a function more for each request.
     response.on("close", () => {
       connection.inHand -= 1;
       if (connection.newest?.message === message) connection.newest = undefined;
+      // All of it had come at once.
+      if (message.complete) steerReads(connection, false);
       if (connection.inHand > 0) return;
       connection.restsSinceMs = clock.monotonic();
       if (!connection.socket.destroyed) resting.add(connection);
@@ -230,6 +248,10 @@ export function guardConnections(
       if (socket.destroyed || !buffers.take(connection.peer, amount)) return false;
       connection.buffered += amount;
       return true;
+    },
+    read(socket) {
+      const connection = find(socket);
+      if (connection !== undefined) steerReads(connection, false);
     },
     closeAll: () => connections.forEach(({ socket }) => socket.destroy()),
     stop: () => {

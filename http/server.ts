@@ -15,6 +15,7 @@ import type { Clock } from "../kube/clock.ts";
 import { messageOf } from "../kube/errors.ts";
 import type { RefusePeer } from "./connection_admission.ts";
 import { guardConnections } from "./connections.ts";
+import { createReceivedGarbage } from "./garbage.ts";
 import { createHeldBodies } from "./held_bodies.ts";
 import { createFairShare, type FairShare } from "./limits/fair_share.ts";
 import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
@@ -141,8 +142,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const server = createRuntimeServer(options);
   const { bodyBudget = createFairShare(SERVING_LIMITS.bodyBytes) } = options;
   const budget = divideShare(bodyBudget, reserved, ({ bodyBytes }) => bodyBytes);
-  const bodies = createHeldBodies(budget, limits.body);
-  const discardRest = createDiscardRest(clock);
+  const onReceive = createReceivedGarbage();
+  const bodies = createHeldBodies({
+    budget,
+    rate: limits.body,
+    read: ({ socket }) => connections.read(socket),
+    onReceive,
+  });
+  const discardRest = createDiscardRest(clock, onReceive);
   const requestServer = { closing: closing.signal, bodies, clock };
   const connections = guardConnections(server, {
     clock,
@@ -150,7 +157,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     refuses,
     reserved,
     onCheck: (nowMs) => {
-      for (const { socket } of bodies.slow(nowMs)) server.emit("clientError", tooSlow(), socket);
+      for (const { socket } of bodies.check(nowMs)) server.emit("clientError", tooSlow(), socket);
     },
   });
 
@@ -171,9 +178,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     // The connection was closed meanwhile, because of too many requests on it.
     if (message.socket.destroyed) return;
     const doubt = doubtOf(message);
+    const read = () => connections.read(message.socket);
     if (doubt !== undefined) {
       send(response, badRequest(400, doubt), true);
-      return await discardRest(message);
+      return await discardRest(message, read);
     }
     const request = new ServerRequest(message, response, requestServer);
     const answer = await responseTo(request);
@@ -183,7 +191,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     if (stream === undefined) send(response, answer, closes);
     else await serveStream(response, { status, headers, write: stream });
     if (message.complete) return;
-    await discardRest(message);
+    await discardRest(message, read);
     if (!connections.mayStay(message.socket)) message.socket.destroy();
   }
 

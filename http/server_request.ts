@@ -96,6 +96,7 @@ export class ServerRequest implements HttpRequest {
 
   /** Gives back what its body holds of the server's budget; called once, when it is answered. */
   release(): void {
-    if (this.#body !== undefined) this.#server.bodies.release(this.#body);
+    const { bodies, clock } = this.#server;
+    if (this.#body !== undefined) bodies.release(this.#body, clock.monotonic());
   }
 }

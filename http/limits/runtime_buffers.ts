@@ -1,7 +1,7 @@
 /** Estimate of the buffers that the runtime keeps with a connection. */
 
 /** Longest read of the runtime, in bytes. */
-const READ_BYTES = 65_536;
+export const READ_BYTES = 65_536;
 
 /**
  * Returns the bytes that a connection over which `bytes` came holds until it is closed: the runtime's

@@ -96,6 +96,67 @@ Deno.test("`startServer()` cuts a body that comes more slowly than the least rat
   await server.close(1000);
 });
 
+Deno.test("`startServer()` leaves a long body to its client until somebody reads it", async () => {
+  const length = 48 << 20;
+  const goOn = Promise.withResolvers<void>();
+  const server = await startTestServer({
+    tls: await certificate("localhost"),
+    bodyBudget: createFairShare(1 << 30),
+    handle: async (request) => {
+      if (request.url === "/later") await goOn.promise;
+      return okResponse({ length: (await request.readBody(length))?.length });
+    },
+  });
+  function send(path: string) {
+    const socket = connectTls({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
+    const client = { socket, heard: "", isSent: false };
+    socket.setEncoding("utf8").on("data", (chunk) => client.heard += String(chunk));
+    socket.on("error", () => {});
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
+    socket.write(new Uint8Array(length), () => client.isSent = true);
+    return client;
+  }
+  const answered = ({ heard }: { heard: string }) => heard.includes(`"length":${length}`);
+  const later = send("/later");
+  const now = send("/now");
+  await until("an answer", () => answered(now), { timeoutMs: 30_000 });
+  assert.ok(!later.isSent, "all of it was read, though nobody wanted it");
+  goOn.resolve();
+  await until("the other answer", () => answered(later), { timeoutMs: 30_000 });
+  for (const { socket } of [later, now]) socket.destroy();
+  await server.close(1000);
+});
+
+/** A body that waits for room where there is none. */
+const LONG_BODY = 100_000;
+const LONG_HEAD = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${LONG_BODY}\r\n\r\n`;
+
+Deno.test("`startServer()` ends bodies that stop a byte short while others wait for their room", async () => {
+  const bodyBudget = createFairShare(700_000);
+  const server = await startTestServer({
+    bodyBudget,
+    // Such a body would be as fast as it has to be for 25 s more.
+    times: {
+      requestMs: 60_000,
+      checkEveryMs: 50,
+      body: { graceMs: 200, bytesPerSecond: 4_000 },
+    },
+    handle: async (request) => okResponse({ length: (await request.readBody(LONG_BODY))?.length }),
+  });
+  const short = ["127.0.0.2", "127.0.0.3"].map((address) =>
+    dial(server.port, LONG_HEAD + "x".repeat(LONG_BODY - 1), address)
+  );
+  await until("both have their places", () => bodyBudget.used() > 400_000);
+  const before = bodyBudget.used();
+  const honest = dial(server.port, LONG_HEAD + "x".repeat(LONG_BODY), "127.0.0.4");
+  await until("an honest answer", () => honest.heard().includes(`"length":${LONG_BODY}`));
+  assert.ok(before <= 700_000);
+  await until("one was ended", () => short.some(({ heard }) => heard().startsWith("HTTP/1.1 408")));
+  for (const { socket } of [...short, honest]) socket.destroy();
+  await until("everything is given back", () => bodyBudget.used() === 0);
+  await server.close(1000);
+});
+
 /** A whole request over TLS whose body is as long as a read of the runtime. */
 const LONG = 60_000;
 const LONG_REQUEST = `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${LONG}\r\n\r\n${
