@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from .test_drawing import HOSTILE, Elements
+
 
 class ApiException(Exception):
     def __init__(self, status: int) -> None:
@@ -40,6 +42,7 @@ class ReadingTest(unittest.TestCase):
         self.context: Any = {"cluster": "c", "namespace": "team"}
         self.slices: Any = []
         self.read: list[tuple[Any, ...]] = []
+        self.status: Any = {"trainerStatus": {"progressPercentage": 45}}
         client: Any = types.ModuleType("kubernetes.client")
         client.ApiException = ApiException
         client.ApiClient = object
@@ -67,7 +70,7 @@ class ReadingTest(unittest.TestCase):
 
     def get(self, *path: Any, **_: Any) -> Any:
         self.read.append(path)
-        return {"status": {"trainerStatus": {"progressPercentage": 45}}}
+        return {"status": self.status}
 
     def list(self) -> Any:
         if isinstance(self.slices, Exception):
@@ -109,6 +112,24 @@ class ReadingTest(unittest.TestCase):
         # One that is read already names itself.
         self.context = None
         self.assertEqual(self.named(self.job.Job("other/job", api=object())), "other/job")
+
+    def test_nothing_that_is_answered_is_markup(self) -> None:
+        for text in HOSTILE:
+            report = {"progressPercentage": text, "estimatedRemainingSeconds": text, "message": text}
+            curve = {"name": text, "points": [[text, 1, 1, text], [0, 1, 1, 1], [1, 2, 2, 2]]}
+            unreachable = self.manager.Unreachable(f"https://manager/{text}: {text}")
+            for answer in ([curve], unreachable):
+                self.status = {"trainerStatus": report, "conditions": [{"type": text, "status": "True"}]}
+                with self.subTest(text=text, answer=str(answer)), mock.patch.object(self.job, "curves_of") as curves_of:
+                    curves_of.side_effect = [answer]
+                    seen = Elements(self.job.Job(text, namespace=text, api=object())._repr_html_())
+                    self.assertEqual(seen.others, [])
+                    want = {"div", "b", "progress", "i"} if answer is unreachable else {"div", "b", "progress", "svg", "polyline"}
+                    self.assertEqual({tag for tag, _ in seen.elements}, want)
+                    names = {name for _, attributes in seen.elements for name in attributes}
+                    drawn = {"viewbox", "width", "height", "role", "points", "fill", "stroke", "stroke-width"}
+                    self.assertLessEqual(names, {"max", "value"} | drawn)
+                    self.assertGreaterEqual(seen.texts.count(text), 4)
 
     def test_where_the_manager_is(self) -> None:
         service = "https://kubeflow-trainer-controller-manager.kubeflow-system.svc:8082"

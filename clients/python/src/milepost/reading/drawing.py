@@ -1,32 +1,58 @@
-"""Job as HTML: its state, and the curve of a metric as SVG. All texts of a job are hostile, and are escaped."""
+"""Job as HTML: its state, and the curve of a metric as SVG. All that is said of a job is hostile.
+
+Elements are made by `_element` alone, and their texts and values are escaped when the tree is written, so that no field
+can be forgotten.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
+from typing import Any
+from xml.etree.ElementTree import Element, tostring
 
 WIDTH, HEIGHT, PAD = 480, 120, 4
 
 
-def svg_of(points: Sequence[Sequence[float]]) -> str:
-    """Returns the last values of points (time, least, greatest, last) as a line."""
-    known = [(point[0], point[3]) for point in points if math.isfinite(point[3])]
-    if len(known) < 2:
-        return ""
-    times, values = zip(*known, strict=True)
+def _element(tag: str, attributes: dict[str, Any], *children: Any) -> Element:
+    """Returns an element. A child that is no element is text, whatever it is."""
+    element = Element(tag, {name: str(value) for name, value in attributes.items()})
+    last = None
+    for child in children:
+        if isinstance(child, Element):
+            element.append(child)
+            last = child
+        elif last is None:
+            element.text = f"{element.text or ''}{child}"
+        else:
+            last.tail = f"{last.tail or ''}{child}"
+    return element
+
+
+def _number(value: Any) -> float:
+    """Returns a number of an answer; nan for what is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _svg(points: Sequence[tuple[float, float]]) -> list[Element]:
+    """Returns values over time as a line; nothing for less than two."""
+    if len(points) < 2:
+        return []
+    times, values = zip(*points, strict=True)
     first, low = min(times), min(values)
     # In halves, because the spread of two numbers may be more than a number can be.
     wide, high = (max(times) - first) or 1, (max(values) / 2 - low / 2) or 1
     places = [
         (PAD + (time - first) / wide * (WIDTH - 2 * PAD), HEIGHT - PAD - (value / 2 - low / 2) / high * (HEIGHT - 2 * PAD))
-        for time, value in known
+        for time, value in points
     ]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img">'
-        f'<polyline points="{line}" fill="none" stroke="#2563eb" stroke-width="1.5"/></svg>'
-    )
+    polyline = _element("polyline", {"points": line, "fill": "none", "stroke": "#2563eb", "stroke-width": 1.5})
+    size = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "width": WIDTH, "height": HEIGHT, "role": "img"}
+    return [_element("svg", size, polyline)]
 
 
 def number_of(value: float) -> str:
@@ -34,23 +60,28 @@ def number_of(value: float) -> str:
     return f"{value:.4g}"
 
 
+def _curve(metric: str, points: Sequence[Sequence[float]]) -> list[Element]:
+    """Returns the range of a metric, and its last value at each of points (time, least, greatest, last)."""
+    if not points:
+        return []
+    read = [(_number(point[0]), _number(point[3])) for point in points]
+    known = [(time, value) for time, value in read if math.isfinite(time) and math.isfinite(value)]
+    values = [value for _, value in known]
+    between = f"{number_of(min(values))} to {number_of(max(values))}, " if values else ""
+    now = number_of(read[-1][1])
+    return [_element("div", {}, metric, f": {between}now {now}"), *_svg(known)]
+
+
 def html_of(
     title: str, state: str, progress: int | None, remaining: int | None,
     metric: str, points: Sequence[Sequence[float]], problem: str,
 ) -> str:  # fmt: skip
     """Returns a job as a piece of a page."""
-    parts = [f"<b>{escape(title)}</b> {escape(state)}"]
+    line: list[Any] = [_element("b", {}, title), " ", state]
     if progress is not None:
-        parts.append(f'<progress max="100" value="{progress}"></progress> {progress} %')
+        line += [" · ", _element("progress", {"max": 100, "value": progress}), " ", progress, " %"]
     if remaining:
-        parts.append(f"{remaining} s left")
-    html = f"<div>{' · '.join(parts)}</div>"
-    if points:
-        values = [point[3] for point in points]
-        known = [value for value in values if math.isfinite(value)]
-        between = f"{number_of(min(known))} to {number_of(max(known))}, " if known else ""
-        range_of = f"{between}now {number_of(values[-1])}"
-        html += f"<div>{escape(metric)}: {range_of}</div>{svg_of(points)}"
-    if problem:
-        html += f"<div><i>{escape(problem)}</i></div>"
-    return f"<div>{html}</div>"
+        line += [" · ", remaining, " s left"]
+    notes = [_element("div", {}, _element("i", {}, problem))] if problem else []
+    page = _element("div", {}, _element("div", {}, *line), *_curve(metric, points), *notes)
+    return tostring(page, encoding="unicode", method="html")
