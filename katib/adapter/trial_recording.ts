@@ -168,6 +168,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
           };
           signal.addEventListener("abort", close, { once: true });
           try {
+            const { leaderClient: client } = options;
             const left = { sink, trials, client, clock, random: Math.random, drop: adapter.drop };
             await Promise.all([
               adapter.run(signal),

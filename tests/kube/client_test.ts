@@ -391,6 +391,22 @@ Deno.test("`stream()` closes the connection when nobody reads, or stops reading"
   assert.deepEqual({ left, sleeping: clock.sleeping }, { left: 2, sleeping: 0 });
 });
 
+Deno.test("a call says how its request is to be sent", async () => {
+  const sent: unknown[] = [];
+  const client = answeringClient((request) => {
+    sent.push(request.newConnection);
+    return stored();
+  });
+  await client.get(WIDGET, KEY, { newConnection: true });
+  await client.get(WIDGET, KEY);
+  assert.deepEqual(sent, [true, undefined]);
+  const mayLeave = () => {
+    throw new Error("not now");
+  };
+  await assert.rejects(client.delete(WIDGET, KEY, { mayLeave }), /not now/);
+  assert.equal(sent.length, 2);
+});
+
 Deno.test("`watch()` ends when it has been silent for longer than bookmarks are apart", async () => {
   const clock = new FakeClock();
   const client = answeringClient(() => silent(""), clock);

@@ -162,6 +162,22 @@ Deno.test("a write that waits because the server asks for it is not sent again a
   }
 });
 
+Deno.test("a machine that stood still while a write waited to be sent again does not send it", async () => {
+  for (const [name, [writes, call]] of Object.entries(CALLS)) {
+    if (!writes) continue;
+    const busy = () => refusal(503, "ServiceUnavailable", "busy", { "retry-after": "1" });
+    const first = replica({ answer: busy });
+    await first.clock.advance(0);
+    const end = ending(first.clock, call(first.client));
+    await first.clock.advance(0);
+    first.pause(RENEW_MS);
+    await first.clock.advance(1_300);
+    assert.ok(end.error instanceof FencedError, `${name}: ${end.error}`);
+    assert.equal(first.sent.length, 1, name);
+    await first.finish();
+  }
+});
+
 Deno.test("a leader that ends its work by itself still writes, until it has released the Lease", async () => {
   const first = replica();
   await first.clock.advance(0);

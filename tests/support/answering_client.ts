@@ -23,7 +23,9 @@ export function answeringClient(
   answer: (request: HttpRequest, signal: AbortSignal) => Response | Promise<Response>,
   clock?: Clock,
 ): ClosableClient {
-  const send = async (request: HttpRequest, signal: AbortSignal) =>
-    endingWith(await answer(request, signal), signal);
+  async function send(request: HttpRequest, signal: AbortSignal): Promise<Response> {
+    request.mayLeave?.();
+    return endingWith(await answer(request, signal), signal);
+  }
   return createClientOver({ send, close: () => {} }, { clock });
 }
