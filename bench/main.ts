@@ -12,6 +12,7 @@ import { memory } from "./memory/memory.ts";
 import { pixel } from "./page/browser.ts";
 import { list } from "./page/list.ts";
 import { page } from "./page/page.ts";
+import { streams } from "./page/streams.ts";
 import { viewers } from "./page/viewers.ts";
 import { zoom } from "./page/zoom.ts";
 import { push } from "./push.ts";
@@ -47,6 +48,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   pixel,
   list,
   viewers,
+  streams,
   zoom,
   python: pythonPush,
 };

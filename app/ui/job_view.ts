@@ -9,12 +9,16 @@ import type { Clock } from "../../kube/clock.ts";
 import type { Informer } from "../../kube/informer.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
+import { createLookTurns } from "../../page/api/look_turns.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
 import type { ViewParts } from "../../page/api/view_parts.ts";
 import { createJobList } from "../../page/list/job_list.ts";
 
 /** Pages of lists that are in memory at a time. */
 const PAGES_AT_A_TIME = 2;
+
+/** Part of a core that those may take who look at lists, for which the process is there. */
+const LOOKING_PART = 0.5;
 
 /** The jobs of one kind. */
 export interface JobCache extends Pick<Informer<AnyJob>, "get" | "list" | "onChange" | "synced"> {
@@ -66,6 +70,7 @@ export function createJobView(options: JobViewOptions): JobView {
     runningKinds: () => kinds.all.filter((kind) => caches.get(kind)?.resting === false),
     slots: createStreamSlots(streams),
     list,
+    lookInTurn: createLookTurns(readers.clock, LOOKING_PART),
     cached: ({ kind, namespace, name }) => caches.get(kind)?.get({ namespace, name }),
     ask,
     follow,

@@ -22,8 +22,8 @@ export interface StreamSlot {
 
 /** Slots of open streams. */
 export interface StreamSlots {
-  /** Takes a slot. Returns the limit that was reached if there is none. */
-  take(subject: string): StreamSlot | StreamLimitReason;
+  /** Takes a slot, or the places of several. Returns the limit that was reached if there is none. */
+  take(subject: string, places?: number): StreamSlot | StreamLimitReason;
   /** Number of slots that are taken. */
   open(): number;
 }
@@ -41,7 +41,7 @@ export function createStreamSlots(
   let open = 0;
   const forAll = limits.total - Math.floor(limits.total * NEWCOMERS_PART);
 
-  function count(subject: string, change: 1 | -1): void {
+  function count(subject: string, change: number): void {
     const now = (bySubject.get(subject) ?? 0) + change;
     if (now === 0) bySubject.delete(subject);
     else bySubject.set(subject, now);
@@ -51,15 +51,15 @@ export function createStreamSlots(
 
   return {
     open: () => open,
-    take(subject) {
+    take(subject, places = 1) {
       const held = bySubject.get(subject) ?? 0;
-      if (held >= limits.perSubject) return "subject_stream_limit";
-      if (open >= (held === 0 ? limits.total : forAll)) return "stream_limit";
-      count(subject, 1);
+      if (held + places > limits.perSubject) return "subject_stream_limit";
+      if (open + places > (held === 0 ? limits.total : forAll)) return "stream_limit";
+      count(subject, places);
       let isHeld = true;
       return {
         release() {
-          if (isHeld) count(subject, -1);
+          if (isHeld) count(subject, -places);
           isHeld = false;
         },
       };

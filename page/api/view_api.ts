@@ -65,6 +65,8 @@ const invalid = (causes: readonly FailureCause[]): ReaderRefusal => ({
   causes,
 });
 
+const signalOf = (request: HttpRequest) => request.signal?.() ?? new AbortController().signal;
+
 /** The parameters of a request; those of curves stand apart from the others. */
 function parametersOf(url: string) {
   const all = new URLSearchParams(url.slice(pathOf(url).length + 1));
@@ -151,20 +153,26 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
     return { why: "internal" };
   }
 
-  async function answerList(caller: Identified, { list }: View) {
+  async function answerList({ reader }: Identified, { list }: View, request: HttpRequest) {
     if (list === undefined) return okResponse({});
-    const scope = await scopeOf(options, caller.reader, list);
+    const scope = await scopeOf(options, reader, list);
     if ("why" in scope) return scope;
-    return okResponse(listAnswer(options.list.window(list, scope), scope));
+    const look = () => okResponse(listAnswer(options.list.window(list, scope), scope));
+    return await options.lookInTurn(reader.username, look, signalOf(request));
   }
 
   async function answerCurves(caller: Identified, view: View, request: HttpRequest) {
     const granted = await grantView(options, caller, view);
     if ("why" in granted) return granted;
-    const signal = request.signal?.() ?? new AbortController().signal;
     const asked = { cursors: new Map() };
     const zoomed = { ...granted, zooms: true };
-    const found = await askCurves(options, caller.reader.username, zoomed, asked, signal);
+    const found = await askCurves(
+      options,
+      caller.reader.username,
+      zoomed,
+      asked,
+      signalOf(request),
+    );
     if ("retryAfterMs" in found) return { why: "unavailable", ...found } as const;
     return jsonResponse(firstCurvesJson(found, granted.jobs));
   }
@@ -184,7 +192,7 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
     const caller = await identify(options, request);
     if ("why" in caller) return caller;
     peers.proved(request.peer, clock.monotonic());
-    if (reads === "jobs") return await answerList(caller, view);
+    if (reads === "jobs") return await answerList(caller, view, request);
     return reads === "curves"
       ? await answerCurves(caller, view, request)
       : await answerStream(caller, view);

@@ -3,8 +3,9 @@ import { PUSH_LIMITS } from "../../crds/names.ts";
 
 /** Bounds of a stream. */
 export const VIEW_LIMITS = {
-  /** Lists of one stream. */
+  /** Lists of one stream; so many, or fewer, count as one stream. */
   lists: 16,
+  listsOfPlace: 4,
 } as const;
 
 /** Bounds of a query of curves, and of answers. */

@@ -7,6 +7,7 @@ import type { Reader } from "../../http/callers/reader_access.ts";
 import type { StreamSlots } from "../../http/limits/stream_limits.ts";
 import type { JobList } from "../list/job_list.ts";
 import type { CurveJob } from "./curve_query.ts";
+import type { LookInTurn } from "./look_turns.ts";
 import type { CurveAnswer, CurveAsk } from "./owner_curves.ts";
 import { type ReaderScope, readerScope } from "./scope.ts";
 
@@ -16,6 +17,8 @@ export interface ViewParts extends ReaderParts {
   /** Returns the kinds that are run, or watched, now: only they can have jobs. */
   readonly runningKinds: () => readonly JobKind[];
   readonly list: JobList;
+  /** Looks at the list, which takes time that others need, too. */
+  readonly lookInTurn: LookInTurn;
   /** Returns the job as its cache has it now. */
   readonly cached: (job: CurveJob) => AnyJob | undefined;
   /**

@@ -19,7 +19,11 @@ import {
   type OwnedCurves,
   parseCurveAnswer,
 } from "./owner_curves.ts";
+import { createLookTurns } from "./look_turns.ts";
 import { createViewApi, type ViewApi, type ViewApiOptions } from "./view_api.ts";
+
+/** Part of a core that those may take who look at lists: pushes are taken in the same process. */
+export const LOOKING_PART = 0.08;
 
 /** Calls to the owner on another replica. Neither throws; undefined if there was no answer. */
 export interface ForwardedCurves {
@@ -83,6 +87,7 @@ export function serveView(options: ViewServingOptions): ViewServing {
     slots: options.slots,
     onRead: options.onRead,
     list,
+    lookInTurn: createLookTurns(clock, LOOKING_PART),
     cached: ({ kind, namespace, name }) => jobs.get(kind)?.jobs.get({ namespace, name }),
     ask,
     follow: (job, listener) => feeds.follow(job, listener),

@@ -28,7 +28,7 @@ import {
 import type { CurveAnswer, ShownCurves } from "./owner_curves.ts";
 import { StreamedList } from "./streamed_lists.ts";
 import { curveAnswers, missingJson } from "./view_answers.ts";
-import { ZOOM_LIMITS } from "./view_limits.ts";
+import { VIEW_LIMITS, ZOOM_LIMITS } from "./view_limits.ts";
 import type { ViewParts } from "./view_parts.ts";
 
 /** Least time between two looks at what has changed, in milliseconds; looks of many streams are as rare as the most. */
@@ -159,8 +159,12 @@ class ViewStream {
     for (const [place, list] of this.#lists.entries()) {
       // As it is granted now: the viewer may have been checked while it took the one before.
       const granted = listsOf(this.view)[place];
-      const news = granted && list.news(granted);
-      if (news !== undefined) await this.#send(write, news.event, news.data);
+      const read = () => {
+        const news = granted && list.news(granted);
+        return news && eventText(news.event, this.#nextId(), news.data);
+      };
+      const news = await this.parts.lookInTurn(this.user, read, this.sink.signal);
+      if (news !== undefined) await write(news);
     }
   }
 
@@ -226,7 +230,8 @@ export function streamResponse(
 ): HttpResponse | ReaderRefusal {
   const { clock, random = Math.random } = parts;
   const { username } = caller.reader;
-  const slot = parts.slots.take(username);
+  const places = Math.ceil(listsOf(granted).length / VIEW_LIMITS.listsOfPlace);
+  const slot = parts.slots.take(username, Math.max(1, places));
   if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
   return eventStreamResponse(slot, (sink) => {
     const stream = new ViewStream(parts, username, granted, sink);

@@ -3,10 +3,12 @@ import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
 import type { Clock } from "../../kube/clock.ts";
-import type { Informer } from "../../kube/informer.ts";
+import { type Informer, isRemoval } from "../../kube/informer.ts";
 import { type JobRow, rowOf, rowWith } from "./job_row.ts";
 import type { ListQuery } from "./list_query.ts";
 import { type ListWindow, type OrderedList, orderedList, windowIn } from "./list_window.ts";
+import { type KindedRow, OrderedRows } from "./ordered_rows.ts";
+import { orderKey } from "./row_sorting.ts";
 
 /** The kinds of which a reader may see the jobs of a namespace. */
 export interface Scope {
@@ -48,8 +50,10 @@ export interface JobListOptions {
 
 /** Pushes within this time are told of together, in milliseconds. */
 const TOGETHER_MS = 20;
-/** Lists that are kept in their order until a job changes: viewers of one list look at parts of it. */
+/** Lists that are kept until a job changes: viewers of one list look at parts of it. */
 const MAX_LISTS = 64;
+/** Orders of all rows that are kept as jobs change, and changes after which one is not that nobody looks at. */
+const [MAX_ORDERS, MAX_CHANGES] = [24, 2_000];
 
 /** Creates the list. */
 export function createJobList({ jobs, pushed }: JobListOptions): JobList {
@@ -57,6 +61,7 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
   const lists = createBoundedCache<{ readonly version: number; readonly list: OrderedList }>(
     MAX_LISTS,
   );
+  const orders = createBoundedCache<OrderedRows>(MAX_ORDERS);
   const listeners = new Set<() => void>();
   /** The rows with what was pushed. */
   const newest = new WeakMap<TrainerStatus, { readonly of: JobRow; readonly row: JobRow }>();
@@ -66,9 +71,14 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
   const tell = () => {
     for (const listener of listeners) listener();
   };
-  const stops = [...jobs.values()].map((cache) =>
-    cache.jobs.onChange(() => {
+  const stops = [...jobs].map(([kind, cache]) =>
+    cache.jobs.onChange((change) => {
       version += 1;
+      const { object } = change;
+      for (const [key, order] of orders.entries()) {
+        const row = isRemoval(change) ? undefined : { kind, row: rowOnce(kind, object) };
+        if (order.change(object.metadata.uid ?? "", row) > MAX_CHANGES) orders.delete(key);
+      }
       tell();
     })
   );
@@ -101,11 +111,24 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
     return row;
   }
 
-  function* allowed(scope: Scope): Generator<JobRow> {
+  function* all(): Generator<KindedRow> {
     for (const [kind, cache] of jobs) {
-      for (const job of cache.jobs.list()) {
-        if (scope.allows(kind, job.metadata.namespace ?? "")) yield rowOnce(kind, job);
-      }
+      for (const job of cache.jobs.list()) yield { kind, row: rowOnce(kind, job) };
+    }
+  }
+
+  function orderOnce(query: ListQuery): OrderedRows {
+    const key = orderKey(query);
+    const known = orders.get(key);
+    if (known !== undefined) return known;
+    const order = new OrderedRows(all(), query);
+    orders.set(key, order);
+    return order;
+  }
+
+  function* allowed(query: ListQuery, scope: Scope): Generator<JobRow> {
+    for (const { kind, row } of orderOnce(query).rows()) {
+      if (scope.allows(kind, row.namespace)) yield row;
     }
   }
 
@@ -113,7 +136,7 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
     const key = JSON.stringify([scope.key, { ...query, offset: 0, limit: 0 }]);
     const known = lists.get(key);
     if (known?.version === version) return known.list;
-    const list = orderedList(allowed(scope), query);
+    const list = orderedList(allowed(query, scope), query);
     lists.set(key, { version, list });
     return list;
   }

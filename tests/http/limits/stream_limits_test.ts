@@ -57,3 +57,16 @@ Deno.test("`createStreamSlots()` keeps the last slots for subjects that have non
   assert.equal(slots.take("e"), "stream_limit");
   assert.equal(slots.open(), 20);
 });
+
+Deno.test("`createStreamSlots()` takes the places of several, all or none, and gives them back together", () => {
+  const slots = createStreamSlots({ total: 9, perSubject: 6 });
+  const first = slots.take("a", 4);
+  assert(isSlot(first));
+  assert.equal(slots.take("a", 4), "subject_stream_limit");
+  assert.equal(slots.take("b", 6), "stream_limit");
+  assert.equal(slots.open(), 4);
+  first.release();
+  first.release();
+  assert.equal(slots.open(), 0);
+  assert(isSlot(slots.take("b", 6)));
+});

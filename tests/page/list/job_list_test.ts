@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type AnyJob, jobSchema } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import type { Change } from "../../../kube/informer.ts";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
 import { createJobList } from "../../../page/list/job_list.ts";
 import { listQuery } from "../../../page/list/list_query.ts";
@@ -28,7 +29,7 @@ const job = (name: string, shown?: TrainerStatus): AnyJob =>
 function world() {
   const objects = new Map([["a", job("a", trainerStatus(10))], ["b", job("b", trainerStatus(20))]]);
   const newest = new Map<string, TrainerStatus>();
-  const onChange = new Set<() => void>();
+  const onChange = new Set<(change: Change<AnyJob>) => void>();
   const onPush = new Set<() => void>();
   const clock = new FakeClock();
   let read = 0;
@@ -40,9 +41,8 @@ function world() {
           return [...objects.values()];
         },
         onChange(listener) {
-          const ring = () => listener({ type: "updated", object: job("a"), old: job("a") });
-          onChange.add(ring);
-          return () => onChange.delete(ring);
+          onChange.add(listener);
+          return () => onChange.delete(listener);
         },
       },
     }]]),
@@ -66,8 +66,14 @@ function world() {
       onPush.forEach((it) => it());
     },
     write(name: string, written: TrainerStatus) {
-      objects.set(name, job(name, written));
-      onChange.forEach((it) => it());
+      const object = job(name, written);
+      objects.set(name, object);
+      onChange.forEach((it) => it({ type: "updated", object }));
+    },
+    remove(name: string, type: "deleted" | "left") {
+      const object = objects.get(name) ?? job(name);
+      objects.delete(name);
+      onChange.forEach((it) => it({ type, object }));
     },
     rows(text = "sort=progress&order=descending") {
       const read = listQuery(new URLSearchParams(text));
@@ -94,18 +100,24 @@ Deno.test("a window shows what was pushed, in the order of the objects until it 
   assert.equal(rows()[0]?.progress, undefined, "what is not pushed any more is not shown");
 });
 
-Deno.test("viewers of one list share its order, whichever part they look at, until a job changes", () => {
-  const { rows, reads, write } = world();
-  for (const offset of [0, 1, 0, 1]) {
-    rows(`sort=name&limit=1&offset=${offset}`);
-  }
-  assert.equal(reads(), 1);
-  assert.deepEqual(rows("sort=name&limit=1&offset=1").map(({ name }) => name), ["b"]);
-  rows("sort=progress");
-  assert.equal(reads(), 2, "another order is another list");
+Deno.test("all jobs are put in an order once, and stay in it as they change, come and go", () => {
+  const { rows, reads, write, remove } = world();
+  const names = (text: string) => rows(text).map(({ name }) => name);
+  for (const offset of [0, 1, 0, 1]) rows(`sort=name&limit=1&offset=${offset}`);
+  for (const text of ["a", "b", "ml"]) rows(`sort=name&text=${text}`);
+  assert.equal(reads(), 1, "whichever part is looked at, and whatever the filter is");
+  assert.deepEqual(names("sort=progress"), ["b", "a"]);
+  assert.equal(reads(), 2, "another order");
   write("a", trainerStatus(90));
-  rows("sort=name&limit=1");
-  assert.equal(reads(), 3);
+  assert.deepEqual(names("sort=progress"), ["a", "b"]);
+  write("c", trainerStatus(50));
+  assert.deepEqual(names("sort=progress"), ["a", "c", "b"]);
+  assert.deepEqual(names("sort=name&limit=1&offset=2"), ["c"]);
+  remove("a", "deleted");
+  remove("b", "left");
+  assert.deepEqual(names("sort=progress"), ["c"]);
+  assert.deepEqual(names("sort=name"), ["c"]);
+  assert.equal(reads(), 2);
 });
 
 Deno.test("a row that was pushed stays the same object when it is written", () => {

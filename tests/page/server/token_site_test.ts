@@ -11,6 +11,7 @@ import type { Change } from "../../../kube/informer.ts";
 import { endingWith } from "../../../kube/ending_body.ts";
 import { createClientOver } from "../../../kube/http_client.ts";
 import type { HttpRequest as Sent } from "../../../kube/transport.ts";
+import { createLookTurns } from "../../../page/api/look_turns.ts";
 import { createViewApi } from "../../../page/api/view_api.ts";
 import { createJobList } from "../../../page/list/job_list.ts";
 import { createTokenSite } from "../../../page/server/token_site.ts";
@@ -115,6 +116,7 @@ function start() {
     kinds: JOB_KINDS,
     runningKinds: () => JOB_KINDS.all,
     slots: createStreamSlots({ total: 10, perSubject: 5 }),
+    lookInTurn: createLookTurns(clock, 0.5),
     list: createJobList({ jobs: new Map([[TRAINJOB, { jobs: cache }]]) }),
     cached: ({ name }) => all.find(({ metadata }) => metadata.name === name),
     ask: () => ({ curves: [], left: [] }),
