@@ -141,6 +141,8 @@ export interface PlanSource {
   stopShown(job: JobRef): StopControl | undefined;
   /** Whether the plan's Trial has ended by its objects: Katib has read its log, or is about to. */
   hasEnded(plan: ObservationPlan): boolean;
+  /** Returns why nothing of the job can be recorded: no pod of it is primary, or the primary one lacks the container. */
+  primaryProblem(plan: ObservationPlan): string | undefined;
   /** Whether the job is suspended, so that no pod of it can use a grace period. */
   isSuspended(job: JobRef): boolean;
   /** Whether a pod is primary for the plan; undefined if that is not known now. */

@@ -173,10 +173,20 @@ export function createAdapter(options: AdapterOptions): Adapter {
     return control && { ok: true, control };
   }
 
-  /** Answers a pod or container whose pushes are not recorded: it has to stop, too, if its trial has. */
-  function answerOther({ job }: ObservationPlan): PushAnswer | undefined {
-    const control = actors.get(job.uid)?.control;
-    return control && { ok: true, control };
+  /**
+   * Answers a pod or container whose pushes are not recorded: it has to stop, too, if its trial has. A warning says so
+   * if somebody may have meant it, which of a pod beside the primary one nobody does.
+   */
+  function answerOther(plan: ObservationPlan, { container }: ObservedPush): PushAnswer | undefined {
+    const control = actors.get(plan.job.uid)?.control;
+    if (control !== undefined) return { ok: true, control };
+    const wanted = plan.mapping?.primaryContainerName;
+    const isOther = plan.mapping !== undefined && !isPrimaryContainer(plan.mapping, container);
+    const why = plans.primaryProblem(plan) ??
+      (isOther
+        ? `container "${container}" pushed it, and primaryContainerName is "${wanted}"`
+        : "");
+    return why === "" ? undefined : { ok: true, warnings: [`not recorded: ${why}`] };
   }
 
   function record(
@@ -194,7 +204,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     if (isPrimary === undefined) return plan.isPlain ? undefined : UNKNOWN_POD;
     const { mapping } = plan;
     const isOther = mapping !== undefined && !isPrimaryContainer(mapping, push.container);
-    if (!isPrimary || isOther) return answerOther(plan);
+    if (!isPrimary || isOther) return answerOther(plan, push);
     if (isInPlainLogs(plan)) return recordInMemory(plan, push);
     const actor = actors.of(plan);
     return plan.isPlain ? recordBestEffort(actor, push, signal) : actor.accept(push, signal);

@@ -33,7 +33,7 @@ export interface TrialRecordingOptions {
   readonly leaderClient: KubeClient;
   readonly jobs: PlanCacheOptions["jobs"] & JobSetChecks["jobs"];
   readonly trials: PlanCacheOptions["trials"] & Pick<Informer<Trial>, "onChange">;
-  readonly jobSets: JobSetChecks["jobSets"];
+  readonly jobSets: JobSetChecks["jobSets"] & PlanCacheOptions["jobSets"];
   readonly clock: Clock;
   /** Kinds of collectors whose trials are adopted now. */
   readonly adopted: () => ReadonlySet<string>;
@@ -116,6 +116,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
   const plans = createPlanCache({
     jobs,
     trials,
+    jobSets: options.jobSets,
     client,
     clock,
     settings: () => ({

@@ -5,6 +5,7 @@ import type { Kind } from "../../crds/kinds.ts";
 import { earlyStopOf, endOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
+import type { JobSet } from "../../crds/jobset.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { WATCHED } from "../../crds/watched.ts";
@@ -14,6 +15,7 @@ import type { Clock } from "../../kube/clock.ts";
 import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
 import { messageOf } from "../../kube/errors.ts";
 import type { Informer } from "../../kube/informer.ts";
+import { isControlledBy } from "../../kube/owner_references.ts";
 import { formatKey, type ObjectKey } from "../../kube/resource.ts";
 import type { RestingInformer } from "../../kube/resting_informer.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
@@ -31,6 +33,7 @@ import {
   type PlanSettings,
 } from "../../trials/plan/derive_plan.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
+import { primaryContainerProblem } from "../../trials/plan/primary_container.ts";
 import { type DerivedStopTarget, deriveStopTarget } from "../../trials/plan/stop_target.ts";
 import { cachedTrial, TRIALS_BY } from "./cached_trial.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
@@ -53,6 +56,7 @@ export interface PlanCacheOptions {
   readonly jobs: ReadonlyMap<JobKind, JobKindView>;
   readonly trials: TrialCache;
   readonly client: Pick<KubeClient, "get">;
+  readonly jobSets: Pick<Informer<JobSet>, "get">;
   /** Called for each plan. */
   readonly settings: () => PlanSettings;
   /** Called with the notices of every new plan, which may repeat earlier ones. */
@@ -183,6 +187,12 @@ class CachedPlans implements PlanCache {
     if (key.kind !== "trial" || job === undefined) return false;
     const trial = cachedTrial(this.options.trials, job);
     return endOf(ref.kind, job) !== undefined || (trial !== undefined && hasOtherEnd(trial));
+  }
+
+  primaryProblem({ job: { namespace, name, uid }, mapping }: ObservationPlan): string | undefined {
+    const jobSet = mapping && this.options.jobSets.get({ namespace, name });
+    if (!jobSet || !isControlledBy(jobSet.metadata, uid)) return undefined;
+    return primaryContainerProblem(mapping, jobSet)?.message;
   }
 
   isSuspended(ref: JobRef): boolean {

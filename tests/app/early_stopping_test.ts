@@ -216,15 +216,21 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
       },
     );
 
-    await t.step("a wrong primaryContainerName is reported by an event of the Trial", async () => {
-      const trial = await createTrial(client, "misnamed", "idle", {
-        spec: { primaryContainerName: "pytorch" },
-      });
-      await createTrialsJob(client, trial);
-      const about = { kind: "Trial", name: "misnamed" };
-      const [message = ""] = await eventsAbout(client, about, "PrimaryContainerMissing");
-      assert.match(message, /no container "pytorch".*node/);
-    });
+    await t.step(
+      "a wrong primaryContainerName is reported by an event of the Trial, and in the answer to a push",
+      async () => {
+        const trial = await createTrial(client, "misnamed", "idle", {
+          spec: { primaryContainerName: "pytorch" },
+        });
+        await createTrialsJob(client, trial);
+        const about = { kind: "Trial", name: "misnamed" };
+        const [message = ""] = await eventsAbout(client, about, "PrimaryContainerMissing");
+        assert.match(message, /no container "pytorch".*node/);
+        const [pod] = await pushingPods(standalone, "misnamed", 1);
+        const { warnings } = await accepted(pod!.push({ loss: "0.6" }, { container: "node" }));
+        assert.match(warnings?.join() ?? "", /^not recorded: .*no container "pytorch".*node/);
+      },
+    );
 
     await t.step(
       "a rule that is invalid is reported, and the others do not stop the trial without it",

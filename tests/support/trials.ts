@@ -148,7 +148,10 @@ export function eventsAbout(
 export interface PushingPod {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  push(metrics: Record<string, string>): Promise<PushAnswer>;
+  push(
+    metrics: Record<string, string>,
+    more?: { readonly container?: string },
+  ): Promise<PushAnswer>;
 }
 
 let lastMs = 0;
@@ -182,8 +185,9 @@ export async function pushingPods(
     return {
       name,
       labels,
-      push: (metrics) =>
+      push: (metrics, more) =>
         push(standalone, { name: job }, token, {
+          ...more,
           trainerStatus: {
             metrics: Object.entries(metrics).map(([key, value]) => ({ name: key, value })),
             lastUpdatedTime: nextTime(),

@@ -120,6 +120,7 @@ export interface FixtureOptions extends Partial<Omit<AdapterOptions, "plans" | "
   readonly plans?: readonly ObservationPlan[];
   readonly isPrimary?: PlanSource["isPrimary"];
   readonly presentRun?: PlanSource["presentRun"];
+  readonly primaryProblem?: PlanSource["primaryProblem"];
   /** Result of the stopper's n-th call, from 0. */
   readonly onStopCall?: (call: number) => StopOutcome | Promise<StopOutcome>;
 }
@@ -195,6 +196,7 @@ export async function withAdapter(
       stoppingJobs: () => openPlans().map(({ job }) => job).filter(({ uid }) => stored.has(uid)),
       stopShown: ({ uid }) => shown.get(uid),
       hasEnded: ({ job: { uid } }) => ended.has(uid),
+      primaryProblem: options.primaryProblem ?? (() => undefined),
       isSuspended: ({ uid }) => suspended.has(uid),
     },
     stopper: {

@@ -4,6 +4,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
+import { readTemplate } from "../../../trials/plan/plan_template.ts";
 import { pushOf, trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
 
 const never = new AbortController().signal;
@@ -496,5 +497,31 @@ Deno.test("the end of a plain job does not wait for a log", async () => {
     await clock.advance(5_000);
     assert.equal((await pushed)?.ok, true);
     assert.equal(waited, undefined);
+  });
+});
+
+Deno.test("`accept()` warns a container that is not the template's that it is not recorded", async () => {
+  const { mapping } = readTemplate({ primaryContainerName: "pytorch" }, TRAINJOB);
+  const plan = trialPlan("a", { mapping });
+  await withAdapter({ plans: [plan] }, async ({ push }) => {
+    assert.deepEqual(await push(plan, 1, "0.9", { container: "node" }), {
+      ok: true,
+      warnings: ['not recorded: container "node" pushed it, and primaryContainerName is "pytorch"'],
+    });
+    assert.deepEqual(await push(plan, 2, "0.4", { container: "pytorch" }), { ok: true });
+    assert.deepEqual(await push(plan, 3, "0.4"), { ok: true }, "it says no name");
+  });
+});
+
+Deno.test("`accept()` warns every pod of a job of which none is primary, and no pod beside a primary one", async () => {
+  const plan = trialPlan("a");
+  let problem: string | undefined = "no pod of the job will have the primaryPodLabels a=b";
+  const isPrimary = () => false;
+  const primaryProblem = () => problem;
+  await withAdapter({ plans: [plan], isPrimary, primaryProblem }, async ({ push }) => {
+    const warnings = [`not recorded: ${problem}`];
+    assert.deepEqual(await push(plan, 1, "0.9"), { ok: true, warnings });
+    problem = undefined;
+    assert.equal(await push(plan, 2, "0.9"), undefined);
   });
 });

@@ -89,6 +89,7 @@ function createLife(
       stoppingJobs: () => [],
       stopShown: () => undefined,
       hasEnded: () => false,
+      primaryProblem: () => undefined,
       isSuspended: () => false,
     },
     stopper: createStopper({

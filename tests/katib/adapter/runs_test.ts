@@ -256,8 +256,11 @@ Deno.test("of a pod's containers only the primary one counts, and one that does 
   await withAdapter({ plans: [stopping], sink }, async ({ push }) => {
     const from = (container?: string) => ({ ...podOf("one"), container });
     assert.deepEqual(await push(stopping, 1, "0.9", from("node")), { ok: true });
-    assert.equal(await push(stopping, 2, "0.8", from("sidecar")), undefined);
-    assert.equal(await push(stopping, 3, "0.7", from("sidecar")), undefined);
+    assert.deepEqual(await push(stopping, 2, "0.8", from("sidecar")), {
+      ok: true,
+      warnings: ['not recorded: container "sidecar" pushed it, and primaryContainerName is "node"'],
+    });
+    await push(stopping, 3, "0.7", from("sidecar"));
     assert.deepEqual(await push(stopping, 4, "0.6", from()), { ok: true });
     const stopped = await push(stopping, 5, "0.9", from("node"));
     assert.ok(stopped?.ok && stopped.control !== undefined);

@@ -124,6 +124,7 @@ function createLife(world: World, killAt: number, when: "before" | "after") {
       jobs: cluster.informer(WATCHED.trainJob),
       pods: cluster.informer(WATCHED.pod),
     }]]),
+    jobSets: cluster.informer(KINDS.jobSet),
     trials: { get: trials.get, byIndex: trials.byIndex, resting: false, rouse: () => {} },
     client: inner,
     settings: () => ({

@@ -14,7 +14,7 @@ import { podIndexes } from "../../../katib/trials/primary_runs.ts";
 import { NO_RUN } from "../../../trials/recording/present_run.ts";
 import { createPlanCache } from "../../../katib/trials/plan_cache.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
-import { jobOf, trial } from "./builders.ts";
+import { jobOf, jobSetOf, trial } from "./builders.ts";
 
 const signal = new AbortController().signal;
 
@@ -49,6 +49,7 @@ class World {
         },
         rouse: () => void this.roused++,
       },
+      jobSets: cluster.informer(WATCHED.jobSet),
       client: cluster.client(),
       settings: () => this.settings,
       notify: (notices) => void this.notices.push(...notices),
@@ -287,6 +288,26 @@ Deno.test("`hasEnded()` is so once the job of a Trial has ended, since Katib rea
   });
   equal(world.plans.hasEnded(plan), true);
   equal(world.plans.hasEnded({ ...plan, key: { ...plan.job, kind: "job" } }), false, "its own log");
+});
+
+Deno.test("`primaryProblem()` says that no container of the job is the one that its Trial names", async () => {
+  const world = new World();
+  const of = trial({ primaryContainerName: "pytorch" });
+  const plan = await world.plan(world.put(of, jobOf(of)));
+  equal(world.plans.primaryProblem(plan), undefined, "there is no JobSet yet");
+  const template = { spec: { containers: [{ name: "node", image: "none" }] } };
+  const jobSet = jobSetOf(jobOf(of));
+  const replicatedJobs = [{ name: "node", replicas: 1, template: { spec: { template } } }];
+  const put = (changes: object) =>
+    world.cluster.put(
+      KINDS.jobSet,
+      KINDS.jobSet.parse({ ...jobSet, spec: { replicatedJobs }, ...changes }),
+    );
+  put({ metadata: { ...jobSet.metadata, ownerReferences: [] } });
+  equal(world.plans.primaryProblem(plan), undefined, "it is another's");
+  put({});
+  match(world.plans.primaryProblem(plan) ?? "", /no container "pytorch".*its containers: node/);
+  equal(world.plans.primaryProblem({ ...plan, mapping: undefined }), undefined);
 });
 
 function podWith(labels: Record<string, string>) {
