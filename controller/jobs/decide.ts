@@ -12,7 +12,8 @@ import { autoscalerOf } from "./hpa.ts";
 import { deadlineMs, endedByLimit, reachedLimit } from "./limits.ts";
 import { abnormalPods, exitedPods } from "./pod_events.ts";
 import { NOTHING, type Plan, type Situation } from "./job_plan.ts";
-import type { Run } from "./run.ts";
+import type { JobChild } from "./kind_rules.ts";
+import type { Replica, Run } from "./run.ts";
 import { planReplicas } from "./replica_plan.ts";
 import {
   createdCondition,
@@ -89,7 +90,14 @@ function policyOf({ cleanPodPolicy, status }: Run): CleanPodPolicy {
   return isStopped && cleanPodPolicy === "None" ? "Running" : cleanPodPolicy;
 }
 
-function decideEnded({ run, pods, services, nowMs }: Situation): Plan {
+/** What gives rights, for a job that has no other pods than these. */
+function narrowedTo({ run, rules }: Situation, pods: readonly Pod[]): JobChild[] {
+  const grants = rules.grants?.(run, standingOf(run, pods)) ?? [];
+  return grants.map((it) => ({ ...it, isOnlyChanged: true }));
+}
+
+function decideEnded(situation: Situation): Plan {
+  const { run, pods, services, nowMs } = situation;
   const { status } = run;
   const cleanPodPolicy = policyOf(run);
   const deletePods = podsToClean({ ...run, cleanPodPolicy }, pods);
@@ -102,6 +110,7 @@ function decideEnded({ run, pods, services, nowMs }: Situation): Plan {
     ...NOTHING,
     deletePods,
     deleteServices: cleanPodPolicy === "None" ? [] : servicesWithout(services, kept),
+    narrowed: narrowedTo(situation, kept),
     status: {
       ...status,
       completionTime,
@@ -128,6 +137,7 @@ function decideSuspended(situation: Situation, conditions: Conditions): Plan {
     ...NOTHING,
     deletePods: pods,
     deleteServices: services,
+    narrowed: narrowedTo(situation, []),
     unwanted: autoscalersOf(run),
     status: {
       ...run.status,
@@ -139,17 +149,15 @@ function decideSuspended(situation: Situation, conditions: Conditions): Plan {
   };
 }
 
-function decideLimited(
-  { run, pods, services, nowMs }: Situation,
-  conditions: Conditions,
-  message: string,
-): Plan {
+function decideLimited(situation: Situation, conditions: Conditions, message: string): Plan {
+  const { run, pods, services, nowMs } = situation;
   const failed = failedCondition(run, message);
   conditions.set(failed);
   return {
     ...NOTHING,
     deletePods: pods,
     deleteServices: services,
+    narrowed: narrowedTo(situation, []),
     status: { ...run.status, conditions: [...conditions.list], completionTime: rfc3339(nowMs) },
     statusFirst: true,
     events: [normal(failed)],
@@ -163,6 +171,12 @@ function endedPlan(end: NonNullable<Verdict["end"]>, nowMs: number) {
   return { completionTime: rfc3339(nowMs), counted };
 }
 
+/** The pods to create without those that are created last, as long as there are others. */
+function othersFirst({ run, rules }: Situation, replicas: readonly Replica[]): readonly Replica[] {
+  const others = replicas.filter((it) => !rules.isLast?.(run, it));
+  return others.length > 0 ? others : replicas;
+}
+
 function decideActive(situation: Situation, conditions: Conditions): Plan {
   const { run, rules, pods, nowMs } = situation;
   const standing = standingOf(run, pods);
@@ -174,6 +188,7 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
   conditions.set(...verdict.conditions);
   const plan = {
     ...NOTHING,
+    narrowed: narrowedTo(situation, pods),
     notices: [...abnormalPods(pods), ...exitedPods(run, pods), ...notices],
   };
   const status = {
@@ -190,6 +205,7 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
   return {
     ...plan,
     ...replicas,
+    createPods: othersFirst(situation, replicas.createPods),
     status,
     // A push beside it may make the write fail, and of a pod that is deleted nothing says why.
     statusFirst: replicas.recreated.length > 0,

@@ -143,6 +143,11 @@ function tellOfScheduler(execution: Execution): void {
   recordJobEvent(execution, { type: "Warning", reason: "SetPodTemplateSchedulerName", message });
 }
 
+/** The plan without the pods that need the objects which could not be kept. */
+function withoutLast({ run, rules }: Execution, plan: Plan): Plan {
+  return { ...plan, createPods: plan.createPods.filter((it) => !rules.isLast?.(run, it)) };
+}
+
 /** Creates the pods and Services; one that cannot be created does not keep the others from it. Returns the errors. */
 async function createAll(execution: Execution, plan: Plan): Promise<{
   readonly result: Executed;
@@ -197,17 +202,20 @@ async function createReplicas(execution: Execution, plan: Plan): Promise<{
  */
 async function keepChildren(
   execution: Execution,
-  { children, unwanted }: Plan,
+  plan: Plan,
 ): Promise<unknown[]> {
-  if (children.length + unwanted.length === 0) return [];
+  const { children, unwanted } = plan;
+  // What is kept is no wider than wanted.
+  const narrowed = plan.narrowed.filter(({ kind }) => !children.some((it) => it.kind === kind));
+  if (children.length + narrowed.length + unwanted.length === 0) return [];
   const { job: { metadata: { uid = "" } }, kept, clock, signal } = execution;
-  const objects = [children, unwanted].map((all) => all.map(({ object }) => object));
+  const objects = [children, narrowed, unwanted].map((all) => all.map(({ object }) => object));
   const digest = createHash("sha256").update(JSON.stringify(objects)).digest("base64");
   const nowMs = clock.monotonic();
   const known = kept.get(uid);
   if (known?.digest === digest && nowMs < known.untilMs) return [];
   const calls = [
-    ...children.map((child) => () => keepChild(execution, child)),
+    ...[...children, ...narrowed].map((child) => () => keepChild(execution, child)),
     ...unwanted.map((child) => () => deleteChild(execution, child)),
   ];
   const errors = await inParallel(calls, (call) => call(), { limit: 1, signal });
@@ -282,8 +290,9 @@ export async function execute(execution: Execution, wanted: Plan): Promise<Execu
     tell(execution, wanted);
   }
   const deletionErrors = await deleteAll(execution, wanted);
-  const { plan, errors: groupErrors } = await admitted(execution, wanted);
-  const childErrors = await keepChildren(execution, plan);
+  const { plan: free, errors: groupErrors } = await admitted(execution, wanted);
+  const childErrors = await keepChildren(execution, free);
+  const plan = childErrors.length === 0 ? free : withoutLast(execution, free);
   const { result, errors } = await createAll(execution, plan);
   signal.throwIfAborted();
   if (plan.undone !== undefined && deletionErrors.length > 0) {

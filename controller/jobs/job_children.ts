@@ -30,10 +30,11 @@ export async function writeChild(writer: JobWriter, child: JobChild): Promise<vo
   const { kind, object } = child;
   const live = await getOrUndefined(client, kind, keyIn(object), { signal });
   if (live === undefined) {
-    await client.create(kind, object, { signal });
+    if (!child.isOnlyChanged) await client.create(kind, object, { signal });
     return;
   }
   if (!isControlledBy(live.metadata, job.metadata.uid ?? "")) {
+    if (child.isOnlyChanged) return;
     throw new Error(`${kind.kind} "${live.metadata?.name}" exists and is not the job's; delete it`);
   }
   const wanted = followed(child);

@@ -38,6 +38,8 @@ export interface Plan {
   readonly children: readonly JobChild[];
   /** Whether the pods of a gang need their group. */
   readonly needsGroup: boolean;
+  /** Such objects that are changed where the job has them, and not created: what they give must not outlive its pods. */
+  readonly narrowed: readonly JobChild[];
   /** Such objects that a suspended job does not need. */
   readonly unwanted: readonly JobChild[];
   /** Events of this pass. */
@@ -58,6 +60,7 @@ export const NOTHING = {
   recreated: [],
   statusFirst: false,
   children: [],
+  narrowed: [],
   unwanted: [],
   needsGroup: false,
   events: [],

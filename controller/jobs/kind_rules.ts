@@ -40,6 +40,8 @@ export interface JobChild {
   readonly object: KubeObject;
   /** Its fields that follow the job after its creation. Default: none. */
   readonly changes?: readonly string[];
+  /** Whether it is changed where the job has it, and not created. Default false. */
+  readonly isOnlyChanged?: boolean;
 }
 
 /** The rules; all are functions from values to values. */
@@ -59,6 +61,13 @@ export interface KindRules {
   shape?(run: Run, replica: Replica, spec: PodSpec): PodSpec;
   /** Objects that the job needs besides its pods and Services, before them. Default: none. */
   children?(run: Run, standing: Standing): readonly JobChild[];
+  /**
+   * Those of them that give rights to pods of the job that are there. They follow the pods of a job that does not run,
+   * too: another's pod may get the name of one that is gone. Default: none.
+   */
+  grants?(run: Run, standing: Standing): readonly JobChild[];
+  /** Whether the pod is created when all others of the job are there, and the objects that it needs. Default false. */
+  isLast?(run: Run, replica: Replica): boolean;
   /** The texts that name every pod, of a job that does not ask for too many. Default: none. */
   podLists?(run: Run): readonly Pick<PodList, "name" | "pieces" | "maxBytes">[];
   /** What a type, which the job has, says of the job; asked in the order of the kind's table. */

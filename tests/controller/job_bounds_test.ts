@@ -237,10 +237,15 @@ Deno.test("the ConfigMap of an MPIJob fits when every worker runs, and is refuse
     (count) => v1JobProblems(kind, of(count), SETTINGS).length === 0,
   );
   const run = runOf(kind, of(most), SETTINGS);
-  const pod = { status: { phase: "Running" } };
-  const pods = () => Array.from({ length: most }, (_, index) => ({ index, pod }));
-  const children = KIND_RULES.MPIJob.children?.(run, { counts: new Map(), pods, pod: () => pod });
-  const data = Object.values(Object(children?.[0]?.object).data).join("");
+  const podAt = (index: number) => ({
+    metadata: { name: `j-worker-${index}` },
+    status: { phase: "Running" },
+  });
+  const pods = () => Array.from({ length: most }, (_, index) => ({ index, pod: podAt(index) }));
+  const standing = { counts: new Map(), pods, pod: (_: string, index: number) => podAt(index) };
+  const files = KIND_RULES.MPIJob.children?.(run, standing)
+    .find(({ kind }) => kind.kind === "ConfigMap");
+  const data = Object.values(Object(files?.object).data).join("");
   fits(bytesOf(data), JOB_LIMITS.configMapBytes);
   const [problem] = v1JobProblems(kind, of(most + 1), SETTINGS);
   equal(problem?.field, "spec.mpiReplicaSpecs[Worker].replicas");

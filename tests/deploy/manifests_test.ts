@@ -41,6 +41,12 @@ Deno.test("generatedFiles() are YAML, but for templates and the dashboard", () =
   }
 });
 
+Deno.test("parts() have no rule with an empty list of names, which would mean all", () => {
+  const rules = objects.flatMap((it) => "rules" in it && Array.isArray(it.rules) ? it.rules : []);
+  assert.ok(rules.length > 0);
+  assert.deepEqual(rules.filter(({ resourceNames }) => resourceNames?.length === 0), []);
+});
+
 Deno.test("helmFiles() leave no placeholder behind, and no name of one cluster in a template", () => {
   for (const [path, text] of Object.entries(generatedFiles())) {
     if (!path.startsWith("helm/")) continue;

@@ -2,12 +2,13 @@
  * Objects beside the pods of an MPIJob: the launcher's hostfile and scripts, and the account with which it starts
  * processes in the workers through the API server.
  */
-import type { ConfigMap, ServiceAccount } from "../../../crds/kubernetes.ts";
+import type { ConfigMap, Pod, ServiceAccount } from "../../../crds/kubernetes.ts";
 import { JOB_LIMITS } from "../../../crds/job_limits.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { JobChild } from "../kind_rules.ts";
+import type { JobChild, Standing } from "../kind_rules.ts";
 import { ownerOf } from "../owner.ts";
 import { replicaName, replicasOf, type Run } from "../run.ts";
+import { isTerminating } from "../slots.ts";
 import { namesOf } from "./rendezvous.ts";
 import { asksForGpus, KUBECTL_PATH, MPI_FILES } from "./mpi_replicas.ts";
 
@@ -56,14 +57,15 @@ function metadataOf(run: Run, name: string) {
   };
 }
 
-/** The ConfigMap; `running` has the names of the workers that run. */
-function configMapOf(run: Run, running: readonly string[]): ConfigMap {
+/** The ConfigMap. */
+function configMapOf(run: Run, workers: ReturnType<typeof workersOf>): ConfigMap {
+  const running = workers.filter(({ pod }) => pod.status?.phase === "Running");
   const slots = run.spec.slotsPerWorker ?? 1;
   const launcher = replicasOf(run, "Launcher");
   const hosts = [...hostsOf(run)];
   const found = [
     ...(launcher && asksForGpus(launcher) ? hosts.slice(0, 1) : []),
-    ...[...running].sort(),
+    ...running.map(({ name }) => name).sort(),
   ];
   return {
     apiVersion: "v1",
@@ -78,30 +80,44 @@ function configMapOf(run: Run, running: readonly string[]): ConfigMap {
   };
 }
 
-/** The launcher's account, its right to run commands in the workers, and nowhere else. */
-function accountOf(run: Run): JobChild[] {
-  const launcher = replicasOf(run, "Launcher");
-  const workers = replicasOf(run, "Worker");
-  const name = `${run.name}-launcher`;
-  const own = launcher?.template.spec?.serviceAccountName || undefined;
+/**
+ * The workers that the launcher may reach: those that are there, are the job's own, and have the names by which it knows
+ * them. A pod of another job may have the name of one that is not there.
+ */
+function workersOf(run: Run, standing: Standing): { readonly name: string; readonly pod: Pod }[] {
+  const of = replicasOf(run, "Worker");
+  if (of === undefined) return [];
+  return standing.pods(of.type)
+    .map(({ index, pod }) => ({ name: replicaName(run, { of, index }), pod }))
+    .filter(({ name, pod }) => pod.metadata?.name === name && !isTerminating(pod));
+}
+
+const launcherName = ({ name }: Run) => `${name}-launcher`;
+
+/** Returns the right of the launcher's account to run commands in its workers. A rule without names would mean all pods. */
+export function mpiRole(run: Run, standing: Standing): JobChild {
+  const resourceNames = workersOf(run, standing).map(({ name }) => name);
+  const exec = { apiGroups: [""], resources: ["pods/exec"], resourceNames, verbs: ["create"] };
+  const object = {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "Role",
+    metadata: metadataOf(run, launcherName(run)),
+    rules: [
+      { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
+      ...resourceNames.length > 0 ? [exec] : [],
+    ],
+  };
+  return { kind: KINDS.role, object, changes: ["rules"] };
+}
+
+/** The launcher's account, with that right and no other. */
+function accountOf(run: Run, standing: Standing): JobChild[] {
+  const name = launcherName(run);
+  const own = replicasOf(run, "Launcher")?.template.spec?.serviceAccountName || undefined;
   const account: ServiceAccount = {
     apiVersion: "v1",
     kind: "ServiceAccount",
     metadata: metadataOf(run, name),
-  };
-  const role = {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "Role",
-    metadata: metadataOf(run, name),
-    rules: [
-      { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
-      {
-        apiGroups: [""],
-        resources: ["pods/exec"],
-        resourceNames: workers ? [...namesOf(run, workers)] : [],
-        verbs: ["create"],
-      },
-    ],
   };
   const binding = {
     apiVersion: "rbac.authorization.k8s.io/v1",
@@ -112,13 +128,14 @@ function accountOf(run: Run): JobChild[] {
   };
   return [
     ...(own === undefined ? [{ kind: KINDS.serviceAccount, object: account }] : []),
-    { kind: KINDS.role, object: role, changes: ["rules"] },
+    mpiRole(run, standing),
     { kind: KINDS.roleBinding, object: binding },
   ];
 }
 
-/** Returns the objects; `running` has the names of the workers that run. */
-export function mpiChildren(run: Run, running: readonly string[]): JobChild[] {
-  const configMap = configMapOf(run, running);
-  return [{ kind: KINDS.configMap, object: configMap, changes: ["data"] }, ...accountOf(run)];
+/** Returns the objects. */
+export function mpiChildren(run: Run, standing: Standing): JobChild[] {
+  const configMap = configMapOf(run, workersOf(run, standing));
+  const files = { kind: KINDS.configMap, object: configMap, changes: ["data"] };
+  return [...accountOf(run, standing), files];
 }

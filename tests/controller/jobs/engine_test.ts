@@ -473,8 +473,8 @@ test("what a job has beside its pods comes back within five minutes of its delet
   deepEqual(names(), before);
   const written = world.cluster.calls.slice(length).filter(({ verb }) => verb !== "get");
   deepEqual(written.map(({ verb, kind }) => `${verb} ${kind}`), [
-    "create ConfigMap",
     "create Role",
+    "create ConfigMap",
   ]);
 });
 
