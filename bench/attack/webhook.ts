@@ -13,13 +13,15 @@ import { failures, idleAttacks, warmOf } from "./verdicts.ts";
 /** What is attacked. */
 export type Webhook = Pick<Endpoint, "ports" | "caPem" | "pid">;
 
-const urlOf = ({ ports }: Pick<Webhook, "ports">, path: string) =>
+/** Returns the URL of a webhook. */
+export const urlOf = ({ ports }: Pick<Webhook, "ports">, path: string) =>
   `https://127.0.0.1:${ports.webhook}${path}`;
 
 /** Reviews a second of the API server. */
 const HONEST_RATE = 20;
 const WARM_UP_MS = 1_000;
-const ATTACKERS = ["127.0.67.1", "127.0.67.2", "127.0.67.3", "127.0.67.4"];
+/** Addresses of attackers. */
+export const ATTACKERS = ["127.0.67.1", "127.0.67.2", "127.0.67.3", "127.0.67.4"];
 /** Longest time of an API server's review: the goal of its p99. */
 const GOAL_MS = 1_000;
 

@@ -14,6 +14,7 @@ import { honestReviews, hostileReviews } from "../webhook.ts";
 import { API_SERVER, PODS } from "./addresses.ts";
 import { hostileConnections } from "./hostile_connections.ts";
 import { createConfigMaps, writeConfigMaps } from "./hostile_config_maps.ts";
+import { createHostileCounts, hostileCounts } from "./hostile_counts.ts";
 import { limitMemory } from "./limited_memory.ts";
 import { createReaderAccounts, honestReads, hostileReads, type ReaderTokens } from "./readers.ts";
 
@@ -68,6 +69,7 @@ async function tenantTargets({ client, ports }: Endpoint): Promise<LoadTarget[]>
     all.push(...await createTargets(client, { base, namespace: name, count: 2 }));
   }
   await createConfigMaps(client, HOSTILE);
+  await createHostileCounts(client, HOSTILE);
   return all;
 }
 
@@ -83,6 +85,7 @@ async function attackOnce(endpoint: Endpoint, { tenants, readers }: Parties) {
     const [hostile, held] = await Promise.all([
       runAttackers([
         ...hostileReviews(endpoint, TURN_MS),
+        ...hostileCounts(endpoint, TURN_MS),
         hostileHistories({ ...endpoint, targets: tenants }, TURN_MS),
         hostileReads(endpoint, readers, TURN_MS),
       ]),
