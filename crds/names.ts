@@ -78,6 +78,8 @@ export const ANNOTATIONS = {
   startTime: "trainer.kubeflow.org/start-time",
   /** On a TrainJob's JobSet: fingerprint of what a JobSet never changes once it is created. */
   templateHash: "trainer.kubeflow.org/template-hash",
+  /** On Jobs of the built-in executor: what their pods' template has from the JobSet's, as JSON. */
+  fromTemplate: "trainer.kubeflow.org/from-template",
   /** On what standalone installs: the fingerprint of the manifest, so that it is written again only when it changed. */
   manifestHash: "trainer.kubeflow.org/manifest-hash",
 } as const;

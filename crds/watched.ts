@@ -100,9 +100,15 @@ const jobCondition = z.object({
 
 const count = z.number().optional();
 
+/** Longest record of a Job's template that is kept. */
+const MAX_RECORD_TEXT = 16_384;
+
 const watchedJob = z.object({
   metadata: z.object({
     ...identity,
+    annotations: z.object({
+      [ANNOTATIONS.fromTemplate]: z.string().max(MAX_RECORD_TEXT).optional().catch(undefined),
+    }).optional(),
     labels: entriesOf([
       JOBSET_KEYS.replicatedJobName,
       JOBSET_KEYS.restartAttempt,

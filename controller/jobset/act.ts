@@ -152,7 +152,7 @@ async function patchJob(
     await jobWrites.track(key, () =>
       client.patch(KINDS.job, nameOf(job), {
         type: "merge",
-        body: { metadata, ...body },
+        body: { ...body, metadata: { ...body.metadata, ...metadata } },
       }, { signal }));
   } catch (error) {
     if (!isNotFound(error)) throw error;

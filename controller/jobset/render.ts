@@ -13,6 +13,7 @@ import { controllerReference } from "../../kube/owner_references.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";
 import { jobRestarts } from "./job_restarts.ts";
 import { isReserved, placementAnnotations, withReservedNodes } from "./placement.ts";
+import { recordOf } from "./template_record.ts";
 import { withClaimVolumes } from "./volume_claims.ts";
 
 /** Returns the name of a Job: `<jobset>-<replicated job>-<index>`. */
@@ -129,7 +130,7 @@ export function renderJob(request: JobRequest): Job {
       name: job,
       namespace,
       labels,
-      annotations,
+      annotations: { ...annotations, ...recordOf(podTemplate) },
       ownerReferences: ownedBy(jobSet),
     },
     spec: {

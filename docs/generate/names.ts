@@ -55,6 +55,8 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
     "on the ConfigMap `NAME-runtime-snapshot`, by the manager: `status.startTime` of the TrainJob, where its definition drops that",
   templateHash:
     "on a JobSet, by the manager: fingerprint of the fields that a JobSet never changes",
+  fromTemplate:
+    "on Jobs of the built-in JobSet executor: what their pods' template has from the JobSet's, JSON",
   manifestHash: "on objects that `standalone` installs: fingerprint of the manifest",
 };
 

@@ -150,7 +150,10 @@ const CASES: Readonly<
           "jobset.sigs.k8s.io/restart-attempt": "1",
           "jobset.sigs.k8s.io/job-key": "f00",
         },
-        annotations: { "jobset.sigs.k8s.io/job-key": "f00" },
+        annotations: {
+          "jobset.sigs.k8s.io/job-key": "f00",
+          "trainer.kubeflow.org/from-template": "{}",
+        },
       },
       spec: {
         suspend: false,
@@ -188,6 +191,7 @@ const CASES: Readonly<
           "jobset.sigs.k8s.io/replicatedjob-name": "node",
           "jobset.sigs.k8s.io/restart-attempt": "1",
         },
+        annotations: { "trainer.kubeflow.org/from-template": "{}" },
       },
       spec: {
         suspend: false,

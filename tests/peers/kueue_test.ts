@@ -32,6 +32,10 @@ const SCENES: Readonly<
   ],
   "a Workload is deactivated, activated and deleted": [scenes.workloadsTakenAway, "switched"],
   "topology gates reach the pods and are taken away": [special.topology, "placed"],
+  "a job is readmitted with a flavor of other labels and without a topology": [
+    special.moved,
+    "mover",
+  ],
   "the quota of an initializer that has ended is reclaimed": [special.reclaimed, "staged"],
   "the runtime is deleted while its job runs": [special.runtimeDeleted, "orphan"],
   "the runtime is deleted while its job runs, and then the job": [

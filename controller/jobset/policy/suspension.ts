@@ -1,10 +1,10 @@
 /** Suspension and resumption of the Jobs of a JobSet. Pure. */
-import { isDeepStrictEqual } from "node:util";
 import type { JobSet, ReplicatedJobStatus } from "../../../crds/jobset.ts";
 import { FOREGROUND_FINALIZER } from "../../../crds/names.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
 import { type Buckets, finishOf, replicatedJobOf } from "../buckets.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
+import { templatePatch } from "../template_record.ts";
 import { dependenciesHold, isStarted } from "./startup.ts";
 import { terminalCondition } from "./ttl.ts";
 
@@ -13,7 +13,10 @@ export interface JobPatch {
   readonly job: WatchedJob;
   /** Whether `status.startTime` must be cleared first, so that the template may change. */
   readonly clearStartTime: boolean;
-  readonly body: { readonly spec: Readonly<Record<string, unknown>> };
+  readonly body: {
+    readonly metadata?: Readonly<Record<string, unknown>>;
+    readonly spec: Readonly<Record<string, unknown>>;
+  };
 }
 
 /** Returns the Jobs that run: not suspended, not ended and not being deleted. */
@@ -41,37 +44,14 @@ export function suspendJobs(
     .map((job) => ({ job, clearStartTime: false, body: { spec: { suspend: true } } }));
 }
 
-/** Returns the existing items, then the wanted ones that are not among them, compared by value. */
-function union<T>(present: readonly T[] = [], wanted: readonly T[] = []): T[] {
-  const missing = wanted.filter((item) => !present.some((each) => isDeepStrictEqual(each, item)));
-  return [...present, ...missing];
-}
-
-function templateOverlay(job: WatchedJob, replicatedJob: ResolvedReplicatedJob) {
-  const wanted = replicatedJob.template.spec?.template;
-  const present = job.spec?.template?.spec;
-  const { labels, annotations } = wanted?.metadata ?? {};
-  const { nodeSelector, tolerations, schedulingGates } = wanted?.spec ?? {};
-  const spec = {
-    ...(nodeSelector && { nodeSelector }),
-    ...(tolerations && { tolerations: union(present?.tolerations, tolerations) }),
-    ...(schedulingGates && { schedulingGates: union(present?.schedulingGates, schedulingGates) }),
-  };
-  return {
-    ...((labels || annotations) && {
-      metadata: { ...(labels && { labels }), ...(annotations && { annotations }) },
-    }),
-    ...(Object.keys(spec).length > 0 && { spec }),
-  };
-}
-
 function resumeJob(job: WatchedJob, replicatedJob: ResolvedReplicatedJob): JobPatch {
-  const template = templateOverlay(job, replicatedJob);
+  const { metadata, template } = templatePatch(job, replicatedJob.template.spec?.template);
   return {
     job,
     clearStartTime: job.status?.startTime !== undefined,
     body: {
-      spec: { suspend: false, ...(Object.keys(template).length > 0 && { template }) },
+      ...(metadata && { metadata }),
+      spec: { suspend: false, ...(template && { template }) },
     },
   };
 }

@@ -8,6 +8,13 @@ export const ALLOWED_COURSES: readonly Allowed[] = [
     path: /^\/trainJobs\/tj\/status\/state$/,
   },
   {
+    id: "start-time",
+    why:
+      "`status.startTime` is a field of Milepost's own, since the condition that has the time of a resumption is removed",
+    path: /^\/trainJobs\/tj\/status\/startTime$/,
+    when: ({ upstream }) => upstream === undefined,
+  },
+  {
     id: "suspended-goes",
     why:
       "the condition Suspended is removed when a TrainJob resumes: the SDK reads any condition as not running (G19)",

@@ -42,6 +42,13 @@ export const ALLOWED_JOBSET: readonly Allowed[] = [
     path: /^\/jobSets\/tj\/status$/,
   },
   {
+    id: "former-placement",
+    why:
+      "a Job that is resumed loses the placement that the JobSet's former template brought; upstream removes nothing",
+    cases: ["resumed with another placement"],
+    path: /^\/(jobs|pods)\/.*\/(nodeSelector|schedulingGates)(\/|\[|$)/,
+  },
+  {
     id: "stale-creations",
     why:
       "upstream, on a stale cache, tells for a moment that a Job could not be created because it exists",

@@ -18,6 +18,7 @@ const OURS: readonly string[] = [
   LABELS.trial,
   LABELS.jobKind,
   ANNOTATIONS.templateHash,
+  ANNOTATIONS.fromTemplate,
 ];
 /** Fields whose values are of one run only. */
 const OF_ONE_RUN: readonly string[] = [
@@ -31,6 +32,7 @@ const OF_ONE_RUN: readonly string[] = [
 ];
 /** Times: that there is one is compared, which one is not. */
 const TIMES: readonly string[] = [
+  "startTime",
   "lastTransitionTime",
   "lastUpdatedTime",
   "time",

@@ -14,8 +14,8 @@ export const KUEUE_LABELS = {
   priority: "kueue.x-k8s.io/priority-class",
 } as const;
 
-/** Local queues: one with the flavors `spot` and `demand`, one with a topology. */
-export type Queue = "team" | "team-racks";
+/** Local queues: one with the flavors `spot` and `demand`, one with a topology, one with flavors of other labels. */
+export type Queue = "team" | "team-racks" | "team-moves";
 
 function job(name: string, step: string, more: object = {}) {
   const container = {
@@ -129,11 +129,16 @@ const priorityClass = (name: string, value: number) => ({
 export const CLUSTER_QUEUES: Readonly<Record<Queue, string>> = {
   "team": "teams",
   "team-racks": "racks",
+  "team-moves": "moves",
 };
 
 /** Quotas of the first queue: with room for four pods on `spot`, and perhaps on `demand`. */
 export const teams = (demand: "0" | typeof POOL_CPU) =>
   clusterQueue(CLUSTER_QUEUES.team, { spot: POOL_CPU, demand });
+
+/** The third queue, with a flavor of a topology, or one that has neither its labels nor its gate. */
+export const moves = (flavor: "racks" | "zone") =>
+  clusterQueue(CLUSTER_QUEUES["team-moves"], { [flavor]: POOL_CPU });
 
 /** Everything that an administrator creates. */
 export const QUEUES: readonly unknown[] = [
@@ -146,9 +151,12 @@ export const QUEUES: readonly unknown[] = [
   flavor("spot"),
   flavor("demand"),
   flavor("racks", { topologyName: "hosts" }),
+  flavor("zone", { nodeLabels: { zone: "demand" }, tolerations: [] }),
   teams("0"),
   clusterQueue(CLUSTER_QUEUES["team-racks"], { racks: POOL_CPU }),
+  moves("racks"),
   localQueue("team", CLUSTER_QUEUES.team),
+  localQueue("team-moves", CLUSTER_QUEUES["team-moves"]),
   localQueue("team-racks", CLUSTER_QUEUES["team-racks"]),
   priorityClass("low", 100),
   priorityClass("high", 1000),

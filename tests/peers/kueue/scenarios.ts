@@ -38,7 +38,8 @@ const edit = ({ plane }: KueueWorld, name: string, spec: object) =>
     body: { spec },
   });
 
-async function patchWorkload(
+/** Deactivates or activates a Workload. */
+export async function patchWorkload(
   { plane }: KueueWorld,
   { metadata: { name } }: Workload,
   spec: object,

@@ -4,8 +4,8 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { isFinished } from "../../../controller/trainjob/observed.ts";
 import { kubectl, tryKubectl } from "../../cluster/support/installation.ts";
 import { patiently } from "../support/patient.ts";
-import { plainRuntime, trainJobOf } from "./objects.ts";
-import { podsOf } from "./scenarios.ts";
+import { moves, plainRuntime, trainJobOf } from "./objects.ts";
+import { patchWorkload, podsOf } from "./scenarios.ts";
 import { hasCondition, type KueueWorld } from "./world.ts";
 
 const isRunning = ({ status }: { status?: { state?: string } | undefined }) =>
@@ -32,6 +32,38 @@ export async function topology(world: KueueWorld): Promise<void> {
   world.player.end("placed", "node");
   await world.workloadIs("placed", "Finished");
   await world.quotaIsFree("team-racks");
+}
+
+/** A job that comes back on a flavor of other labels, and without a topology, has nothing of the former one's. */
+export async function moved(world: KueueWorld): Promise<void> {
+  const { plane, player } = world;
+  await world.create("mover", { queue: "team-moves", nodes: 2 });
+  await world.trainJobThat("mover", "runs", isRunning);
+  for (const { spec } of await podsOf(world, "mover")) {
+    assert.equal(spec?.nodeSelector?.pool, "racks");
+  }
+  const workload = await world.workloadIs("mover", "PodsReady");
+  await patchWorkload(world, workload, { active: false });
+  await world.trainJobThat(
+    "mover",
+    "is suspended",
+    ({ status }) => status?.state === "Suspended",
+  );
+  await world.quotaIsFree("team-moves");
+  const args = ["apply", "--server-side", "--force-conflicts", "-f", "-"];
+  await kubectl(plane, args, JSON.stringify(moves("zone")));
+  await patchWorkload(world, workload, { active: true });
+  await world.trainJobThat("mover", "runs again", isRunning);
+  const pods = await podsOf(world, "mover");
+  assert.equal(pods.length, 2);
+  for (const { spec } of pods) {
+    assert.deepEqual(spec?.nodeSelector, { zone: "demand" });
+    assert.deepEqual(spec?.schedulingGates ?? [], []);
+    assert.match(spec?.nodeName ?? "", /^demand-/);
+  }
+  player.end("mover", "node");
+  await world.workloadIs("mover", "Finished");
+  await world.quotaIsFree("team-moves");
 }
 
 /** The quota of a replicated job that has ended is given back while the others run. */

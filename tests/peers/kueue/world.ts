@@ -202,7 +202,9 @@ export async function withKueue(
         await plane.client.create(KINDS.clusterTrainingRuntime, runtime);
       }
       for (const pool of ["spot", "demand", "racks"]) {
-        for (const index of [0, 1]) await createNode(plane.client, `${pool}-${index}`, { pool });
+        for (const index of [0, 1]) {
+          await createNode(plane.client, `${pool}-${index}`, { pool, zone: pool });
+        }
       }
       const player = playPods(plane.client);
       try {

@@ -221,6 +221,19 @@ const ORDER: CaseTable = {
   ],
 };
 
+/** Resumes the JobSet with that placement of its pods. */
+const placed = (placement: Fields) =>
+  patch(JS, {
+    spec: {
+      suspend: false,
+      replicatedJobs: [job("a", {
+        job: { backoffLimit: 0, completionMode: "Indexed" },
+        pod: { restartPolicy: "Never", ...placement },
+        more: { replicas: 1, groupName: "default" },
+      })],
+    },
+  });
+
 const SUSPENSION: CaseTable = {
   "created suspended": [{
     actions: [jobSet({ suspend: true })],
@@ -253,6 +266,21 @@ const SUSPENSION: CaseTable = {
           })],
         },
       })],
+      until: (view) => suspended(false)(view) && active(1)(view),
+    },
+  ],
+  "resumed with another placement": [
+    {
+      actions: [jobSet({ suspend: true }, [once("a")])],
+      until: hasCondition("jobSets", "Suspended"),
+    },
+    {
+      actions: [placed({ nodeSelector: { gpu: "a" }, schedulingGates: [{ name: "a.io/gate" }] })],
+      until: (view) => suspended(false)(view) && active(1)(view),
+    },
+    { actions: [suspend(true)], until: (view) => suspended(true)(view) && active(0)(view) },
+    {
+      actions: [placed({ nodeSelector: { zone: "b" } })],
       until: (view) => suspended(false)(view) && active(1)(view),
     },
   ],
