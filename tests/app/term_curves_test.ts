@@ -5,6 +5,7 @@ import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { OwnerAnswer, Push } from "../../status/chain/exchange.ts";
 import type { PushRecorder } from "../../status/ledger/owned_state.ts";
+import type { Change } from "../../kube/informer.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
 /** A term over one job, whose object a test changes. */
@@ -24,10 +25,12 @@ function start(
       ...(ended && { conditions: [{ type: "Complete", status: "True" }] }),
     },
   });
-  const state = { object: object() };
-  const jobs = new Map([[TRAINJOB, {
-    jobs: { get: () => state.object, onChange: () => () => {} },
-  }]]);
+  const state = { object: object(), tell: (_change: Change<AnyJob>): void => {} };
+  const onChange = (listener: (change: Change<AnyJob>) => void) => {
+    state.tell = listener;
+    return () => {};
+  };
+  const jobs = new Map([[TRAINJOB, { jobs: { get: () => state.object, onChange } }]]);
   const curves = createTermCurves({
     jobs,
     jobSets: { onChange: () => () => {} },
@@ -64,6 +67,20 @@ Deno.test("the first push of a job marks no gap, nor do those after it", () => {
   state.object = object(at(-2_000));
   recorder.accept(pushOf(at(-1_000), "2"), signal);
   assert.deepEqual(marks(), []);
+});
+
+Deno.test("the curves of a job that is not followed for a while stay, those of a deleted one go", async () => {
+  const { at, begin, pushOf, marks, object, points, state, signal } = start();
+  const recorder = begin();
+  recorder.accept(pushOf(at(-2_000), "1"), signal);
+  const over = new AbortController();
+  const running = recorder.run(over.signal);
+  state.tell({ type: "left", object: object(undefined, true), old: object() });
+  assert.deepEqual([points(), marks()], [1, []]);
+  state.tell({ type: "deleted", object: object(), old: object() });
+  assert.equal(points(), 0);
+  over.abort();
+  await running;
 });
 
 Deno.test("what another replica was told is a gap, also if the job was marked before it pushed", () => {

@@ -30,6 +30,17 @@ function believer() {
   };
 }
 
+Deno.test("`leave()` says that an object left, or that the one before it is deleted", () => {
+  const cache = createInformerCache<Widget>({});
+  const put = (uid: string) => cache.put(widget("a", "red", { uid, resourceVersion: uid }));
+  const typesOf = (changes: readonly Change<Widget>[]) => changes.map(({ type }) => type);
+  put("1");
+  assert.deepEqual(typesOf(cache.leave(widget("a", "blue", { uid: "1" }))), ["left"]);
+  assert.deepEqual(typesOf(cache.leave(widget("a", "blue", { uid: "1" }))), []);
+  put("1");
+  assert.deepEqual(typesOf(cache.leave(widget("a", "blue", { uid: "2" }))), ["deleted"]);
+});
+
 Deno.test("`createInformerCache()` reports each change once, by any mix of watch and list", () => {
   const write: fc.Arbitrary<Write> = fc.record({
     type: fc.constantFrom("put", "remove"),

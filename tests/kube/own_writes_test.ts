@@ -58,6 +58,9 @@ Deno.test("`OwnWrites` forgets what was deleted, by uid", async () => {
   equal(writes.size, 1);
   writes.seen({ type: "deleted", object: object("a", "6", "new") });
   equal(writes.size, 0);
+  await writes.track("n/a", written(object("a", "7", "new")));
+  writes.seen({ type: "left", object: object("a", "6", "new") });
+  equal(writes.size, 0, "of what left nothing more is heard");
 });
 
 Deno.test("`OwnWrites` remembers nothing if the deletion is reported before the response", async () => {

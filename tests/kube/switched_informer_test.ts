@@ -82,6 +82,21 @@ Deno.test("`createSwitchedInformer()` that is turned off says that its objects l
     deepEqual(seen.slice(10).sort(), ["left again", "left stays"]);
   }));
 
+Deno.test("`createSwitchedInformer()` takes nothing for deleted that it cannot read when it is back", () =>
+  withWorld(async ({ informer, power, server, seen }) => {
+    for (const name of ["a", "b"]) server.put(widget(name));
+    power.turn(true);
+    await informer.whenSynced();
+    power.turn(false);
+    await until("both have left", () => seen.length === 4);
+    server.put({ ...widget("b"), spec: { broken: true } });
+    power.turn(true);
+    await until("what can be read is back", () => informer.list().length === 1);
+    server.put(widget("b"));
+    await until("the other is readable again", () => informer.list().length === 2);
+    deepEqual(seen.slice(4), ["added a", "added b"]);
+  }));
+
 Deno.test("`createSwitchedInformer()` turned off and on while it ends runs on", () =>
   withWorld(async ({ informer, power, server }) => {
     power.turn(true);

@@ -61,6 +61,39 @@ Deno.test("a stream ends with its session, and writes nothing after that", async
   assert.equal(clock.sleeping, 0);
 });
 
+Deno.test("a log that is silent for long ends, and its reader reads on with another", async () => {
+  const clock = new FakeClock(START, settlePromises);
+  const body = new ReadableStream<Uint8Array>({
+    start: (it) => it.enqueue(new TextEncoder().encode("line\n")),
+  });
+  const headers = { "content-type": "text/plain" };
+  const passed = await passOn(
+    answeringClient(() => new Response(body, { headers }), clock),
+    {},
+    { path: "/log?follow=true", streamed: { type: "text/plain", idleMs: 600_000 } },
+  );
+  const written: string[] = [];
+  const write = (part: string | Uint8Array) =>
+    Promise.resolve(void written.push(String(part.length)));
+  let isOver = false;
+  const sink = { write, signal: new AbortController().signal };
+  const streamed = passed.stream?.(sink).then(() => isOver = true);
+  await clock.advance(599_999);
+  assert.deepEqual({ isOver, written }, { isOver: false, written: ["5"] });
+  await clock.advance(1);
+  await streamed;
+  assert.deepEqual({ isOver, sleeping: clock.sleeping }, { isOver: true, sleeping: 0 });
+});
+
+for (const isManager of [true, false]) {
+  Deno.test(`a token that is refused ${isManager ? "says nothing of" : "ends"} the session`, async () => {
+    const refused = () => Response.json({ kind: "Status", code: 401 }, { status: 401 });
+    const passed = passOn(answeringClient(refused), {}, { path: "/x", isManager });
+    if (!isManager) return await assert.rejects(passed, { code: 401 });
+    assert.equal((await passed).status, 503);
+  });
+}
+
 Deno.test("a log that its reader left before it began is not followed", async () => {
   const clock = new FakeClock(START, settlePromises);
   let isCancelled = false;
