@@ -107,7 +107,8 @@ export function createAdapter(options: AdapterOptions): Adapter {
     clock,
     random,
     leading,
-    refreshed: (stop, signal) => refreshedStop({ plans, actors }, stop, signal),
+    refreshed: (stop, signal) =>
+      refreshedStop({ plans, actors, othersWrite: !sink.keepsRuns }, stop, signal),
     isSuspended: (job) => plans.isSuspended(job),
     onStop,
   });

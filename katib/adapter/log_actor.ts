@@ -46,6 +46,8 @@ export interface LogActor {
   accept(push: ObservedPush, signal: AbortSignal): Promise<PushAnswer>;
   /** Resolves with the state, which is replayed if needed. Rejects with a SinkError. */
   load(): Promise<LogState>;
+  /** Reads the log, also if its state is known. Rejects with a SinkError. */
+  reload(): Promise<LogState>;
   /**
    * Reads a log that does not keep runs again if its present run has changed, and once a minute, since others
    * may write to it. Resolves with whether it was read. Rejects with a SinkError.
@@ -248,6 +250,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       });
     },
     load: loaded.load,
+    reload: loaded.reload,
     async refresh() {
       const { state, readAtMs } = loaded;
       if (state === undefined) await loaded.load();

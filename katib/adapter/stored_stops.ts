@@ -166,9 +166,15 @@ export function createStoredStops(options: StoredStopsOptions): StoredStops {
   };
 }
 
-/** Returns the stop with the observation as the log has it now. Rejects if it is needed and not known. */
+/**
+ * Returns the stop with the observation as the log has it now. A log that others may write to is read again, so that
+ * their rows count whenever they came. Rejects if it is needed and not known.
+ */
 export async function refreshedStop(
-  { plans, actors }: Pick<StoredStopsOptions, "plans" | "actors">,
+  { plans, actors, othersWrite }: Pick<StoredStopsOptions, "plans" | "actors"> & {
+    /** Whether the log may have rows that Milepost did not write. */
+    readonly othersWrite: boolean;
+  },
   stop: Stop,
   signal: AbortSignal,
 ): Promise<Stop> {
@@ -177,17 +183,22 @@ export async function refreshedStop(
   // What was taken before the end is in the log first; nothing is taken after it.
   if (actor !== undefined) await settledOrAborted(actor.drained(), signal);
   signal.throwIfAborted();
-  if (actor?.state !== undefined) return { ...stop, observation: actor.state.observation() };
-  if (key.kind === "job") return stop;
+  const known = actor?.state?.observation();
+  if (key.kind === "job" || (known !== undefined && !othersWrite)) {
+    return known === undefined ? stop : { ...stop, observation: known };
+  }
+  const { observation = known } = stop;
   const plan = await plans.planFor(job, signal);
   if (plan.kind === "plan") {
     try {
-      return { ...stop, observation: (await actors.of(plan).load()).observation() };
+      const log = actors.of(plan);
+      const { observation } = await (othersWrite ? log.reload() : log.load());
+      return { ...stop, observation: observation() };
     } catch (error) {
       // Its rows have met the rules: what was known then ends the Trial while the log is away.
-      if (stop.observation === undefined) throw error;
+      if (observation === undefined) throw error;
     }
   }
-  if (plan.kind === "unknown" && stop.observation === undefined) throw new Error(plan.why);
-  return stop;
+  if (plan.kind === "unknown" && observation === undefined) throw new Error(plan.why);
+  return { ...stop, observation: known ?? observation };
 }
