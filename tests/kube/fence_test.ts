@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { KubeClient } from "../../kube/client.ts";
 import { fencedClient, FencedError } from "../../kube/fence.ts";
+import { LEASE_KIND } from "../../kube/lease_object.ts";
 import { createLeadership, type Leadership } from "../../kube/leadership.ts";
 import { answeringClient, never } from "../support/answering_client.ts";
 import { FakeClock } from "../support/fake_clock.ts";
@@ -145,6 +146,21 @@ Deno.test("no call outlives the renew deadline of a leader that cannot renew", a
     assert.equal(end.at, RENEW_MS, name);
     await first.finish();
   }
+});
+
+Deno.test("calls end when another one is seen on the Lease, though its work goes on", async () => {
+  const store = leaseStore();
+  const first = replica({ store, answer: never });
+  await first.clock.advance(0);
+  const end = ending(first.clock, first.client.get(WIDGET, KEY));
+  const thief = store.clientOf({ down: false });
+  const lease = await thief.get(LEASE_KIND, { namespace: "ns", name: "lease" });
+  await thief.replace(LEASE_KIND, { ...lease, spec: { ...lease.spec, holderIdentity: "thief" } });
+  await first.clock.advance(1_999);
+  assert.equal(end.at, undefined);
+  await first.clock.advance(1);
+  assert.deepEqual([end.at, first.leadership.leading], [2_000, false]);
+  await first.finish();
 });
 
 Deno.test("a write that waits because the server asks for it is not sent again after the renew deadline", async () => {
