@@ -95,3 +95,20 @@ Deno.test("what builds the image and lists its parts is pinned by digest", () =>
     assert.match(String(image).replace(/^(?:image|generator)=/, ""), IMAGE);
   }
 });
+
+Deno.test("what builds the wheel is pinned by hash, and runs where nothing can be published", async () => {
+  const pips = workflows.flatMap(({ name, text }) =>
+    [...text.matchAll(/\bpip (\w+ .*)$/gm)].map(([, command]) => `${name}: ${command}`)
+  );
+  const file = "clients/python/build-requirements.txt";
+  assert.deepEqual(pips, [
+    `ci.yml: install --require-hashes -r ${file}`,
+    "ci.yml: wheel --no-build-isolation --no-deps --wheel-dir dist ./clients/python",
+  ]);
+  const requirements = (await Deno.readTextFile(new URL(file, ROOT))).trim().split("\n")
+    .filter((line) => !line.startsWith("#"));
+  assert.ok(requirements.some((it) => it.startsWith("hatchling==")));
+  for (const requirement of requirements) {
+    assert.match(requirement, /^[\w.-]+==[\w.]+(?: ; [^;]+)? --hash=sha256:[0-9a-f]{64}$/);
+  }
+});
