@@ -1,8 +1,9 @@
-/** `deno task bench attack --all`: every attack at once, beside honest pushes and reviews, in 512 MiB. */
+/** `deno task bench attack --all`: every attack at once, beside honest pushes and reviews, in 512 MiB; then those of the page. */
 import { KINDS } from "../../../crds/kinds.ts";
 import { runLoads } from "../../generator/generator.ts";
 import { type HoldResult, runHolds } from "../../generator/holds.ts";
 import type { Load, LoadPlan, LoadTarget } from "../../generator/plan.ts";
+import { streams } from "../../page/streams.ts";
 import { cpuSeconds, peakRssMb } from "../../process_stats.ts";
 import type { Measure } from "../../result.ts";
 import { shippedProgram } from "../../status/sides.ts";
@@ -15,6 +16,7 @@ import { API_SERVER, PODS } from "./addresses.ts";
 import { hostileConnections } from "./hostile_connections.ts";
 import { createConfigMaps, writeConfigMaps } from "./hostile_config_maps.ts";
 import { createHostileCounts, hostileCounts } from "./hostile_counts.ts";
+import { visitorMeasures } from "./hostile_visitors.ts";
 import { limitMemory } from "./limited_memory.ts";
 import { createReaderAccounts, honestReads, hostileReads, type ReaderTokens } from "./readers.ts";
 
@@ -187,10 +189,16 @@ export async function attackAll(say: (text: string) => void): Promise<Measure[]>
   cleanup.defer(() => Deno.remove(folder, { recursive: true }));
   const limited = await limitMemory(LIMIT_BYTES);
   cleanup.defer(limited.remove);
-  const program = [...limited.wrapper, Deno.execPath(), ...await shippedProgram(folder)];
+  const shipped = await shippedProgram(folder);
+  const program = [...limited.wrapper, Deno.execPath(), ...shipped];
   const flags = [...limited.flags, `--api-server-addresses=${API_SERVER}`];
-  return await withEndpoint(JOBS, (endpoint) => measure(endpoint, limited.by, say), {
+  const measures = await withEndpoint(JOBS, (endpoint) => measure(endpoint, limited.by, say), {
     program,
     flags,
   });
+  return [
+    ...measures,
+    ...await visitorMeasures(folder, [Deno.execPath(), ...shipped], say),
+    ...await streams.run(say, []),
+  ];
 }
