@@ -82,16 +82,20 @@ export function countJobs(
   buckets: Buckets,
   before?: readonly ReplicatedJobStatus[],
 ): ReplicatedJobStatus[] {
+  // Each Job is looked at once: there may be as many replicated jobs as Jobs.
+  const active = Map.groupBy(buckets.active, replicatedJobOf);
+  const succeeded = Map.groupBy(buckets.succeeded, replicatedJobOf);
+  const failed = Map.groupBy(buckets.failed, replicatedJobOf);
   const counters = spec.replicatedJobs.map(({ name }): ReplicatedJobStatus => {
-    const count = (jobs: readonly WatchedJob[], holds: (job: WatchedJob) => boolean = () => true) =>
-      jobs.filter((job) => replicatedJobOf(job) === name && holds(job)).length;
+    const count = (holds: (job: WatchedJob) => boolean) =>
+      active.get(name)?.filter(holds).length ?? 0;
     return {
       name,
-      ready: count(buckets.active, isJobReady),
-      succeeded: count(buckets.succeeded),
-      failed: count(buckets.failed),
-      active: count(buckets.active, (job) => (job.status?.active ?? 0) > 0),
-      suspended: count(buckets.active, (job) => job.spec?.suspend === true),
+      ready: count(isJobReady),
+      succeeded: succeeded.get(name)?.length ?? 0,
+      failed: failed.get(name)?.length ?? 0,
+      active: count((job) => (job.status?.active ?? 0) > 0),
+      suspended: count((job) => job.spec?.suspend === true),
       ...(spec.restartsSingleJobs && keptRestarts(before, name)),
     };
   });

@@ -61,13 +61,13 @@ function dependencyProblems(jobs: readonly ReplicatedJob[], index: number): Fiel
   if (index === 0) {
     return [{ field: path, message: "the first replicated job cannot depend on another" }];
   }
-  const earlier = jobs.slice(0, index + 1).map(({ name }) => name);
-  return dependsOn.flatMap(({ name }, at) =>
-    earlier.includes(name) ? [] : [{
+  return dependsOn.flatMap(({ name }, at) => {
+    const place = jobs.findIndex((job) => job.name === name);
+    return place >= 0 && place <= index ? [] : [{
       field: `${path}[${at}].name`,
       message: `"${name}" must be a replicated job earlier in the list`,
-    }]
-  );
+    }];
+  });
 }
 
 function replicatedJobProblems(

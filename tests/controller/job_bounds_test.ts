@@ -7,6 +7,8 @@ import {
   variableBytes,
 } from "../../controller/job_bounds.ts";
 import { decide } from "../../controller/jobset/decide.ts";
+import { resolveSpec } from "../../controller/jobset/defaults.ts";
+import { renderJob } from "../../controller/jobset/render.ts";
 import { runOf } from "../../controller/jobs/defaults.ts";
 import { DEFAULT_V1_SETTINGS } from "../../controller/jobs/v1_settings.ts";
 import { KIND_RULES } from "../../controller/jobs/rules_by_kind.ts";
@@ -271,6 +273,28 @@ Deno.test("a JobSet is refused by the pods that its Jobs have at a time", () => 
   equal(refusal({ parallelism: 1, completions: 7 }, 1), undefined);
   // A Job without pods is an object still.
   equal(refusal({ parallelism: 0 }, 7), "spec.replicatedJobs[0].replicas");
+});
+
+Deno.test("a pass over a JobSet looks at each Job a few times, however many replicated jobs there are", () => {
+  const many = 300;
+  const replicatedJobs = Array.from({ length: many }, (_, index) => replicated(`a${index}`));
+  const jobSet = jobSetOf({ replicatedJobs });
+  const spec = resolveSpec(jobSet);
+  let looks = 0;
+  const jobs = spec.replicatedJobs.map((replicatedJob) => {
+    const job = renderJob({ jobSet, spec, replicatedJob, index: 0, status: {} });
+    const { metadata } = job;
+    return {
+      ...job,
+      get metadata() {
+        looks++;
+        return metadata;
+      },
+    };
+  });
+  const { status } = decide({ jobSet, jobs, hasService: true }, 0);
+  equal(status?.replicatedJobsStatus?.length, many);
+  ok(looks < 30 * many, `${looks} looks`);
 });
 
 Deno.test("objects with 2³¹-1 in every count take less than 256 MB, and others are reconciled meanwhile", async () => {
