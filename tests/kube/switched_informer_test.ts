@@ -98,15 +98,16 @@ Deno.test("`createSwitchedInformer()` takes nothing for deleted that it cannot r
   }));
 
 Deno.test("`createSwitchedInformer()` turned off and on while it ends runs on", () =>
-  withWorld(async ({ informer, power, server }) => {
+  withWorld(async ({ informer, power, server, seen }) => {
+    server.put(widget("early"));
     power.turn(true);
     await informer.whenSynced();
     power.turn(false);
     power.turn(true);
+    server.remove("ns/early");
     server.put(widget("late"));
-    await until("what came later is there", () => informer.list().length === 1, {
-      timeoutMs: 10_000,
-    });
+    await until("what came later is there", () => seen.length === 4, { timeoutMs: 10_000 });
+    deepEqual(seen, ["added early", "left early", "deleted early", "added late"]);
   }));
 
 Deno.test("`createSwitchedInformer()` forgets everything when it is turned off, and lists anew", () =>

@@ -242,6 +242,15 @@ Deno.test("createV1Kinds() keeps what it knows while the API server does not ans
     assert.deepEqual(changes, ["TFJob"]);
   }));
 
+Deno.test("createV1Kinds() does not go by what a definition said that was gone meanwhile", () =>
+  withWorld({ tfjobs: OURS }, async ({ cluster, kinds, look }) => {
+    for (const code of [404, 403]) {
+      cluster.refusal = code;
+      await look();
+      assert.deepEqual(runs(kinds), []);
+    }
+  }));
+
 Deno.test("createV1Kinds() knows nothing before it has had an answer, and looks again soon", () =>
   withWorld({ tfjobs: OURS }, async ({ cluster, kinds, look }) => {
     assert.equal(kinds.known, false);
