@@ -131,6 +131,7 @@ export const EVENT_REASONS = {
   running: "Running",
   notStarting: "NotStarting",
   runtimeMissing: "RuntimeMissing",
+  startTimeNotKept: "StartTimeNotKept",
   suspended: "Suspended",
   resumed: "Resumed",
   completed: "Completed",

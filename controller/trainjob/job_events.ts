@@ -45,6 +45,8 @@ export interface JobEventOptions {
   readonly looks: Looks;
   /** Time at which this controller began: what was due before has been said by the one before. */
   readonly since: number;
+  /** Reports whether this warning about this TrainJob was not given recently. */
+  readonly isNews: (uid: string, message: string) => boolean;
 }
 
 /** Records an event about the TrainJob. */
@@ -56,6 +58,16 @@ export function recordEvent(
   const { namespace, name = "", uid } = trainJob.metadata;
   const about = { apiVersion: TRAINER_API_VERSION, kind: "TrainJob", namespace, name, uid };
   events.record(about, event);
+}
+
+/** Records a warning, if there is one and it was not given recently. */
+export function warnOnce(
+  options: Pick<JobEventOptions, "events" | "isNews">,
+  trainJob: TrainJob,
+  { reason, message }: { readonly reason: string; readonly message: string | undefined },
+): void {
+  if (message === undefined || !options.isNews(trainJob.metadata.uid ?? "", message)) return;
+  recordEvent(options, trainJob, { type: "Warning", reason, message });
 }
 
 /** Records that the JobSet, which has the TrainJob's name, was created. */

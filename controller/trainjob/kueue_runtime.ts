@@ -1,7 +1,7 @@
 /** Warning about a runtime that was deleted while Kueue manages a TrainJob of it (docs/decisions/0047). Pure. */
 import { childNames, FOREGROUND_FINALIZER, KUEUE_PATCH_MANAGER } from "../../crds/names.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
-import { isFinished, isManaged, isOurs, type Observed, ownJobSet } from "./observed.ts";
+import { isFinished, isManaged, isOurs, type ObservedInputs, ownJobSet } from "./observed.ts";
 
 /** Reports whether Kueue's webhook has seen the job: it adds a patch of its own to each. */
 export function isSeenByKueue({ spec }: TrainJob): boolean {
@@ -12,7 +12,7 @@ export function isSeenByKueue({ spec }: TrainJob): boolean {
  * Returns the warning about a job that has begun and whose runtime is gone: it runs on with its snapshot,
  * but Kueue reads the runtime itself for every decision, to the last one.
  */
-export function missingRuntimeOfKueue(observed: Observed): string | undefined {
+export function missingRuntimeOfKueue(observed: ObservedInputs): string | undefined {
   const { trainJob, runtime } = observed;
   const hasBegun = ownJobSet(observed) !== undefined;
   const isOver = !isOurs(trainJob) || isFinished(trainJob.status);
@@ -28,7 +28,7 @@ export function missingRuntimeOfKueue(observed: Observed): string | undefined {
  * Returns the warning about a job whose deletion in the foreground cannot end: its last step is an update, which
  * Kueue refuses without the runtime. A deletion in the background has no such step.
  */
-export function refusedDeletionOfKueue({ trainJob, runtime }: Observed): string | undefined {
+export function refusedDeletionOfKueue({ trainJob, runtime }: ObservedInputs): string | undefined {
   const { deletionTimestamp, finalizers = [] } = trainJob.metadata;
   const isDeleted = deletionTimestamp !== undefined && finalizers.includes(FOREGROUND_FINALIZER);
   const isRefused = isManaged(trainJob) && isSeenByKueue(trainJob) && runtime === undefined;

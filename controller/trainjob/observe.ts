@@ -24,6 +24,7 @@ import {
   isFinished,
   isOurs,
   type Observed,
+  type ObservedInputs,
   type ObservedJob,
   ownJobSet,
   owns,
@@ -110,9 +111,9 @@ function lostEnd({ endedJobSets }: Sources, key: string, trainJob: TrainJob): Jo
 }
 
 /** Looks up the Trial of a job whose pods are not created yet; pods that run keep their labels. */
-function trialOf(
+export function trialOf(
   { trials }: Sources,
-  { trainJob, jobSet }: { trainJob: TrainJob; jobSet: JobSet | undefined },
+  { trainJob, jobSet }: Pick<ObservedJob, "trainJob" | "jobSet">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const runs = jobSet !== undefined && jobSet.spec?.suspend !== true;
@@ -195,12 +196,12 @@ export async function observeJob(
   };
 }
 
-/** Returns the job with all that its children are made from. */
+/** Returns the job with all that its children are made from, but for its Trial. */
 export async function observeInputs(
   sources: Sources,
   job: ObservedJob,
   look: Look,
-): Promise<Observed> {
+): Promise<ObservedInputs> {
   const { informers, executor, caBundle } = sources;
   const { trainJob, jobSet } = job;
   const runtime = await readRuntime(readerOf(sources, look), informers, trainJob);
@@ -212,6 +213,5 @@ export async function observeInputs(
     caBundle: caBundle(),
     executor: executor(),
     maxPods: sources.maxPods,
-    trial: await trialOf(sources, { trainJob, jobSet }, look.signal),
   };
 }

@@ -31,10 +31,12 @@ export interface ObservedJob {
   readonly isStopping?: boolean;
   /** Whether the end of the JobSet may be reported: all that the job's pods pushed is in the log. */
   readonly settled: boolean;
+  /** Whether the start of the run may be kept where it was not read: it is not known then. Default false. */
+  readonly hasUnreadStart?: boolean;
 }
 
-/** A TrainJob and all that its children are made from. It is read only. */
-export interface Observed extends ObservedJob {
+/** A TrainJob and all that its children are made from, but for its Trial. It is read only. */
+export interface ObservedInputs extends ObservedJob {
   /** The live runtime that the TrainJob refers to. */
   readonly runtime: AnyTrainingRuntime | undefined;
   /** ML policies that the cluster's definition dropped from it. */
@@ -47,6 +49,10 @@ export interface Observed extends ObservedJob {
   readonly executor: Executor;
   /** How many pods the job may have. Default: as rendering. */
   readonly maxPods?: number | undefined;
+}
+
+/** A TrainJob and all that its children are made from. It is read only. */
+export interface Observed extends ObservedInputs {
   /** The Trial whose metrics the job's pods push. */
   readonly trial: string | undefined;
 }

@@ -2,7 +2,6 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { ChildConfigMap } from "../../crds/watched.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { parseKey } from "../../kube/resource.ts";
@@ -12,14 +11,21 @@ import type { ChildPlan } from "./children.ts";
 import {
   type JobEventOptions,
   recordCreation,
-  recordEvent,
   recordTransitions,
   reportLongWait,
+  warnOnce,
 } from "./job_events.ts";
 import { keepStart, withStart } from "./dropped_start.ts";
 import { missingRuntimeOfKueue, refusedDeletionOfKueue } from "./kueue_runtime.ts";
-import { isManaged, isOurs, type Observed, type ObservedJob, ownJobSet } from "./observed.ts";
-import { type Look, observeInputs, observeJob, type Sources } from "./observe.ts";
+import {
+  isManaged,
+  isOurs,
+  type Observed,
+  type ObservedInputs,
+  type ObservedJob,
+  ownJobSet,
+} from "./observed.ts";
+import { type Look, observeInputs, observeJob, type Sources, trialOf } from "./observe.ts";
 import { afterError, isStale, joined, type Outcome, warn } from "./write_outcome.ts";
 import { planChildren, type Plans } from "./planned_children.ts";
 import { planRemoval } from "./taken_away.ts";
@@ -39,8 +45,6 @@ export interface ReconcilerOptions
   extends Sources, Omit<JobEventOptions, "client" | "runningPods"> {
   /** The name of the manager, with which the names of its roles begin. */
   readonly managerName: string;
-  /** Reports whether this warning about this TrainJob was not given recently. */
-  readonly isNews: (uid: string, message: string) => boolean;
 }
 
 /** Result of a pass that read outdated objects: the next one reads the API server. */
@@ -76,27 +80,24 @@ async function actOnTls(
   plan: ChildPlan,
 ): Promise<unknown> {
   const { uid = "" } = trainJob.metadata;
-  const warnOnce = (message: string) => {
+  const warnOfIt = (message: string) => {
     if (options.isNews(uid, message)) warn(options, trainJob, message);
   };
-  if (plan.problem !== undefined) warnOnce(plan.problem);
+  if (plan.problem !== undefined) warnOfIt(plan.problem);
   try {
     await writeConfigMap(options, writer, plan);
     return undefined;
   } catch (error) {
     if (isStale(error)) throw error;
-    if (isRefusal(error)) warnOnce(messageOf(error));
+    if (isRefusal(error)) warnOfIt(messageOf(error));
     return error;
   }
 }
 
 /** Warns of a runtime that is gone, if Kueue needs it. */
-function warnOfRuntime(options: ReconcilerOptions, observed: Observed): void {
-  const { trainJob } = observed;
+function warnOfRuntime(options: ReconcilerOptions, observed: ObservedInputs): void {
   const message = missingRuntimeOfKueue(observed) ?? refusedDeletionOfKueue(observed);
-  if (message === undefined || !options.isNews(trainJob.metadata.uid ?? "", message)) return;
-  const reason = EVENT_REASONS.runtimeMissing;
-  recordEvent(options, trainJob, { type: "Warning", reason, message });
+  warnOnce(options, observed.trainJob, { reason: EVENT_REASONS.runtimeMissing, message });
 }
 
 /**
@@ -135,8 +136,8 @@ async function writeResources(
 /** What has become of the children. */
 interface Kept extends Outcome {
   readonly retryMs?: number | undefined;
-  /** The snapshot, if it was read. */
-  readonly snapshot?: ChildConfigMap | undefined;
+  /** What they are made from; undefined if it could not be read. */
+  readonly inputs: ObservedInputs | undefined;
 }
 
 /** Brings the children up to date. */
@@ -148,11 +149,11 @@ async function keepResources(
   const { trainJob } = job;
   const { policies = POLICIES } = options;
   const look = { fresh, signal: writer.signal };
-  let snapshot: ChildConfigMap | undefined;
+  let inputs: ObservedInputs | undefined;
   try {
-    const observed = await observeInputs(options, job, look);
-    ({ snapshot } = observed);
-    warnOfRuntime(options, observed);
+    inputs = await observeInputs(options, job, look);
+    warnOfRuntime(options, inputs);
+    const observed = { ...inputs, trial: await trialOf(options, job, look.signal) };
     const wanted = decideResources(observed, policies);
     const plans = await planChildren(options, observed, wanted, look);
     const { decision } = plans;
@@ -160,9 +161,9 @@ async function keepResources(
     const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
     if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return OUTDATED;
     const outcome = await writeResources(options, writer, observed, plans);
-    return { ...outcome, snapshot, ...(decision.tls?.problem && { retryMs: PROBLEM_RETRY_MS }) };
+    return { ...outcome, inputs, ...(decision.tls?.problem && { retryMs: PROBLEM_RETRY_MS }) };
   } catch (error) {
-    return { ...afterError(options, trainJob, error), snapshot };
+    return { ...afterError(options, trainJob, error), inputs };
   }
 }
 
@@ -205,20 +206,23 @@ async function pass(
   const { job } = taken;
   const kept = await keepResources(options, writer, { job, fresh });
   if (kept === OUTDATED) return OUTDATED;
-  const { snapshot } = kept;
-  const trainJob = withStart(job.trainJob, snapshot);
+  const { inputs } = kept;
+  const trainJob = withStart(job.trainJob, inputs?.snapshot);
   const { problem, error } = joined(taken.outcome, kept);
   const isKnown = typeof problem === "object";
   // An admission may refuse a second creation before the API server sees that there is such an object.
   if (isKnown && !fresh) return OUTDATED;
-  const status = decideStatus({ ...job, trainJob }, problem, options.clock.now());
+  const known = { ...job, trainJob, hasUnreadStart: inputs === undefined };
+  const status = decideStatus(known, problem, options.clock.now());
   const written = { next: status.next, signal: writer.signal };
   // After an error that says nothing about the children a first status is not written.
   if (status.changes && (problem !== "unknown" || trainJob.status !== undefined)) {
     const now = await writeStatus(writer, trainJob, status.changes);
     await recordTransitions(options, job, written);
     if ("startTime" in status.changes) {
-      await keepStart(writer, now, { snapshot, startTime: status.next.startTime });
+      const kept = { snapshot: inputs?.snapshot, startTime: status.next.startTime };
+      const message = await keepStart(writer, now, kept);
+      warnOnce(options, trainJob, { reason: EVENT_REASONS.startTimeNotKept, message });
     }
   }
   if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);

@@ -153,7 +153,8 @@ export function decideStatus(
   const hasEnd = isOver(trainJob, conditions) || (jobSet !== undefined && hasEnded(jobSet));
   const started = { ...trainJob, status: { ...trainJob.status, startTime } };
   const deadline = hasEnd ? { kind: "none" } as const : deadlineOf(started, jobSet, nowMs);
-  if (deadline.kind === "exceeded") {
+  const isStartKnown = !observed.hasUnreadStart || trainJob.status?.startTime !== undefined;
+  if (deadline.kind === "exceeded" && isStartKnown) {
     conditions = setCondition(conditions, {
       type: TRAINJOB_CONDITIONS.failed,
       status: "True",

@@ -1,7 +1,9 @@
 /** Tests of the start of a run, which a TrainJob keeps when its JobSet goes. */
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
+import { KubeError } from "../../../kube/errors.ts";
 import { runtime, trainJob } from "../builders.ts";
+import type { Fault } from "../memory_cluster.ts";
 import { KEY, START, World } from "./world.ts";
 
 const HOUR_MS = 3_600_000;
@@ -100,4 +102,64 @@ Deno.test("a definition that drops the field leaves the start in an annotation o
   world.edit({ suspend: true });
   await world.settle();
   deepEqual(annotation() ?? {}, {});
+});
+
+/** A job that was resumed half an hour ago under a definition that drops the field, and lost its JobSet. */
+async function withoutJobSet(): Promise<World> {
+  const world = await suspended();
+  world.cluster.dropped.add("startTime");
+  world.now = START + HOUR_MS;
+  world.edit({ suspend: false });
+  await world.settle();
+  world.now += 20_000;
+  world.cluster.remove(KINDS.jobSet, KEY);
+  return world;
+}
+
+const BUSY = new KubeError("not well", { code: 503, reason: "ServiceUnavailable" });
+
+Deno.test("a start that cannot be read leaves the deadline to the next pass", async () => {
+  const world = await withoutJobSet();
+  const fault: Fault = ({ verb, kind }) =>
+    verb === "get" && kind === KINDS.configMap.kind ? BUSY : undefined;
+  world.cluster.faults.push(fault);
+  await rejects(world.reconcile(), BUSY);
+  equal(world.trainJob.status?.state, "Created");
+  deepEqual(world.conditions, []);
+  world.cluster.faults.length = 0;
+  await world.settle();
+  ok(world.jobSet);
+  deepEqual(await world.reconcile(), { requeueAfterMs: 40_001 });
+});
+
+Deno.test("a start that can be read counts while the job's Trial cannot", async () => {
+  const world = await withoutJobSet();
+  const error = new Error("the Trial cannot be read");
+  const trials = { trialOf: () => Promise.reject(error), isStopping: () => false };
+  Object.assign(world.options, { trials });
+  deepEqual(await world.pass(), { error, requeueAfterMs: 40_001 });
+  world.now += 40_001;
+  await rejects(world.reconcile(), error);
+  equal(world.trainJob.status?.state, "Failed");
+});
+
+Deno.test("a start that may not be kept with the job is told once, and the job goes on", async () => {
+  const world = await suspended();
+  world.cluster.dropped.add("startTime");
+  world.cluster.faults.push(({ verb, kind }) =>
+    verb === "patch" && kind === KINDS.configMap.kind
+      ? new KubeError("configmaps is forbidden: no right", { code: 403, reason: "Forbidden" })
+      : undefined
+  );
+  world.now = START + HOUR_MS;
+  world.edit({ suspend: false });
+  await world.reconcile();
+  world.report({ conditions: [world.condition("Suspended", "False")] });
+  for (let pass = 0; pass < 3; pass++) {
+    deepEqual(await world.reconcile(), { requeueAfterMs: 60_001 });
+  }
+  equal(world.jobSet?.spec?.suspend, false);
+  equal(world.trainJob.status?.state, "Created");
+  const told = world.warnings.map(({ reason }) => reason);
+  deepEqual(told, ["StartTimeNotKept"]);
 });
