@@ -216,7 +216,7 @@ export function createStops(options: StopsOptions): Stops {
       finished.delete(jobUid);
     },
     pending: (jobUid) => pendings.has(jobUid),
-    decided: (jobUid) => pendings.has(jobUid) || finished.has(jobUid),
+    decided: (jobUid) => pendings.has(jobUid) || finished.get(jobUid) !== undefined,
     ending(jobUid) {
       const pending = pendings.get(jobUid);
       return pending === undefined

@@ -7,7 +7,7 @@ import { isControlledBy } from "../../kube/owner_references.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
 import { isSuspended, suspendForeignJob } from "./foreign_end.ts";
 
-/** Longest time for it, in milliseconds: the end of the Trial waits for it. */
+/** Longest time of each of its calls, in milliseconds: the end of the Trial waits for them. */
 const HALT_MS = 1_000;
 
 /** Options of {@link haltJob}. */

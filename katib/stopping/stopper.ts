@@ -1,7 +1,7 @@
 /** Idempotent stop of a trial: writes the end of the Trial, then of its job. */
 import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import type { AnyJob } from "../../crds/job_kind.ts";
+import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
 import { endOf, storedStopOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
@@ -87,10 +87,14 @@ class TrialStopper implements Stopper {
       if (jobStop(stop.plan.job.kind, job, stop.decision, now).kind === "finished") {
         return "finished before";
       }
-      await this.#halt(stop, { trial, job }, signal);
-      if (!await this.#patch(KINDS.trial, key, end, signal, () => this.#markEnded(stop))) {
-        return CHANGED;
-      }
+      const kept = await this.#keep(stop, job, signal);
+      if (kept === "now") return CHANGED;
+      const halt = () => this.#halt(stop, { trial, job }, signal);
+      const write = () => this.#patch(KINDS.trial, key, end, signal, () => this.#markEnded(stop));
+      if (kept === "before") await halt();
+      // Where nothing else tells a new owner why the pods have ended, the Trial's end is on its way before they are.
+      const [isWritten] = await Promise.all([write(), kept === "not" ? halt() : undefined]);
+      if (!isWritten) return CHANGED;
       this.#markEnded(stop);
     }
     const outcome = await this.#stopJob(stop, objects, signal);
@@ -98,6 +102,31 @@ class TrialStopper implements Stopper {
     // Katib may have deleted the job, or objects it end, between the two writes.
     if (outcome !== "stopped" && this.#ended.has(stop.plan.job.uid)) this.#report(stop, objects);
     return "stopped";
+  }
+
+  /**
+   * Keeps the decision in the job's status, which outlives this owner: a log without runs says nothing any more when the
+   * pods are gone. Returns since when it is there.
+   */
+  async #keep(
+    { plan: { key, job: ref }, decision }: Stop,
+    job: AnyJob,
+    signal: AbortSignal,
+  ): Promise<"before" | "now" | "not"> {
+    if (ref.kind.isForeign) return "not";
+    if (storedStopOf(job) !== undefined) return "before";
+    try {
+      const outcome = await this.#store.store({ job: ref, decision }, key, signal);
+      return outcome.kind === "stored" ? "now" : "not";
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#warn(ref, "the decision to stop a trial is not in its job's status", error);
+      return "not";
+    }
+  }
+
+  #warn({ namespace, name, kind: { kind } }: JobRef, what: string, error: unknown): void {
+    log.warn(what, { kind, namespace, name, problem: messageOf(error) });
   }
 
   /** Ends the job's pods, if it can: Katib deletes the job once its Trial has ended. */
@@ -114,9 +143,7 @@ class TrialStopper implements Stopper {
       await haltJob(ref, job, { client, deadlineMs, signal });
     } catch (error) {
       signal.throwIfAborted();
-      const { namespace, name, kind: { kind } } = ref;
-      const fields = { kind, namespace, name, problem: messageOf(error) };
-      log.warn("the pods of a trial that is stopped end later than they could", fields);
+      this.#warn(ref, "the pods of a trial that is stopped end later than they could", error);
     }
   }
 

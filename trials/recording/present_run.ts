@@ -30,6 +30,7 @@ export function isSameRun(one: PresentRun, other: PresentRun): boolean {
 
 /** Returns the later run: one that is over stays the present one until a later pod starts. */
 export function laterRun(known: PresentRun | undefined, found: PresentRun): PresentRun {
-  const isOlder = known !== undefined && known.run !== "" && found.since < known.since;
-  return isOlder ? known : found;
+  if (known === undefined || known.run === "") return found;
+  const isLater = found.run !== "" && found.since >= known.since;
+  return isLater ? found : known;
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { storedStopOf } from "../../../crds/job_state.ts";
 import type { PushAnswer } from "../../../katib/adapter/adapter.ts";
 import { createAdapter } from "../../../katib/adapter/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
@@ -10,24 +11,29 @@ import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
-import { ONE_RUN } from "../../../trials/recording/present_run.ts";
+import { NO_RUN } from "../../../trials/recording/present_run.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 import { jobOf, jobSetOf, trial } from "../trials/builders.ts";
-import { pushOf, trialPlan } from "./adapter_fixture.ts";
+import { katibsLog, pushOf, trialPlan } from "./adapter_fixture.ts";
 
 type When = "before" | "after";
 
+/** The run of the pods that push. */
+const RUN = { run: "pod-t1", since: "" };
 const LOSSES = ["0.9", "0.8", "0.7"];
 const never = new AbortController().signal;
 
+/** Whose log it is: Katib's keeps no runs, so that its rows count for the pods that are there. */
+type Log = "our own log" | "Katib's log";
+
 /** The cluster and the log, which outlive every owner. */
-function world() {
+function world(log: Log) {
   const cluster = new MemoryCluster();
   const made = trial();
   cluster.put(KINDS.trial, made);
   cluster.put(KINDS.trainJob, jobOf(made));
   cluster.put(KINDS.jobSet, jobSetOf(jobOf(made)));
-  const sink = createMemorySink();
+  const sink = log === "our own log" ? createMemorySink() : katibsLog();
   const clock = new FakeClock(undefined, () => settlePromises(200));
   return { cluster, sink, clock };
 }
@@ -76,6 +82,10 @@ function createLife(
     read: (...all) => call(() => sink.read(...all)),
   };
   const leading = () => !isDead;
+  const stored = () => storedStopOf(cluster.peek(KINDS.trainJob, "ml/t1") ?? {});
+  // Pods of a JobSet that is suspended are gone.
+  const presentRun = () =>
+    cluster.peek(KINDS.jobSet, "ml/t1")?.spec?.suspend === true ? NO_RUN : RUN;
   const adapter = createAdapter({
     sink: guardedSink,
     plans: {
@@ -83,10 +93,10 @@ function createLife(
       openPlans: () => [PLAN],
       isOpen: () => true,
       isPrimary: () => true,
-      presentRun: () => ONE_RUN,
-      stopTargetFor: () => Promise.resolve(undefined),
-      storedStop: () => undefined,
-      stoppingJobs: () => [],
+      presentRun,
+      stopTargetFor: () => Promise.resolve(PLAN),
+      storedStop: stored,
+      stoppingJobs: () => stored() === undefined ? [] : [PLAN.job],
       stopShown: () => undefined,
       hasEnded: () => false,
       primaryProblem: () => undefined,
@@ -130,8 +140,8 @@ async function pushOnce(life: Life, step: number, loss: string): Promise<PushAns
 }
 
 /** Runs a client that retries each push until it is accepted, with an owner that is killed once. */
-async function train(killAt: number, when: When) {
-  const scene = world();
+async function train(log: Log, killAt: number, when: When) {
+  const scene = world(log);
   const lives: Life[] = [createLife(scene, killAt, when)];
   const answers: PushAnswer[] = [];
   async function current(): Promise<Life> {
@@ -162,8 +172,8 @@ async function train(killAt: number, when: When) {
   return { ...scene, answers, calls, told, wasKilled: lives.length > 1 };
 }
 
-async function assertOnce(killAt: number, when: When) {
-  const { cluster, sink, answers, told, calls, wasKilled } = await train(killAt, when);
+async function assertOnce(log: Log, killAt: number, when: When) {
+  const { cluster, sink, answers, told, calls, wasKilled } = await train(log, killAt, when);
   const rows = await sink.read(PLAN.key, never);
   assert.deepEqual(rows.map(({ value }) => value), LOSSES);
   assert.deepEqual(
@@ -187,18 +197,20 @@ async function assertOnce(killAt: number, when: When) {
   return { calls, wasKilled };
 }
 
-Deno.test("a trial is recorded, judged and stopped once by an owner that is not killed", async () => {
-  const { calls, wasKilled } = await assertOnce(Infinity, "after");
-  assert.equal(wasKilled, false);
-  assert.ok(calls >= 6, `${calls} calls`);
-});
-
-for (const when of ["before", "after"] as const) {
-  Deno.test(`a trial is recorded, judged and stopped once by owners of which one is killed ${when} any call takes effect`, async () => {
-    const { calls } = await assertOnce(Infinity, when);
-    for (let killAt = 0; killAt < calls; killAt++) {
-      const { wasKilled } = await assertOnce(killAt, when);
-      assert.ok(wasKilled, `call ${killAt} of ${calls} was not reached`);
-    }
+for (const log of ["our own log", "Katib's log"] as const) {
+  Deno.test(`a trial is recorded in ${log}, judged and stopped once by an owner that is not killed`, async () => {
+    const { calls, wasKilled } = await assertOnce(log, Infinity, "after");
+    assert.equal(wasKilled, false);
+    assert.ok(calls >= 6, `${calls} calls`);
   });
+
+  for (const when of ["before", "after"] as const) {
+    Deno.test(`a trial is recorded in ${log}, judged and stopped once by owners of which one is killed ${when} any call takes effect`, async () => {
+      const { calls } = await assertOnce(log, Infinity, when);
+      for (let killAt = 0; killAt < calls; killAt++) {
+        const { wasKilled } = await assertOnce(log, killAt, when);
+        assert.ok(wasKilled, `call ${killAt} of ${calls} was not reached`);
+      }
+    });
+  }
 }

@@ -118,12 +118,13 @@ function assertStopped(world: World): void {
   equal(world.trial?.status?.completionTime, "2026-01-01T00:01:00Z");
 }
 
-Deno.test("`stop()` ends the Trial in one patch, then the TrainJob, and tells on both", async () => {
+Deno.test("`stop()` keeps the decision, ends the Trial in one patch, then the TrainJob, and tells on both", async () => {
   const world = new World();
   equal(await world.stopper().stop(STOP, signal), "stopped");
   assertStopped(world);
   deepEqual(world.events, TOLD);
   deepEqual(world.cluster.writes.map(({ kind, subresource }) => [kind, subresource]), [
+    ["TrainJob", "status"],
     ["Trial", "status"],
     ["TrainJob", "status"],
   ]);
@@ -140,11 +141,32 @@ Deno.test("`stop()` halts the pods of a trial's job before Katib can see the Tri
   equal(await world.stopper().stop(STOP, signal), "stopped");
   assertStopped(world);
   deepEqual(world.cluster.writes.map(({ kind, subresource }) => [kind, subresource]), [
+    ["TrainJob", "status"],
     ["JobSet", undefined],
     ["Trial", "status"],
     ["TrainJob", "status"],
   ]);
   equal(world.cluster.peek(KINDS.jobSet, "ml/t1")?.spec?.suspend, true);
+});
+
+Deno.test("`stop()` whose decision cannot be kept has the Trial's end on its way before it halts the pods", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.jobSet, jobSetOf(JOB));
+  let refusals = 0;
+  world.cluster.faults.push(({ verb, kind }, phase) =>
+    verb === "patch" && kind === "TrainJob" && phase === "before" && ++refusals === 1
+      ? new Error("the webhook does not answer")
+      : undefined
+  );
+  equal(await world.stopper().stop(STOP, signal), "stopped");
+  assertStopped(world);
+  deepEqual(world.cluster.writes.map(({ kind }) => kind), [
+    "TrainJob",
+    "Trial",
+    "JobSet",
+    "TrainJob",
+  ]);
+  deepEqual(world.events, TOLD);
 });
 
 Deno.test("`stop()` leaves the JobSet of another owner alone", async () => {
@@ -182,7 +204,7 @@ Deno.test("`stop()` writes nothing, and tells nothing, when it is asked again", 
   await stopper.stop(STOP, signal);
   equal(await stopper.stop(STOP, signal), "stopped");
   equal(await world.stopper().stop(STOP, signal), "stopped");
-  equal(world.cluster.writes.length, 2);
+  equal(world.cluster.writes.length, 3);
   deepEqual(world.events, TOLD);
 });
 
@@ -220,7 +242,7 @@ Deno.test("the decision that the status holds is the one that ends the job, and 
 });
 
 for (const when of ["before", "after"] as const) {
-  for (const n of [1, 2]) {
+  for (const n of [2, 3]) {
     Deno.test(`\`stop()\` is done once by another owner when killed ${when} write ${n}`, async () => {
       const world = new World();
       let writes = 0;
@@ -231,7 +253,7 @@ for (const when of ["before", "after"] as const) {
       equal(await world.stopper().stop(STOP, signal), "stopped");
       assertStopped(world);
       // An owner that is killed between the last write and the event records none; no owner records it twice.
-      const isLast = when === "after" && n === 2;
+      const isLast = when === "after" && n === 3;
       deepEqual(world.events, isLast ? [] : TOLD);
     });
 
@@ -250,7 +272,7 @@ for (const when of ["before", "after"] as const) {
   }
 }
 
-for (const n of [1, 2]) {
+for (const n of [1, 2, 3]) {
   Deno.test(`\`stop()\` looks anew when write ${n} is refused, since somebody was faster`, async () => {
     const world = new World();
     let writes = 0;
