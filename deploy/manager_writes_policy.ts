@@ -63,6 +63,10 @@ const isAlwaysChild = (childNames: ChildNames, parents = TRAINJOBS) =>
 const IS_CERTIFICATE = "object.metadata.namespace == variables.managerNamespace && " +
   `object.metadata.name == '${MANAGER.certificateSecret}'`;
 
+/** Whether a ConfigMap is the public one, which is installed with the manager. */
+const IS_PUBLIC = "object.metadata.namespace == variables.managerNamespace && " +
+  `object.metadata.name == '${MANAGER.publicConfigMap}'`;
+
 /** API groups and resources of all webhooks that the manager has. */
 function intercepted(kinds: JobKinds) {
   const options = {
@@ -113,8 +117,8 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
     validations: [
       validation(
         `!variables.isManager || !(${is(KINDS.configMap.plural)}) || variables.isChild || ` +
-          "variables.isChildOfV1Job",
-        "the manager may write only ConfigMaps that it makes for a TrainJob or an MPIJob",
+          `variables.isChildOfV1Job || (${IS_PUBLIC})`,
+        `the manager may write only ${MANAGER.publicConfigMap} and ConfigMaps that it makes for a TrainJob or an MPIJob`,
         "object.metadata.name",
       ),
       validation(

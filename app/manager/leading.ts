@@ -12,6 +12,7 @@ import {
   type ConfigurationSync,
   createConfigurationSync,
 } from "../../webhook/configuration_sync.ts";
+import { keepPublicAuthority } from "../../webhook/public_authority.ts";
 import { webhookTarget } from "./endpoints.ts";
 import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
@@ -161,11 +162,24 @@ async function keepConfigured(options: TermOptions, signal: AbortSignal): Promis
   await sync.run(signal);
 }
 
+function publishAuthority({ context, parts }: TermOptions, signal: AbortSignal): Promise<void> {
+  const { clock, configuration: { namespace } } = context;
+  const { leaderClient: client, certificates } = parts;
+  return keepPublicAuthority({
+    client,
+    namespace,
+    caBundle: () => certificates.current().caBundle,
+    changes: certificates.onChange,
+    clock,
+  }, signal);
+}
+
 /** The work of one term. The owned state ends with nothing pending. */
 export function createTermWorks(options: TermOptions): LeaderWork[] {
   const { owned, recording } = options.parts;
   return [
     (signal) => keepConfigured(options, signal),
+    (signal) => publishAuthority(options, signal),
     (signal) => owned.run(signal, FLUSH_MS),
     (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
     (signal) => recording?.trials.check(signal) ?? aborted(signal),

@@ -131,6 +131,13 @@ const CERTIFICATE_RULES: readonly PolicyRule[] = [
     resourceNames: [MANAGER.certificateSecret],
     verbs: [...READ, "update"],
   },
+  // The CA, for clients that are no pods of jobs.
+  {
+    apiGroups: [""],
+    resources: ["configmaps"],
+    resourceNames: [MANAGER.publicConfigMap],
+    verbs: ["patch"],
+  },
 ];
 
 /** Keys of policies such as mpi, in the namespaces of their jobs: made once, and looked for by name. */

@@ -123,7 +123,7 @@ const MANAGER_TEXTS: Texts<typeof MANAGER> = {
   validatingConfiguration: "ValidatingWebhookConfiguration, written by the manager",
   podWebhook: "webhook for pods of plain TrainJobs (`failurePolicy: Ignore`)",
   trialPodWebhook: "webhook for pods of trials (`failurePolicy: Fail`)",
-  publicConfigMap: "ConfigMap from which the SDK reads the version",
+  publicConfigMap: "ConfigMap from which the SDK reads the version, and other clients the CA",
   admissionPolicy: "ValidatingAdmissionPolicy and its binding: who may make a pod belong to a job",
   writesPolicy: "ValidatingAdmissionPolicy and its binding: what the manager may write",
 };

@@ -9,6 +9,7 @@ const NAMESPACE = "there";
 const SLICES = `/apis/discovery.k8s.io/v1/namespaces/${NAMESPACE}/endpointslices`;
 const WEBHOOK = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/" +
   MANAGER.mutatingConfiguration;
+const PUBLIC = `/api/v1/namespaces/${NAMESPACE}/configmaps/${MANAGER.publicConfigMap}`;
 const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 const configMaps = (namespace: string) => `/api/v1/namespaces/${namespace}/configmaps`;
 
@@ -27,10 +28,14 @@ const webhook = (ca: string) => ({
   metadata: { name: MANAGER.mutatingConfiguration },
   webhooks: [{ name: "a", clientConfig: { caBundle: btoa(ca) } }],
 });
-const configMap = (name: string, job: string, ca: string) => ({
-  metadata: { name, namespace: "b", labels: { [LABELS.trainJobName]: job } },
-  data: { "ca.crt": ca },
-});
+const ofJob = {
+  metadata: {
+    name: childNames.tlsConfig("job"),
+    namespace: "b",
+    labels: { [LABELS.trainJobName]: "job" },
+  },
+  data: { "ca.crt": "of a job" },
+};
 
 const [OWN, POD] = [endpoint(undefined, "127.0.0.1", true), endpoint("m-0", "10.0.0.1", true)];
 const NAME = `https://the-service.${NAMESPACE}.svc:8082`;
@@ -40,8 +45,6 @@ const WHOLE: Readonly<Record<string, MadeUp>> = {
   [SLICES]: listOf(slice([POD])),
   [REVIEWS]: reviewed(true),
   [WEBHOOK]: webhook("the CA"),
-  [configMaps("a")]: listOf(),
-  [configMaps("b")]: listOf(),
 };
 
 interface Case {
@@ -102,20 +105,21 @@ const CASES: Readonly<Record<string, Case>> = {
     otherwise: { [REVIEWS]: reviewed(false) },
     want: /no right to get and create pods\/portforward in there/,
   },
-  "the CA of a job, where that of the webhook is not for this user": {
+  "the CA that the manager publishes, before that of the webhook": {
+    otherwise: { [PUBLIC]: { metadata: { name: "p" }, data: { "ca.crt": "published" } } },
+    want: { caPem: "published" },
+  },
+  "the CA of a job, which tenants write": {
     otherwise: {
       [WEBHOOK]: 403,
-      [configMaps("a")]: 403,
-      [configMaps("b")]: listOf(
-        configMap("foreign", "job", "not ours"),
-        configMap(childNames.tlsConfig("job"), "job", "of a job"),
-      ),
+      [configMaps("a")]: listOf(ofJob),
+      [configMaps("b")]: listOf(ofJob),
     },
-    want: { caPem: "of a job" },
+    want: /the CA .* cannot be read: .* there\/kubeflow-trainer-public/,
   },
   "no CA": {
-    otherwise: { [WEBHOOK]: 404, [configMaps("a")]: 403 },
-    want: /the CA .* cannot be read: .* in a, b$/,
+    otherwise: { [WEBHOOK]: 404, [PUBLIC]: { metadata: { name: "p" }, data: {} } },
+    want: /the CA .* cannot be read: .* there\/kubeflow-trainer-public/,
   },
 };
 
@@ -126,7 +130,7 @@ async function search(answer: (it: AskedOf) => MadeUp) {
   await withAnswers(answer, async (client, asked) => {
     const options = { client, namespace: NAMESPACE, service: "the-service" };
     const { signal } = new AbortController();
-    found = await searchManager({ ...options, jobNamespaces: ["a", "b"] }, signal);
+    found = await searchManager(options, signal);
     all.push(...asked);
   });
   return { found, asked: all };

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
+import { CA_KEY, LABELS, MANAGER, PUSH_AUDIENCE } from "../../crds/names.ts";
 import { openEvents } from "../support/event_client.ts";
 import { observer, readObservation } from "../support/observer.ts";
 import {
@@ -217,4 +217,13 @@ Deno.test("the token of the kubeconfig reads, where tokens for the API server ar
   const text = await Deno.readTextFile(all.kubeconfig);
   const token = /token: (\S+)/.exec(text)?.[1] ?? "";
   assert.equal(await codeOf(all, "/view/v1/jobs", token), 200);
+});
+
+Deno.test("the manager publishes its CA for clients that are in no job", async () => {
+  const all = standalone();
+  const { namespace, publicConfigMap: name } = MANAGER;
+  await until("the CA is there", async () => {
+    const { data } = await all.client.get(KINDS.configMap, { namespace, name });
+    return data?.[CA_KEY] === all.caBundle() && data?.kubeflow_trainer_version !== undefined;
+  }, { timeoutMs: 30_000 });
 });

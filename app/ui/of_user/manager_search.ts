@@ -2,14 +2,7 @@
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
-import {
-  CA_KEY,
-  childNames,
-  ENDPOINTS_OF_LABEL,
-  LABELS,
-  MANAGER,
-  STATUS_PORT_NAME,
-} from "../../../crds/names.ts";
+import { CA_KEY, ENDPOINTS_OF_LABEL, MANAGER, STATUS_PORT_NAME } from "../../../crds/names.ts";
 import type { KubeClient } from "../../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../../kube/errors.ts";
 import { mayDo } from "../../../page/server/viewer_rights.ts";
@@ -31,12 +24,10 @@ export interface ManagerSearch {
   /** Of its Service. */
   readonly namespace: string;
   readonly service: string;
-  /** Namespaces of jobs, whose ConfigMaps have the CAs, too. */
-  readonly jobNamespaces: readonly string[];
 }
 
 const LOOPBACK = "127.0.0.1";
-/** EndpointSlices, and ConfigMaps of a namespace, that are looked at. */
+/** EndpointSlices that are looked at. */
 const MOST = 100;
 
 const sliceSchema = z.object({
@@ -81,30 +72,26 @@ const webhooksSchema = z.object({
   webhooks: z.array(z.object({ clientConfig: z.object({ caBundle: z.string().optional() }) })),
 });
 
-/** Returns the CAs as they are in the configuration of the webhook, or in what a job's pods are given. */
+/**
+ * Returns the CAs as the manager publishes them, or has them in the configuration of its webhook. A namespace of jobs is not asked:
+ * who writes there would get the user's token.
+ */
 async function authority(
-  { client, jobNamespaces }: ManagerSearch,
+  { client, namespace }: ManagerSearch,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { mutatingWebhookConfiguration: kind, configMap } = KINDS;
+  const published = await ifReadable(
+    client.get(configMap, { namespace, name: MANAGER.publicConfigMap }, { signal }),
+  );
+  const caPem = published?.data?.[CA_KEY] ?? "";
+  if (caPem !== "") return caPem;
   const found = await ifReadable(
     client.get(kind, { name: MANAGER.mutatingConfiguration }, { signal }),
   );
   const [webhook] = webhooksSchema.safeParse(found).data?.webhooks ?? [];
   const { caBundle = "" } = webhook?.clientConfig ?? {};
-  if (caBundle !== "") return Buffer.from(caBundle, "base64").toString("utf8");
-  for (const namespace of jobNamespaces) {
-    const labelSelector = LABELS.trainJobName;
-    const all = await ifReadable(
-      client.list(configMap, { namespace, labelSelector, limit: MOST, signal }),
-    );
-    const ofJob = all?.items.find(({ metadata: { name, labels } = {} }) =>
-      name === childNames.tlsConfig(labels?.[LABELS.trainJobName] ?? "")
-    );
-    const caPem = ofJob?.data?.[CA_KEY];
-    if (caPem !== undefined) return caPem;
-  }
-  return undefined;
+  return caBundle === "" ? undefined : Buffer.from(caBundle, "base64").toString("utf8");
 }
 
 /** Returns why ports of pods cannot be forwarded; undefined if they can. */
@@ -135,7 +122,7 @@ export async function searchManager(
   search: ManagerSearch,
   signal: AbortSignal,
 ): Promise<FoundManager | { readonly missing: string }> {
-  const { client, namespace, service, jobNamespaces } = search;
+  const { client, namespace, service } = search;
   const labelSelector = `${ENDPOINTS_OF_LABEL}=${service}`;
   const slices = await ifReadable(
     client.list(KINDS.endpointSlice, { namespace, labelSelector, limit: MOST, signal }),
@@ -164,9 +151,9 @@ export async function searchManager(
   const caPem = await authority(search, signal);
   if (caPem === undefined) {
     return {
-      missing: "the CA of the manager's certificate cannot be read: the user may get neither the " +
-        `mutatingwebhookconfiguration ${MANAGER.mutatingConfiguration} nor the ConfigMap of a ` +
-        `TrainJob in ${jobNamespaces.join(", ")}`,
+      missing: "the CA of the manager's certificate cannot be read: it is not in the ConfigMap " +
+        `${namespace}/${MANAGER.publicConfigMap}, where a manager of this version puts it, and the user may not ` +
+        `get the mutatingwebhookconfiguration ${MANAGER.mutatingConfiguration}`,
     };
   }
   const host = own === undefined ? `${service}.${namespace}.svc` : LOOPBACK;

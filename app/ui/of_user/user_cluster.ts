@@ -93,7 +93,7 @@ export async function openUserCluster(
   const rights = createUserRights({ client, clock });
   cleanup.defer(() => rights.close());
   const jobs = createUserJobs({ client, clock, kinds, rights, namespaces, noOthers });
-  const found = { connection, client, clock, jobNamespaces: namespaces, namespace, service };
+  const found = { connection, client, clock, namespace, service };
   const manager = createUserManager(found);
   const mirror = createCurveMirror({
     manager: manager.client,

@@ -1,18 +1,22 @@
 """Tests of which job is read and where, beside a stand-in of Kubernetes' client."""
 
 import importlib
+import ssl
 import sys
 import tempfile
+import threading
 import types
 import unittest
 import urllib.error
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from .test_drawing import HOSTILE, Elements
+from .tls_server import make_authority
 
 
 class ApiException(Exception):
@@ -50,10 +54,9 @@ class ReadingTest(unittest.TestCase):
         client.DiscoveryV1Api = lambda api: types.SimpleNamespace(
             list_namespaced_endpoint_slice=lambda *_, **__: self.list()
         )
-        read = types.SimpleNamespace(data={"ca.crt": "ca"})
-        client.CoreV1Api = lambda api: types.SimpleNamespace(
-            read_namespaced_config_map=lambda *_, **__: read
-        )
+        self.published: Any = {"ca.crt": "ca"}
+        self.asked: list[tuple[str, str]] = []
+        client.CoreV1Api = lambda api: types.SimpleNamespace(read_namespaced_config_map=self.config_map)
         config: Any = types.ModuleType("kubernetes.config")
         config.ConfigException = ConfigException
         config.list_kube_config_contexts = self.contexts
@@ -71,6 +74,12 @@ class ReadingTest(unittest.TestCase):
     def get(self, *path: Any, **_: Any) -> Any:
         self.read.append(path)
         return {"status": self.status}
+
+    def config_map(self, name: str, namespace: str, **_: Any) -> Any:
+        self.asked.append((namespace, name))
+        if isinstance(self.published, Exception):
+            raise self.published
+        return types.SimpleNamespace(data=self.published)
 
     def list(self) -> Any:
         if isinstance(self.slices, Exception):
@@ -145,9 +154,68 @@ class ReadingTest(unittest.TestCase):
         with self.assertRaises(ApiException):
             self.manager._address(None)
 
-    def test_a_refusal_says_what_to_do(self) -> None:
+    def api(self) -> Any:
         configuration = types.SimpleNamespace(get_api_key_with_prefix=lambda _: "Bearer t")
-        api = types.SimpleNamespace(configuration=configuration)
+        return types.SimpleNamespace(configuration=configuration)
+
+    def test_the_ca_is_what_the_manager_publishes(self) -> None:
+        self.assertEqual(self.manager._authority(None), "ca")
+        # Tenants write in the namespaces of jobs, but not here.
+        self.assertEqual(self.asked, [("kubeflow-system", "kubeflow-trainer-public")])
+        for published in (None, {}, {"ca.crt": ""}, ApiException(403), ApiException(404)):
+            self.published = published
+            with self.assertRaisesRegex(self.manager.Unreachable, 'ca="FILE"'):
+                self.manager._authority(None)
+        self.published = ApiException(500)
+        with self.assertRaises(ApiException):
+            self.manager._authority(None)
+
+    def test_a_redirection_is_an_error_and_gets_no_token(self) -> None:
+        seen: list[str] = []
+
+        class Elsewhere(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                seen.append(str(self.headers["Authorization"]))
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        class Manager(Elsewhere):
+            def do_GET(self) -> None:
+                self.send_response(self.code)
+                self.send_header("Location", f"http://127.0.0.1:{elsewhere.server_address[1]}/")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            code = 302
+
+        with tempfile.TemporaryDirectory() as folder:
+            ca = make_authority(Path(folder), "first")
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(Path(folder) / "first.pem", Path(folder) / "first.key")
+            with (
+                ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as elsewhere,
+                ThreadingHTTPServer(("127.0.0.1", 0), Manager) as manager,
+            ):
+                manager.socket = context.wrap_socket(manager.socket, server_side=True)
+                for one in (elsewhere, manager):
+                    threading.Thread(target=one.serve_forever, args=(0.02,), daemon=True).start()
+                address = f"https://127.0.0.1:{manager.server_address[1]}"
+                for Manager.code in (301, 302, 303, 307, 308):
+                    with (
+                        self.subTest(code=Manager.code),
+                        self.assertRaisesRegex(self.manager.Unreachable, f"{Manager.code} .*http://127"),
+                    ):
+                        self.manager.curves_of(self.api(), "team", "job", "kind", address, str(ca))
+                for one in (elsewhere, manager):
+                    one.shutdown()
+        self.assertEqual(seen, [])
+        self.assertEqual(self.asked, [], "a CA that is given is the CA")
+
+    def test_a_refusal_says_what_to_do(self) -> None:
+        api = self.api()
         refusals = (
             (401, b"{}", "--read-with-api-tokens"),
             (403, b'{"message": "may not list trainjobs"}', "403 may not list trainjobs"),

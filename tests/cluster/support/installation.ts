@@ -26,6 +26,7 @@ import { managerRbac } from "../../../app/manager/manager_roles.ts";
 import type { ManagerPart } from "../../../app/manager/rights.ts";
 import { lease } from "../../../deploy/manager_manifests.ts";
 import { DEFAULTS } from "../../../deploy/installation_settings.ts";
+import { publicConfiguration } from "../../../deploy/roles.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
 import { MANAGER } from "../../../crds/names.ts";
@@ -136,6 +137,7 @@ async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<v
     ...crds,
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: MANAGER.name, namespace } },
     lease(DEFAULTS),
+    ...publicConfiguration(DEFAULTS),
     ...managerRbac({ namespace, serviceAccount: MANAGER.name }, {}, options.parts),
   ]);
   const names = crds.map(({ metadata }) => `crd/${metadata.name}`);

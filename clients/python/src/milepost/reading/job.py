@@ -39,12 +39,14 @@ class Job:
         kind: str = KIND,
         api: Any = None,
         address: str | None = None,
+        ca: str | None = None,
     ) -> None:
         text = name if isinstance(name, str) else name.name
         before, _, self.name = text.rpartition("/")
         self.namespace: str = before or namespace or getattr(name, "namespace", None) or _namespace()
         self.kind = kind
         self._address = address
+        self._ca = ca
         self._api = api if api is not None else _api()
         self._object: dict[str, Any] = {}
         self.refresh()
@@ -87,7 +89,7 @@ class Job:
 
     def curves(self) -> list[dict[str, Any]]:
         """Returns of each metric its name and points: time in milliseconds, least, greatest and last value."""
-        return curves_of(self._api, self.namespace, self.name, self.kind, self._address)
+        return curves_of(self._api, self.namespace, self.name, self.kind, self._address, self._ca)
 
     def metrics(self) -> Any:
         """Returns the metrics over time as a pandas frame: a row for each time, a column for each metric."""
