@@ -30,7 +30,7 @@ export interface Plan {
   readonly recreated: readonly Pod[];
   /** The status; fields that are not the engine's are as they were. */
   readonly status: V1Status;
-  /** The status if something cannot be deleted. Absent: it says nothing of what is deleted. */
+  /** The status if something cannot be deleted, or claimed. Absent: it says nothing of what is deleted. */
   readonly undone?: V1Status;
   /** Whether the status is written before anything is deleted, lest an interrupted pass forget why. */
   readonly statusFirst: boolean;

@@ -93,6 +93,13 @@ function onlyToItsEnd(plan: Plan, invalid: Notice): Plan {
   };
 }
 
+/** Returns the plan for a job of whose objects some could not be claimed: they stay, and may have names that it needs. */
+function withoutClaims(plan: Plan): Plan {
+  const { undone } = plan;
+  const status = undone === undefined ? {} : { status: undone, events: [] };
+  return { ...plan, createPods: [], createServices: [], ...status };
+}
+
 /** Returns the event about a job that admission would have refused. */
 function invalidEvent(
   kind: V1Kind,
@@ -143,9 +150,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
       caBundle: options.caBundle?.(),
       nowMs: clock.now(),
     });
-    const known = errors.length === 0
-      ? decided
-      : { ...decided, createPods: [], createServices: [] };
+    const known = errors.length === 0 ? decided : withoutClaims(decided);
     return { plan: invalid === undefined ? known : onlyToItsEnd(known, invalid), errors };
   }
 

@@ -67,6 +67,14 @@ test("a job is suspended while a pod of its labels cannot be adopted", async (wo
   suspend(world);
   await world.settle(1000);
   deepEqual(world.pods, ["orphan"]);
+  deepEqual(world.conditions("TFJob"), ["Created", "Running"]);
+  ok(!world.reasons.includes("TFJobSuspended"));
+  equal(activeOf(world), 0);
+  world.cluster.faults.length = 0;
+  await world.settle(600_000);
+  deepEqual(world.pods, []);
+  deepEqual(world.conditions("TFJob"), ["Created", "Running=False", "Suspended"]);
+  ok(world.reasons.includes("TFJobSuspended"));
 });
 
 test("a job creates nothing while a pod of its labels cannot be adopted, and counts what it has", async (world) => {
