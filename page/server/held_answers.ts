@@ -22,6 +22,14 @@ const CHARACTER_BYTES = 2;
 /** Returns the answer, whose bytes are counted until its visitor has taken them. Throws if there is no room. */
 export type HoldAnswer = (visitor: string, answer: HttpResponse) => HttpResponse;
 
+/** The reader did not take a long answer in time: it is cut, lest a part be taken for the whole. */
+class LateReaderError extends Error {
+  constructor(writeMs: number) {
+    super(`the reader did not take the answer within ${writeMs} ms: ask for less, or read faster`);
+    this.name = "LateReaderError";
+  }
+}
+
 /** Creates a {@link HoldAnswer}. */
 export function createHeldAnswers(clock: Pick<Clock, "sleep">, limits: AnswerLimits): HoldAnswer {
   const { smallBytes, writeMs } = limits;
@@ -40,7 +48,7 @@ export function createHeldAnswers(clock: Pick<Clock, "sleep">, limits: AnswerLim
         try {
           for (let place = 0; place < body.length && !sink.signal.aborted; place += PART) {
             const written = sink.write(body.slice(place, place + PART));
-            if (await Promise.race([written, late]) === "late") return;
+            if (await Promise.race([written, late]) === "late") throw new LateReaderError(writeMs);
           }
         } finally {
           over.abort();

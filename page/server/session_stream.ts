@@ -5,10 +5,13 @@ import type { Clock } from "../../kube/clock.ts";
 /** Time between two looks whether the session is still there, in milliseconds. */
 const LOOK_MS = 15_000;
 
-/** Returns the response whose stream goes on while `isOpen`, which counts as use of the session. */
+/**
+ * Returns the response whose stream goes on while `isOpen`, which counts as use of the session. Its signal aborts when
+ * the stream is over, which waits for it.
+ */
 export function whileOpen(
   response: HttpResponse,
-  isOpen: () => boolean | Promise<boolean>,
+  isOpen: (signal: AbortSignal) => boolean | Promise<boolean>,
   clock: Pick<Clock, "sleep">,
   lookMs = LOOK_MS,
 ): HttpResponse {
@@ -23,7 +26,7 @@ export function whileOpen(
         for (;;) {
           await clock.sleep(lookMs, done.signal);
           if (done.signal.aborted) return;
-          if (!await isOpen()) return ended.abort();
+          if (!await isOpen(done.signal)) return ended.abort();
         }
       };
       const watching = watch();

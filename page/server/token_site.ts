@@ -56,12 +56,16 @@ const saysNothing = (error: unknown) =>
   !(error instanceof KubeError) || error.code === 429 || error.code >= 500;
 
 /** Returns whether a user may still read the log of that path; where nobody can say, yes. */
-async function mayReadLog(client: KubeClient, path: string): Promise<boolean> {
+async function mayReadLog(
+  client: KubeClient,
+  path: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const [, , namespace = "", name = ""] = path.split("/");
   const { group, version, plural: resource } = KINDS.pod;
   const action = { verb: "get", group, version, resource, subresource: "log", namespace, name };
   try {
-    return await mayDo(client, action, new AbortController().signal);
+    return await mayDo(client, action, signal);
   } catch (error) {
     return saysNothing(error);
   }
@@ -106,10 +110,10 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
       const { token } = caller.token;
       const client = clientOf(token);
       const path = pathOf(request.url);
-      const isOpen = async () => {
+      const isOpen = async (signal: AbortSignal) => {
         const now = await readerOfToken(readers, caller.token);
         if ("why" in now) return now.why === "unavailable";
-        return await mayReadLog(client, path);
+        return await mayReadLog(client, path, signal);
       };
       return {
         visitor: caller.reader.username,

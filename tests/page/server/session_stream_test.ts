@@ -94,6 +94,26 @@ for (const isManager of [true, false]) {
   });
 }
 
+Deno.test("a stream that ends does not wait for the look that runs", async () => {
+  const clock = new FakeClock(START, settlePromises);
+  const gone = new AbortController();
+  const stream = ({ signal }: { signal: AbortSignal }) => aborted(signal);
+  let looks = 0;
+  const isOpen = async (signal?: AbortSignal) => {
+    looks++;
+    await (signal === undefined ? new Promise(() => {}) : aborted(signal));
+    return true;
+  };
+  const response = whileOpen({ status: 200, headers: {}, body: "", stream }, isOpen, clock);
+  let isOver = false;
+  void response.stream?.({ write: () => Promise.resolve(), signal: gone.signal })
+    .then(() => isOver = true);
+  await clock.advance(15_000);
+  gone.abort();
+  await clock.advance(1_000);
+  assert.deepEqual({ looks, isOver }, { looks: 1, isOver: true });
+});
+
 Deno.test("a log that its reader left before it began is not followed", async () => {
   const clock = new FakeClock(START, settlePromises);
   let isCancelled = false;
