@@ -105,8 +105,8 @@ function living(jobs: readonly WatchedJob[]): WatchedJob[] {
 }
 
 /**
- * Sets the condition that refuses the JobSet, or ends an earlier refusal. One that has Jobs and only asks for too many
- * pods is `refused` no more than that: its Jobs go on, and end.
+ * Sets the condition that refuses the JobSet, or ends an earlier refusal. `refused`: nothing else is done for it. That
+ * does not hold for one that has Jobs, and whose only problem is that it asks for too many pods: its Jobs go on, and end.
  */
 function withRefusal(
   { jobSet, claims, tooLarge, now }: Context,

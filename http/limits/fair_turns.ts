@@ -40,8 +40,9 @@ export function createFairTurns({ total = Infinity, perKey }: TurnLimits): RunIn
     keys.set(key, turns);
   }
 
-  function giveTurns(): void {
-    for (const [key, turns] of keys) {
+  /** Gives the place of a key to who waits; without a bound in all that is nobody but the key itself. */
+  function giveTurns(ended: string, its: Turns): void {
+    for (const [key, turns] of total === Infinity ? [[ended, its] as const] : keys) {
       if (free === 0) return;
       const [enter] = turns.waiting;
       if (enter === undefined || !mayGo(turns)) continue;
@@ -84,7 +85,7 @@ export function createFairTurns({ total = Infinity, perKey }: TurnLimits): RunIn
       return await work();
     } finally {
       change(key, turns, -1);
-      giveTurns();
+      giveTurns(key, turns);
       forgetIdle(key, turns);
     }
   };

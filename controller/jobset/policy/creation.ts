@@ -43,8 +43,8 @@ export interface CreationInput {
 
 /**
  * Returns the Jobs to create, one list for each replicated job; each is rendered when its turn comes, because together
- * they may be large. A name is reused only after its old Job
- * was deleted; BlockingRecreate waits until all old Jobs are.
+ * they may be large. A name is reused only after its old Job was deleted; BlockingRecreate waits until all old Jobs
+ * are.
  */
 export function missingJobs(input: CreationInput): JobRequest[][] {
   const { jobSet, spec, buckets, status } = input;
