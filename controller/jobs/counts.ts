@@ -1,11 +1,12 @@
 /** Counts of a v1 job's pods by replica type, in the status and for its verdict. Pure. */
+import { formatIndexes } from "../../crds/completion_indexes.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { Counts, Standing } from "./kind_rules.ts";
 import { replicaLabels } from "./owner.ts";
 import type { Replicas, Run } from "./run.ts";
-import { isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
+import { collectedIndexes, isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
 
 type Tally = { -readonly [Field in keyof Counts]: Counts[Field] };
 
@@ -26,6 +27,9 @@ export function standingOf(run: Run, pods: readonly Pod[]): Standing {
   const plans = new Map(
     run.replicas.map((of) => [of.type, { of, plan: planSlots(run, of, pods) }]),
   );
+  const collected = new Map(
+    [...plans].map(([type, { of, plan }]) => [type, collectedIndexes(run, of, plan)]),
+  );
   const counts = new Map([...plans].map(([type, { of, plan }]): [string, Counts] => {
     const tally = {
       active: 0,
@@ -36,11 +40,13 @@ export function standingOf(run: Run, pods: readonly Pod[]): Standing {
       drained: 0,
     };
     for (const { pod } of plan.single) count(tally, run, of, pod);
+    tally.succeeded += collected.get(type)?.size ?? 0;
     return [type, tally];
   }));
   const podsOf = (type: string) => plans.get(type)?.plan.single ?? [];
   return {
     counts,
+    collected,
     pods: podsOf,
     pod: (type, index) => podsOf(type).find((it) => it.index === index)?.pod,
   };
@@ -56,14 +62,16 @@ function selectorOf(run: Run, of: Replicas): string {
 /** Returns the counters of the status; those of zero are left out. */
 export function replicaStatuses(
   run: Run,
-  { counts }: Pick<Standing, "counts">,
+  { counts, collected }: Pick<Standing, "counts" | "collected">,
 ): NonNullable<V1Status["replicaStatuses"]> {
   return Object.fromEntries(run.replicas.map((of): [string, ReplicaStatus] => {
     const { active = 0, succeeded = 0, failed = 0 } = counts.get(of.type) ?? {};
+    const completedIndexes = formatIndexes(collected.get(of.type) ?? []);
     return [of.type, {
       ...(active > 0 && { active }),
       ...(succeeded > 0 && { succeeded }),
       ...(failed > 0 && { failed }),
+      ...(completedIndexes !== "" && { completedIndexes }),
       ...(run.kind.scalable && { selector: selectorOf(run, of) }),
     }];
   }));

@@ -248,7 +248,9 @@ export function decide(situation: Situation): Plan {
   const resumed = resumedCondition(run);
   if (resumes) conditions.set(resumed);
   const startTime = resumes ? rfc3339(nowMs) : run.status.startTime ?? rfc3339(nowMs);
-  const started = { ...run, status: { ...run.status, startTime } };
+  // What succeeded before a suspension trains again with the others.
+  const counted = resumes ? { replicaStatuses: {} } : {};
+  const started = { ...run, status: { ...run.status, startTime, ...counted } };
   const plan = decideActive({ ...situation, run: started }, conditions);
   const before = resumes ? [normal(resumed)] : [];
   return {

@@ -3,7 +3,7 @@ import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { isTrue } from "./condition_list.ts";
 import type { Replica, Replicas, Run } from "./run.ts";
-import { isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
+import { collectedIndexes, isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
 import { type FailedPods, type Failures, type JobEvent, reasonOf } from "./verdict.ts";
 
 /** What the replicas need. */
@@ -36,13 +36,15 @@ const endsByExitCode = ({ kind }: Run, { restartPolicy }: Replicas) =>
 const isFailed = ({ status }: Pod) => status?.phase === "Failed";
 
 function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
-  const { missing, surplus, single, crowded } = planSlots(run, of, pods);
+  const plan = planSlots(run, of, pods);
+  const { missing, surplus, single, crowded } = plan;
+  const collected = collectedIndexes(run, of, plan);
   const all = single.map(({ pod }) => pod).filter(isFailed);
   const toRestart = all.filter((pod) => judgeFailedPod(run, of, pod) === "restart");
   const failed = toRestart.filter((pod) => !isTerminating(pod));
   const restarts = failed.length > 0 || isTrue(run.status.conditions, V1_CONDITIONS.restarting);
   return {
-    create: missing.map((index) => ({ of, index })),
+    create: missing.filter((index) => !collected.has(index)).map((index) => ({ of, index })),
     surplus: surplus.filter((pod) => !isTerminating(pod)),
     failed,
     restarting: { type: of.type, count: restarts ? toRestart.length : 0 },

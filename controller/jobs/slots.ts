@@ -1,4 +1,5 @@
 /** Slots of a replica type: for each index its pod, and what is to be done with it. Pure. */
+import { parseIndexes } from "../../crds/completion_indexes.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { KubeObject } from "../../kube/resource.ts";
@@ -62,6 +63,25 @@ export function planSlots<T extends KubeObject>(
     ),
     crowded: within.filter(({ objects }) => objects.length > 1).map(({ index }) => index),
   };
+}
+
+/**
+ * Returns the missing indexes of a type whose pods had succeeded and were collected since: those that the status names, and
+ * all others if it counts as many more successes than there are. Where it counts fewer nothing tells which of them had
+ * (docs/decisions/0065).
+ */
+export function collectedIndexes(
+  { status }: Run,
+  { type, count }: Pick<Replicas, "type" | "count">,
+  { missing, single }: Pick<SlotPlan, "missing" | "single">,
+): ReadonlySet<number> {
+  if (missing.length === 0) return new Set();
+  const { succeeded = 0, completedIndexes } = status.replicaStatuses?.[type] ?? {};
+  const named = parseIndexes(completedIndexes, count);
+  const collected = missing.filter((index) => named.has(index));
+  const present = single.filter(({ pod }) => pod.status?.phase === "Succeeded").length;
+  const areAll = succeeded - present >= missing.length;
+  return new Set(areAll ? missing : collected);
 }
 
 /** Whether an object is being deleted. */

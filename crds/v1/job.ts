@@ -143,6 +143,9 @@ export const replicaStatusSchema = z.looseObject({
   succeeded: int32().optional(),
   failed: int32().optional(),
   selector: z.string().optional(),
+  completedIndexes: z.string().optional().meta({
+    description: "Indexes of replicas that have succeeded and whose pods are gone, such as 0,2-4.",
+  }),
   /** Deprecated upstream in favour of `selector`, and never written. */
   labelSelector: kubernetesSchema<LabelSelector>(
     "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",

@@ -1,36 +1,7 @@
-/** Sets of completion indexes as text: `0,2-4` (Kubernetes batch/v1): pure. */
+/** Completion index of a pod (Kubernetes batch/v1). Pure. */
+import { MAX_INDEX } from "../../crds/completion_indexes.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
-
-/** Most indexes that a Job has. */
-const MAX_INDEX = 100_000;
-
-/** Reads `0,2-4`; parts that are not a number or not below `limit` are ignored. */
-export function parseIndexes(text: string | undefined, limit = MAX_INDEX): Set<number> {
-  const indexes = new Set<number>();
-  for (const part of (text ?? "").split(",")) {
-    const range = /^(\d{1,6})(?:-(\d{1,6}))?$/.exec(part.trim());
-    if (range === null) continue;
-    const from = Number(range[1]);
-    const to = Math.min(Number(range[2] ?? range[1]), limit - 1);
-    for (let index = from; index <= to; index++) indexes.add(index);
-  }
-  return indexes;
-}
-
-/** Writes a set as `0,2-4`: ascending; three neighbours or more are a range. */
-export function formatIndexes(indexes: Iterable<number>): string {
-  const ranges: { from: number; to: number }[] = [];
-  for (const index of [...indexes].sort((a, b) => a - b)) {
-    const last = ranges.at(-1);
-    if (last !== undefined && index <= last.to + 1) last.to = index;
-    else ranges.push({ from: index, to: index });
-  }
-  return ranges.map(({ from, to }) => {
-    if (from === to) return `${from}`;
-    return from + 1 === to ? `${from},${to}` : `${from}-${to}`;
-  }).join(",");
-}
 
 /** The completion index of a pod, by its annotation; undefined if it has none below `limit`. */
 export function indexOf(pod: Pod, limit = MAX_INDEX): number | undefined {

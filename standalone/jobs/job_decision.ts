@@ -4,7 +4,7 @@ import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/job_names.ts";
 import { rfc3339 } from "../../crds/timestamps.ts";
 import { type ConditionUpdate, findCondition, setCondition } from "../../kube/conditions.ts";
 import type { EventText } from "../../kube/events.ts";
-import { formatIndexes } from "./indexes.ts";
+import { formatIndexes } from "../../crds/completion_indexes.ts";
 import { isActive, isReady, isTerminating, isTracked } from "./pods.ts";
 import { type Account, takeAccount } from "./policy/accounting.ts";
 import type { Backoff } from "../../kube/backoff.ts";

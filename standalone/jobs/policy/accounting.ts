@@ -4,7 +4,8 @@
  * (Kubernetes batch/v1, uncountedTerminatedPods): pure.
  */
 import type { Job, Pod } from "../../../crds/kubernetes.ts";
-import { indexOf, parseIndexes } from "../indexes.ts";
+import { parseIndexes } from "../../../crds/completion_indexes.ts";
+import { indexOf } from "../indexes.ts";
 import { hasEnded, isDeleting, isTracked } from "../pods.ts";
 import type { JobSettings } from "../job_settings.ts";
 import { judgePod } from "./pod_failure.ts";

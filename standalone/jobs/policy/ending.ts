@@ -2,7 +2,7 @@
 import type { Job, Pod } from "../../../crds/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../../crds/job_names.ts";
 import { findCondition } from "../../../kube/conditions.ts";
-import { parseIndexes } from "../indexes.ts";
+import { parseIndexes } from "../../../crds/completion_indexes.ts";
 import { isActive, isTracked, restartsOf } from "../pods.ts";
 import { type JobSettings, unsupportedJob } from "../job_settings.ts";
 import { type Account, type Ending, isFailed } from "./accounting.ts";

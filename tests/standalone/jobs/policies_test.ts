@@ -3,7 +3,8 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { decideJob } from "../../../standalone/jobs/job_decision.ts";
-import { formatIndexes, indexOf, parseIndexes } from "../../../standalone/jobs/indexes.ts";
+import { formatIndexes, parseIndexes } from "../../../crds/completion_indexes.ts";
+import { indexOf } from "../../../standalone/jobs/indexes.ts";
 import { takeAccount } from "../../../standalone/jobs/policy/accounting.ts";
 import {
   backoffLeft,
