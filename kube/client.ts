@@ -6,7 +6,8 @@ import type { Deletion, Patch } from "./request.ts";
 import type { KubeObject, ObjectKey, ResourceKind } from "./resource.ts";
 import type { WatchEvent } from "./watch.ts";
 
-export { type ClosableClient, createClient } from "./http_client.ts";
+export { createClient } from "./connected_client.ts";
+export type { ClosableClient } from "./http_client.ts";
 export type { OpenResponse } from "./open_response.ts";
 export type { JsonPatchOperation, Patch } from "./request.ts";
 export type { WatchEvent } from "./watch.ts";

@@ -23,7 +23,7 @@ import {
 } from "./request.ts";
 import type { ResourceKind } from "./resource.ts";
 import { decodeList, decodeOrThrow, discard, errorOf, jsonOf, readBody } from "./response.ts";
-import { createTransport, type HttpRequest, type Transport } from "./transport.ts";
+import type { HttpRequest, Transport } from "./transport.ts";
 import { watchStream } from "./watch_stream.ts";
 
 /** A client that holds connections open until it is closed. */
@@ -56,14 +56,6 @@ function waitFor(error: KubeError, random: () => number): number | undefined {
   if ((code !== 429 && code !== 503) || retryAfterMs === undefined) return undefined;
   const wait = retryAfterMs * (1 + random() / 4);
   return wait <= LONGEST_WAIT_MS ? wait : undefined;
-}
-
-/**
- * A client of the server that the connection names. Throws `ConfigurationError` if the
- * connection cannot work. Call `close` when it is no longer needed.
- */
-export function createClient(options: ClientOptions): ClosableClient {
-  return createClientOver(createTransport(options.connection), options);
 }
 
 /** A client over a transport, which others may use, too. */

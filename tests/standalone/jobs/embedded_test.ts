@@ -9,7 +9,7 @@ import type { Pod } from "../../../crds/kubernetes.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import type { KubeClient } from "../../../kube/client.ts";
-import { createClient } from "../../../kube/http_client.ts";
+import { createClient } from "../../../kube/client.ts";
 import { systemClock as clock } from "../../../kube/clock.ts";
 import { createInformer } from "../../../kube/informer.ts";
 import { connectionTo } from "../../../kube/kubeconfig.ts";
