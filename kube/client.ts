@@ -26,8 +26,16 @@ export interface CallOptions {
   newConnection?: boolean;
 }
 
+/** Bounds of the response to a read. */
+export interface ResponseBounds {
+  /** Longest response that is read, in bytes; a longer one is a `TooLargeError`. Default 256 MiB. */
+  maxBytes?: number | undefined;
+  /** Called with the length of each part of a response that has come, in bytes, also of one that is too long. */
+  onBytes?: ((bytes: number) => void) | undefined;
+}
+
 /** Which objects of a kind. Without a namespace: of all of them. */
-export interface ListOptions {
+export interface ListOptions extends ResponseBounds {
   namespace?: string;
   labelSelector?: string;
   fieldSelector?: string;
@@ -35,10 +43,6 @@ export interface ListOptions {
   limit?: number;
   /** The token of the page before. */
   continue?: string;
-  /** Longest response that is read, in bytes; a longer one is a `TooLargeError`. Default 256 MiB. */
-  maxBytes?: number;
-  /** Called with the length of each part of a response that has come, in bytes, also of one that is too long. */
-  onBytes?: (bytes: number) => void;
   resourceVersion?: string;
 }
 
@@ -60,7 +64,7 @@ export interface ListResult<T> {
 
 /** Options of {@link KubeClient.watch}. */
 export interface WatchOptions
-  extends Omit<ListOptions, "limit" | "continue" | "maxBytes" | "onBytes"> {
+  extends Omit<ListOptions, "limit" | "continue" | keyof ResponseBounds> {
   signal: AbortSignal;
   /** The server ends the watch after this many seconds. */
   timeoutSeconds?: number;
@@ -118,7 +122,7 @@ export interface RequestReport {
  * repeated only after 429 and 503 with `Retry-After`.
  */
 export interface KubeClient {
-  get<T>(kind: ResourceKind<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
+  get<T>(kind: ResourceKind<T>, key: ObjectKey, options?: ResponseBounds & CallOptions): Promise<T>;
   list<T>(kind: ResourceKind<T>, options?: ListOptions & CallOptions): Promise<ListResult<T>>;
   /** Creates in the namespace of the metadata; `apiVersion` and `kind` are filled in. */
   create<T extends KubeObject>(

@@ -5,6 +5,7 @@ import type {
   KubeClient,
   ListOptions,
   PathRequest,
+  ResponseBounds,
   StreamOptions,
 } from "./client.ts";
 import { systemClock } from "./clock.ts";
@@ -108,9 +109,10 @@ export function createClientOver(
   async function callFor<T>(
     kind: ResourceKind<T>,
     request: KubeRequest,
-    options: CallOptions,
+    { maxBytes, onBytes, ...options }: ResponseBounds & CallOptions,
   ): Promise<T> {
-    return decodeOrThrow(kind, await call(request, options, (answer) => jsonOf(answer, request)));
+    const read = (answer: Response) => jsonOf(answer, request, { maxBytes, onBytes });
+    return decodeOrThrow(kind, await call(request, options, read));
   }
 
   async function open(request: KubeRequest, options: StreamOptions) {

@@ -17,7 +17,7 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
  * Longest response with one object, in bytes. etcd takes 1.5 MiB unless it is told otherwise, and JSON
  * has six bytes for one in strings such as `<<<`.
  */
-const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
+export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 
 /** Options of {@link pagesOf}. */
 export interface PagedListOptions<T> {

@@ -1,7 +1,7 @@
 /** Responses of the API server: bounded bodies, `Status` objects, lists. */
 import { isObject } from "../crds/json.ts";
 import { z } from "zod";
-import type { ListOptions, ListProblem, ListResult } from "./client.ts";
+import type { ListProblem, ListResult, ResponseBounds } from "./client.ts";
 import { KubeError, messageOf, TooLargeError, TransportError } from "./errors.ts";
 import type { KubeRequest } from "./request.ts";
 import { formatKey, groupVersion, type ResourceKind } from "./resource.ts";
@@ -124,7 +124,7 @@ export async function discard(response: Response): Promise<void> {
 export async function jsonOf(
   response: Response,
   request: KubeRequest,
-  { maxBytes = MAX_BODY_BYTES, onBytes }: Pick<ListOptions, "maxBytes" | "onBytes"> = {},
+  { maxBytes = MAX_BODY_BYTES, onBytes }: ResponseBounds = {},
 ): Promise<unknown> {
   const text = await readBody(response, maxBytes, { onBytes });
   try {

@@ -3,16 +3,18 @@ import { type JsonObject, objectAt } from "../../crds/json.ts";
 import type { Kind } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { isForbidden } from "../../kube/errors.ts";
-import { pagesOf } from "../../kube/paged_list.ts";
+import { MAX_OBJECT_BYTES, pagesOf } from "../../kube/paged_list.ts";
 import type { ObjectKey } from "../../kube/resource.ts";
 import type { Semaphore } from "../../kube/semaphore.ts";
 
 /** Bounds of what one request reads, beside those of each list. */
 export const READ_LIMITS = {
-  /** Bytes of the responses of all its lists, after which the rest is left out. */
+  /** Bytes of all its responses, after which the rest of lists is left out. */
   bytes: 64 << 20,
-  /** Longest response with several objects, in bytes; a single one may have 16 MiB. */
+  /** Longest response with several objects, in bytes. */
   pageBytes: 2 << 20,
+  /** Longest response with a single one, in bytes. */
+  objectBytes: MAX_OBJECT_BYTES,
   /** Most objects of a page. */
   page: 500,
   /** Of one response, in milliseconds. */
@@ -25,7 +27,7 @@ export interface BoundedReads {
   readonly signal: AbortSignal;
   /** Bounds the responses that are in memory at a time, of this request and of others. */
   readonly places?: Semaphore;
-  /** What lists of the request may still read. */
+  /** What the request may still read. */
   readonly budget: { bytes: number };
 }
 
@@ -73,26 +75,29 @@ export async function orDenied<T>(read: Promise<Found<T>>): Promise<Found<T>> {
   }
 }
 
-/** Reads one object. */
+const countedBytes = ({ budget }: BoundedReads) => (bytes: number) => void (budget.bytes -= bytes);
+
+/** Reads one object, also when lists have read all that the request may: of these there are few. */
 export function readOne<T>(reads: BoundedReads, kind: Kind<T>, key: ObjectKey): Promise<T> {
   const { client, signal, places } = reads;
-  const { deadlineMs } = READ_LIMITS;
-  const read = () => client.get(kind, key, { signal, deadlineMs });
+  const { deadlineMs, objectBytes: maxBytes } = READ_LIMITS;
+  const onBytes = countedBytes(reads);
+  const read = () => client.get(kind, key, { signal, deadlineMs, maxBytes, onBytes });
   return places === undefined ? read() : places.run(read, signal);
 }
 
 /** Reads pages until there are as many as `most`, or the request has read as much as it may. */
 export async function listUpTo<T>(
-  { client, signal, places, budget }: BoundedReads,
+  reads: BoundedReads,
   kind: Kind<T>,
   { most, ...selection }: BoundedList,
 ): Promise<Found<T>> {
+  const { client, signal, places, budget } = reads;
   const { pageBytes, page: pageSize, deadlineMs } = READ_LIMITS;
   const items: T[] = [];
   let isCut = false;
   if (budget.bytes <= 0) return { items, isCut: true };
-  const onBytes = (bytes: number) => void (budget.bytes -= bytes);
-  const call = { deadlineMs, onBytes };
+  const call = { deadlineMs, onBytes: countedBytes(reads) };
   const options = { client, kind, selection, signal, pageSize, pageBytes, call };
   for await (const page of pagesOf({ ...options, ...(places && { places }) })) {
     const room = most - items.length;
