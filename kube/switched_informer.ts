@@ -24,16 +24,21 @@ export interface SwitchedInformer<T> extends Informer<T> {
 /** Options of {@link createSwitchedInformer}. */
 export interface SwitchedInformerOptions<T> extends InformerOptions<T> {
   readonly power: Switch;
+  /**
+   * Whether it is told, when the switch is on again, which of the objects that left are deleted; until then these stay
+   * in memory. Default true.
+   */
+  readonly tellsDeletions?: boolean;
 }
 
 /**
  * Creates the cache. When the switch is turned off, its objects leave. Each time it is turned on, everything is
- * listed anew; those that left and are not there any more are deleted.
+ * listed anew; those that left and are not there any more are deleted, if that is to be told.
  */
 export function createSwitchedInformer<T extends KubeObject>(
   options: SwitchedInformerOptions<T>,
 ): SwitchedInformer<T> {
-  const { power, kind } = options;
+  const { power, kind, tellsDeletions = true } = options;
   const listeners = new Set<(change: Change<T>) => void>();
   const waiters = new Set<() => void>();
   /** Objects that left, by key, until it is known whether they still exist. */
@@ -75,7 +80,9 @@ export function createSwitchedInformer<T extends KubeObject>(
     if (stop.aborted) return;
     inner = undefined;
     const held = current.list();
-    away = new Map([...away, ...held.map((object) => [keyOf(object), object] as const)]);
+    if (tellsDeletions) {
+      away = new Map([...away, ...held.map((object) => [keyOf(object), object] as const)]);
+    }
     for (const object of held) deliver({ type: "left", object });
   }
 

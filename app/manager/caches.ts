@@ -28,7 +28,11 @@ import { createInformer, type Informer, type InformerOptions } from "../../kube/
 import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
 import { createRestingInformer } from "../../kube/resting_informer.ts";
 import { createSemaphore } from "../../kube/semaphore.ts";
-import { createSwitchedInformer, type SwitchedInformer } from "../../kube/switched_informer.ts";
+import {
+  createSwitchedInformer,
+  type SwitchedInformer,
+  type SwitchedInformerOptions,
+} from "../../kube/switched_informer.ts";
 import type { ManagerPart } from "./rights.ts";
 
 /** Options of {@link createCaches}. */
@@ -135,7 +139,7 @@ export function createCaches(options: CacheOptions) {
     const jobKind = kinds.all.find((it) => v1KindOf(it)?.kind === name);
     function switched<T extends KubeObject>(
       resource: InformerOptions<T>["kind"],
-      more: Partial<InformerOptions<T>> = {},
+      more: Partial<SwitchedInformerOptions<T>> = {},
     ): SwitchedInformer<T> {
       const power = options.v1Kinds.of(name);
       return createSwitchedInformer<T>({ ...common(resource), kind: resource, power, ...more });
@@ -144,9 +148,14 @@ export function createCaches(options: CacheOptions) {
       jobs: switched(V1_RESOURCES[name]),
       pods: switched(KINDS.pod, {
         labelSelector,
+        tellsDeletions: false,
         indexes: { ...replicaIndexes, ...jobKind && podIndexes(jobKind) },
       }),
-      services: switched(KINDS.service, { labelSelector, indexes: replicaIndexes }),
+      services: switched(KINDS.service, {
+        labelSelector,
+        tellsDeletions: false,
+        indexes: replicaIndexes,
+      }),
     };
   }
   /** Of a kind that others run: the jobs of Trials, and their pods. */
@@ -163,6 +172,7 @@ export function createCaches(options: CacheOptions) {
         ...common(WATCHED.pod),
         kind: WATCHED.pod,
         power,
+        tellsDeletions: false,
         labelSelector: podSelector(kind),
         indexes: podIndexes(kind),
       }),

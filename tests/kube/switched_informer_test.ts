@@ -13,11 +13,14 @@ interface World {
   readonly seen: string[];
 }
 
-async function withWorld(test: (world: World) => Promise<void>): Promise<void> {
+async function withWorld(
+  test: (world: World) => Promise<void>,
+  more: { readonly tellsDeletions?: boolean } = {},
+): Promise<void> {
   await using server = new FakeApiServer();
   const client = createClient({ connection: server.connection });
   const power = createSwitch();
-  const informer = createSwitchedInformer<Widget>({ client, kind: WIDGET, power });
+  const informer = createSwitchedInformer<Widget>({ client, kind: WIDGET, power, ...more });
   const seen: string[] = [];
   informer.onChange(({ type, object }) => void seen.push(`${type} ${object.metadata?.name}`));
   const stop = new AbortController();
@@ -96,6 +99,20 @@ Deno.test("`createSwitchedInformer()` takes nothing for deleted that it cannot r
     await until("the other is readable again", () => informer.list().length === 2);
     deepEqual(seen.slice(4), ["added a", "added b"]);
   }));
+
+Deno.test("`createSwitchedInformer()` keeps nothing of what left where nobody asks whether that is deleted", () =>
+  withWorld(async ({ informer, power, server, seen }) => {
+    server.put(widget("stays"));
+    server.put(widget("goes"));
+    power.turn(true);
+    await informer.whenSynced();
+    power.turn(false);
+    await until("both have left", () => seen.length === 4);
+    server.remove("ns/goes");
+    power.turn(true);
+    await until("what there is came", () => seen.length === 5);
+    deepEqual(seen.slice(4), ["added stays"]);
+  }, { tellsDeletions: false }));
 
 Deno.test("`createSwitchedInformer()` turned off and on while it ends runs on", () =>
   withWorld(async ({ informer, power, server, seen }) => {
