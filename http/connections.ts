@@ -38,8 +38,8 @@ export interface Connections {
    * buffers have grown and there is no room for them.
    */
   mayStay(socket: Duplex): boolean;
-  /** Reads the body of the connection's newest request, which was left to the kernel if it is long. */
-  read(socket: Duplex): void;
+  /** Reads the body of a request, if it was left to the kernel. */
+  read(message: IncomingMessage): void;
   closeAll(): void;
   /** Ends the supervision. */
   stop(): Promise<void>;
@@ -73,8 +73,8 @@ interface Connection {
   bytesAnswered: number;
   /** Bytes of its buffers that count. */
   buffered: number;
-  /** Whether its newest request has a long body that nobody has wanted yet: what comes is left to the kernel. */
-  isUnwanted: boolean;
+  /** Its newest request, if that has a long body that nobody has wanted yet: what comes is left to the kernel. */
+  unwanted?: IncomingMessage | undefined;
   /** Monotonic time since which what comes is not HTTP. */
   brokenSinceMs?: number;
 }
@@ -124,12 +124,18 @@ export function guardConnections(
     connection.heard = true;
   }
 
-  /** Leaves a long body to the kernel until somebody wants it. */
-  function steerReads(connection: Connection, isUnwanted: boolean): void {
-    if (connection.isUnwanted === isUnwanted) return;
-    connection.isUnwanted = isUnwanted;
-    if (isUnwanted) stopReads(connection.socket);
-    else startReads(connection.socket);
+  /** Leaves the body of a new request to the kernel, if it is long, until somebody wants it. */
+  function steerReads(connection: Connection, unwanted: IncomingMessage | undefined): void {
+    const wereStopped = connection.unwanted !== undefined;
+    connection.unwanted = unwanted;
+    if (wereStopped === (unwanted !== undefined)) return;
+    if (wereStopped) startReads(connection.socket);
+    else stopReads(connection.socket);
+  }
+
+  /** Reads a body that was left to the kernel. An older request says nothing about the body of a newer one. */
+  function readBody(connection: Connection, message: IncomingMessage): void {
+    if (connection.unwanted === message) steerReads(connection, undefined);
   }
 
   function onAdmit(socket: Socket, peer: string, nowMs: number): void {
@@ -143,7 +149,6 @@ export function guardConnections(
       bytesThen: 0,
       bytesAnswered: 0,
       buffered: 0,
-      isUnwanted: false,
     };
     connections.set(id, connection);
     socket.once("close", () => {
@@ -183,14 +188,14 @@ export function guardConnections(
     resting.delete(connection);
     connection.newest = { message, response };
     connection.bytesThen = connection.socket.bytesRead;
-    steerReads(connection, isLong(message));
+    steerReads(connection, isLong(message) ? message : undefined);
     if (connection.inHand > MAX_UNANSWERED) message.socket.destroy();
     // It comes once: `once` would make a function more for each request.
     response.on("close", () => {
       connection.inHand -= 1;
       if (connection.newest?.message === message) connection.newest = undefined;
       // All of it had come at once.
-      if (message.complete) steerReads(connection, false);
+      if (message.complete) readBody(connection, message);
       if (connection.inHand > 0) return;
       connection.restsSinceMs = clock.monotonic();
       if (!connection.socket.destroyed) resting.add(connection);
@@ -249,9 +254,9 @@ export function guardConnections(
       connection.buffered += amount;
       return true;
     },
-    read(socket) {
-      const connection = find(socket);
-      if (connection !== undefined) steerReads(connection, false);
+    read(message) {
+      const connection = find(message.socket);
+      if (connection !== undefined) readBody(connection, message);
     },
     closeAll: () => connections.forEach(({ socket }) => socket.destroy()),
     stop: () => {

@@ -146,7 +146,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const bodies = createHeldBodies({
     budget,
     rate: limits.body,
-    read: ({ socket }) => connections.read(socket),
+    read: (message) => connections.read(message),
     onReceive,
   });
   const discardRest = createDiscardRest(clock, onReceive);
@@ -178,7 +178,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     // The connection was closed meanwhile, because of too many requests on it.
     if (message.socket.destroyed) return;
     const doubt = doubtOf(message);
-    const read = () => connections.read(message.socket);
+    const read = () => connections.read(message);
     if (doubt !== undefined) {
       send(response, badRequest(400, doubt), true);
       return await discardRest(message, read);

@@ -96,36 +96,54 @@ Deno.test("`startServer()` cuts a body that comes more slowly than the least rat
   await server.close(1000);
 });
 
-Deno.test("`startServer()` leaves a long body to its client until somebody reads it", async () => {
-  const length = 48 << 20;
-  const goOn = Promise.withResolvers<void>();
-  const server = await startTestServer({
-    tls: await certificate("localhost"),
-    bodyBudget: createFairShare(1 << 30),
-    handle: async (request) => {
-      if (request.url === "/later") await goOn.promise;
-      return okResponse({ length: (await request.readBody(length))?.length });
-    },
+/** A whole request, after which another one may come at once. */
+const EMPTY = "POST /empty HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+
+for (const [before, first] of [["", ""], [" after a request that came with it", EMPTY]] as const) {
+  Deno.test(`\`startServer()\` leaves a long body${before} to its client until somebody reads it`, async () => {
+    const length = 48 << 20;
+    const longOneCame = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const server = await startTestServer({
+      tls: await certificate("localhost"),
+      bodyBudget: createFairShare(1 << 30),
+      handle: async (request) => {
+        if (request.url === "/empty") await longOneCame.promise;
+        else longOneCame.resolve();
+        if (request.url === "/later") await goOn.promise;
+        return okResponse({ length: (await request.readBody(length))?.length });
+      },
+    });
+    function send(path: string) {
+      const socket = connectTls({
+        port: server.port,
+        host: "127.0.0.1",
+        rejectUnauthorized: false,
+      });
+      const client = { socket, heard: "", isSent: false };
+      socket.setEncoding("utf8").on("data", (chunk) => client.heard += String(chunk));
+      socket.on("error", () => {});
+      socket.write(
+        `${first}POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`,
+      );
+      socket.write(new Uint8Array(length), () => client.isSent = true);
+      return client;
+    }
+    const answered = ({ heard }: { heard: string }) => heard.includes(`"length":${length}`);
+    const later = send("/later");
+    await until(
+      "the first answer",
+      () => first === "" || later.heard.includes(`"length":0`),
+    );
+    const now = send("/now");
+    await until("an answer", () => answered(now), { timeoutMs: 30_000 });
+    assert.ok(!later.isSent, "all of it was read, though nobody wanted it");
+    goOn.resolve();
+    await until("the other answer", () => answered(later), { timeoutMs: 30_000 });
+    for (const { socket } of [later, now]) socket.destroy();
+    await server.close(1000);
   });
-  function send(path: string) {
-    const socket = connectTls({ port: server.port, host: "127.0.0.1", rejectUnauthorized: false });
-    const client = { socket, heard: "", isSent: false };
-    socket.setEncoding("utf8").on("data", (chunk) => client.heard += String(chunk));
-    socket.on("error", () => {});
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`);
-    socket.write(new Uint8Array(length), () => client.isSent = true);
-    return client;
-  }
-  const answered = ({ heard }: { heard: string }) => heard.includes(`"length":${length}`);
-  const later = send("/later");
-  const now = send("/now");
-  await until("an answer", () => answered(now), { timeoutMs: 30_000 });
-  assert.ok(!later.isSent, "all of it was read, though nobody wanted it");
-  goOn.resolve();
-  await until("the other answer", () => answered(later), { timeoutMs: 30_000 });
-  for (const { socket } of [later, now]) socket.destroy();
-  await server.close(1000);
-});
+}
 
 /** A body that waits for room where there is none. */
 const LONG_BODY = 100_000;
