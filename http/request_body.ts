@@ -29,8 +29,8 @@ class JoinedParts {
   #made: ArrayBuffer | undefined;
   #length = 0;
 
-  /** `declared`: the length of the whole, if it is known. */
-  constructor(private readonly declared: number | undefined) {}
+  /** `declared`: the length of the whole, if it is known; it is `maxBytes` at most. */
+  constructor(private readonly declared: number | undefined, private readonly maxBytes: number) {}
 
   add(part: Uint8Array): void {
     const length = this.#length + part.length;
@@ -43,11 +43,14 @@ class JoinedParts {
   }
 
   #grow(least: number): void {
-    const { length } = this.#all;
-    const grown = new Uint8Array(Math.max(this.declared ?? FIRST_BYTES, least, 2 * length));
-    grown.set(this.#all);
+    const wanted = Math.max(this.declared ?? FIRST_BYTES, least, 2 * this.#all.length);
+    const length = Math.min(wanted, this.maxBytes);
+    // The smaller buffer is free at once.
+    const moved = this.#made?.transfer(length);
+    this.#made = moved ?? new ArrayBuffer(length);
+    const grown = new Uint8Array(this.#made);
+    if (moved === undefined) grown.set(this.#all);
     this.#all = grown;
-    this.#made = grown.buffer;
   }
 
   /** Frees what nobody will read at once. */
@@ -72,7 +75,10 @@ export function readBounded(
   return new Promise((resolve, reject) => {
     const declared = declaredLength(message);
     const isTooLong = declared !== undefined && declared > maxBytes;
-    let parts: JoinedParts | undefined = new JoinedParts(isTooLong ? undefined : declared);
+    let parts: JoinedParts | undefined = new JoinedParts(
+      isTooLong ? undefined : declared,
+      maxBytes,
+    );
     let length = 0;
     const fail = (error: unknown) => {
       parts?.drop();
@@ -83,6 +89,7 @@ export function readBounded(
       length += chunk.length;
       if (parts === undefined) return;
       if (length > maxBytes) {
+        parts.drop();
         parts = undefined;
         return resolve(undefined);
       }
