@@ -121,11 +121,13 @@ export class HeldBody {
     return isSlow && wasSlow;
   }
 
-  /** Gives back what it holds of the budget. */
-  release(): void {
+  /** Gives back what it holds of the budget. Returns whether that is anything. */
+  release(): boolean {
     this.#isOver = true;
-    if (this.#taken > 0) this.#means.budget.give(this.#peer, this.#taken);
+    if (this.#taken === 0) return false;
+    this.#means.budget.give(this.#peer, this.#taken);
     this.#taken = 0;
+    return true;
   }
 }
 
@@ -153,8 +155,7 @@ export function createHeldBodies(options: Omit<BodyMeans, "waiting">): HeldBodie
     },
     release(body, nowMs) {
       bodies.delete(body);
-      body.release();
-      letIn(nowMs);
+      if (body.release()) letIn(nowMs);
     },
     check(nowMs) {
       letIn(nowMs);
