@@ -48,6 +48,21 @@ testWith(
     }),
 );
 
+testWith(
+  environment,
+  "curves come from outside of the cluster, through the API server",
+  async (bin) => {
+    const { code, stderr } = await run(`${bin}/python`, {
+      args: ["-W", "error::ResourceWarning", "-m", "unittest", "tests.forward_scenes"],
+      cwd: CLIENT,
+      env: { PYTHONPATH: SOURCES, PYTHONDONTWRITEBYTECODE: "1" },
+      timeoutMs: 120_000,
+    });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^Ran [1-9]\d* tests in .*\n\nOK\n$/m);
+  },
+);
+
 testWith(environment, "numbers of NumPy are pushed, and are steps", async (bin) => {
   const program = `
 import numpy, milepost

@@ -1,16 +1,15 @@
 """Tests of which job is read and where, beside a stand-in of Kubernetes' client."""
 
 import importlib
+import os
 import ssl
 import sys
 import tempfile
 import threading
 import types
 import unittest
-import urllib.error
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -63,10 +62,12 @@ class ReadingTest(unittest.TestCase):
         kubernetes: Any = types.ModuleType("kubernetes")
         kubernetes.client, kubernetes.config = client, config
         modules = {"kubernetes": kubernetes, "kubernetes.client": client, "kubernetes.config": config}
+        # Beside forward_scenes.py, which has the real ones.
+        modules["websocket"] = mock.Mock(WebSocketBadStatusException=OSError, WebSocketException=OSError)
         patched = mock.patch.dict(sys.modules, modules)
         patched.start()
         self.addCleanup(patched.stop)
-        for name in ("job", "manager"):
+        for name in ("job", "manager", "forward"):
             sys.modules.pop(f"milepost.reading.{name}", None)
         self.job = importlib.import_module("milepost.reading.job")
         self.manager = importlib.import_module("milepost.reading.manager")
@@ -140,22 +141,48 @@ class ReadingTest(unittest.TestCase):
                     self.assertLessEqual(names, {"max", "value"} | drawn)
                     self.assertGreaterEqual(seen.texts.count(text), 4)
 
+    def slice(self, *endpoints: tuple[str, "str | None", "bool | None"], port: str = "status") -> Any:
+        made = [
+            types.SimpleNamespace(
+                addresses=[address],
+                conditions=None if ready is None else types.SimpleNamespace(ready=ready),
+                target_ref=None if pod is None else types.SimpleNamespace(kind="Pod", name=pod),
+            )
+            for address, pod, ready in endpoints
+        ]
+        return types.SimpleNamespace(ports=[types.SimpleNamespace(name=port, port=1234)], endpoints=made)
+
     def test_where_the_manager_is(self) -> None:
-        service = "https://kubeflow-trainer-controller-manager.kubeflow-system.svc:8082"
-        self.assertEqual(self.manager._address(None), service)
-        port = types.SimpleNamespace(name="status", port=1234)
-        endpoint = types.SimpleNamespace(addresses=["127.0.0.1"])
-        self.slices = [types.SimpleNamespace(ports=[port], endpoints=[endpoint])]
-        self.assertEqual(self.manager._address(None), "https://127.0.0.1:1234")
-        # Who may not list slices there uses the Service.
-        self.slices = ApiException(403)
-        self.assertEqual(self.manager._address(None), service)
+        service = "kubeflow-trainer-controller-manager.kubeflow-system.svc"
+        in_pod = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+        own, ready, late = ("127.0.0.1", None, True), ("10.1.0.1", "m-1", True), ("10.1.0.0", "m-0", False)
+        for slices, outside, inside in (
+            ([], "no replica that is ready.*address=", (service, 8082, "")),
+            ([self.slice(own)], ("127.0.0.1", 1234, ""), ("127.0.0.1", 1234, "")),
+            ([self.slice(late), self.slice(ready)], (service, 1234, "m-1"), (service, 8082, "")),
+            ([self.slice(("10.1.0.2", "m-2", None))], (service, 1234, "m-2"), (service, 8082, "")),
+            # A pod that says it is at loopback is no standalone.
+            ([self.slice(("127.0.0.1", "m-3", True))], (service, 1234, "m-3"), (service, 8082, "")),
+            ([self.slice(ready, port="webhook")], "no replica that is ready", (service, 8082, "")),
+            ([self.slice(("10.1.0.4", None, True))], "no replica that is ready", (service, 8082, "")),
+            (ApiException(403), "no right to list endpointslices in kubeflow-system.*address=", (service, 8082, "")),
+        ):
+            self.slices = slices
+            with self.subTest(outside=outside), mock.patch.dict("os.environ"):
+                os.environ.pop("KUBERNETES_SERVICE_HOST", None)
+                if isinstance(outside, str):
+                    with self.assertRaisesRegex(self.manager.Unreachable, outside):
+                        self.manager._place(None)
+                else:
+                    self.assertEqual(self.manager._place(None), outside)
+                os.environ.update(in_pod)
+                self.assertEqual(self.manager._place(None), inside)
         self.slices = ApiException(500)
         with self.assertRaises(ApiException):
-            self.manager._address(None)
+            self.manager._place(None)
 
-    def api(self) -> Any:
-        configuration = types.SimpleNamespace(get_api_key_with_prefix=lambda _: "Bearer t")
+    def api(self, token: str = "Bearer t") -> Any:
+        configuration = types.SimpleNamespace(auth_settings=lambda: {"BearerToken": {"value": token}})
         return types.SimpleNamespace(configuration=configuration)
 
     def test_the_ca_is_what_the_manager_publishes(self) -> None:
@@ -215,24 +242,33 @@ class ReadingTest(unittest.TestCase):
         self.assertEqual(self.asked, [], "a CA that is given is the CA")
 
     def test_a_refusal_says_what_to_do(self) -> None:
-        api = self.api()
         refusals = (
             (401, b"{}", "--read-with-api-tokens"),
             (403, b'{"message": "may not list trainjobs"}', "403 may not list trainjobs"),
             (502, b"<html>", "502 <html>"),
         )
         for code, body, want in refusals:
-            with self.subTest(code=code):
-                error = urllib.error.HTTPError("https://m", code, "no", mock.Mock(), BytesIO(body))
-                opener = mock.Mock()
-                opener.open.side_effect = error
+            with self.subTest(code=code), mock.patch("http.client.HTTPSConnection") as made:
+                made.return_value.getresponse.return_value = mock.Mock(
+                    status=code, headers={"Location": None}, read=mock.Mock(return_value=body)
+                )
                 with (
                     mock.patch("ssl.create_default_context"),
-                    mock.patch("urllib.request.HTTPSHandler"),
-                    mock.patch("urllib.request.build_opener", return_value=opener),
                     self.assertRaisesRegex(self.manager.Unreachable, want),
                 ):
-                    self.manager.curves_of(api, "team", "job", "trainjobs.trainer.kubeflow.org")
+                    self.manager.curves_of(self.api(), "team", "job", "kind", "https://m")
+
+    def test_no_token_goes_into_an_error_or_over_plain_http(self) -> None:
+        for token in ("", "Bearer to\nken"):
+            with self.assertRaisesRegex(self.manager.Unreachable, "this kubeconfig has none"):
+                self.manager.curves_of(self.api(token), "team", "job", "kind", "https://m")
+        for address in ("http://m", "m:8082", "https://"):
+            with (
+                self.subTest(address=address),
+                mock.patch("ssl.create_default_context"),
+                self.assertRaisesRegex(self.manager.Unreachable, f"{address} is no address"),
+            ):
+                self.manager.curves_of(self.api(), "team", "job", "kind", address)
 
 
 if __name__ == "__main__":

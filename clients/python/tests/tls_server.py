@@ -17,14 +17,14 @@ from typing import Any
 from milepost.surroundings import Place
 
 
-def make_authority(folder: Path, name: str) -> Path:
-    """Makes an authority, and a certificate of it for 127.0.0.1. Returns the authority's file."""
+def make_authority(folder: Path, name: str, subject: str = "IP:127.0.0.1") -> Path:
+    """Makes an authority, and a certificate of it. Returns the authority's file."""
     ca, key, pem = folder / f"{name}.ca", folder / f"{name}.key", folder / f"{name}.pem"
     curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
     for command in (
         ["openssl", "req", "-x509", *curve, "-subj", f"/CN={name}", "-addext", "keyUsage=critical,keyCertSign",
          "-keyout", f"{ca}.key", "-out", str(ca)],
-        ["openssl", "req", "-x509", *curve, "-subj", "/CN=status", "-addext", "subjectAltName=IP:127.0.0.1",
+        ["openssl", "req", "-x509", *curve, "-subj", "/CN=status", "-addext", f"subjectAltName={subject}",
          "-addext", "basicConstraints=critical,CA:FALSE", "-CA", str(ca), "-CAkey", f"{ca}.key",
          "-keyout", str(key), "-out", str(pem)],
     ):  # fmt: skip

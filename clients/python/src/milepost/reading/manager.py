@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import os
 import ssl
-import urllib.error
 import urllib.parse
-import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import Any
 
 from kubernetes import client
+
+from .forward import NotForwarded, forwarded
 
 NAMESPACE = "kubeflow-system"
 PUBLIC = "kubeflow-trainer-public"
@@ -20,20 +24,11 @@ _NOT_TAKEN = (
     "the manager does not accept this user's token: it takes tokens of the API server with --read-with-api-tokens "
     "alone. Give the manager that flag, or use a token of the audience observation.trainer.kubeflow.org"
 )
+_ELSEWHERE = 'give address="https://…" of a status port that can be reached from here'
 
 
 class Unreachable(Exception):
     """The manager cannot be asked; the text says why, and what to do."""
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Refuses to go elsewhere: the token would go, too."""
-
-    # Python 3.10 has no such method.
-    http_error_308 = urllib.request.HTTPRedirectHandler.http_error_302
-
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
-        raise Unreachable(f"the manager answers {code} and names {newurl}, to which no token is sent: give its own address")
 
 
 def _authority(api: Any) -> str:
@@ -53,8 +48,13 @@ def _authority(api: Any) -> str:
     return found
 
 
-def _address(api: Any) -> str:
-    """Returns the URL of the status port: a standalone's on loopback, else the Service, which pods reach."""
+def _place(api: Any) -> tuple[str, int, str]:
+    """Returns host and port of the manager, and its pod if it is reached through the API server alone.
+
+    A standalone is on loopback. In a pod of the cluster it is the Service.
+    """
+    service = f"{SERVICE}.{NAMESPACE}.svc"
+    is_in_pod = "KUBERNETES_SERVICE_HOST" in os.environ
     try:
         slices = client.DiscoveryV1Api(api).list_namespaced_endpoint_slice(
             NAMESPACE, label_selector=f"kubernetes.io/service-name={SERVICE}", _request_timeout=DEADLINE_S
@@ -62,13 +62,59 @@ def _address(api: Any) -> str:
     except client.ApiException as error:
         if error.status != 403:
             raise
+        if not is_in_pod:
+            raise _lacks("list endpointslices", "found") from error
         slices = []
+    pods: list[tuple[str, int, str]] = []
     for one in slices:
-        ports = {port.name: port.port for port in one.ports or []}
-        for endpoint in one.endpoints or []:
-            if "127.0.0.1" in endpoint.addresses and "status" in ports:
-                return f"https://127.0.0.1:{ports['status']}"
-    return f"https://{SERVICE}.{NAMESPACE}.svc:8082"
+        port = int({port.name: port.port for port in one.ports or []}.get("status") or 0)
+        for endpoint in (one.endpoints or []) if port else []:
+            if endpoint.conditions is not None and endpoint.conditions.ready is False:
+                continue
+            if endpoint.target_ref is not None and endpoint.target_ref.kind == "Pod":
+                pods.append((service, port, endpoint.target_ref.name))
+            # A cluster's API server refuses such an endpoint; that of a standalone runs on this machine.
+            elif "127.0.0.1" in endpoint.addresses:
+                return "127.0.0.1", port, ""
+    if is_in_pod:
+        return service, 8082, ""
+    if not pods:
+        raise Unreachable(
+            f"no manager is found: the Service {SERVICE} in {NAMESPACE} has no replica that is ready; {_ELSEWHERE}"
+        )
+    return pods[0]
+
+
+def _lacks(right: str, use: str) -> Unreachable:
+    return Unreachable(
+        f"the user has no right to {right} in {NAMESPACE}, by which the manager is {use}: ask for it, or {_ELSEWHERE}"
+    )
+
+
+@contextmanager
+def _connection(
+    api: Any, address: str | None, token: str, trust: ssl.SSLContext
+) -> Iterator[tuple[http.client.HTTPConnection, str]]:
+    """Gives a connection to the manager, and what paths begin with there."""
+    base = urllib.parse.urlsplit(address or "")
+    if address and (base.scheme != "https" or not base.hostname):
+        raise Unreachable(f"{address} is no address of a manager: it begins with https://")
+    host, port, pod = (base.hostname, base.port or 443, "") if base.hostname else _place(api)
+    if not pod:
+        # No proxy: the manager is in the cluster or on this machine.
+        with closing(http.client.HTTPSConnection(host, port, timeout=DEADLINE_S, context=trust)) as direct:
+            yield direct, base.path.rstrip("/")
+        return
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods/{urllib.parse.quote(pod, safe='')}/portforward?ports={port}"
+    try:
+        with forwarded(api, path, token, trust, host, DEADLINE_S) as socket:
+            connection = http.client.HTTPConnection(host, port)
+            connection.sock = socket
+            yield connection, ""
+    except NotForwarded as error:
+        if error.code == 403:
+            raise _lacks("get and create pods/portforward", "reached") from error
+        raise Unreachable(f"port {port} of the manager's pod {pod} cannot be forwarded: {error}; {_ELSEWHERE}") from error
 
 
 def curves_of(
@@ -78,34 +124,38 @@ def curves_of(
 
     `ca` is the file of the CA of the manager's certificate; by default it is the one that the manager publishes.
     """
-    token = api.configuration.get_api_key_with_prefix("authorization") or ""
-    if not token:
+    # By its name there: as a key it has had two.
+    token = str(api.configuration.auth_settings().get("BearerToken", {}).get("value") or "")
+    # Said here, because http.client would write a token that it does not like into its error.
+    if not token or not all(" " <= one <= "~" for one in token):
         raise Unreachable("curves are shown to tokens, and this kubeconfig has none: use one with a token")
     query = urllib.parse.urlencode({"job": f"{kind}/{namespace}/{job}"})
     try:
         trust = ssl.create_default_context(cafile=ca, cadata=None if ca else _authority(api))
-        url = f"{address or _address(api)}/view/v1/curves?{query}"
-        request = urllib.request.Request(url, headers={"Authorization": token})
-        # No proxy: the manager is in the cluster or on this machine.
-        opener = urllib.request.build_opener(
-            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust), _NoRedirects()
-        )
-        with opener.open(request, timeout=DEADLINE_S) as answer:
-            curves = json.loads(answer.read(ANSWER_MAX))["curves"]
+        with _connection(api, address, token, trust) as (connection, base):
+            connection.request("GET", f"{base}/view/v1/curves?{query}", headers={"Authorization": token})
+            answer = connection.getresponse()
+            place, body = answer.headers["Location"], answer.read(ANSWER_MAX + 1)
+        if answer.status != 200:
+            raise Unreachable(_refusal(answer.status, place, body))
+        if len(body) > ANSWER_MAX:
+            raise Unreachable(f"the manager's answer has more than {ANSWER_MAX >> 20} MiB")
+        curves = json.loads(body)["curves"]
     except Unreachable:
         raise
-    except urllib.error.HTTPError as error:
-        with error:
-            raise Unreachable(_NOT_TAKEN if error.code == 401 else _words(error)) from error
     except Exception as error:
         raise Unreachable(f"the manager cannot be read: {type(error).__name__}: {error}") from error
     return list(curves[0]["metrics"]) if curves else []
 
 
-def _words(error: urllib.error.HTTPError) -> str:
-    text = error.read(1000).decode(errors="replace")
+def _refusal(code: int, place: str | None, body: bytes) -> str:
+    if code == 401:
+        return _NOT_TAKEN
+    if place is not None:
+        return f"the manager answers {code} and names {place}, to which no token is sent: give its own address"
+    text = body[:1000].decode(errors="replace")
     try:
         text = str(json.loads(text)["message"])
     except (ValueError, KeyError, TypeError):
         pass
-    return f"the manager refuses to show curves: {error.code} {text.strip()}"
+    return f"the manager refuses to show curves: {code} {text.strip()}"
