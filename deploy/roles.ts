@@ -3,6 +3,7 @@ import {
   namespaceRbac,
   partRbac,
   policyRbac,
+  publicReading,
   type RbacObject,
   type RbacTables,
 } from "../app/manager/manager_roles.ts";
@@ -123,23 +124,6 @@ export function publicConfiguration({ namespace }: Settings): Manifest[] {
       metadata,
       data: { kubeflow_trainer_version: TRAINER_COMPATIBILITY, milepost_version: VERSION },
     },
-    {
-      apiVersion: RBAC_VERSION,
-      kind: "Role",
-      metadata,
-      rules: [{
-        apiGroups: [""],
-        resources: ["configmaps"],
-        resourceNames: [name],
-        verbs: ["get"],
-      }],
-    },
-    {
-      apiVersion: RBAC_VERSION,
-      kind: "RoleBinding",
-      metadata,
-      roleRef: { apiGroup: RBAC, kind: "Role", name },
-      subjects: [{ apiGroup: RBAC, kind: "Group", name: "system:authenticated" }],
-    },
+    ...publicReading(metadata),
   ];
 }

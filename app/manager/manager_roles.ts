@@ -101,3 +101,28 @@ export function managerRbac(
     ...policyRbac(subject, tables),
   ];
 }
+
+/** Returns the Role by which every authenticated user reads the public ConfigMap, with its binding. */
+export function publicReading(metadata: RbacObject["metadata"]): RbacObject[] {
+  const { name } = metadata;
+  return [
+    {
+      apiVersion,
+      kind: "Role",
+      metadata,
+      rules: [{
+        apiGroups: [""],
+        resources: ["configmaps"],
+        resourceNames: [name],
+        verbs: ["get"],
+      }],
+    },
+    {
+      apiVersion,
+      kind: "RoleBinding",
+      metadata,
+      roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name },
+      subjects: [{ apiGroup: RBAC_GROUP, kind: "Group", name: "system:authenticated" }],
+    },
+  ];
+}

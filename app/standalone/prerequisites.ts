@@ -11,7 +11,12 @@ import type { KubeClient } from "../../kube/client.ts";
 import { isAlreadyExists } from "../../kube/errors.ts";
 import { type KubeObject, type ResourceKind, withMetadataOnly } from "../../kube/resource.ts";
 import { upsert } from "../../kube/upsert.ts";
-import { clusterAccess, managerRbac, type RbacObject } from "../manager/manager_roles.ts";
+import {
+  clusterAccess,
+  managerRbac,
+  publicReading,
+  type RbacObject,
+} from "../manager/manager_roles.ts";
 import { VERSION } from "../version.ts";
 
 /** The scheduler's and the Job controller's further rights, as Kubernetes' own have them. */
@@ -134,7 +139,11 @@ export async function installPrerequisites(client: KubeClient): Promise<void> {
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
   await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });
   await createOnce(client, KINDS.lease, { metadata: { name: MANAGER.lease, namespace } });
-  const rbac = [...CONTROLLER_RBAC, ...managerRbac({ namespace, serviceAccount: MANAGER.name })];
+  const rbac = [
+    ...CONTROLLER_RBAC,
+    ...managerRbac({ namespace, serviceAccount: MANAGER.name }),
+    ...publicReading({ name: MANAGER.publicConfigMap, namespace }),
+  ];
   await Promise.all(rbac.map((object) => put(client, rbacKind(object), object)));
   await put(client, KINDS.configMap, {
     metadata: { name: MANAGER.publicConfigMap, namespace },

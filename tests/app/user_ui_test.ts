@@ -116,7 +116,7 @@ Deno.test("a user of one namespace sees its jobs and their curves, and learns of
   await job.push(30, "0.5");
   await secret.push(70, "0.25");
   const token = await user(all.client, "ada", {
-    [OWN]: [LIST_JOBS, { apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }],
+    [OWN]: [LIST_JOBS],
     [MANAGER.namespace]: [{
       apiGroups: ["discovery.k8s.io"],
       resources: ["endpointslices"],
