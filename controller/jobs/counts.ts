@@ -6,7 +6,7 @@ import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { Counts, Standing } from "./kind_rules.ts";
 import { replicaLabels } from "./owner.ts";
 import type { Replicas, Run } from "./run.ts";
-import { collectedIndexes, isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
+import { completedIndexes, isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
 
 type Tally = { -readonly [Field in keyof Counts]: Counts[Field] };
 
@@ -27,8 +27,8 @@ export function standingOf(run: Run, pods: readonly Pod[]): Standing {
   const plans = new Map(
     run.replicas.map((of) => [of.type, { of, plan: planSlots(run, of, pods) }]),
   );
-  const collected = new Map(
-    [...plans].map(([type, { of, plan }]) => [type, collectedIndexes(run, of, plan)]),
+  const completed = new Map(
+    [...plans].map(([type, { of, plan }]) => [type, completedIndexes(run, of, plan)]),
   );
   const counts = new Map([...plans].map(([type, { of, plan }]): [string, Counts] => {
     const tally = {
@@ -40,16 +40,23 @@ export function standingOf(run: Run, pods: readonly Pod[]): Standing {
       drained: 0,
     };
     for (const { pod } of plan.single) count(tally, run, of, pod);
-    tally.succeeded += collected.get(type)?.size ?? 0;
+    // Their pods were collected since.
+    tally.succeeded += plan.missing.filter((index) => completed.get(type)?.has(index)).length;
     return [type, tally];
   }));
   const podsOf = (type: string) => plans.get(type)?.plan.single ?? [];
   return {
     counts,
-    collected,
+    completed,
     pods: podsOf,
     pod: (type, index) => podsOf(type).find((it) => it.index === index)?.pod,
   };
+}
+
+/** Returns the indexes of the status that have succeeded; types without any are left out. */
+export function completedTexts({ completed }: Pick<Standing, "completed">): Record<string, string> {
+  const texts = [...completed].map(([type, indexes]) => [type, formatIndexes(indexes)] as const);
+  return Object.fromEntries(texts.filter(([, text]) => text !== ""));
 }
 
 /** The label selector of a type's pods, as the subresource `scale` has it. */
@@ -62,16 +69,14 @@ function selectorOf(run: Run, of: Replicas): string {
 /** Returns the counters of the status; those of zero are left out. */
 export function replicaStatuses(
   run: Run,
-  { counts, collected }: Pick<Standing, "counts" | "collected">,
+  { counts }: Pick<Standing, "counts">,
 ): NonNullable<V1Status["replicaStatuses"]> {
   return Object.fromEntries(run.replicas.map((of): [string, ReplicaStatus] => {
     const { active = 0, succeeded = 0, failed = 0 } = counts.get(of.type) ?? {};
-    const completedIndexes = formatIndexes(collected.get(of.type) ?? []);
     return [of.type, {
       ...(active > 0 && { active }),
       ...(succeeded > 0 && { succeeded }),
       ...(failed > 0 && { failed }),
-      ...(completedIndexes !== "" && { completedIndexes }),
       ...(run.kind.scalable && { selector: selectorOf(run, of) }),
     }];
   }));

@@ -6,7 +6,7 @@ import { rfc3339 } from "../../crds/timestamps.ts";
 import { caOf } from "./ca.ts";
 import { expiryMs, podsToClean } from "./clean_up.ts";
 import { hasEnded, isTrue, type NewCondition, withCondition } from "./condition_list.ts";
-import { replicaStatuses, standingOf } from "./counts.ts";
+import { completedTexts, replicaStatuses, standingOf } from "./counts.ts";
 import type { JobCount } from "./job_metrics.ts";
 import { autoscalerOf } from "./hpa.ts";
 import { deadlineMs, endedByLimit, reachedLimit } from "./limits.ts";
@@ -72,6 +72,15 @@ function withActive(
       return [type, { ...others, ...(active > 0 && { active }) }];
     }),
   );
+}
+
+/** The indexes that have succeeded, in a status that has or had any. */
+function withCompleted(
+  { completedIndexes = {} }: V1Status,
+  completed: Readonly<Record<string, string>>,
+): Pick<V1Status, "completedIndexes"> {
+  const known = [completed, completedIndexes].some((it) => Object.keys(it).length > 0);
+  return known ? { completedIndexes: completed } : {};
 }
 
 /** What was still active when the job succeeded counts as succeeded. */
@@ -195,6 +204,7 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
     ...run.status,
     conditions: [...conditions.list],
     replicaStatuses: replicaStatuses(run, standing),
+    ...withCompleted(run.status, completedTexts(standing)),
   };
   if (verdict.end !== undefined) {
     const { completionTime, counted } = endedPlan(verdict.end, nowMs);
@@ -249,8 +259,8 @@ export function decide(situation: Situation): Plan {
   if (resumes) conditions.set(resumed);
   const startTime = resumes ? rfc3339(nowMs) : run.status.startTime ?? rfc3339(nowMs);
   // What succeeded before a suspension trains again with the others.
-  const counted = resumes ? { replicaStatuses: {} } : {};
-  const started = { ...run, status: { ...run.status, startTime, ...counted } };
+  const ended = resumes ? { replicaStatuses: {}, completedIndexes: {} } : {};
+  const started = { ...run, status: { ...run.status, startTime, ...ended } };
   const plan = decideActive({ ...situation, run: started }, conditions);
   const before = resumes ? [normal(resumed)] : [];
   return {

@@ -269,8 +269,9 @@ async function admitted(execution: Execution, plan: Plan): Promise<Admitted> {
   const errors: unknown[] = [];
   let isAdmitted = false;
   try {
-    if (plan.needsGroup) isAdmitted = await keepGroup(execution, run, gang);
-    else await deleteGroup(execution, run, gang);
+    if (plan.needsGroup) {
+      isAdmitted = await keepGroup(execution, { run, collected: plan.collected }, gang);
+    } else await deleteGroup(execution, run, gang);
   } catch (error) {
     signal.throwIfAborted();
     errors.push(error);

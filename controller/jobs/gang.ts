@@ -8,6 +8,12 @@ import { ownerOf } from "./owner.ts";
 import { podRequests } from "../runtime/pod_requests.ts";
 import { type Replicas, type Run, totalReplicas } from "./run.ts";
 
+/** Whose pods are placed together: those of a job, less its replicas that have succeeded and whose pods are gone. */
+export interface Members {
+  readonly run: Run;
+  readonly collected: number;
+}
+
 /** A scheduler that places the pods of a job together. */
 export interface GangScheduler {
   /** Given to pods that name no scheduler. */
@@ -18,7 +24,7 @@ export interface GangScheduler {
   /** Returns the pod of a type as a member of the group. */
   member(run: Run, type: string, pod: Pod): Pod;
   /** Returns the pod group; `priorityOf` gives the value of a priority class. */
-  group(run: Run, priorityOf: (name: string) => number): KubeObject & { spec: unknown };
+  group(members: Members, priorityOf: (name: string) => number): KubeObject & { spec: unknown };
 }
 
 /** The queue of a group that names none. */
@@ -48,9 +54,11 @@ function policyOf({ spec }: Run) {
 }
 
 /** The fields of the specs of both schedulers. */
-function commonSpec(run: Run, priorityOf: (name: string) => number) {
+function commonSpec({ run, collected }: Members, priorityOf: (name: string) => number) {
   const { minAvailable, minResources } = policyOf(run);
-  const minMember = minAvailable ?? totalReplicas(run);
+  const left = totalReplicas(run) - collected;
+  const wanted = minAvailable ?? left;
+  const minMember = collected > 0 ? Math.min(wanted, left) : wanted;
   return { minMember, minResources: minResources ?? resourcesOf(run, minMember, priorityOf) };
 }
 
@@ -91,10 +99,11 @@ const volcano: GangScheduler = {
       },
     },
   }),
-  group(run, priorityOf) {
+  group(members, priorityOf) {
+    const { run } = members;
     const { queue, priorityClass } = policyOf(run);
     return groupOf(run, VOLCANO, {
-      ...commonSpec(run, priorityOf),
+      ...commonSpec(members, priorityOf),
       queue: queue || DEFAULT_QUEUE,
       ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
     });
@@ -114,10 +123,11 @@ function coscheduling(schedulerName: string): GangScheduler {
         labels: { ...pod.metadata?.labels, [COSCHEDULING.podGroupLabel]: run.name },
       },
     }),
-    group(run, priorityOf) {
+    group(members, priorityOf) {
+      const { run } = members;
       const { scheduleTimeoutSeconds } = policyOf(run);
       return groupOf(run, COSCHEDULING, {
-        ...commonSpec(run, priorityOf),
+        ...commonSpec(members, priorityOf),
         ...(scheduleTimeoutSeconds !== undefined && { scheduleTimeoutSeconds }),
       });
     },

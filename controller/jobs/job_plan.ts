@@ -38,6 +38,8 @@ export interface Plan {
   readonly children: readonly JobChild[];
   /** Whether the pods of a gang need their group. */
   readonly needsGroup: boolean;
+  /** Replicas that have succeeded and whose pods are gone: no members of a pod group any more. */
+  readonly collected: number;
   /** Such objects that are changed where the job has them, and not created: what they give must not outlive its pods. */
   readonly narrowed: readonly JobChild[];
   /** Such objects that a suspended job does not need. */
@@ -63,6 +65,7 @@ export const NOTHING = {
   narrowed: [],
   unwanted: [],
   needsGroup: false,
+  collected: 0,
   events: [],
   notices: [],
   counted: [],

@@ -21,8 +21,8 @@ export interface Counts {
 /** What is judged: the counts of each type, and the pods by type and index. */
 export interface Standing {
   readonly counts: ReadonlyMap<string, Counts>;
-  /** By type, the indexes whose pods had succeeded and are gone; the counts have them. */
-  readonly collected: ReadonlyMap<string, ReadonlySet<number>>;
+  /** By type, the indexes that have succeeded; the counts have those whose pods are gone, too. */
+  readonly completed: ReadonlyMap<string, ReadonlySet<number>>;
   /** The pods of a type by their indexes, the first one first; of an index with several there is none. */
   pods(type: string): readonly { readonly index: number; readonly pod: Pod }[];
   pod(type: string, index: number): Pod | undefined;

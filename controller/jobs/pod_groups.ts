@@ -3,7 +3,7 @@ import { isObject } from "../../crds/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { getOrUndefined } from "../../kube/upsert.ts";
-import type { GangScheduler } from "./gang.ts";
+import type { GangScheduler, Members } from "./gang.ts";
 import { deleteChild, toldOfChild, writeChild } from "./job_children.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
 import type { Run } from "./run.ts";
@@ -29,19 +29,24 @@ async function prioritiesOf({ client, signal }: JobWriter, run: Run) {
 }
 
 /** Creates or changes the group of a job. Returns whether its pods may be created; what it throws is told first. */
-export function keepGroup(writer: JobWriter, run: Run, gang: GangScheduler): Promise<boolean> {
-  return toldOfChild(writer, gang.groupKind, () => writeGroup(writer, run, gang));
+export function keepGroup(
+  writer: JobWriter,
+  members: Members,
+  gang: GangScheduler,
+): Promise<boolean> {
+  return toldOfChild(writer, gang.groupKind, () => writeGroup(writer, members, gang));
 }
 
 async function writeGroup(
   writer: JobWriter,
-  run: Run,
+  members: Members,
   { groupKind, admitsGroups, group }: GangScheduler,
 ): Promise<boolean> {
   const { client, signal, metrics } = writer;
+  const { run } = members;
   const key = { namespace: run.namespace, name: run.name };
   const live = await getOrUndefined(client, groupKind, key, { signal });
-  const wanted = group(run, await prioritiesOf(writer, run));
+  const wanted = group(members, await prioritiesOf(writer, run));
   const queue = fieldIn(live, "spec", "queue");
   const spec = isObject(wanted.spec) && queue ? { ...wanted.spec, queue } : wanted.spec;
   const object = { ...wanted, spec };
@@ -56,7 +61,7 @@ export async function deleteGroup(
   run: Run,
   { groupKind, group }: GangScheduler,
 ): Promise<void> {
-  const object = group(run, () => 0);
+  const object = group({ run, collected: 0 }, () => 0);
   const tell = (reason: string, message: string, type: "Normal" | "Warning" = "Normal") =>
     recordJobEvent(writer, { type, reason, message });
   try {

@@ -3,12 +3,14 @@ import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { isTrue } from "./condition_list.ts";
 import type { Replica, Replicas, Run } from "./run.ts";
-import { collectedIndexes, isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
+import { completedIndexes, isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
 import { type FailedPods, type Failures, type JobEvent, reasonOf } from "./verdict.ts";
 
 /** What the replicas need. */
 export interface ReplicaPlan extends Failures {
   readonly createPods: readonly Replica[];
+  /** Replicas that have succeeded and whose pods are gone. */
+  readonly collected: number;
   readonly createServices: readonly Replica[];
   readonly deletePods: readonly Pod[];
   readonly deleteServices: readonly Service[];
@@ -21,6 +23,8 @@ export interface ReplicaPlan extends Failures {
 /** What the pods of one type need. */
 interface TypePlan {
   readonly create: readonly Replica[];
+  /** Number of the replicas without a pod that have succeeded. */
+  readonly collected: number;
   readonly surplus: readonly Pod[];
   readonly failed: readonly Pod[];
   /** Failed pods that are made again, and those that still end for that; none of a job that was suspended. */
@@ -38,13 +42,15 @@ const isFailed = ({ status }: Pod) => status?.phase === "Failed";
 function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
   const plan = planSlots(run, of, pods);
   const { missing, surplus, single, crowded } = plan;
-  const collected = collectedIndexes(run, of, plan);
+  const completed = completedIndexes(run, of, plan);
+  const wanted = missing.filter((index) => !completed.has(index));
   const all = single.map(({ pod }) => pod).filter(isFailed);
   const toRestart = all.filter((pod) => judgeFailedPod(run, of, pod) === "restart");
   const failed = toRestart.filter((pod) => !isTerminating(pod));
   const restarts = failed.length > 0 || isTrue(run.status.conditions, V1_CONDITIONS.restarting);
   return {
-    create: missing.filter((index) => !collected.has(index)).map((index) => ({ of, index })),
+    create: wanted.map((index) => ({ of, index })),
+    collected: missing.length - wanted.length,
     surplus: surplus.filter((pod) => !isTerminating(pod)),
     failed,
     restarting: { type: of.type, count: restarts ? toRestart.length : 0 },
@@ -76,6 +82,7 @@ export function planReplicas(
   const recreated = types.flatMap(({ plan }) => plan.failed);
   return {
     createPods: types.flatMap(({ plan }) => plan.create),
+    collected: types.reduce((sum, { plan }) => sum + plan.collected, 0),
     createServices: ofServices.flatMap(({ of, plan }) =>
       plan.missing.map((index) => ({ of, index }))
     ),

@@ -66,22 +66,20 @@ export function planSlots<T extends KubeObject>(
 }
 
 /**
- * Returns the missing indexes of a type whose pods had succeeded and were collected since: those that the status names, and
- * all others if it counts as many more successes than there are. Where it counts fewer nothing tells which of them had
- * (docs/decisions/0065).
+ * Returns the indexes of a type that have succeeded (docs/decisions/0065): those that the status names, unless a pod of them
+ * says otherwise, and those whose pods ended well by themselves. One that is being deleted may have ended well because of that.
  */
-export function collectedIndexes(
+export function completedIndexes(
   { status }: Run,
   { type, count }: Pick<Replicas, "type" | "count">,
-  { missing, single }: Pick<SlotPlan, "missing" | "single">,
+  { single }: Pick<SlotPlan, "single">,
 ): ReadonlySet<number> {
-  if (missing.length === 0) return new Set();
-  const { succeeded = 0, completedIndexes } = status.replicaStatuses?.[type] ?? {};
-  const named = parseIndexes(completedIndexes, count);
-  const collected = missing.filter((index) => named.has(index));
-  const present = single.filter(({ pod }) => pod.status?.phase === "Succeeded").length;
-  const areAll = succeeded - present >= missing.length;
-  return new Set(areAll ? missing : collected);
+  const completed = parseIndexes(status.completedIndexes?.[type], count);
+  for (const { index, pod } of single) {
+    if (pod.status?.phase !== "Succeeded") completed.delete(index);
+    else if (!isTerminating(pod)) completed.add(index);
+  }
+  return completed;
 }
 
 /** Whether an object is being deleted. */

@@ -6,6 +6,7 @@ import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 export const ENGINE_FIELDS = [
   "conditions",
   "replicaStatuses",
+  "completedIndexes",
   "startTime",
   "completionTime",
   "lastReconcileTime",
@@ -40,10 +41,15 @@ export function statusPatch(
 ): Record<string, unknown> | undefined {
   const differing = ENGINE_FIELDS.filter((field) => !isDeepStrictEqual(old?.[field], now[field]));
   if (differing.length === 0) return undefined;
-  return Object.fromEntries(differing.map((field) => [
-    field,
-    field === "replicaStatuses" && now.replicaStatuses !== undefined
-      ? replicaStatusesPatch(old?.replicaStatuses, now.replicaStatuses)
-      : now[field] ?? null,
-  ]));
+  const patchOf = (field: typeof ENGINE_FIELDS[number]): unknown => {
+    const { replicaStatuses, completedIndexes } = now;
+    if (field === "replicaStatuses" && replicaStatuses !== undefined) {
+      return replicaStatusesPatch(old?.replicaStatuses, replicaStatuses);
+    }
+    if (field === "completedIndexes" && completedIndexes !== undefined) {
+      return difference(old?.completedIndexes ?? {}, completedIndexes);
+    }
+    return now[field] ?? null;
+  };
+  return Object.fromEntries(differing.map((field) => [field, patchOf(field)]));
 }

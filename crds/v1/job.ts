@@ -143,9 +143,6 @@ export const replicaStatusSchema = z.looseObject({
   succeeded: int32().optional(),
   failed: int32().optional(),
   selector: z.string().optional(),
-  completedIndexes: z.string().optional().meta({
-    description: "Indexes of replicas that have succeeded and whose pods are gone, such as 0,2-4.",
-  }),
   /** Deprecated upstream in favour of `selector`, and never written. */
   labelSelector: kubernetesSchema<LabelSelector>(
     "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector",
@@ -160,6 +157,10 @@ export const v1StatusSchema = z.looseObject({
   completionTime: time().optional(),
   /** Set while a gang waits. */
   lastReconcileTime: time().optional(),
+  completedIndexes: z.record(z.string(), z.string()).optional().meta({
+    description:
+      "By replica type, the indexes whose pods have succeeded, such as 0,2-4. They are not made again.",
+  }),
   trainerStatus: trainerStatusSchema.optional().meta({
     description: "What the job's pods last reported.",
   }),

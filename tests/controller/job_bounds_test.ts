@@ -247,7 +247,7 @@ Deno.test("the ConfigMap of an MPIJob fits when every worker runs, and is refuse
   const none = new Map();
   const standing = {
     counts: none,
-    collected: none,
+    completed: none,
     pods,
     pod: (_: string, index: number) => podAt(index),
   };

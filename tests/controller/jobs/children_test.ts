@@ -121,17 +121,19 @@ function gangRun(schedulingPolicy = {}, priorities: Readonly<Record<string, stri
   };
 }
 
+const membersOf = (run: ReturnType<typeof gangRun>, collected = 0) => ({ run, collected });
+
 const values: Readonly<Record<string, number>> = { high: 10, low: 1 };
 const priorityOf = (name: string) => values[name] ?? 0;
 
 Deno.test("the group of Volcano has all members, their requests, and a queue", () => {
-  assert.deepEqual(gangScheduler("volcano").group(gangRun(), priorityOf).spec, {
+  assert.deepEqual(gangScheduler("volcano").group(membersOf(gangRun()), priorityOf).spec, {
     minMember: 3,
     minResources: { cpu: "7" },
     queue: "default",
   });
   const policy = { minAvailable: 2, queue: "q", priorityClass: "p", minResources: { cpu: "9" } };
-  assert.deepEqual(gangScheduler("volcano").group(gangRun(policy), priorityOf).spec, {
+  assert.deepEqual(gangScheduler("volcano").group(membersOf(gangRun(policy)), priorityOf).spec, {
     minMember: 2,
     minResources: { cpu: "9" },
     queue: "q",
@@ -139,15 +141,28 @@ Deno.test("the group of Volcano has all members, their requests, and a queue", (
   });
 });
 
+Deno.test("replicas that have succeeded and are gone are no members: the others would wait for them", () => {
+  const minMember = (policy: Record<string, unknown>, collected: number) =>
+    Object(
+      gangScheduler("coscheduler").group(membersOf(gangRun(policy), collected), priorityOf).spec,
+    )
+      .minMember;
+  assert.equal(minMember({}, 1), 2);
+  assert.equal(minMember({ minAvailable: 3 }, 2), 1);
+  assert.equal(minMember({ minAvailable: 1 }, 1), 1);
+  // What asks for more than there is stays as it is, as the operator's.
+  assert.equal(minMember({ minAvailable: 5 }, 0), 5);
+});
+
 Deno.test("the first members are those of the highest priority", () => {
   const policy = { minAvailable: 2 };
   const { spec } = gangScheduler("coscheduler").group(
-    gangRun(policy, { PS: "low", Worker: "high" }),
+    membersOf(gangRun(policy, { PS: "low", Worker: "high" })),
     priorityOf,
   );
   assert.deepEqual(spec, { minMember: 2, minResources: { cpu: "6" } });
   const other = gangScheduler("coscheduler").group(
-    gangRun({ ...policy, scheduleTimeoutSeconds: 7 }, { PS: "high", Worker: "low" }),
+    membersOf(gangRun({ ...policy, scheduleTimeoutSeconds: 7 }, { PS: "high", Worker: "low" })),
     priorityOf,
   );
   assert.deepEqual(other.spec, {

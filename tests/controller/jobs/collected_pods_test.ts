@@ -9,8 +9,16 @@ const DONE = { phase: "Succeeded", exitCode: 0 };
 
 const removePods = (world: JobWorld, ...names: string[]) =>
   names.forEach((name) => world.cluster.remove(KINDS.pod, `ml/${name}`));
-const succeeded = (world: JobWorld) =>
-  world.job("TFJob").status?.replicaStatuses?.Worker?.succeeded;
+/** What a job's status says of its workers that have succeeded. */
+function succeeded(world: JobWorld, kind: "TFJob" | "PyTorchJob" = "TFJob") {
+  const { replicaStatuses, completedIndexes } = world.job(kind).status ?? {};
+  return [replicaStatuses?.Worker?.succeeded, completedIndexes?.Worker];
+}
+/** Begins to delete a pod, as an eviction does: it has time to end. */
+function evict(world: JobWorld, name: string): void {
+  const metadata = { deletionTimestamp: "2026-01-01T00:00:30Z" };
+  world.cluster.edit(KINDS.pod, `ml/${name}`, { metadata });
+}
 
 /** Runs a TFJob whose three workers all have to succeed, until the first has. */
 async function begin(world: JobWorld): Promise<void> {
@@ -29,7 +37,7 @@ testInWorld(
     removePods(world, "j-worker-0");
     await world.settle();
     deepEqual(world.pods, ["j-worker-1", "j-worker-2"]);
-    deepEqual(succeeded(world), 1);
+    deepEqual(succeeded(world), [1, "0"]);
     await world.stop();
     world.start();
     await world.settle();
@@ -51,7 +59,7 @@ testInWorld(
     await world.settle();
     removePods(world, "j-worker-1");
     await world.settle();
-    deepEqual([world.pods, succeeded(world)], [["j-worker-2"], 2]);
+    deepEqual([world.pods, succeeded(world)], [["j-worker-2"], [2, "0,1"]]);
     world.report("j-worker-2", DONE);
     await world.settle();
     deepEqual(world.conditions("TFJob"), ["Created", "Running=False", "Succeeded"]);
@@ -59,43 +67,77 @@ testInWorld(
 );
 
 testInWorld(
-  "where nothing tells which of the missing pods had succeeded, all are made again",
+  "of pods that go together the one that had succeeded alone stays ended",
   async (world) => {
     await begin(world);
-    removePods(world, "j-worker-0", "j-worker-1");
-    await world.settle();
-    deepEqual(world.pods, ["j-worker-0", "j-worker-1", "j-worker-2"]);
-    deepEqual(succeeded(world), undefined);
-  },
-);
-
-testInWorld("a job that is suspended and resumed trains with all its pods", async (world) => {
-  world.put("PyTorchJob", pyTorchSpec(1));
-  await world.settle();
-  world.reportAll(RUNNING);
-  await world.settle();
-  world.report("j-worker-0", DONE);
-  await world.settle();
-  world.edit("PyTorchJob", { runPolicy: { suspend: true } });
-  await world.settle();
-  deepEqual(world.pods, []);
-  world.edit("PyTorchJob", { runPolicy: { suspend: false } });
-  await world.settle();
-  deepEqual(world.pods, ["j-master-0", "j-worker-0"]);
-});
-
-testInWorld(
-  "a pod that ran and is gone is made again, one that was collected is not",
-  async (world) => {
-    await begin(world);
-    removePods(world, "j-worker-0");
-    await world.settle();
     const { uid } = world.pod("j-worker-2").metadata ?? {};
-    removePods(world, "j-worker-2");
+    removePods(world, "j-worker-0", "j-worker-2");
     await world.settle();
     deepEqual(world.pods, ["j-worker-1", "j-worker-2"]);
     notEqual(world.pod("j-worker-2").metadata?.uid, uid);
-    const { Worker } = world.job("TFJob").status?.replicaStatuses ?? {};
-    deepEqual(Worker, { active: 1, succeeded: 1, completedIndexes: "0" });
   },
 );
+
+testInWorld("a worker that ends well because it is evicted is made again", async (world) => {
+  world.put("PyTorchJob", pyTorchSpec(2));
+  await world.settle();
+  world.reportAll(RUNNING);
+  await world.settle();
+  evict(world, "j-worker-1");
+  world.report("j-worker-1", DONE);
+  await world.settle();
+  removePods(world, "j-worker-1");
+  await world.settle();
+  deepEqual(world.pods, ["j-master-0", "j-worker-0", "j-worker-1"]);
+  deepEqual(succeeded(world, "PyTorchJob"), [undefined, undefined]);
+});
+
+testInWorld(
+  "a job that is scaled down makes the pods that it keeps, whichever had succeeded",
+  async (world) => {
+    world.put("PyTorchJob", pyTorchSpec(3));
+    await world.settle();
+    world.reportAll(RUNNING);
+    await world.settle();
+    world.report("j-worker-2", DONE);
+    await world.settle();
+    await world.stop();
+    world.edit("PyTorchJob", pyTorchSpec(2));
+    removePods(world, "j-worker-1");
+    world.start();
+    await world.settle();
+    deepEqual(world.pods, ["j-master-0", "j-worker-0", "j-worker-1"]);
+  },
+);
+
+for (const how of ["after", "within"] as const) {
+  testInWorld(
+    `a job that is resumed ${how} the grace of its pods trains with all of them`,
+    async (world) => {
+      world.put("PyTorchJob", pyTorchSpec(1));
+      await world.settle();
+      world.reportAll(RUNNING);
+      await world.settle();
+      world.report("j-worker-0", DONE);
+      await world.settle();
+      if (how === "within") {
+        const metadata = { finalizers: ["kubernetes.io/ending"] };
+        for (const name of world.pods) world.cluster.edit(KINDS.pod, `ml/${name}`, { metadata });
+      }
+      world.edit("PyTorchJob", { runPolicy: { suspend: true } });
+      await world.settle();
+      world.edit("PyTorchJob", { runPolicy: { suspend: false } });
+      await world.settle();
+      if (how === "within") {
+        const body = { metadata: { finalizers: null } };
+        for (const name of world.pods) {
+          const key = { namespace: "ml", name };
+          await world.cluster.client().patch(KINDS.pod, key, { type: "merge", body });
+        }
+        await world.settle(1000);
+      }
+      deepEqual(world.pods, ["j-master-0", "j-worker-0"]);
+      deepEqual(succeeded(world, "PyTorchJob"), [undefined, undefined]);
+    },
+  );
+}

@@ -81,7 +81,10 @@ for (const { kind, plural, singular, specsKey } of Object.values(V1_KINDS)) {
       "template",
     ]);
     assert.deepEqual(fieldsAt(kind, "spec", specsKey, "[]", "template"), ["metadata", "spec"]);
-    assert.deepEqual(fieldsAt(kind, "status"), [...STATUS, "stop", "trainerStatus"].sort());
+    assert.deepEqual(
+      fieldsAt(kind, "status"),
+      [...STATUS, "completedIndexes", "stop", "trainerStatus"].sort(),
+    );
     assert.deepEqual(fieldsAt(kind, "status", "conditions", "[]"), [
       "lastTransitionTime",
       "lastUpdateTime",
