@@ -8,7 +8,7 @@ import { getOrUndefined } from "../../kube/upsert.ts";
 import { isSuspended, suspendForeignJob } from "./foreign_end.ts";
 
 /** Longest time of each of its calls, in milliseconds: the end of the Trial waits for them. */
-const HALT_MS = 1_000;
+export const HALT_MS = 1_000;
 
 /** Options of {@link haltJob}. */
 export interface HaltOptions {

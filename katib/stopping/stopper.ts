@@ -15,7 +15,7 @@ import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { decisionOf, describeStop } from "./stop_decision.ts";
 import { endForeignJob } from "./foreign_end.ts";
-import { haltJob } from "./halt.ts";
+import { HALT_MS, haltJob } from "./halt.ts";
 import { createStopStore, type StopStore, type StopStoreOptions } from "./stop_store.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
@@ -52,9 +52,13 @@ class TrialStopper implements Stopper {
   readonly #ended = createBoundedCache<true>(REMEMBERED);
 
   readonly #store: StopStore;
+  /** The same for a stop that is under way, whose calls are short: the end of the Trial waits for them. */
+  readonly #keeping: StopStore;
 
   constructor(private readonly options: StopperOptions) {
     this.#store = createStopStore(options);
+    const deadlineMs = Math.min(options.deadlineMs, HALT_MS);
+    this.#keeping = createStopStore({ ...options, deadlineMs });
   }
 
   get store(): Stopper["store"] {
@@ -88,12 +92,12 @@ class TrialStopper implements Stopper {
         return "finished before";
       }
       const kept = await this.#keep(stop, job, signal);
-      if (kept === "now") return CHANGED;
+      if (kept === "changed") return CHANGED;
       const halt = () => this.#halt(stop, { trial, job }, signal);
       const write = () => this.#patch(KINDS.trial, key, end, signal, () => this.#markEnded(stop));
-      if (kept === "before") await halt();
+      if (kept === "kept") await halt();
       // Where nothing else tells a new owner why the pods have ended, the Trial's end is on its way before they are.
-      const [isWritten] = await Promise.all([write(), kept === "not" ? halt() : undefined]);
+      const [isWritten] = await Promise.all([write(), kept === "not kept" ? halt() : undefined]);
       if (!isWritten) return CHANGED;
       this.#markEnded(stop);
     }
@@ -106,22 +110,23 @@ class TrialStopper implements Stopper {
 
   /**
    * Keeps the decision in the job's status, which outlives this owner: a log without runs says nothing any more when the
-   * pods are gone. Returns since when it is there.
+   * pods are gone. Returns whether it is there, or that the job has changed, by this or otherwise.
    */
   async #keep(
     { plan: { key, job: ref }, decision }: Stop,
     job: AnyJob,
     signal: AbortSignal,
-  ): Promise<"before" | "now" | "not"> {
-    if (ref.kind.isForeign) return "not";
-    if (storedStopOf(job) !== undefined) return "before";
+  ): Promise<"kept" | "changed" | "not kept"> {
+    if (ref.kind.isForeign) return "not kept";
+    if (storedStopOf(job) !== undefined) return "kept";
     try {
-      const outcome = await this.#store.store({ job: ref, decision }, key, signal);
-      return outcome.kind === "stored" ? "now" : "not";
+      const { kind } = await this.#keeping.store({ job: ref, decision }, key, signal);
+      if (kind === "stopped") return "kept";
+      return kind === "pruned" || kind === "elsewhere" ? "not kept" : "changed";
     } catch (error) {
       signal.throwIfAborted();
       this.#warn(ref, "the decision to stop a trial is not in its job's status", error);
-      return "not";
+      return "not kept";
     }
   }
 

@@ -156,7 +156,9 @@ export class PodLauncher {
 
   /** Whether the API server may refuse only because it does not know yet that the pod is on this node. */
   #isUnknownYet(error: unknown): boolean {
-    if (!isForbidden(error) && !isNotFound(error)) return false;
+    // Of a ConfigMap or a Secret that is missing a kubelet tells at once.
+    const isOfPod = isNotFound(error) && /\bpods? "/.test(messageOf(error));
+    if (!isForbidden(error) && !isOfPod) return false;
     const now = this.#around.clock.monotonic();
     this.#refusedAt ??= now;
     return now - this.#refusedAt < KNOWN_MS;

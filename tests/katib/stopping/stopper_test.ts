@@ -169,6 +169,22 @@ Deno.test("`stop()` whose decision cannot be kept has the Trial's end on its way
   deepEqual(world.events, TOLD);
 });
 
+Deno.test("`stop()` leaves a job to Katib that ends while the decision is to be kept", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.jobSet, jobSetOf(JOB));
+  let reads = 0;
+  world.cluster.faults.push(({ verb, kind }, phase) => {
+    if (verb === "get" && kind === "TrainJob" && phase === "after" && ++reads === 1) {
+      world.end("job", "Complete");
+    }
+    return undefined;
+  });
+  equal(await world.stopper().stop(STOP, signal), "finished before");
+  deepEqual(world.trialConditions, TRIAL_STOPPED.slice(0, 2));
+  deepEqual(world.cluster.writes, []);
+  equal(world.cluster.peek(KINDS.jobSet, "ml/t1")?.spec?.suspend, false);
+});
+
 Deno.test("`stop()` leaves the JobSet of another owner alone", async () => {
   const world = new World();
   world.cluster.put(KINDS.jobSet, jobSetOf(jobOf(TRIAL, { uid: "another" })));
@@ -368,7 +384,8 @@ Deno.test("`stop()` keeps the job's own end that comes between its two writes", 
   const world = new World();
   let isFirst = true;
   world.cluster.faults.push(({ verb, kind }, phase) => {
-    if (verb === "patch" && kind === "TrainJob" && phase === "before" && isFirst) {
+    const isEnding = world.trialConditions?.length === TRIAL_STOPPED.length;
+    if (verb === "patch" && kind === "TrainJob" && phase === "before" && isEnding && isFirst) {
       isFirst = false;
       world.end("job", "Complete");
     }
