@@ -11,6 +11,8 @@ export interface KubeErrorFields {
   readonly retryAfterMs?: number;
   /** `details` of the `Status` object. */
   readonly details?: unknown;
+  /** The header `Warning` of the answer. */
+  readonly warning?: string;
   readonly cause?: unknown;
 }
 
@@ -20,6 +22,7 @@ export class KubeError extends Error {
   readonly reason: string;
   readonly retryAfterMs?: number;
   readonly details?: unknown;
+  readonly warning?: string;
 
   constructor(message: string, fields: KubeErrorFields) {
     super(message, { cause: fields.cause });
@@ -28,6 +31,7 @@ export class KubeError extends Error {
     this.reason = fields.reason;
     this.retryAfterMs = fields.retryAfterMs;
     this.details = fields.details;
+    this.warning = fields.warning;
   }
 }
 

@@ -2,7 +2,13 @@
 import { isObject } from "../crds/json.ts";
 import { z } from "zod";
 import type { ListProblem, ListResult, ResponseBounds } from "./client.ts";
-import { KubeError, messageOf, TooLargeError, TransportError } from "./errors.ts";
+import {
+  KubeError,
+  type KubeErrorFields,
+  messageOf,
+  TooLargeError,
+  TransportError,
+} from "./errors.ts";
 import type { KubeRequest } from "./request.ts";
 import { formatKey, groupVersion, type ResourceKind } from "./resource.ts";
 
@@ -96,7 +102,12 @@ function parsedOrNothing(text: string): unknown {
 }
 
 /** The error of a `Status` object. `where` begins the message if the object has none. */
-export function statusError(status: unknown, code: number, where: string, retryAfterMs?: number) {
+export function statusError(
+  status: unknown,
+  code: number,
+  where: string,
+  { retryAfterMs, warning }: Pick<KubeErrorFields, "retryAfterMs" | "warning"> = {},
+) {
   const { data } = statusSchema.safeParse(status);
   const seconds = data?.details?.retryAfterSeconds;
   const asked = retryAfterMs ?? (seconds === undefined ? undefined : seconds * 1000);
@@ -104,6 +115,7 @@ export function statusError(status: unknown, code: number, where: string, retryA
     code,
     reason: data?.reason || "Unknown",
     details: data?.details,
+    warning,
     retryAfterMs: asked === undefined ? undefined : Math.min(asked, LONGEST_RETRY_AFTER_MS),
   });
 }
@@ -112,7 +124,10 @@ export function statusError(status: unknown, code: number, where: string, retryA
 export async function errorOf(response: Response, request: Pick<KubeRequest, "method" | "path">) {
   const where = `${request.method} ${request.path.split("?")[0]}`;
   const text = await readBody(response, MAX_ERROR_BYTES, { cut: true });
-  return statusError(parsedOrNothing(text), response.status, where, retryAfterOf(response));
+  return statusError(parsedOrNothing(text), response.status, where, {
+    retryAfterMs: retryAfterOf(response),
+    warning: response.headers.get("warning") ?? undefined,
+  });
 }
 
 /** Reads a response that is not needed, so that its connection can be used again. */

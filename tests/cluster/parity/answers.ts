@@ -15,20 +15,24 @@ export interface Answer {
 }
 
 /** Texts of the `Warning` header: `299 - "text", 299 - "text"`. */
-function warningsOf(headers: Headers): string[] {
-  const header = headers.get("warning") ?? "";
+function warningsOf(header: string): string[] {
   return [...header.matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)]
     .map(([, text = ""]) => text.replace(/\\(.)/g, "$1"));
 }
 
+function told(header: string | null | undefined): Pick<Answer, "warnings"> {
+  const warnings = warningsOf(header ?? "");
+  return warnings.length > 0 ? { warnings } : {};
+}
+
 async function answerOf(call: Promise<WholeResponse>): Promise<Answer> {
   try {
-    const warnings = warningsOf((await call).headers);
-    return { result: "ok", ...(warnings.length > 0 && { warnings }) };
+    return { result: "ok", ...told((await call).headers.get("warning")) };
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
-    const { code, reason, message } = error;
-    return { result: reason === "Unknown" ? String(code) : `${code} ${reason}`, message };
+    const { code, reason, message, warning } = error;
+    const result = reason === "Unknown" ? String(code) : `${code} ${reason}`;
+    return { result, message, ...told(warning) };
   }
 }
 

@@ -121,6 +121,13 @@ const COURSES: readonly Allowed[] = [
     byChance: true,
   },
   {
+    id: "collected-pod",
+    why: "a pod that succeeded and is gone is not made again; upstream's replica trains again",
+    cases: ["TFJob: the pod of worker 0 is deleted after it succeeded"],
+    path:
+      /^\/(pods\/j-worker-0|jobs\/j\/replicaStatuses\/Worker\/\w+|events\/Normal SuccessfulCreatePod)$/,
+  },
+  {
     id: "lingering-pod",
     why: "so is one that takes its time; upstream's job has failed then",
     cases: ["TFJob: a pod is deleted that lingers"],
