@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "./client.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { aborted } from "./aborted.ts";
-import { isAlreadyExists, isConflict, messageOf, TransportError } from "./errors.ts";
+import { isAlreadyExists, isConflict, KubeError, messageOf, TransportError } from "./errors.ts";
 import { FencedError } from "./fence.ts";
 import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
 import { LeaseView } from "./lease_view.ts";
@@ -97,6 +97,8 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let term = AbortSignal.abort(new FencedError());
   /** Whether the last attempt failed: connections that are kept open may be dead. */
   let newConnection = false;
+  /** Whether the last attempt that failed was refused by an answer. */
+  let isAnswered = false;
   let wake: AbortController | undefined;
   let readAt = -Infinity;
 
@@ -138,6 +140,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     } catch (error) {
       const race = isConflict(error) || isAlreadyExists(error);
       newConnection = !race;
+      isAnswered = error instanceof KubeError;
       if (!signal.aborted && !race) {
         logger.warn("cannot take or renew the lease", { namespace, name, error: messageOf(error) });
       }
@@ -171,8 +174,9 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       const began = clock.monotonic();
       const renewed = await attemptOrLog({ signal, deadlineMs: leftMs() });
       if (!renewed && (!fresh() || view.leader !== identity)) return;
-      // The time in which no answer came was the rest: the next attempt begins at once.
-      restMs = renewed ? pauseMs() : Math.max(0, pauseMs() - (clock.monotonic() - began));
+      // The time in which no answer came was the rest: the next attempt begins at once. Who refuses has a whole one.
+      const restedMs = renewed || isAnswered ? 0 : clock.monotonic() - began;
+      restMs = Math.max(0, pauseMs() - restedMs);
     }
   }
 
