@@ -6,7 +6,7 @@ import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { Counts, Standing } from "./kind_rules.ts";
 import { replicaLabels } from "./owner.ts";
 import type { Replicas, Run } from "./run.ts";
-import { completedIndexes, isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
+import { isTerminating, judgeFailedPod, planPodSlots } from "./slots.ts";
 
 type Tally = { -readonly [Field in keyof Counts]: Counts[Field] };
 
@@ -25,10 +25,7 @@ function count(tally: Tally, run: Run, of: Replicas, pod: Pod): void {
 /** Returns what is judged: the counts of the types, and the pods by index. */
 export function standingOf(run: Run, pods: readonly Pod[]): Standing {
   const plans = new Map(
-    run.replicas.map((of) => [of.type, { of, plan: planSlots(run, of, pods) }]),
-  );
-  const completed = new Map(
-    [...plans].map(([type, { of, plan }]) => [type, completedIndexes(run, of, plan)]),
+    run.replicas.map((of) => [of.type, { of, plan: planPodSlots(run, of, pods) }]),
   );
   const counts = new Map([...plans].map(([type, { of, plan }]): [string, Counts] => {
     const tally = {
@@ -41,13 +38,13 @@ export function standingOf(run: Run, pods: readonly Pod[]): Standing {
     };
     for (const { pod } of plan.single) count(tally, run, of, pod);
     // Their pods were collected since.
-    tally.succeeded += plan.missing.filter((index) => completed.get(type)?.has(index)).length;
+    tally.succeeded += plan.missing.length - plan.wanted.length;
     return [type, tally];
   }));
   const podsOf = (type: string) => plans.get(type)?.plan.single ?? [];
   return {
     counts,
-    completed,
+    completed: new Map([...plans].map(([type, { plan }]) => [type, plan.completed])),
     pods: podsOf,
     pod: (type, index) => podsOf(type).find((it) => it.index === index)?.pod,
   };

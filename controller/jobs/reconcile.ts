@@ -12,7 +12,7 @@ import type { Clock } from "../../kube/clock.ts";
 import type { ReconcileResult } from "../../kube/controller.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { OwnWrites } from "../../kube/own_writes.ts";
-import { shorten } from "../trainjob/shorten.ts";
+import { shorten } from "../shorten.ts";
 import { hasEnded, isTrue } from "./condition_list.ts";
 import { decide, refused } from "./decide.ts";
 import type { Plan } from "./job_plan.ts";

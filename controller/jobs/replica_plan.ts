@@ -3,7 +3,7 @@ import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { isTrue } from "./condition_list.ts";
 import type { Replica, Replicas, Run } from "./run.ts";
-import { completedIndexes, isTerminating, judgeFailedPod, planSlots } from "./slots.ts";
+import { isTerminating, judgeFailedPod, planPodSlots, planSlots } from "./slots.ts";
 import { type FailedPods, type Failures, type JobEvent, reasonOf } from "./verdict.ts";
 
 /** What the replicas need. */
@@ -40,10 +40,7 @@ const endsByExitCode = ({ kind }: Run, { restartPolicy }: Replicas) =>
 const isFailed = ({ status }: Pod) => status?.phase === "Failed";
 
 function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
-  const plan = planSlots(run, of, pods);
-  const { missing, surplus, single, crowded } = plan;
-  const completed = completedIndexes(run, of, plan);
-  const wanted = missing.filter((index) => !completed.has(index));
+  const { missing, wanted, surplus, single, crowded } = planPodSlots(run, of, pods);
   const all = single.map(({ pod }) => pod).filter(isFailed);
   const toRestart = all.filter((pod) => judgeFailedPod(run, of, pod) === "restart");
   const failed = toRestart.filter((pod) => !isTerminating(pod));

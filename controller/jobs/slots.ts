@@ -65,14 +65,22 @@ export function planSlots<T extends KubeObject>(
   };
 }
 
+/** What the pods of a type need, whose replicas may have succeeded. */
+export interface PodSlots extends SlotPlan {
+  /** Indexes that have succeeded, with a pod or without. */
+  readonly completed: ReadonlySet<number>;
+  /** Of {@link missing} those that have not succeeded. */
+  readonly wanted: readonly number[];
+}
+
 /**
- * Returns the indexes of a type that have succeeded (docs/decisions/0065): those that the status names, unless a pod of them
- * says otherwise, and those whose pods ended well by themselves. One that is being deleted may have ended well because of that.
+ * Returns the indexes that have succeeded (docs/decisions/0065): those that the status names, unless a pod of them says
+ * otherwise, and those whose pods ended well by themselves. One that is being deleted may have ended well because of that.
  */
-export function completedIndexes(
+function completedIndexes(
   { status }: Run,
-  { type, count }: Pick<Replicas, "type" | "count">,
-  { single }: Pick<SlotPlan, "single">,
+  { type, count }: Replicas,
+  { single }: SlotPlan,
 ): ReadonlySet<number> {
   const completed = parseIndexes(status.completedIndexes?.[type], count);
   for (const { index, pod } of single) {
@@ -80,6 +88,13 @@ export function completedIndexes(
     else if (!isTerminating(pod)) completed.add(index);
   }
   return completed;
+}
+
+/** Returns what the pods of a type need; one with a malformed index is ignored. */
+export function planPodSlots(run: Run, of: Replicas, pods: readonly Pod[]): PodSlots {
+  const plan = planSlots(run, of, pods);
+  const completed = completedIndexes(run, of, plan);
+  return { ...plan, completed, wanted: plan.missing.filter((index) => !completed.has(index)) };
 }
 
 /** Whether an object is being deleted. */

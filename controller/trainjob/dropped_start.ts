@@ -9,7 +9,7 @@ import type { ChildConfigMap } from "../../crds/watched.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { isRefusal, type Writer } from "./act.ts";
 import { owns } from "./observed.ts";
-import { shorten } from "./shorten.ts";
+import { shorten } from "../shorten.ts";
 
 function annotated(snapshot: ChildConfigMap | undefined): string | undefined {
   return snapshot?.metadata?.annotations?.[ANNOTATIONS.startTime];

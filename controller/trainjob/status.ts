@@ -27,7 +27,7 @@ import {
   wasStopped,
 } from "./observed.ts";
 import { awaitsSuspension } from "./taken_away.ts";
-import { shorten } from "./shorten.ts";
+import { shorten } from "../shorten.ts";
 import { stateOf } from "./state.ts";
 
 /** The fields of the status that this controller writes; never `trainerStatus`. */

@@ -12,7 +12,7 @@ import {
 import { isRefusal, NotServedError } from "./act.ts";
 import { CHILD_RETRY_MS } from "./children.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
-import { shorten } from "./shorten.ts";
+import { shorten } from "../shorten.ts";
 import type { Problem } from "./status.ts";
 
 /** What went wrong; empty if nothing did. */
