@@ -5,8 +5,6 @@
 import { type AnyJob, jobSchema } from "../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { TRAINJOB_STATES } from "../../crds/names.ts";
-import type { Access } from "../../http/callers/reader_access.ts";
-import { createPeers } from "../../http/limits/peers.ts";
 import { createStreamSlots } from "../../http/limits/stream_limits.ts";
 import { systemClock as clock } from "../../kube/clock.ts";
 import type { Change } from "../../kube/informer.ts";
@@ -16,6 +14,7 @@ import { LOOKING_PART } from "../../page/api/view_serving.ts";
 import { VIEW_LIMITS } from "../../page/api/view_limits.ts";
 import { createJobList } from "../../page/list/job_list.ts";
 import { SORT_KEYS } from "../../page/list/list_query.ts";
+import { fewPeers, NAMED_ACCESS } from "../../tests/support/named_readers.ts";
 import { cpuSeconds } from "../process_stats.ts";
 import type { StreamsTaken } from "./streams_taken.ts";
 
@@ -62,17 +61,10 @@ const list = createJobList({
     },
   }]]),
 });
-const access: Access = {
-  wasAccepted: () => true,
-  wasRefused: () => false,
-  authenticate: ({ token }) => Promise.resolve({ username: token, groups: [], key: token }),
-  authorize: () => Promise.resolve(true),
-  close: () => Promise.resolve(),
-};
 const view = createViewApi({
-  access,
+  access: NAMED_ACCESS,
   clock,
-  peers: createPeers({ failures: { ratePerSecond: 20, burst: 400 }, maxKeys: 100 }),
+  peers: fewPeers(),
   takeRead: () => 0,
   takeApiReview: () => 0,
   kinds: JOB_KINDS,

@@ -2,6 +2,7 @@
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { freePort } from "../../../tests/support/free_port.ts";
 import { startLargeObjects } from "../../../tests/support/large_objects_server.ts";
+import { BEARER_SPELLINGS } from "../../../tests/support/named_readers.ts";
 import { until } from "../../../tests/support/until.ts";
 import {
   createAuthority,
@@ -15,20 +16,6 @@ import type { Measure } from "../../result.ts";
 import { runAttackers } from "../attackers.ts";
 import { failures, idleAttacks, medianOf } from "../verdicts.ts";
 
-/** One header, as it may be written. */
-const SPELLINGS = [
-  "Bearer ",
-  "bearer ",
-  "BEARER ",
-  "beareR ",
-  "BeaRer ",
-  "bEARER ",
-  "Bearer  ",
-  "Bearer   ",
-  "Bearer\t",
-  "Bearer \t",
-  "bearer\t\t",
-];
 /** Of each spelling: connections that read what is large, and that stop a byte short. */
 const [READERS, SENDERS] = [23, 23];
 const [TURN_MS, WARM_UP_MS] = [15_000, 3_000];
@@ -63,7 +50,7 @@ function admin({ address, caPem }: Page): LoadPlan {
 }
 
 const readers = (page: Page): LoadPlan[] =>
-  SPELLINGS.map((spelling, number): LoadPlan => ({
+  BEARER_SPELLINGS.map((spelling, number): LoadPlan => ({
     ...admin(page),
     name: `reads large pods (${number})`,
     targets: [{ url: `https://${page.address}${detailsOf("tenant")}` }],
@@ -74,7 +61,7 @@ const readers = (page: Page): LoadPlan[] =>
   }));
 
 const senders = ({ address }: Page): Hold[] =>
-  SPELLINGS.map((spelling, number): Hold => ({
+  BEARER_SPELLINGS.map((spelling, number): Hold => ({
     name: `changes one byte short (${number})`,
     address,
     sources: ["127.0.0.1"],
@@ -190,7 +177,7 @@ export async function visitorMeasures(
       value: await peakRssMb(page.pid),
       unit: "MB",
       goal: { is: "below", limit: MOST_MB },
-      note: `RSS, while ${SPELLINGS.length * READERS} connections read ${OBJECTS} pods of ` +
+      note: `RSS, while ${BEARER_SPELLINGS.length * READERS} connections read ${OBJECTS} pods of ` +
         `${BYTES / 1_000} kB`,
     },
   ];

@@ -1,42 +1,15 @@
 /** Tests that one account cannot keep another from the page, however it writes its token and however slowly it sends. */
 import assert from "node:assert/strict";
-import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Access, Reader } from "../../../http/callers/reader_access.ts";
-import { createPeers } from "../../../http/limits/peers.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { HttpRequest, HttpResponse } from "../../../http/message.ts";
 import { createClientOver } from "../../../kube/http_client.ts";
 import { endingWith } from "../../../kube/ending_body.ts";
-import { createTokenSite } from "../../../page/server/token_site.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
+import { BEARER_SPELLINGS, namedSite } from "../../support/named_readers.ts";
 
 const HOSTILE = "eve";
 const ADMIN = "ada";
-/** One header, as it may be written: the scheme in any case, with blanks and tabs. */
-const SPELLINGS = [
-  "Bearer ",
-  "bearer ",
-  "BEARER ",
-  "beareR ",
-  "BeaRer ",
-  "bEARER ",
-  "Bearer  ",
-  "Bearer   ",
-  "Bearer\t",
-  "Bearer \t",
-  "bearer\t\t",
-];
 const CONNECTIONS = 500;
-
-const readerOf = (username: string): Reader => ({ username, groups: [], key: username });
-
-/** Knows each token as the name of a user. */
-const access: Access = {
-  wasAccepted: () => true,
-  wasRefused: () => false,
-  authenticate: ({ token }) => Promise.resolve(readerOf(token)),
-  authorize: () => Promise.resolve(true),
-  close: () => Promise.resolve(),
-};
 
 /** A site before an API server that answers everybody but the hostile, whom it keeps waiting. */
 function start() {
@@ -65,22 +38,7 @@ function start() {
       },
       close() {},
     }, { clock });
-  const site = createTokenSite({
-    assets: new Map(),
-    hosts: ["page.example"],
-    kinds: JOB_KINDS,
-    clock,
-    readers: {
-      access,
-      clock,
-      peers: createPeers({ failures: { ratePerSecond: 20, burst: 400 }, maxKeys: 100 }),
-      takeRead: () => 0,
-      takeApiReview: () => 0,
-    },
-    view: () => Promise.reject(new Error("nobody looks at lists here")),
-    clientOf,
-    managerOf: () => undefined,
-  });
+  const site = namedSite(clock, clientOf);
 
   /** Sends a request; `answer.status` is there when it was answered. */
   function send(
@@ -111,7 +69,8 @@ function start() {
 }
 
 const OBJECT = `/objects/${TRAINJOB.id}/ns/job`;
-const hostileHeader = (index: number) => `${SPELLINGS[index % SPELLINGS.length]}${HOSTILE}`;
+const hostileHeader = (index: number) =>
+  `${BEARER_SPELLINGS[index % BEARER_SPELLINGS.length]}${HOSTILE}`;
 type World = ReturnType<typeof start>;
 
 /** What the hostile account does on each of its connections. */

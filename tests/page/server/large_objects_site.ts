@@ -1,40 +1,15 @@
 /** Site of the page in a process of its own, which asks itself for some paths at once; prints the answers and its most memory. */
 import { z } from "zod";
-import { JOB_KINDS } from "../../../crds/job_kinds.ts";
-import type { Access } from "../../../http/callers/reader_access.ts";
-import { createPeers } from "../../../http/limits/peers.ts";
 import { createClient } from "../../../kube/client.ts";
 import { systemClock as clock } from "../../../kube/clock.ts";
 import { connectionTo } from "../../../kube/kubeconfig.ts";
-import { createTokenSite } from "../../../page/server/token_site.ts";
+import { namedSite } from "../../support/named_readers.ts";
 
 const { server, paths } = z.object({ server: z.string(), paths: z.array(z.string()) })
   .parse(JSON.parse(Deno.args[0] ?? ""));
 
-const access: Access = {
-  wasAccepted: () => true,
-  wasRefused: () => false,
-  authenticate: ({ token }) => Promise.resolve({ username: token, groups: [], key: token }),
-  authorize: () => Promise.resolve(true),
-  close: () => Promise.resolve(),
-};
 const client = createClient({ connection: connectionTo({ server }) });
-const site = createTokenSite({
-  assets: new Map(),
-  hosts: ["page.example"],
-  kinds: JOB_KINDS,
-  clock,
-  readers: {
-    access,
-    clock,
-    peers: createPeers({ failures: { ratePerSecond: 20, burst: 400 }, maxKeys: 100 }),
-    takeRead: () => 0,
-    takeApiReview: () => 0,
-  },
-  view: () => Promise.reject(new Error("nobody looks at lists here")),
-  clientOf: () => client,
-  managerOf: () => undefined,
-});
+const site = namedSite(clock, () => client);
 
 const answers = await Promise.all(paths.map(async (url, index) => {
   // Each is of a user of its own, since one user's would wait for each other.
