@@ -6,7 +6,7 @@ import { logsDebug } from "./app/logging.ts";
 import { warn } from "./app/output.ts";
 import { VERSION } from "./app/version.ts";
 import { LAUNCH_AGENT } from "./crds/pod_names.ts";
-import { ConfigurationError, messageOf, stackOf } from "./kube/errors.ts";
+import { ConfigurationError, messageOf, stackOf } from "./platform/kube/errors.ts";
 
 /** Exit codes. */
 const EXIT = { failure: 1, wrongUse: 2 } as const;

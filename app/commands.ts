@@ -4,8 +4,8 @@
  */
 import { dirname } from "node:path";
 import { z } from "zod";
-import { aborted } from "../kube/aborted.ts";
-import { ConfigurationError, messageOf } from "../kube/errors.ts";
+import { aborted } from "../platform/base/aborted.ts";
+import { ConfigurationError, messageOf } from "../platform/kube/errors.ts";
 import { SESSION_LIMITS } from "../page/server/browser_sessions.ts";
 import {
   crdsSettings,
@@ -101,7 +101,7 @@ async function runUi(settings: z.infer<typeof uiSettings>): Promise<void> {
   await startLogging({ level: logLevel });
   const signal = stopSignal();
   const printAddress = json ? undefined : addressPrinter();
-  const { loadKubeconfig } = await import("../kube/kubeconfig.ts");
+  const { loadKubeconfig } = await import("../platform/kube/connection/kubeconfig.ts");
   const connection = loadKubeconfig(kubeconfig, undefined, context);
   const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
   await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });

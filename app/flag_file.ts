@@ -1,5 +1,5 @@
 /** File that a flag names, such as a certificate's. */
-import { ConfigurationError, messageOf } from "../kube/errors.ts";
+import { ConfigurationError, messageOf } from "../platform/kube/errors.ts";
 
 /** Returns the text of a file that a flag names. Throws `ConfigurationError` if it cannot be read. */
 export async function readFlagFile(flag: string, file: string): Promise<string> {

@@ -1,8 +1,8 @@
 /** Parsers of the annotations of TrainJobs about trials. */
 import { z } from "zod";
-import { parseDuration } from "./duration.ts";
+import { parseDuration } from "../platform/base/duration.ts";
 import type { FieldProblem } from "./field_problem.ts";
-import { readGoFloat } from "./go_float.ts";
+import { readGoFloat } from "../platform/base/go_float.ts";
 import { EARLY_STOPPING_GRACE_MAX_MS, PUSH_LIMITS } from "./names.ts";
 
 /** Most rules of one TrainJob. */

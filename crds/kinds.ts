@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type JobSet, jobSetSchema } from "./jobset.ts";
 import { COSCHEDULING, VOLCANO } from "./gang_names.ts";
-import { isObject } from "./json.ts";
+import { isObject } from "../platform/base/json.ts";
 import type * as k from "./kubernetes.ts";
 import { KATIB } from "./katib_names.ts";
 import { TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";

@@ -1,7 +1,7 @@
 /** Structural OpenAPI schemas of CustomResourceDefinitions, made from zod schemas. */
 import { z } from "zod";
 import kubernetesSchemas from "./kubernetes_schemas.json" with { type: "json" };
-import { isObject } from "./json.ts";
+import { isObject } from "../platform/base/json.ts";
 import { OPENAPI_NAME } from "./kubernetes.ts";
 
 /** An OpenAPI schema, as a CRD carries one. */

@@ -1,5 +1,5 @@
 /** Fields in the schemas of CustomResourceDefinitions that the cluster has. */
-import { isObject } from "./json.ts";
+import { isObject } from "../platform/base/json.ts";
 
 /** Returns the schema of a field; undefined if the API server drops the field. */
 export function fieldOf(schema: unknown, name: string): unknown {

@@ -7,10 +7,11 @@ const FILES: Readonly<Record<string, string>> = {
   "crds/add.ts":
     "/** Never does fetch(url). */\nexport const add = (a: number, b: number) => a + b;",
   "tests/direct_test.ts": "await fetch(url);",
-  "tests/indirect_test.ts": 'import { send } from "../kube/send.ts";\nsend();',
+  "tests/indirect_test.ts": 'import { send } from "../platform/kube/send.ts";\nsend();',
   "kube/send.ts": 'export * from "./socket.ts";',
   "kube/socket.ts": 'import { connect } from "node:net";\nexport const send = () => connect(1);',
-  "tests/typed_test.ts": 'import type { send } from "../kube/send.ts";\nlet it: typeof send;',
+  "tests/typed_test.ts":
+    'import type { send } from "../platform/kube/send.ts";\nlet it: typeof send;',
   "tests/circular_test.ts": 'import "./circle.ts";\nimport { a } from "./circle.ts";\na();',
   "tests/circle.ts":
     'import { b } from "./circular_test.ts";\nexport const a = () => new Deno.Command(b);',

@@ -17,8 +17,8 @@ import {
   type TrainJob,
   trainJobSchema,
 } from "../crds/trainjob.ts";
-import { rfc3339 } from "../crds/timestamps.ts";
-import type { Clock } from "../kube/clock.ts";
+import { rfc3339 } from "../platform/base/timestamps.ts";
+import type { Clock } from "../platform/base/clock.ts";
 import type { AdmissionHandlers } from "./admission_http.ts";
 import {
   type AdmissionHandler,

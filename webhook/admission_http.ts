@@ -4,21 +4,27 @@
  */
 import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
-import { ReadBudgetError } from "../http/limits/read_budget.ts";
-import { createFairTurns } from "../http/limits/fair_turns.ts";
-import { createPeerRate, type PeerRateLimits } from "../http/limits/peer_rate.ts";
+import { ReadBudgetError } from "../platform/http/limits/read_budget.ts";
+import { createFairTurns } from "../platform/http/limits/fair_turns.ts";
+import { createPeerRate, type PeerRateLimits } from "../platform/http/limits/peer_rate.ts";
 import {
   connectionLimits,
   connectionsInAll,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
-} from "../http/limits/server_limits.ts";
-import { type HttpHandler, type HttpRequest, type HttpResponse } from "../http/message.ts";
-import { failureResponse, notFound, retryAfter, tooMany, WRONG_METHOD } from "../http/refusals.ts";
-import type { AddressList } from "../http/limits/address_list.ts";
-import type { ReservedPlaces } from "../http/limits/reserved_places.ts";
-import type { Clock } from "../kube/clock.ts";
-import { messageOf, TransportError } from "../kube/errors.ts";
+} from "../platform/http/limits/server_limits.ts";
+import { type HttpHandler, type HttpRequest, type HttpResponse } from "../platform/http/message.ts";
+import {
+  failureResponse,
+  notFound,
+  retryAfter,
+  tooMany,
+  WRONG_METHOD,
+} from "../platform/http/refusals.ts";
+import type { AddressList } from "../platform/http/limits/address_list.ts";
+import type { ReservedPlaces } from "../platform/http/limits/reserved_places.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { messageOf, TransportError } from "../platform/kube/errors.ts";
 import {
   type AdmissionHandler,
   type AdmissionOutcome,

@@ -6,9 +6,9 @@ import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../crds/kinds.ts";
 import type { Secret } from "../crds/kubernetes.ts";
 import { MANAGER } from "../crds/names.ts";
-import type { Clock } from "../kube/clock.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../kube/errors.ts";
-import { getOrUndefined, type ObjectStore } from "../kube/upsert.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { isAlreadyExists, isConflict, isNotFound } from "../platform/kube/errors.ts";
+import { getOrUndefined, type ObjectStore } from "../platform/kube/upsert.ts";
 import {
   certificateFacts,
   type CertificatePair,

@@ -6,8 +6,8 @@ import type {
   MutatingWebhookConfiguration,
   ValidatingWebhookConfiguration,
 } from "../crds/kubernetes.ts";
-import type { Clock } from "../kube/clock.ts";
-import { type ObjectStore, upsert } from "../kube/upsert.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { type ObjectStore, upsert } from "../platform/kube/upsert.ts";
 import {
   type ConfigurationOptions,
   mutatingConfiguration,

@@ -1,6 +1,6 @@
 /** JSON patches (RFC 6902) from a before and an after; as small as a webhook's answer needs to be. */
 import { isDeepStrictEqual } from "node:util";
-import { isObject } from "../crds/json.ts";
+import { isObject } from "../platform/base/json.ts";
 
 /** One operation of a JSON patch. */
 export type JsonPatchOperation =

@@ -4,10 +4,10 @@ import { KINDS } from "../crds/kinds.ts";
 import { KATIB } from "../crds/katib_names.ts";
 import type { MutatingWebhookConfiguration } from "../crds/kubernetes.ts";
 import { EVENT_REASONS } from "../crds/names.ts";
-import type { EventRecorder } from "../kube/events.ts";
-import type { Informer } from "../kube/informer.ts";
+import type { EventRecorder } from "../platform/kube/events.ts";
+import type { Informer } from "../platform/kube/watching/informer.ts";
 import { katibKeepsOut } from "./katib_exclusion.ts";
-import { aborted } from "../kube/aborted.ts";
+import { aborted } from "../platform/base/aborted.ts";
 
 const log = getLogger(["milepost", "katib"]);
 

@@ -2,9 +2,9 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../crds/kinds.ts";
 import { CA_KEY, MANAGER } from "../crds/names.ts";
-import type { KubeClient } from "../kube/client.ts";
-import type { Clock } from "../kube/clock.ts";
-import { isForbidden, isNotFound, messageOf } from "../kube/errors.ts";
+import type { KubeClient } from "../platform/kube/client.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { isForbidden, isNotFound, messageOf } from "../platform/kube/errors.ts";
 import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);

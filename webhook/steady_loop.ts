@@ -1,7 +1,7 @@
 /** Reconciliation loop of one thing: again on change, at a set time, or after a failure. */
 import { getLogger } from "@logtape/logtape";
-import { backoffMs } from "../kube/backoff.ts";
-import type { Clock } from "../kube/clock.ts";
+import { backoffMs } from "../platform/base/backoff.ts";
+import type { Clock } from "../platform/base/clock.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 

@@ -6,7 +6,7 @@ import {
   readTrialTemplate,
 } from "../crds/early_stopping.ts";
 import { ANNOTATIONS } from "../crds/names.ts";
-import type { KubeMeta } from "../kube/resource.ts";
+import type { KubeMeta } from "../platform/kube/resource.ts";
 import { type FieldProblem, forbidden, invalid, valueAt } from "../crds/field_problem.ts";
 import { trialReference } from "../trials/plan/claim.ts";
 

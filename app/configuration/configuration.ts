@@ -5,8 +5,8 @@
 import { parse as parseYaml, YAMLParseError } from "yaml";
 import { z } from "zod";
 import { V1_GROUP } from "../../crds/v1/names.ts";
-import { electionTimesProblem } from "../../kube/election_times.ts";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { electionTimesProblem } from "../../platform/kube/leading/election_times.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
 import { defaultDbManager } from "./observation_settings.ts";
 import { readSettings } from "./setting_sources.ts";

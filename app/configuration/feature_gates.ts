@@ -1,6 +1,6 @@
 /** Feature gates: `--feature-gates A=true,B=false`. */
 import { FEATURE_GATE_ALIASES, FEATURE_GATES } from "../../crds/names.ts";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 
 /** The gates by name, with their defaults. */
 const DEFAULTS: Readonly<Record<string, boolean>> = { [FEATURE_GATES.trainJobProgress]: false };

@@ -3,9 +3,9 @@
  * `value`, a name for the value, and `otherwise`, the default in words where no value is the default.
  */
 import { z } from "zod";
-import { parseDuration } from "../../crds/duration.ts";
-import { roundUp } from "../../crds/quantity.ts";
-import { isAddressOrNetwork } from "../../http/limits/address_list.ts";
+import { parseDuration } from "../../platform/base/duration.ts";
+import { roundUp } from "../../platform/base/quantity.ts";
+import { isAddressOrNetwork } from "../../platform/http/limits/address_list.ts";
 
 const PORT = "must be a port from 0 to 65535 (0 takes any free port)";
 

@@ -1,6 +1,6 @@
 /** Sources of a command's settings: flags before variables before a file before defaults. */
 import type { z } from "zod";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { flagOf, variableOf } from "./setting_entries.ts";
 
 /** What was given. */

@@ -5,7 +5,7 @@ import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, PORTS } from "../../crds/
 import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { ADMISSION_SERVER_LIMITS } from "../../webhook/admission_http.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../platform/http/limits/server_limits.ts";
 import {
   adoptCollectors,
   katibDbManager,

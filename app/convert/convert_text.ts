@@ -13,7 +13,7 @@ import {
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { V1_API_VERSION } from "../../crds/v1/names.ts";
-import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import { jobShape, withoutNulls } from "./job_shape.ts";
 
 const objectSchema = z.looseObject({

@@ -1,9 +1,9 @@
 /** Scenario of the demo: three jobs, one of which is resumed after another has ended. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { systemClock } from "../../kube/clock.ts";
-import { createInformer } from "../../kube/informer.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import { createInformer } from "../../platform/kube/watching/informer.ts";
 import type { Display } from "./display.ts";
 import { exampleJob, exampleRuntime, trainingProgram } from "./examples.ts";
 import { followJobs } from "./followed_jobs.ts";

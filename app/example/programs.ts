@@ -1,5 +1,5 @@
 /** The example programs, which are part of the executable. */
-import { ConfigurationError } from "../../kube/errors.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 
 /** By name, how each is run: an import runs it to its end. */
 const PROGRAMS: Readonly<Record<string, () => Promise<unknown>>> = {

@@ -1,15 +1,18 @@
 /** Authentication of tokens by `--authentication`: keys, TokenReview, or both. */
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { createJwksSource } from "../../http/callers/jwks.ts";
-import { createReviewRequests } from "../../http/callers/reviews.ts";
-import { createReviewVerifier } from "../../http/callers/review_verification.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { createJwksSource } from "../../platform/http/callers/jwks.ts";
+import { createReviewRequests } from "../../platform/http/callers/reviews.ts";
+import { createReviewVerifier } from "../../platform/http/callers/review_verification.ts";
 import {
   createReviewCache,
   createTokenReviewer,
   type ReviewCache,
-} from "../../http/callers/token_review.ts";
-import { createTokenVerifier, type TokenVerifier } from "../../http/callers/token_verification.ts";
+} from "../../platform/http/callers/token_review.ts";
+import {
+  createTokenVerifier,
+  type TokenVerifier,
+} from "../../platform/http/callers/token_verification.ts";
 import { createPushAudiences } from "../../status/chain/push_audience.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";

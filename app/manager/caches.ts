@@ -20,19 +20,23 @@ import { replicaIndexes } from "../../controller/jobs/replica_objects.ts";
 import type { V1Kinds } from "../../controller/jobs/v1_kinds.ts";
 import type { TrialResources } from "../../katib/trials/trial_resources.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { trialIndexes } from "../../katib/trials/cached_trial.ts";
 import { podIndexes } from "../../katib/trials/primary_runs.ts";
-import { createInformer, type Informer, type InformerOptions } from "../../kube/informer.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { createRestingInformer } from "../../kube/resting_informer.ts";
-import { createSemaphore } from "../../kube/semaphore.ts";
+import {
+  createInformer,
+  type Informer,
+  type InformerOptions,
+} from "../../platform/kube/watching/informer.ts";
+import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
+import { createRestingInformer } from "../../platform/kube/watching/resting_informer.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
 import {
   createSwitchedInformer,
   type SwitchedInformer,
   type SwitchedInformerOptions,
-} from "../../kube/switched_informer.ts";
+} from "../../platform/kube/watching/switched_informer.ts";
 import type { ManagerPart } from "./rights.ts";
 
 /** Options of {@link createCaches}. */

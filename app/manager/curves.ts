@@ -4,10 +4,10 @@ import { endOf, progressOf } from "../../crds/job_state.ts";
 import type { PushedStatus, TrainerStatus } from "../../crds/trainjob.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import { aborted } from "../../kube/aborted.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { controllerOf } from "../../kube/owner_references.ts";
+import { aborted } from "../../platform/base/aborted.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { controllerOf } from "../../platform/kube/owner_references.ts";
 import {
   createCurveStore,
   type CurveSample,

@@ -4,10 +4,10 @@ import {
   connectionLimits,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
-} from "../../http/limits/server_limits.ts";
-import type { HttpResponse } from "../../http/message.ts";
-import { type Server, startServer } from "../../http/server.ts";
-import type { Clock } from "../../kube/clock.ts";
+} from "../../platform/http/limits/server_limits.ts";
+import type { HttpResponse } from "../../platform/http/message.ts";
+import { type Server, startServer } from "../../platform/http/server.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** A condition of readiness, by a name that shows an operator where to look. */
 export interface ReadinessCheck {

@@ -1,5 +1,5 @@
 /** Garbage collection after the caches are filled. */
-import { collectGarbage } from "../../http/garbage.ts";
+import { collectGarbage } from "../../platform/http/garbage.ts";
 
 /** With fewer TrainJobs a collection gains little. */
 const WORTHWHILE_JOBS = 1000;

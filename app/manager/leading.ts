@@ -5,9 +5,9 @@ import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import { V1_KIND_LIST, V1_KINDS } from "../../crds/v1/kinds.ts";
-import { retry } from "../../kube/backoff.ts";
-import type { Controller, ControllerMetrics } from "../../kube/controller.ts";
-import type { LeaderWork } from "../../kube/leadership.ts";
+import { retry } from "../../platform/base/backoff.ts";
+import type { Controller, ControllerMetrics } from "../../platform/kube/controller.ts";
+import type { LeaderWork } from "../../platform/kube/leading/leadership.ts";
 import {
   type ConfigurationSync,
   createConfigurationSync,
@@ -18,7 +18,7 @@ import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import { jobMetrics, type Metrics } from "./metrics.ts";
 import { partsOf } from "./rights.ts";
-import { aborted } from "../../kube/aborted.ts";
+import { aborted } from "../../platform/base/aborted.ts";
 
 const log = getLogger(["milepost", "manager"]);
 

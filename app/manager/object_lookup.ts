@@ -1,10 +1,14 @@
 /** Lookup of objects in a watched cache, with a read of the API server behind it. */
-import { createLookup, type Lookup, type LookupOptions } from "../../kube/cached_lookup.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { Informer } from "../../kube/informer.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import {
+  createLookup,
+  type Lookup,
+  type LookupOptions,
+} from "../../platform/kube/watching/cached_lookup.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 
 /** Bounds of one read on a miss of a cache. */
 export const READ_BOUNDS = { deadlineMs: 2_000, honorRetryAfter: false } as const;

@@ -1,10 +1,10 @@
 /** Wiring of pushes: the status endpoint of this replica, and forwarding to the owner of the state. */
 import type { JobKind } from "../../crds/job_kind.ts";
 import { MANAGER } from "../../crds/names.ts";
-import { createReaders } from "../../http/callers/readers.ts";
-import type { HttpHandler } from "../../http/message.ts";
-import type { ReplicaTls } from "../../http/replicas/calls.ts";
-import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
+import { createReaders } from "../../platform/http/callers/readers.ts";
+import type { HttpHandler } from "../../platform/http/message.ts";
+import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
+import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
 import type { ObservationApi } from "../../katib/api/observation_api.ts";
 import { serveObservations } from "../../katib/api/observation_serving.ts";
 import {

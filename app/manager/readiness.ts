@@ -1,5 +1,5 @@
 /** Readiness checks of a replica, and its gauges. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { unsynced } from "./caches.ts";
 import type { ReadinessCheck } from "./health.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";

@@ -1,15 +1,15 @@
 /** The manager as a process: settings, logging, permissions, and the end by a signal. */
 import { getLogger } from "@logtape/logtape";
-import { createClient } from "../../kube/client.ts";
-import { systemClock } from "../../kube/clock.ts";
-import { ConfigurationError, messageOf } from "../../kube/errors.ts";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { createClient } from "../../platform/kube/client.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { type ConfigurationSources, readConfiguration } from "../configuration/configuration.ts";
-import { capsWithin } from "../../http/limits/serving_caps.ts";
+import { capsWithin } from "../../platform/http/limits/serving_caps.ts";
 import { memoryLimitHere } from "../memory_limit.ts";
 import { startLogging, stopLogging } from "../logging.ts";
 import { giveUpPermissions } from "../permissions.ts";
-import { aborted } from "../../kube/aborted.ts";
+import { aborted } from "../../platform/base/aborted.ts";
 import { stopSignal } from "../signals.ts";
 import { type Manager, startManager } from "./manager.ts";
 import { createMetrics } from "./metrics.ts";

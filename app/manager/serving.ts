@@ -1,13 +1,13 @@
 /** The manager's TLS servers, with certificates that swap without a dropped connection. */
-import { createAddressList } from "../../http/limits/address_list.ts";
-import { DEFAULT_SERVER_LIMITS } from "../../http/limits/server_limits.ts";
-import type { LoadShedding } from "../../http/limits/load_shedding.ts";
-import type { Peers } from "../../http/limits/peers.ts";
-import type { ServingCaps } from "../../http/limits/serving_caps.ts";
-import type { FairShare } from "../../http/limits/fair_share.ts";
-import type { HttpHandler } from "../../http/message.ts";
-import { type Server, type ServerOptions, startServer } from "../../http/server.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { createAddressList } from "../../platform/http/limits/address_list.ts";
+import { DEFAULT_SERVER_LIMITS } from "../../platform/http/limits/server_limits.ts";
+import type { LoadShedding } from "../../platform/http/limits/load_shedding.ts";
+import type { Peers } from "../../platform/http/limits/peers.ts";
+import type { ServingCaps } from "../../platform/http/limits/serving_caps.ts";
+import type { FairShare } from "../../platform/http/limits/fair_share.ts";
+import type { HttpHandler } from "../../platform/http/message.ts";
+import { type Server, type ServerOptions, startServer } from "../../platform/http/server.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import {
   ADMISSION_SERVER_LIMITS,
   type AdmissionHandlers,

@@ -4,11 +4,11 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import { type Kind, KINDS } from "../../crds/kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { controlShown } from "../../katib/stopping/stop_decision.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { AcceptPush } from "../../status/chain/exchange.ts";
-import type { Lookup } from "../../kube/cached_lookup.ts";
-import { isRemoval } from "../../kube/informer.ts";
+import type { Lookup } from "../../platform/kube/watching/cached_lookup.ts";
+import { isRemoval } from "../../platform/kube/watching/informer.ts";
 import {
   createOwnership,
   type KindLookups,
@@ -16,10 +16,10 @@ import {
   type OwnershipLookups,
 } from "../../status/ownership/ownership.ts";
 import type { ReadingParts } from "../../status/reading/read_stages.ts";
-import { createPeers, type Peers } from "../../http/limits/peers.ts";
+import { createPeers, type Peers } from "../../platform/http/limits/peers.ts";
 import { createPushHandler, DEFAULT_RATE_LIMITS } from "../../status/chain/push_handler.ts";
-import type { HttpHandler } from "../../http/message.ts";
-import { createReadBudget } from "../../http/limits/read_budget.ts";
+import type { HttpHandler } from "../../platform/http/message.ts";
+import { createReadBudget } from "../../platform/http/limits/read_budget.ts";
 import { createAuthentication } from "./authentication.ts";
 import type { Caches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";

@@ -1,16 +1,16 @@
 /** `milepost node`: the kubelet alone, against any API server. */
-import { createClient, type KubeClient } from "../../kube/client.ts";
-import { systemClock } from "../../kube/clock.ts";
-import { ConfigurationError } from "../../kube/errors.ts";
-import { createEventRecorder } from "../../kube/events.ts";
+import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
+import { createEventRecorder } from "../../platform/kube/events.ts";
 import { inheritedEnvironment } from "../../standalone/kubelet/inherited_environment.ts";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import type { Kubelet } from "../../standalone/kubelet/kubelet_options.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { createAccessCheck } from "../../standalone/kubelet/log_access.ts";
 import { LogProblem } from "../../standalone/kubelet/log_keys.ts";
-import type { Server } from "../../http/server.ts";
+import type { Server } from "../../platform/http/server.ts";
 import { startLogServer } from "../../standalone/kubelet/log_server.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import { selfSignedCertificate } from "../../standalone/kubelet/self_signed_certificate.ts";

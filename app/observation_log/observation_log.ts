@@ -7,8 +7,8 @@ import {
   type ServerTls,
   startObservationServer,
 } from "../../katib/log/db_manager_server.ts";
-import { type Clock, systemClock } from "../../kube/clock.ts";
-import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { type Clock, systemClock } from "../../platform/base/clock.ts";
+import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import { readFlagFile } from "../flag_file.ts";
 
 const log = getLogger(["milepost", "katib"]);

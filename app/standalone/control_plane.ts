@@ -1,12 +1,12 @@
 /** The embedded control plane: API server, Job controller, scheduler and kubelet, without the manager. */
 import { MANAGER } from "../../crds/names.ts";
-import { createClient, type KubeClient, type RequestReport } from "../../kube/client.ts";
-import { systemClock } from "../../kube/clock.ts";
-import { ConfigurationError, messageOf } from "../../kube/errors.ts";
-import { createEventRecorder } from "../../kube/events.ts";
+import { createClient, type KubeClient, type RequestReport } from "../../platform/kube/client.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
+import { createEventRecorder } from "../../platform/kube/events.ts";
 import { inheritedEnvironment } from "../../standalone/kubelet/inherited_environment.ts";
-import { createInformer } from "../../kube/informer.ts";
-import { connectionTo } from "../../kube/kubeconfig.ts";
+import { createInformer } from "../../platform/kube/watching/informer.ts";
+import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
   type ApiServer,

@@ -1,7 +1,7 @@
 /** Data folder of a standalone: for its user alone, and for one process at a time. */
 import { resolve } from "node:path";
 import { getLogger } from "@logtape/logtape";
-import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import { endAbandoned } from "../../standalone/kubelet/abandoned.ts";
 import { removeIfThere } from "../../standalone/kubelet/removal.ts";
 

@@ -1,8 +1,8 @@
 /** Kubeconfig file by which kubectl and the SDK reach a standalone, shared with other clusters. */
 import { dirname, resolve } from "node:path";
 import { getLogger } from "@logtape/logtape";
-import { type Clock, systemClock } from "../../kube/clock.ts";
-import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+import { type Clock, systemClock } from "../../platform/base/clock.ts";
+import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import {
   type KubeconfigContent,
   type StandaloneEntry,

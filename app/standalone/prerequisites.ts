@@ -7,10 +7,14 @@ import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, ENDPOINTS_OF_LABEL, MANAGER, STATUS_PORT_NAME } from "../../crds/names.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
 import { trialResourceRules } from "../../katib/trials/trial_resources.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isAlreadyExists } from "../../kube/errors.ts";
-import { type KubeObject, type ResourceKind, withMetadataOnly } from "../../kube/resource.ts";
-import { upsert } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { isAlreadyExists } from "../../platform/kube/errors.ts";
+import {
+  type KubeObject,
+  type ResourceKind,
+  withMetadataOnly,
+} from "../../platform/kube/resource.ts";
+import { upsert } from "../../platform/kube/upsert.ts";
 import {
   clusterAccess,
   managerRbac,

@@ -2,9 +2,9 @@
 import { getLogger } from "@logtape/logtape";
 import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { upsert } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { upsert } from "../../platform/kube/upsert.ts";
 import deepspeed from "../../deploy/runtimes/deepspeed-distributed.yaml" with { type: "text" };
 import jax from "../../deploy/runtimes/jax-distributed.yaml" with { type: "text" };
 import mlx from "../../deploy/runtimes/mlx-distributed.yaml" with { type: "text" };

@@ -2,8 +2,8 @@
 import { formatTrialResource, type TrialResource } from "../../crds/trial_resource.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { STANDALONE } from "../../crds/names.ts";
-import type { KubeClient, RequestReport } from "../../kube/client.ts";
-import { systemClock } from "../../kube/clock.ts";
+import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import type { PageServer } from "../../page/server/page_server.ts";
 import { createPassedView } from "../../page/server/passed_view.ts";
 import { readConfiguration } from "../configuration/configuration.ts";

@@ -2,9 +2,14 @@
 import { type JobRef, jobSchema } from "../../crds/job_kind.ts";
 import { endOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { type Backoff, backoffMs } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { ConfigurationError, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
+import { type Backoff, backoffMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import {
+  ConfigurationError,
+  isNotFound,
+  KubeError,
+  messageOf,
+} from "../../platform/kube/errors.ts";
 import { HOLE } from "../../page/front/log_lines.ts";
 import { ResumedLog } from "../../page/front/resumed_log.ts";
 import { boundedReads, listUpTo } from "../../page/server/bounded_reads.ts";

@@ -1,6 +1,11 @@
 /** Reading of one job for the terminal: found by its name, with pods, events and curves. */
 import { type JobKind, type JobRef, jobSchema } from "../../crds/job_kind.ts";
-import { ConfigurationError, isForbidden, isNotFound, messageOf } from "../../kube/errors.ts";
+import {
+  ConfigurationError,
+  isForbidden,
+  isNotFound,
+  messageOf,
+} from "../../platform/kube/errors.ts";
 import { rowOf } from "../../page/list/job_row.ts";
 import { boundedReads } from "../../page/server/bounded_reads.ts";
 import { DETAIL_LIMITS, jobDetails } from "../../page/server/job_details.ts";

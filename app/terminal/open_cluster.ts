@@ -1,6 +1,6 @@
 /** Opening of the cluster for a command of the terminal, and its end with the command. */
 import { MANAGER } from "../../crds/names.ts";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { createJobList } from "../../page/list/job_list.ts";
 import { giveUpPermissions } from "../permissions.ts";
 import { openUserCluster, type UserClusterOptions } from "../ui/of_user/user_cluster.ts";

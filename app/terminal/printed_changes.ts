@@ -1,5 +1,5 @@
 /** `milepost top` without a terminal: a line for each change of a state and each further tenth of progress, or JSON. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { JobRow } from "../../page/list/job_row.ts";
 import { plainLine, plainStep } from "./plain_lines.ts";
 import { safeJson, safeText } from "./shown_text.ts";

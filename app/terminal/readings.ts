@@ -1,5 +1,5 @@
 /** Readings: numbers, lengths of time and values of metrics as short texts. Pure. */
-import { humanDuration } from "../../crds/human_duration.ts";
+import { humanDuration } from "../../platform/base/human_duration.ts";
 import { safeText } from "./shown_text.ts";
 
 /** Returns a length of time as kubectl writes ages, such as `85s`, `5m3s`, `94m`, `3h5m`, `30h` or `2d3h`; `-` if there is none. */

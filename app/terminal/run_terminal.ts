@@ -1,7 +1,7 @@
 /** Commands of the terminal: `top`, `get`, `logs` and `stop`, from their settings to their last line. */
 import type { z } from "zod";
-import { systemClock as clock } from "../../kube/clock.ts";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { systemClock as clock } from "../../platform/base/clock.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 import type {
   getSettings,
   logsSettings,

@@ -1,7 +1,7 @@
 /** `milepost top`: jobs on a whole screen, until its reader has seen enough. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import type { JobRow } from "../../page/list/job_row.ts";
 import type { ListWindow } from "../../page/list/list_window.ts";
 import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";

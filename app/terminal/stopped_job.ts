@@ -1,7 +1,7 @@
 /** Stop of a job by hand: asked of the manager, as the user. */
 import { stopPath } from "../../crds/job_kind.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
-import { TransportError } from "../../kube/errors.ts";
+import { TransportError } from "../../platform/kube/errors.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
 const DEADLINE_MS = 15_000;

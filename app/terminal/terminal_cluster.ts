@@ -1,6 +1,6 @@
 /** The cluster as the commands of the terminal see it: jobs, curves and changes, with the rights of one user. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import type { ViewParts } from "../../page/api/view_parts.ts";
 import type { JobList } from "../../page/list/job_list.ts";
 import type { ManagerClient } from "../../page/mirror/manager_stream.ts";

@@ -1,7 +1,7 @@
 /** Curves of the jobs on the screen, asked for again and again. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { ShownCurves } from "../../page/api/owner_curves.ts";
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { CURVE_LIMITS } from "../../page/api/view_limits.ts";
 import type { Points } from "./plots.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";

@@ -1,14 +1,14 @@
 /** View of jobs made here: lists from caches of this process, curves from a mirror of the manager's. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { ReaderParts } from "../../http/callers/reader_checks.ts";
-import { createStreamSlots, type StreamLimits } from "../../http/limits/stream_limits.ts";
-import type { HttpHandler } from "../../http/message.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { createRestingInformer } from "../../kube/resting_informer.ts";
-import { createSemaphore } from "../../kube/semaphore.ts";
+import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
+import { createStreamSlots, type StreamLimits } from "../../platform/http/limits/stream_limits.ts";
+import type { HttpHandler } from "../../platform/http/message.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { createRestingInformer } from "../../platform/kube/watching/resting_informer.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { createLookTurns } from "../../page/api/look_turns.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
 import type { ViewParts } from "../../page/api/view_parts.ts";

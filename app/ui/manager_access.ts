@@ -1,7 +1,10 @@
 /** Access to a manager's status port, whatever CA signs its certificate and whatever token is good by then. */
-import type { KubeClient } from "../../kube/client.ts";
-import { connectionTo } from "../../kube/kubeconfig.ts";
-import { createTokenClients, type TokenClients } from "../../kube/token_clients.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
+import {
+  createTokenClients,
+  type TokenClients,
+} from "../../platform/kube/connection/token_clients.ts";
 
 type Manager = Pick<KubeClient, "read" | "stream">;
 

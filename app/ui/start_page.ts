@@ -1,6 +1,6 @@
 /** Start of the page for one user: its files, its sessions, and who the user is. */
 import { PAGE_ASSET_LIST } from "../../page/assets/page_assets.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { assetsOf } from "../../page/server/assets.ts";
 import { type BrowserSessions, createBrowserSessions } from "../../page/server/browser_sessions.ts";
 import {

@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { CA_KEY, childNames, LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { managerLauncher } from "../../tests/support/manager_process.ts";
 import { requestToken, shellRuntime, trainJob } from "../../tests/support/standalone.ts";
 import { until } from "../../tests/support/until.ts";

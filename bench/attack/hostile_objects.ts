@@ -6,7 +6,7 @@ import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { ConfigMap, Job } from "../../crds/kubernetes.ts";
 import { CA_KEY, childNames, LABELS, TRAINER_API_VERSION } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 
 /** How much the tenant writes. */
 export interface HostileObjects {

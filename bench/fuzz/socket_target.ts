@@ -1,6 +1,6 @@
 /** Target of the fuzzer: a status server over real TLS. */
-import { startTestServer } from "../../tests/http/test_server.ts";
-import { certificate } from "../../tests/http/certificates.ts";
+import { startTestServer } from "../../tests/platform/http/test_server.ts";
+import { certificate } from "../../tests/platform/http/certificates.ts";
 import type { FuzzTarget } from "../../tests/status/fuzz/fuzz.ts";
 import type { FuzzRequest } from "../../tests/status/fuzz/oracle.ts";
 import type { hostileBench } from "../../tests/status/hostile/case.ts";

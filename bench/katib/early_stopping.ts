@@ -8,7 +8,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
 import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
-import { systemClock } from "../../kube/clock.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import {

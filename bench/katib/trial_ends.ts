@@ -1,7 +1,7 @@
 /** Times of the ends of trials, as a watching client sees them. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { Trial } from "../../crds/trial.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 
 /** A trial with the condition that was waited for. */
 export interface Ended {

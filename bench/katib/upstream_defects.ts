@@ -6,7 +6,7 @@ import { parse as parseYaml } from "yaml";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
-import { isNotFound } from "../../kube/errors.ts";
+import { isNotFound } from "../../platform/kube/errors.ts";
 import type { ControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
 import { kubectl } from "../../tests/cluster/support/installation.ts";
 import { until } from "../../tests/support/until.ts";

@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
 import { PUSH_LIMITS } from "../../crds/names.ts";
-import { createClient, type KubeClient } from "../../kube/client.ts";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { ROW_LIMITS } from "../../page/list/job_row.ts";
 import { LIST_LIMITS } from "../../page/list/list_query.ts";
 import { milepostCommand, type StandaloneProcess } from "../../tests/support/milepost_process.ts";

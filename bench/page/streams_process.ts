@@ -5,9 +5,9 @@
 import { type AnyJob, jobSchema } from "../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { TRAINJOB_STATES } from "../../crds/names.ts";
-import { createStreamSlots } from "../../http/limits/stream_limits.ts";
-import { systemClock as clock } from "../../kube/clock.ts";
-import type { Change } from "../../kube/informer.ts";
+import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
+import { systemClock as clock } from "../../platform/base/clock.ts";
+import type { Change } from "../../platform/kube/watching/informer.ts";
 import { createLookTurns } from "../../page/api/look_turns.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
 import { LOOKING_PART } from "../../page/api/view_serving.ts";

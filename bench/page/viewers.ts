@@ -13,8 +13,8 @@ import {
   OBSERVATION_AUDIENCE,
   PUSH_AUDIENCE,
 } from "../../crds/names.ts";
-import { createClient, type KubeClient } from "../../kube/client.ts";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { freePort } from "../../tests/support/free_port.ts";
 import { progress, requestToken, shellRuntime, trainJob } from "../../tests/support/standalone.ts";
 import type { StandaloneProcess } from "../../tests/support/milepost_process.ts";

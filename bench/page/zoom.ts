@@ -3,7 +3,7 @@ import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ObservationSink } from "../../katib/log/sink.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import { createSqliteSink } from "../../katib/log/sqlite_sink.ts";
-import { systemClock } from "../../kube/clock.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import { createLogZoom, type LogZoom, type ReadLog } from "../../page/api/log_zoom.ts";
 import { createCurveStore, type JobCurves } from "../../page/curves/curve_store.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";

@@ -1,6 +1,6 @@
 /** One turn of the reconcile benchmark: a thousand jobs at once, until each has what its controller makes of it. */
 import { z } from "zod";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { until } from "../../tests/support/until.ts";
 import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";
 import type { Load } from "./load.ts";

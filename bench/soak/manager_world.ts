@@ -1,7 +1,7 @@
 /** The shipped manager as a process on a real control plane, with its memory and open files. */
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { startControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
 import { install } from "../../tests/cluster/support/installation.ts";
 import { shellRuntime } from "../../tests/support/standalone.ts";

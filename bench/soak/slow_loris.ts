@@ -2,7 +2,7 @@
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { until } from "../../tests/support/until.ts";
-import { openSlowClients } from "../../tests/http/slow_clients.ts";
+import { openSlowClients } from "../../tests/platform/http/slow_clients.ts";
 import { runLoad } from "../generator/generator.ts";
 import { rssMb } from "../process_stats.ts";
 import type { Benchmark, Measure } from "../result.ts";

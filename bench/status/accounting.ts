@@ -1,5 +1,5 @@
 /** Accounts of a load: processor time of each process, and requests to the API server. */
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import type { ControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
 import { cpuSeconds, peakRssMb, rssMb } from "../process_stats.ts";
 

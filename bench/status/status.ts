@@ -1,7 +1,7 @@
 /** `deno task bench status`: the status endpoint beside upstream's and a bare one, on a real control plane. */
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
-import { isNotFound } from "../../kube/errors.ts";
+import { isNotFound } from "../../platform/kube/errors.ts";
 import { startControlPlane } from "../../tests/cluster/control_plane/control_plane.ts";
 import { install } from "../../tests/cluster/support/installation.ts";
 import { freePort } from "../../tests/support/free_port.ts";

@@ -1,7 +1,7 @@
 /** One turn of the status benchmark: one load on one side, and its results. */
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { runLoad } from "../generator/generator.ts";
 import type { Load, LoadPlan, LoadTarget } from "../generator/plan.ts";
 import {

@@ -4,7 +4,7 @@ import { jobAudience } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { PUSH_AUDIENCE, TRAINER_API_VERSION } from "../../crds/names.ts";
 import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { jobOf, jobSetOf, type Owner, podOf, runningStatus, trainJobOf } from "./objects.ts";
 
 /** A TrainJob that pushes. */

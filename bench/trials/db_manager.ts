@@ -1,7 +1,7 @@
 /** Katib's real DB manager on Postgres, which a benchmark kills, restarts and reads from. */
 import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
-import { systemClock } from "../../kube/clock.ts";
-import { inParallel } from "../../kube/parallel.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import { inParallel } from "../../platform/base/parallel.ts";
 import { startDbManager } from "../katib/installation.ts";
 import { startPostgres } from "../katib/postgres.ts";
 import type { LoggedValue, Part } from "./accounts.ts";

@@ -1,7 +1,7 @@
 /** Control plane with running trials, for a manager that is started beside it. */
 import { KINDS } from "../../crds/kinds.ts";
 import { NODE, TRAINER_API_VERSION } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { COLLECTORS } from "../../crds/katib_names.ts";
 import {
   type ControlPlane,

@@ -5,8 +5,8 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { systemClock } from "../../kube/clock.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { addresses } from "../status/turns.ts";
 import { type Load, type LoadPlan, runLoad } from "../generator/generator.ts";
 import { cpuSeconds, rssMb } from "../process_stats.ts";

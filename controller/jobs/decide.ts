@@ -2,7 +2,7 @@
 import type { Pod, Service } from "../../crds/kubernetes.ts";
 import type { V1Condition, V1Status } from "../../crds/v1/job.ts";
 import { type CleanPodPolicy, V1_CONDITIONS, type V1ConditionType } from "../../crds/v1/names.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { caOf } from "./ca.ts";
 import { expiryMs, podsToClean } from "./clean_up.ts";
 import { hasEnded, isTrue, type NewCondition, withCondition } from "./condition_list.ts";

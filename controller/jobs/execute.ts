@@ -2,12 +2,12 @@
 import { createHash } from "node:crypto";
 import type { Pod } from "../../crds/kubernetes.ts";
 import type { V1Job, V1Status } from "../../crds/v1/job.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
-import type { OwnWrites } from "../../kube/own_writes.ts";
-import { inParallel } from "../../kube/parallel.ts";
-import { keyOf, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import type { OwnWrites } from "../../platform/kube/own_writes.ts";
+import { inParallel } from "../../platform/base/parallel.ts";
+import { keyOf, type ObjectKey, type ResourceKind } from "../../platform/kube/resource.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
 import { type GangScheduler, namesOtherScheduler } from "./gang.ts";

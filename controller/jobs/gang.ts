@@ -2,8 +2,8 @@
 import { COSCHEDULING, VOLCANO } from "../../crds/gang_names.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { ResourceSum } from "../../crds/resource_list.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import { ResourceSum } from "../../platform/base/resource_list.ts";
+import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
 import { ownerOf } from "./owner.ts";
 import { podRequests } from "../runtime/pod_requests.ts";
 import { type Replicas, type Run, totalReplicas } from "./run.ts";

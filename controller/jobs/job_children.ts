@@ -6,10 +6,10 @@ import {
   isNotFound,
   isNotServed,
   messageOf,
-} from "../../kube/errors.ts";
-import { isControlledBy } from "../../kube/owner_references.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+} from "../../platform/kube/errors.ts";
+import { isControlledBy } from "../../platform/kube/owner_references.ts";
+import type { KubeObject } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { covers } from "../trainjob/fingerprint.ts";
 import type { JobChild } from "./kind_rules.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";

@@ -1,8 +1,8 @@
 /** Claim of a job on pods and Services: by its labels, and by the UID of their controller. Pure. */
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
-import { controllerOf, isControlledBy } from "../../kube/owner_references.ts";
-import type { KubeMeta, KubeObject } from "../../kube/resource.ts";
+import { controllerOf, isControlledBy } from "../../platform/kube/owner_references.ts";
+import type { KubeMeta, KubeObject } from "../../platform/kube/resource.ts";
 
 /** The part of a job that claims. */
 export interface Claimant {

@@ -1,7 +1,7 @@
 /** Rules of a v1 kind: in what the engine does differently for it. */
 import type { Container, EnvVar, Pod, PodSpec } from "../../crds/kubernetes.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
 import type { PodList } from "../job_bounds.ts";
 import type { Replica, Run } from "./run.ts";
 

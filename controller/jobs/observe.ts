@@ -1,10 +1,10 @@
 /** Observation of a job: its pods and Services in the caches, after adoption and release. */
 import type { Pod, Service } from "../../crds/kubernetes.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { keyOf, type KubeObject, type ResourceKind } from "../../kube/resource.ts";
-import { inParallel } from "../../kube/parallel.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { keyOf, type KubeObject, type ResourceKind } from "../../platform/kube/resource.ts";
+import { inParallel } from "../../platform/base/parallel.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { claimsOf } from "./job_claims.ts";
 import { PODS, REPLICA_INDEXES, type ReplicaObjectKind, SERVICES } from "./replica_objects.ts";
 import { adoptObject, type JobWriter, releaseObject } from "./replica_writes.ts";

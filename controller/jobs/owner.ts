@@ -1,7 +1,7 @@
 /** Ownership and labels of everything that is made for a v1 job. */
 import type { OwnerReference } from "../../crds/kubernetes.ts";
 import { V1_API_VERSION, V1_FORMER_LABELS, V1_GROUP, V1_LABELS } from "../../crds/v1/names.ts";
-import { controllerReference } from "../../kube/owner_references.ts";
+import { controllerReference } from "../../platform/kube/owner_references.ts";
 import { isLauncher, type Replica, type Run } from "./run.ts";
 
 /** Returns the reference that makes the job the controller of what is made for it. */

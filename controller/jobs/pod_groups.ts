@@ -1,8 +1,8 @@
 /** Pod group of a job whose pods a gang scheduler places together: kept while the job runs, deleted after. */
-import { isObject } from "../../crds/json.ts";
+import { isObject } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { GangScheduler, Members } from "./gang.ts";
 import { deleteChild, toldOfChild, writeChild } from "./job_children.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";

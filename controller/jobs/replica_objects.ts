@@ -3,8 +3,8 @@ import { type Kind, KINDS } from "../../crds/kinds.ts";
 import type { Pod, Service } from "../../crds/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
-import { controllerOf } from "../../kube/owner_references.ts";
-import { formatKey, type KubeObject } from "../../kube/resource.ts";
+import { controllerOf } from "../../platform/kube/owner_references.ts";
+import { formatKey, type KubeObject } from "../../platform/kube/resource.ts";
 import type { ExpectationKey, Expected } from "./expectations.ts";
 
 /** One of the two kinds. */

@@ -3,18 +3,22 @@ import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import { V1_API_VERSION, V1_LABELS } from "../../crds/v1/names.ts";
 import { identityOf } from "../../crds/watched.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import {
   isAlreadyExists,
   isConflict,
   isNotFound,
   KubeError,
   messageOf,
-} from "../../kube/errors.ts";
-import type { EventRecorder, EventText } from "../../kube/events.ts";
-import { controllerOf, controllerReference, isControlledBy } from "../../kube/owner_references.ts";
-import type { KubeMeta, KubeObject } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+} from "../../platform/kube/errors.ts";
+import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
+import {
+  controllerOf,
+  controllerReference,
+  isControlledBy,
+} from "../../platform/kube/owner_references.ts";
+import type { KubeMeta, KubeObject } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { hasLabelsOf } from "./job_claims.ts";
 import type { Expectations } from "./expectations.ts";
 import type { JobMetrics } from "./job_metrics.ts";

@@ -2,7 +2,7 @@
 import { parseIndexes } from "../../crds/completion_indexes.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import type { KubeObject } from "../../platform/kube/resource.ts";
 import { isLauncher, type Replicas, type Run } from "./run.ts";
 
 /** First exit code that means a restart under the policy `ExitCode`. */

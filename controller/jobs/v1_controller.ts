@@ -7,12 +7,12 @@ import {
   type Controller,
   type ControllerMetrics,
   createController,
-} from "../../kube/controller.ts";
-import { type Change, isRemoval } from "../../kube/informer.ts";
-import { controllerKey, controllerOf } from "../../kube/owner_references.ts";
-import { createOwnWrites } from "../../kube/own_writes.ts";
-import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
-import { type Source, watch, watchSignal } from "../../kube/sources.ts";
+} from "../../platform/kube/controller.ts";
+import { type Change, isRemoval } from "../../platform/kube/watching/informer.ts";
+import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
+import { createOwnWrites } from "../../platform/kube/own_writes.ts";
+import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
+import { type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
 import { hasEnded } from "./condition_list.ts";
 import { createExpectations, type Expectations } from "./expectations.ts";
 import type { Cache } from "./observe.ts";

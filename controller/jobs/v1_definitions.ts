@@ -11,9 +11,9 @@ import {
   type V1KindName,
 } from "../../crds/v1/kinds.ts";
 import { V1_GROUP, V1_RUN_BY_ANNOTATION, V1_VERSION } from "../../crds/v1/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isForbidden, isNotFound, messageOf } from "../../kube/errors.ts";
-import { withMetadataOnly } from "../../kube/resource.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { isForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { withMetadataOnly } from "../../platform/kube/resource.ts";
 
 const log = getLogger(["milepost", "jobs"]);
 

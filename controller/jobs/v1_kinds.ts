@@ -3,11 +3,11 @@ import { getLogger } from "@logtape/logtape";
 import { V1_KIND_LIST, type V1KindName } from "../../crds/v1/kinds.ts";
 import { V1_GROUP, V1_RUN_BY } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { isForbidden, messageOf } from "../../kube/errors.ts";
-import { withMetadataOnly } from "../../kube/resource.ts";
-import { createSwitch, type Switch } from "../../kube/switch.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { isForbidden, messageOf } from "../../platform/kube/errors.ts";
+import { withMetadataOnly } from "../../platform/kube/resource.ts";
+import { createSwitch, type Switch } from "../../platform/base/switch.ts";
 import { createDefinitions, type Definition } from "./v1_definitions.ts";
 
 const log = getLogger(["milepost", "jobs"]);

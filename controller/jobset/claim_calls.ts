@@ -2,9 +2,9 @@
 import { JOBSET_REASONS, VOLUME_CLAIMS_PART } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PersistentVolumeClaim } from "../../crds/kubernetes.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isAlreadyExists, lacksRight, messageOf } from "../../kube/errors.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { isAlreadyExists, lacksRight, messageOf } from "../../platform/kube/errors.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { ResolvedVolumeClaim } from "./defaults.ts";
 import { type EventAbout, recordEvent } from "./jobset_events.ts";
 import type { ExistingClaims } from "./volume_claims.ts";

@@ -2,9 +2,9 @@
 import type { JobSetStatus } from "../../crds/jobset.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
 import { JOBSET_CONDITIONS as TYPES, JOBSET_REASONS as REASONS } from "../../crds/jobset_names.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
-import { findCondition, setCondition } from "../../kube/conditions.ts";
-import type { EventText } from "../../kube/events.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+import { findCondition, setCondition } from "../../platform/kube/conditions.ts";
+import type { EventText } from "../../platform/kube/events.ts";
 
 /** A status before it is written, and the events that are sent after that. */
 export interface StatusDraft {

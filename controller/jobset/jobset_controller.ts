@@ -1,11 +1,11 @@
 /** Controller of the built-in JobSet executor: its sources and its loop. */
-import { systemClock } from "../../kube/clock.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import {
   type Controller,
   type ControllerMetrics,
   createController,
-} from "../../kube/controller.ts";
+} from "../../platform/kube/controller.ts";
 import { createJobSetReconciler, type ReconcilerOptions } from "./reconciler.ts";
 
 export type { Cache } from "./reconciler.ts";

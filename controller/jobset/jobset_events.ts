@@ -1,7 +1,7 @@
 /** Events about a JobSet. */
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
-import type { EventRecorder, EventText } from "../../kube/events.ts";
+import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
 
 /** The JobSet that an event is about, and the recorder. */
 export interface EventAbout {

@@ -9,7 +9,7 @@ import type {
   Service,
 } from "../../crds/kubernetes.ts";
 import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/jobset_names.ts";
-import { controllerReference } from "../../kube/owner_references.ts";
+import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";
 import { jobRestarts } from "./job_restarts.ts";
 import { isReserved, placementAnnotations, withReservedNodes } from "./placement.ts";

@@ -4,7 +4,7 @@ import type { JobSetSpec } from "../../crds/jobset.ts";
 import type { PersistentVolumeClaim } from "../../crds/kubernetes.ts";
 import { dnsSubdomain } from "../../crds/name_syntax.ts";
 import { DNS_LABEL_MAX } from "../../crds/names.ts";
-import { isQuantity } from "../../crds/quantity.ts";
+import { isQuantity } from "../../platform/base/quantity.ts";
 import { resolveVolumeClaims } from "./defaults.ts";
 import { mountsVolume } from "./volume_claims.ts";
 

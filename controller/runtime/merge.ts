@@ -1,5 +1,5 @@
 /** Strategic merge patch of Kubernetes, for the fields that a runtime patch may set. Pure. */
-import { isObject } from "../../crds/json.ts";
+import { isObject } from "../../platform/base/json.ts";
 import { unshared } from "./copy.ts";
 
 /** A patch cannot delete, as upstream. */

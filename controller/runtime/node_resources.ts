@@ -1,6 +1,6 @@
 /** GPUs and CPUs of a node, from which its number of processes follows. */
 import type { ResourceRequirements } from "../../crds/kubernetes.ts";
-import { roundUp } from "../../crds/quantity.ts";
+import { roundUp } from "../../platform/base/quantity.ts";
 
 function gpuIn(resources: Record<string, string> | undefined): number | undefined {
   const gpu = Object.entries(resources ?? {}).find(([name]) => name.toLowerCase().includes("gpu"));

@@ -3,7 +3,7 @@
  * A limit without a request counts as the request, which is what the API server makes of it when the pod is created.
  */
 import type { Container, PodSpec, ResourceRequirements } from "../../crds/kubernetes.ts";
-import { type ResourceList, ResourceSum } from "../../crds/resource_list.ts";
+import { type ResourceList, ResourceSum } from "../../platform/base/resource_list.ts";
 
 /** Resources that may be set for a pod as a whole. */
 function isOfPods(resource: string): boolean {

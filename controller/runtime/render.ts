@@ -6,7 +6,7 @@ import { TRAINER_API_VERSION } from "../../crds/names.ts";
 import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { controllerReference } from "../../kube/owner_references.ts";
+import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { Child, Progress } from "./child.ts";
 import { childNames } from "./child_names.ts";
 import { unshared } from "./copy.ts";

@@ -2,14 +2,14 @@
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { identityOf } from "../../crds/watched.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isNotFound, isNotServed, KubeError, lacksRight } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { isNotFound, isNotServed, KubeError, lacksRight } from "../../platform/kube/errors.ts";
 import {
   formatKey,
   type KubeObject,
   type ObjectKey,
   type ResourceKind,
-} from "../../kube/resource.ts";
+} from "../../platform/kube/resource.ts";
 import { type ChildCaches, notServedProblem } from "./child_caches.ts";
 import type { ChildPlan, ChildWrite } from "./children.ts";
 import { rightToGrant } from "./missing_right.ts";

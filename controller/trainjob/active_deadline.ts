@@ -3,9 +3,9 @@ import type { JobSet } from "../../crds/jobset.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
 import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
+import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
 import { isFinished, type ObservedJob } from "./observed.ts";
 
 /** Shortest wait for a deadline, in milliseconds. */

@@ -6,12 +6,12 @@
 import { createHash } from "node:crypto";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { CHILD_CONFIG_MAP, type ChildConfigMap, WATCHED } from "../../crds/watched.ts";
-import { createBoundedCache, createSizedCache } from "../../kube/bounded_cache.ts";
-import type { ReadBudget } from "../../kube/cached_lookup.ts";
-import type { CallOptions, KubeClient } from "../../kube/client.ts";
-import type { Informer } from "../../kube/informer.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import { createBoundedCache, createSizedCache } from "../../platform/base/bounded_cache.ts";
+import type { ReadBudget } from "../../platform/kube/watching/cached_lookup.ts";
+import type { CallOptions, KubeClient } from "../../platform/kube/client.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { KubeObject, ObjectKey, ResourceKind } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { owns } from "./observed.ts";
 
 /** ConfigMaps whose data is known. */

@@ -1,8 +1,8 @@
 /** Plans for the children of a TrainJob, by the mode of each. Pure. */
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { LABELS } from "../../crds/names.ts";
-import { controllerOf } from "../../kube/owner_references.ts";
-import type { KubeObject, OwnerRef, ResourceKind } from "../../kube/resource.ts";
+import { controllerOf } from "../../platform/kube/owner_references.ts";
+import type { KubeObject, OwnerRef, ResourceKind } from "../../platform/kube/resource.ts";
 import type { Child, ChildContent } from "../runtime/child.ts";
 import { covers } from "./fingerprint.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";

@@ -6,7 +6,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, TRAINJOB_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ChildConfigMap } from "../../crds/watched.ts";
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { isRefusal, type Writer } from "./act.ts";
 import { owns } from "./observed.ts";
 import { shorten } from "../shorten.ts";

@@ -1,10 +1,10 @@
 /** Memory of JobSets that ended and were deleted, so that their TrainJobs do not run them again. */
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
-import { isConditionTrue } from "../../kube/conditions.ts";
-import { keyOf } from "../../kube/resource.ts";
-import type { Observer } from "../../kube/sources.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
+import { keyOf } from "../../platform/kube/resource.ts";
+import type { Observer } from "../../platform/kube/sources.ts";
 
 /** JobSets that are remembered; each is needed until its TrainJob is reconciled next. */
 const REMEMBERED = 2000;

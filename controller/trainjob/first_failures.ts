@@ -1,8 +1,8 @@
 /** First failure of a pod of each TrainJob's present attempt, fed by the pod cache. */
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import type { Observer } from "../../kube/sources.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import type { Observer } from "../../platform/kube/sources.ts";
 import { trainJobKeyOf } from "./running_pods.ts";
 
 /** TrainJobs of which a failure is remembered. The pods may be gone when their job fails. */

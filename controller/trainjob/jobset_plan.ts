@@ -3,7 +3,7 @@ import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import type { PodSpec, PodTemplateSpec } from "../../crds/kubernetes.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
-import { isConditionTrue } from "../../kube/conditions.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { ChildWrite } from "./children.ts";
 import { covers, fingerprint, frozenPart } from "./fingerprint.ts";

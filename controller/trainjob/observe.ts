@@ -10,10 +10,10 @@ import type {
 } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import { WATCHED, type WatchedIdentity, type WatchedPod } from "../../crds/watched.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { formatKey, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { formatKey, type ObjectKey, type ResourceKind } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Executor } from "../runtime/draft.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { mayHaveChildren, type Policies } from "../runtime/policy.ts";

@@ -11,9 +11,9 @@ import {
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ChildConfigMap } from "../../crds/watched.ts";
-import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
-import { controllerReference, isControlledBy } from "../../kube/owner_references.ts";
-import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
+import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
+import { controllerReference, isControlledBy } from "../../platform/kube/owner_references.ts";
+import type { KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 import type { Progress } from "../runtime/child.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { PodCounts } from "./running_pods.ts";

@@ -1,6 +1,6 @@
 /** Plans for the children of policies, from a decision and reads of what is there. */
-import { isForbidden } from "../../kube/errors.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import { isForbidden } from "../../platform/kube/errors.ts";
+import type { KubeObject } from "../../platform/kube/resource.ts";
 import type { Child } from "../runtime/child.ts";
 import {
   type ChildCaches,

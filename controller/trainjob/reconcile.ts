@@ -2,9 +2,9 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { ReconcileResult } from "../../kube/controller.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { parseKey } from "../../kube/resource.ts";
+import type { ReconcileResult } from "../../platform/kube/controller.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { parseKey } from "../../platform/kube/resource.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { isRefusal, writeChild, type Writer, writeStatus } from "./act.ts";
 import type { ChildPlan } from "./children.ts";

@@ -6,7 +6,7 @@ import { CA_KEY, childNames } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import { findCondition } from "../../platform/kube/conditions.ts";
 import type { Child } from "../runtime/child.ts";
 import { mayHaveChildren, type Policies } from "../runtime/policy.ts";
 import { renderJobSet } from "../runtime/render.ts";

@@ -2,8 +2,8 @@
 import { LABELS } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
-import { formatKey, keyOf } from "../../kube/resource.ts";
-import type { Observer } from "../../kube/sources.ts";
+import { formatKey, keyOf } from "../../platform/kube/resource.ts";
+import type { Observer } from "../../platform/kube/sources.ts";
 
 /** The pods that run, by TrainJob. */
 export interface RunningPods extends Observer<WatchedPod> {

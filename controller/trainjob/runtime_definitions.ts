@@ -1,13 +1,13 @@
 /** ML policies that the cluster's definition of runtimes drops, as the API server's OpenAPI document shows. */
 import { getLogger } from "@logtape/logtape";
-import { isObject } from "../../crds/json.ts";
+import { isObject } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { TRAINER_API_VERSION } from "../../crds/names.ts";
 import { fieldOf } from "../../crds/schema_field.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { type Policies, policyOfLabel } from "../runtime/policy.ts";
 

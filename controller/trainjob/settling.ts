@@ -1,11 +1,11 @@
 /** Wait between the end of a JobSet and the end of its TrainJob, for the last pushes of its pods. */
 import { getLogger } from "@logtape/logtape";
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { keyOf } from "../../kube/resource.ts";
-import type { Source } from "../../kube/sources.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { keyOf } from "../../platform/kube/resource.ts";
+import type { Source } from "../../platform/kube/sources.ts";
 import { SETTLE_MS, type TrialHooks } from "./trials.ts";
 
 const log = getLogger(["milepost", "controller", "trainjob"]);

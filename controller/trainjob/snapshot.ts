@@ -7,7 +7,7 @@ import { childNames, LABELS, RUNTIME_SNAPSHOT_KEY } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
 import type { ChildConfigMap } from "../../crds/watched.ts";
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { ownerText } from "./children.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
 

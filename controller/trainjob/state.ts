@@ -3,7 +3,7 @@ import type { JobSet } from "../../crds/jobset.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
 import { LABELS, STEPS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJobStatus } from "../../crds/trainjob.ts";
-import { isConditionTrue } from "../../kube/conditions.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { type ObservedJob, ownJobSet } from "./observed.ts";
 
 /** Returns the names of the replicated jobs of the trainer step. */

@@ -10,13 +10,13 @@ import {
 } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { JobStatus, TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
 import {
   findCondition,
   isConditionTrue,
   removeCondition,
   setCondition,
-} from "../../kube/conditions.ts";
+} from "../../platform/kube/conditions.ts";
 import { deadlineOf, startTimeOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {

@@ -4,20 +4,20 @@ import { KINDS } from "../../crds/kinds.ts";
 import { CHILD_CONFIG_MAP_SUFFIXES, childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import { findCondition } from "../../kube/conditions.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { findCondition } from "../../platform/kube/conditions.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import {
   type Controller,
   type ControllerMetrics,
   createController,
-} from "../../kube/controller.ts";
-import type { EventRecorder } from "../../kube/events.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { controllerOf } from "../../kube/owner_references.ts";
-import { formatKey, keyOf, type KubeObject } from "../../kube/resource.ts";
-import { type Source, watch, watchSignal } from "../../kube/sources.ts";
+} from "../../platform/kube/controller.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { controllerOf } from "../../platform/kube/owner_references.ts";
+import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
+import { type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
 import type { Executor } from "../runtime/draft.ts";
 import { type ChildCacheFactory, createChildCaches } from "./child_caches.ts";
 import { createChildConfigMaps } from "./child_config_maps.ts";

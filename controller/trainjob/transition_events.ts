@@ -6,8 +6,8 @@ import {
   TRAINJOB_REASONS,
 } from "../../crds/names.ts";
 import type { Condition } from "../../crds/kubernetes.ts";
-import { findCondition, isConditionTrue } from "../../kube/conditions.ts";
-import type { EventText } from "../../kube/event_object.ts";
+import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
+import type { EventText } from "../../platform/kube/event_object.ts";
 import type { OwnStatus } from "./status.ts";
 
 /** The condition if it is True now and was not before. */

@@ -8,7 +8,7 @@ import {
   isNotServed,
   KubeError,
   messageOf,
-} from "../../kube/errors.ts";
+} from "../../platform/kube/errors.ts";
 import { isRefusal, NotServedError } from "./act.ts";
 import { CHILD_RETRY_MS } from "./children.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";

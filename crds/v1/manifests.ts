@@ -1,6 +1,6 @@
 /** The CustomResourceDefinitions of the v1 kinds, and JSON patches of those that upstream installs. */
 import { z } from "zod";
-import { isObject } from "../json.ts";
+import { isObject } from "../../platform/base/json.ts";
 import {
   COLUMNS,
   type CustomResourceDefinition,

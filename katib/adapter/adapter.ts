@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
-import type { Refused } from "../../http/replicas/owner_router.ts";
+import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { LogRange } from "../log/sink.ts";

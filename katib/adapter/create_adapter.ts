@@ -1,9 +1,9 @@
 /** Trial adapter of one term: an actor for each log, and a stop for each trial whose rules were met. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Refused } from "../../http/replicas/owner_router.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import { createSemaphore } from "../../kube/semaphore.ts";
+import type { Refused } from "../../platform/http/replicas/owner_router.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { ObservationSink } from "../log/sink.ts";
 import { logKeyText, type ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
@@ -24,7 +24,7 @@ import { createLogActor, type LogActor } from "./log_actor.ts";
 import { createObservationReader } from "./observation_reader.ts";
 import { createOpenTrials } from "./open_trials.ts";
 import { createPlainLogs } from "./plain_logs.ts";
-import { settledOrAborted } from "../../kube/aborted.ts";
+import { settledOrAborted } from "../../platform/base/aborted.ts";
 import { createStops } from "./stops.ts";
 import { createStoredStops, refreshedStop } from "./stored_stops.ts";
 import { controlOf, decidedByRules } from "../stopping/stop_decision.ts";

@@ -2,11 +2,11 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { backoffMs } from "../../kube/backoff.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { KubeError, messageOf } from "../../kube/errors.ts";
-import type { Informer } from "../../kube/informer.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { KubeError, messageOf } from "../../platform/kube/errors.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { ObservationSink } from "../log/sink.ts";
 import type { Adapter } from "./adapter.ts";

@@ -1,7 +1,7 @@
 /** State of one log in memory, which is replayed when it is needed. */
-import type { Clock } from "../../kube/clock.ts";
-import { withDeadline } from "../../kube/deadline.ts";
-import { messageOf } from "../../kube/errors.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { withDeadline } from "../../platform/base/deadline.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import {

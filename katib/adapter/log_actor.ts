@@ -1,6 +1,6 @@
 /** Actor of one log at its owner: writes queued pushes in batches, and answers them when they are stored. */
 import { getLogger } from "@logtape/logtape";
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";

@@ -1,10 +1,10 @@
 /** Background deletion of logs, with a few tries each. */
 import { getLogger } from "@logtape/logtape";
-import { backoffMs } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { withDeadline } from "../../kube/deadline.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { createSemaphore } from "../../kube/semaphore.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { withDeadline } from "../../platform/base/deadline.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { type ObservationSink, SinkError } from "../log/sink.ts";
 import { type LogKey } from "../../trials/recording/observation_row.ts";
 

@@ -1,9 +1,9 @@
 /** Replay of the logs of open trials, at the start of a term and after failures. */
 import { getLogger } from "@logtape/logtape";
-import { backoffMs } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { inParallel } from "../../kube/parallel.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { inParallel } from "../../platform/base/parallel.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Actors } from "./actors.ts";
 import type { PlanSource } from "./adapter.ts";

@@ -2,7 +2,7 @@
  * Short logs in memory for jobs with neither trial nor annotation. They are written synchronously, since such
  * jobs are most of a cluster's, and nobody may ever read their logs.
  */
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { contentOf } from "../../trials/recording/content.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";

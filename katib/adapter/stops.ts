@@ -1,11 +1,11 @@
 /** Pending stops: each waits for its grace period, and is then retried until it is done. */
 import { getLogger } from "@logtape/logtape";
 import type { JobRef } from "../../crds/job_kind.ts";
-import { backoffMs } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { withDeadline } from "../../kube/deadline.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { createSemaphore } from "../../kube/semaphore.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { withDeadline } from "../../platform/base/deadline.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { graceLeftMs, type StopDecision } from "../stopping/stop_decision.ts";
 import type { Stop, StopOutcome, Stopper } from "./adapter.ts";
 

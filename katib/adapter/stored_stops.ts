@@ -1,11 +1,11 @@
 /** Stops by decisions that jobs hold in their status: those of requests, and those that a former owner left. */
 import { getLogger } from "@logtape/logtape";
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { settledOrAborted } from "../../kube/aborted.ts";
-import { inParallel } from "../../kube/parallel.ts";
-import type { Refused } from "../../http/replicas/owner_router.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { settledOrAborted } from "../../platform/base/aborted.ts";
+import { inParallel } from "../../platform/base/parallel.ts";
+import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import { SinkError } from "../log/sink.ts";
 import {
   controlOf,

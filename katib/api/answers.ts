@@ -3,8 +3,8 @@ import {
   JSON_HEADERS,
   type ReaderRefusal,
   readerRefusalShape,
-} from "../../http/callers/reader_refusals.ts";
-import type { HttpResponse } from "../../http/message.ts";
+} from "../../platform/http/callers/reader_refusals.ts";
+import type { HttpResponse } from "../../platform/http/message.ts";
 import {
   bodyTooLarge,
   conflict,
@@ -15,7 +15,7 @@ import {
   refusalResponse as responseTo,
   type RequestResult,
   resultOf as resultOfFailure,
-} from "../../http/refusals.ts";
+} from "../../platform/http/refusals.ts";
 
 /** Why a request was refused. Tests and debug logs match `why`; clients see a terse Status. */
 export type ApiRefusal =

@@ -2,7 +2,7 @@
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
-import type { Reader } from "../../http/callers/reader_access.ts";
+import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import {
   type Identified,
   identify,
@@ -10,14 +10,14 @@ import {
   readerOfToken,
   type ReaderParts,
   refusalOfRights,
-} from "../../http/callers/reader_checks.ts";
-import type { ReaderToken } from "../../http/callers/reader_token.ts";
+} from "../../platform/http/callers/reader_checks.ts";
+import type { ReaderToken } from "../../platform/http/callers/reader_token.ts";
 import type { ApiRefusal } from "./answers.ts";
 import type { ObservationAnswer, ObservationAsk } from "./owner_requests.ts";
 import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
-import type { JobEnd } from "../../http/event_stream.ts";
-import type { StreamSlots } from "../../http/limits/stream_limits.ts";
-import type { HttpRequest } from "../../http/message.ts";
+import type { JobEnd } from "../../platform/http/event_stream.ts";
+import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
+import type { HttpRequest } from "../../platform/http/message.ts";
 import type { ObservationQuery } from "./observation_query.ts";
 
 /** A job by name. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import { CONDITION_REASON, jobStopSchema, STOP_LIMITS } from "../../crds/trainjob.ts";
-import { NAME_PATTERN } from "../../http/routes.ts";
+import { NAME_PATTERN } from "../../platform/http/routes.ts";
 import { POSITION_PATTERN } from "./position.ts";
 
 /** Bounds of a read. */

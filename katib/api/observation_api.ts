@@ -1,20 +1,20 @@
 /** Observation API: runs requests through their checks, cheapest first. */
 import { getLogger } from "@logtape/logtape";
-import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
+import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
 import { type ApiRefusal, refusalResponse, resultOf } from "./answers.ts";
-import { refusalOfPeer } from "../../http/callers/reader_checks.ts";
-import { okResponse } from "../../http/callers/reader_refusals.ts";
+import { refusalOfPeer } from "../../platform/http/callers/reader_checks.ts";
+import { okResponse } from "../../platform/http/callers/reader_refusals.ts";
 import { type ApiParts, check, type Granted, jobText } from "./checks.ts";
 import {
   ClientGoneError,
   type HttpRequest,
   type HttpResponse,
   OverloadedError,
-} from "../../http/message.ts";
-import { OVERLOADED_MS, type RequestResult } from "../../http/refusals.ts";
+} from "../../platform/http/message.ts";
+import { OVERLOADED_MS, type RequestResult } from "../../platform/http/refusals.ts";
 import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./observation_openapi.ts";
-import { createRoutes, pathOf, type Route } from "../../http/routes.ts";
+import { createRoutes, pathOf, type Route } from "../../platform/http/routes.ts";
 import { stopJob } from "./stop_jobs.ts";
 import { type JobKind, observationPath, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";

@@ -1,13 +1,9 @@
 /** Change notifications of observations: of the log at its owner, and of the job in the caches here. */
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
-import { createJobFeeds } from "../../http/replicas/job_feeds.ts";
-import {
-  createOwnerPoll,
-  type JobVersion,
-  type OwnerPollOptions,
-} from "../../http/replicas/owner_poll.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { createKeyedListeners } from "../../kube/keyed_listeners.ts";
+import { createJobFeeds } from "../../owner/job_feeds.ts";
+import { createOwnerPoll, type JobVersion, type OwnerPollOptions } from "../../owner/owner_poll.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 
 /** Options of {@link createObservationChanges}. */
 export interface ObservationChangesOptions extends OwnerPollOptions<JobVersion> {

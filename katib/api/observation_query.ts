@@ -1,6 +1,6 @@
 /** Query of a GET of an observation. Pure. */
 import { sortableTime } from "../../trials/recording/row_time.ts";
-import type { FailureCause } from "../../http/refusals.ts";
+import type { FailureCause } from "../../platform/http/refusals.ts";
 import { OBSERVATION_LIMITS, querySchema } from "./messages.ts";
 import { laterOf, type Position, positionOf } from "./position.ts";
 

@@ -1,15 +1,15 @@
 /** Serving of observations: reads and streams go to the owner of the state. */
 import { type AnyJob, type JobKind, jobNow } from "../../crds/job_kind.ts";
-import { createKeyedBuckets } from "../../http/limits/token_bucket.ts";
-import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
-import type { CallBounds } from "../../http/replicas/calls.ts";
-import type { JobVersion, OwnerPollOptions } from "../../http/replicas/owner_poll.ts";
-import type { ForwardTarget } from "../../http/replicas/terms.ts";
-import type { Informer } from "../../kube/informer.ts";
-import type { LeaderLocator } from "../../kube/leadership.ts";
+import { createKeyedBuckets } from "../../platform/base/token_bucket.ts";
+import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
+import type { CallBounds } from "../../platform/http/replicas/calls.ts";
+import type { JobVersion, OwnerPollOptions } from "../../owner/owner_poll.ts";
+import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { LeaderLocator } from "../../platform/kube/leading/leadership.ts";
 import { cachedTrial } from "../trials/cached_trial.ts";
 import type { TrialCache } from "../trials/plan_cache.ts";
-import type { ReaderParts } from "../../http/callers/reader_checks.ts";
+import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import { type ObservationAnswer, type ObservationAsk, parseAnswer } from "./owner_requests.ts";
 import { type OwnerStopAnswer, parseStopAnswer, type StopAsk } from "./owner_stops.ts";
 import { outcomeByTemplate } from "./observation_state.ts";

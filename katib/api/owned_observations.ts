@@ -1,9 +1,9 @@
 /** Observations that the owner of all state holds for readers, on this replica and on others. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
-import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiting_polls.ts";
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { JobVersion, PollOwner } from "../../owner/owner_poll.ts";
+import { createWaitingPolls, type WaitingPolls } from "../../owner/waiting_polls.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import {
   answerAsk,
   createAskParser,

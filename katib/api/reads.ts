@@ -2,14 +2,14 @@
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, type JobName, mayRead } from "./checks.ts";
-import { ofOpenStream, refusalOfStream } from "../../http/callers/reader_checks.ts";
+import { ofOpenStream, refusalOfStream } from "../../platform/http/callers/reader_checks.ts";
 import {
   eventStreamResponse,
   type JobEnd,
   type Reauthorization,
   runEventLoop,
-} from "../../http/event_stream.ts";
-import type { HttpResponse, ResponseSink } from "../../http/message.ts";
+} from "../../platform/http/event_stream.ts";
+import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts";
 import { jobState } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
 import { behind, type Position } from "./position.ts";

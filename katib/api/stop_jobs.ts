@@ -1,12 +1,12 @@
 /** Requests to stop jobs early: checks of the caller and of the body, and the owner's answer. */
 import { jobRefOf } from "../../crds/job_kind.ts";
-import { jsonOfBytes } from "../../crds/json.ts";
+import { jsonOfBytes } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { STOP_LIMITS } from "../../crds/trainjob.ts";
-import type { HttpRequest, HttpResponse } from "../../http/message.ts";
+import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import { refusalOfRights } from "../../http/callers/reader_checks.ts";
-import { okResponse } from "../../http/callers/reader_refusals.ts";
+import { refusalOfRights } from "../../platform/http/callers/reader_checks.ts";
+import { okResponse } from "../../platform/http/callers/reader_refusals.ts";
 import type { ApiRefusal } from "./answers.ts";
 import { type ApiParts, checkStop, type JobName, jobText } from "./checks.ts";
 import { STOP_REQUEST_LIMITS, stopRequestSchema } from "./messages.ts";

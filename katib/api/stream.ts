@@ -1,7 +1,7 @@
 /** Observation as server-sent events: every row of the log once, and each change of the state. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { ObservationSeen } from "./owner_requests.ts";
-import { eventText, type StreamEnd, type WriteEvents } from "../../http/event_stream.ts";
+import { eventText, type StreamEnd, type WriteEvents } from "../../platform/http/event_stream.ts";
 import type { JobState } from "./observation_state.ts";
 import { behind, type Position } from "./position.ts";
 import { observationOf } from "./view.ts";

@@ -1,8 +1,8 @@
 /** Client of a DBManager service: Katib's, or `milepost observation-log`. */
 import { Buffer } from "node:buffer";
 import { type ChannelCredentials, Client, credentials, Metadata, status } from "@grpc/grpc-js";
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import { type ClientTls, probeProtocol } from "./peer_protocol.ts";
 import {

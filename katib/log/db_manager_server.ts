@@ -1,9 +1,12 @@
 /** gRPC server of Katib's DBManager service over a store. */
 import { Buffer } from "node:buffer";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
-import { type ConnectionLimits, connectionsInAll } from "../../http/limits/server_limits.ts";
-import { assertUsable } from "../../http/tls.ts";
-import type { Clock } from "../../kube/clock.ts";
+import {
+  type ConnectionLimits,
+  connectionsInAll,
+} from "../../platform/http/limits/server_limits.ts";
+import { assertUsable } from "../../platform/http/tls.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import type { LogStore } from "./log_store.ts";
 import { addObservationService } from "./db_manager_service.ts";

@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import { type handleUnaryCall, type Server, type ServerUnaryCall, status } from "@grpc/grpc-js";
 import { KATIB } from "../../crds/katib_names.ts";
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { type KnownRow, knownRow } from "./known_row.ts";
 import type { LogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";

@@ -1,8 +1,8 @@
 /** Observation sink over a DBManager service: Katib's own, or `milepost observation-log`. */
-import { retry } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { createSemaphore, type Semaphore } from "../../kube/semaphore.ts";
+import { retry } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { createSemaphore, type Semaphore } from "../../platform/base/semaphore.ts";
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import type { DbManagerClient } from "./db_manager_client.ts";

@@ -1,7 +1,7 @@
 /** Queue of appends to a DBManager service: the appends of a log that wait together go in one call. */
 import { status } from "@grpc/grpc-js";
-import { messageOf } from "../../kube/errors.ts";
-import { createWorkQueue } from "../../kube/work_queue.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { createWorkQueue } from "../../platform/base/work_queue.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { CallError } from "./db_manager_client.ts";
 import { knownRow } from "./known_row.ts";

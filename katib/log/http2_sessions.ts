@@ -5,7 +5,7 @@
  * sessions are destroyed one turn of the event loop later.
  */
 import http2 from "node:http2";
-import { type Clock, systemClock } from "../../kube/clock.ts";
+import { type Clock, systemClock } from "../../platform/base/clock.ts";
 
 type Method = (this: object, ...args: unknown[]) => unknown;
 

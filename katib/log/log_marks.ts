@@ -2,7 +2,7 @@
  * Marks of long logs whose server gives out ranges of time alone: times with about so many rows from one to the next,
  * as they were seen when rows were read that were not needed yet. Pure but for what it remembers.
  */
-import { createSizedCache } from "../../kube/bounded_cache.ts";
+import { createSizedCache } from "../../platform/base/bounded_cache.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 
 /** Rows from one mark to the next. */

@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { microsOf } from "../../trials/recording/micros.ts";
 import type { KnownRow } from "./known_row.ts";
 import { afterSeen } from "./log_parts.ts";

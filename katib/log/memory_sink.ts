@@ -1,5 +1,5 @@
 /** Observation sink in the memory of this process. */
-import { type Clock, systemClock } from "../../kube/clock.ts";
+import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { openLogStore } from "./log_store.ts";
 import type { ObservationSink } from "./sink.ts";
 import { createStoreSink } from "./sqlite_sink.ts";

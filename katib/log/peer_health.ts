@@ -1,7 +1,7 @@
 /** Health of a DBManager peer: pauses after failures, errors, and a line of log a minute. */
 import { getLogger } from "@logtape/logtape";
-import { backoffMs } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 import { SinkError } from "./sink.ts";
 

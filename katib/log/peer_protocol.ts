@@ -1,7 +1,7 @@
 /** Probe for TLS, before gRPC connects to a peer. */
 import { connect as connectTcp } from "node:net";
 import { connect } from "node:tls";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** The manager's certificate, and the CA of its peer; all PEM. */
 export interface ClientTls {

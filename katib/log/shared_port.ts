@@ -3,10 +3,10 @@
  * clients speak plaintext only; clients that speak TLS must show a certificate.
  */
 import { createServer, type Socket } from "node:net";
-import { admitConnections } from "../../http/connection_admission.ts";
-import type { ConnectionLimits } from "../../http/limits/server_limits.ts";
-import { listen } from "../../http/listening.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { admitConnections } from "../../platform/http/connection_admission.ts";
+import type { ConnectionLimits } from "../../platform/http/limits/server_limits.ts";
+import { listen } from "../../platform/http/listening.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** Takes a connection whose first bytes are unread. */
 export type TakeConnection = (socket: Socket) => void;

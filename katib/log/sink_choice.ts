@@ -1,6 +1,6 @@
 /** Choice of the observation sink by the manager's settings; each sink's modules are loaded when it is used. */
 import type { LogKey } from "../../trials/recording/observation_row.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { ClientTls } from "./peer_protocol.ts";
 import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
 

@@ -1,6 +1,6 @@
 /** Observation sink over a log store: in an SQLite file, or in memory. */
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";

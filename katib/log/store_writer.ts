@@ -1,6 +1,6 @@
 /** Group commits to a log store, with pauses between them. */
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import type { LogStore, StoreAppend } from "./log_store.ts";
 import { SinkError } from "./sink.ts";
 

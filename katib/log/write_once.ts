@@ -3,7 +3,7 @@
  * Katib's table stores a row as often as it is reported.
  */
 import { status } from "@grpc/grpc-js";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { CallError, type DbManagerClient } from "./db_manager_client.ts";
 import type { KnownRow } from "./known_row.ts";
 import type { LogWrites } from "./log_writes.ts";

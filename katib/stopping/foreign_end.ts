@@ -2,8 +2,14 @@
 import { z } from "zod";
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { hasRunPolicy, suspensionSpec } from "../../crds/suspension_switch.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isConflict, isForbidden, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import {
+  isConflict,
+  isForbidden,
+  isNotFound,
+  KubeError,
+  messageOf,
+} from "../../platform/kube/errors.ts";
 
 /** What became of the job: it ends, or goes on for that reason. */
 export type ForeignEnd = { readonly left?: undefined } | { readonly left: string };

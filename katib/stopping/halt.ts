@@ -2,9 +2,9 @@
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { JOB_OF_JOB_SET } from "../../crds/owner_links.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isControlledBy } from "../../kube/owner_references.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { isControlledBy } from "../../platform/kube/owner_references.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { isSuspended, suspendForeignJob } from "./foreign_end.ts";
 
 /** Longest time of each of its calls, in milliseconds: the end of the Trial waits for them. */

@@ -1,10 +1,10 @@
 /** Writer of decisions to stop jobs early into their status, which is read back (docs/decisions/0043). */
 import { KINDS } from "../../crds/kinds.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { isConflict, isNotFound } from "../../kube/errors.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { isConflict, isNotFound } from "../../platform/kube/errors.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import { type StopWish, type StoreStep, storeStep } from "./stop_decision.ts";
 import { hasOtherEnd } from "./stop_writes.ts";

@@ -3,13 +3,13 @@ import { TRIAL_CONDITIONS, TRIAL_EARLY_STOPPED } from "../../crds/katib_names.ts
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
 import { type Trial, trialConditionSchema } from "../../crds/trial.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
 import {
   type ConditionLike,
   findCondition,
   isConditionTrue,
   setCondition,
-} from "../../kube/conditions.ts";
+} from "../../platform/kube/conditions.ts";
 import type { Stop } from "../adapter/adapter.ts";
 import { type StopDecision, storedForm } from "./stop_decision.ts";
 

@@ -1,16 +1,16 @@
 /** Idempotent stop of a trial: writes the end of the Trial, then of its job. */
 import { getLogger } from "@logtape/logtape";
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
 import { endOf, storedStopOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { EventRecorder } from "../../kube/events.ts";
-import type { KubeMeta, ObjectKey, ResourceKind } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
+import type { KubeMeta, ObjectKey, ResourceKind } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { decisionOf, describeStop } from "./stop_decision.ts";

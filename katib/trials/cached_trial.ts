@@ -1,7 +1,7 @@
 /** Lookups of Trials in their cache. */
 import type { AnyJob } from "../../crds/job_kind.ts";
 import type { Trial } from "../../crds/trial.ts";
-import type { Informer } from "../../kube/informer.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { jobKeyOf, trialReference } from "../../trials/plan/claim.ts";
 
 /** Names of the indexes of the cache of Trials. */

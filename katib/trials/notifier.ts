@@ -1,6 +1,6 @@
 /** Events for notices, each recorded once. */
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Notice } from "../../trials/plan/notice.ts";
 
 /** Most notices that are remembered. */

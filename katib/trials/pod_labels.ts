@@ -1,10 +1,10 @@
 /** Pod label lookup: from the cache if it keeps the wanted labels, else by one read for each pod. */
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED_POD_LABELS, type WatchedPod } from "../../crds/watched.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 
 /** A pod by its name and UID. */
 export interface PodIdentity {

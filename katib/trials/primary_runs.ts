@@ -1,8 +1,8 @@
 /** Present run of a job: the primary pod that started last, by the caches. */
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import { WATCHED_POD_LABELS, type WatchedPod } from "../../crds/watched.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { formatKey } from "../../kube/resource.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { formatKey } from "../../platform/kube/resource.ts";
 import { NO_RUN, ONE_RUN, type PresentRun } from "../../trials/recording/present_run.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 

@@ -9,10 +9,10 @@ import {
   type TrialResource,
   trialResourceKind,
 } from "../../crds/trial_resource.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { isNotFound, messageOf } from "../../kube/errors.ts";
-import { createSwitch, type Switch } from "../../kube/switch.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { createSwitch, type Switch } from "../../platform/base/switch.ts";
 
 const log = getLogger(["milepost", "katib"]);
 

@@ -1,8 +1,8 @@
 /** Query of curves: jobs, metrics, and how much of them. Pure. */
 import type { JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { FailureCause } from "../../http/refusals.ts";
-import { NAME_PATTERN } from "../../http/routes.ts";
+import type { FailureCause } from "../../platform/http/refusals.ts";
+import { NAME_PATTERN } from "../../platform/http/routes.ts";
 import { CURVE_LIMITS } from "./view_limits.ts";
 
 /** A job by name. */

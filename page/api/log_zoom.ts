@@ -1,9 +1,9 @@
 /** Zoom into logs: the points of a time range from the observation log of a job, read in small parts. */
 import { getLogger } from "@logtape/logtape";
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { messageOf } from "../../kube/errors.ts";
-import { createSemaphore } from "../../kube/semaphore.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { Curve, JobCurves } from "../curves/curve_store.ts";
 import { LogPoints, type LogRow } from "../curves/log_points.ts";
 import { ZOOM_LIMITS } from "./view_limits.ts";

@@ -1,8 +1,8 @@
 /** Turns of users at looking at lists, which together take no more than a part of the time of a process. */
-import { createFairTurns } from "../../http/limits/fair_turns.ts";
-import { createStreamSlots } from "../../http/limits/stream_limits.ts";
-import { OverloadedError } from "../../http/message.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
+import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
+import { OverloadedError } from "../../platform/http/message.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** Looks that wait or run, in all and of one user. */
 const LOOKS = { total: 8_000, perSubject: 2_000 } as const;

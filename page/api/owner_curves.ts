@@ -1,11 +1,11 @@
 /** Curves at the owner of all state: questions of replicas, their answers, and which curves have changed. */
 import { z } from "zod";
-import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
-import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiting_polls.ts";
+import type { JobVersion, PollOwner } from "../../owner/owner_poll.ts";
+import { createWaitingPolls, type WaitingPolls } from "../../owner/waiting_polls.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { withDeadline } from "../../kube/deadline.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { withDeadline } from "../../platform/base/deadline.ts";
 import type { CurveStore } from "../curves/curve_store.ts";
 import type { LogZoom } from "./log_zoom.ts";
 import { CURVE_LIMITS, ZOOM_LIMITS } from "./view_limits.ts";

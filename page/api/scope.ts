@@ -1,8 +1,8 @@
 /** Scope of a reader: the kinds and namespaces of which it may list the jobs, as the API server says. */
 import type { JobKind } from "../../crds/job_kind.ts";
-import type { Reader } from "../../http/callers/reader_access.ts";
-import { type ReaderParts, refusalOfRights } from "../../http/callers/reader_checks.ts";
-import type { ReaderRefusal } from "../../http/callers/reader_refusals.ts";
+import type { Reader } from "../../platform/http/callers/reader_access.ts";
+import { type ReaderParts, refusalOfRights } from "../../platform/http/callers/reader_checks.ts";
+import type { ReaderRefusal } from "../../platform/http/callers/reader_refusals.ts";
 import type { Scope } from "../list/job_list.ts";
 import { LIST_LIMITS } from "../list/list_query.ts";
 

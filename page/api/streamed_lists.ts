@@ -1,7 +1,10 @@
 /** Lists of a stream: the windows that a viewer looks at, which of their rows it has, and what is new. */
-import type { Identified } from "../../http/callers/reader_checks.ts";
-import { type ReaderRefusal, readerRefusalShape } from "../../http/callers/reader_refusals.ts";
-import type { FailureCause, FailureShape } from "../../http/refusals.ts";
+import type { Identified } from "../../platform/http/callers/reader_checks.ts";
+import {
+  type ReaderRefusal,
+  readerRefusalShape,
+} from "../../platform/http/callers/reader_refusals.ts";
+import type { FailureCause, FailureShape } from "../../platform/http/refusals.ts";
 import type { JobRow } from "../list/job_row.ts";
 import { type ListQuery, listQuery } from "../list/list_query.ts";
 import type { ReaderScope } from "./scope.ts";

@@ -1,28 +1,32 @@
 /** API of the page: the list of jobs, curves, and one stream of both, authorized as reads of observations are. */
 import { getLogger } from "@logtape/logtape";
-import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
-import { type Identified, identify, refusalOfPeer } from "../../http/callers/reader_checks.ts";
+import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
+import {
+  type Identified,
+  identify,
+  refusalOfPeer,
+} from "../../platform/http/callers/reader_checks.ts";
 import {
   JSON_HEADERS,
   jsonResponse,
   okResponse,
   type ReaderRefusal,
   readerRefusalShape,
-} from "../../http/callers/reader_refusals.ts";
+} from "../../platform/http/callers/reader_refusals.ts";
 import {
   ClientGoneError,
   type HttpRequest,
   type HttpResponse,
   OverloadedError,
-} from "../../http/message.ts";
+} from "../../platform/http/message.ts";
 import {
   OVERLOADED_MS,
   refusalResponse,
   type RequestResult,
   resultOf,
-} from "../../http/refusals.ts";
-import { createRoutes, pathOf, type Route } from "../../http/routes.ts";
-import type { FailureCause } from "../../http/refusals.ts";
+} from "../../platform/http/refusals.ts";
+import { createRoutes, pathOf, type Route } from "../../platform/http/routes.ts";
+import type { FailureCause } from "../../platform/http/refusals.ts";
 import { listQuery } from "../list/list_query.ts";
 import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
 import { grantView, type View } from "./granted_view.ts";

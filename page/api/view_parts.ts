@@ -1,10 +1,10 @@
 /** Parts of what is read for the page, and the checks of a request for it. */
 import { type AnyJob, type JobKind, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { Identified, ReaderParts } from "../../http/callers/reader_checks.ts";
-import type { ReaderRefusal } from "../../http/callers/reader_refusals.ts";
-import type { Reader } from "../../http/callers/reader_access.ts";
-import type { StreamSlots } from "../../http/limits/stream_limits.ts";
+import type { Identified, ReaderParts } from "../../platform/http/callers/reader_checks.ts";
+import type { ReaderRefusal } from "../../platform/http/callers/reader_refusals.ts";
+import type { Reader } from "../../platform/http/callers/reader_access.ts";
+import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { JobList } from "../list/job_list.ts";
 import type { CurveJob } from "./curve_query.ts";
 import type { LookInTurn } from "./look_turns.ts";

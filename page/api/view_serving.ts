@@ -1,17 +1,13 @@
 /** Serving of the page's API: curves are asked for at the owner of the state, lists are made from the caches here. */
 import { type AnyJob, type JobKind } from "../../crds/job_kind.ts";
-import type { ReaderParts } from "../../http/callers/reader_checks.ts";
-import { createJobFeeds } from "../../http/replicas/job_feeds.ts";
-import type { CallBounds } from "../../http/replicas/calls.ts";
-import {
-  createOwnerPoll,
-  type JobVersion,
-  type OwnerPollOptions,
-} from "../../http/replicas/owner_poll.ts";
-import { createOwnerRouter } from "../../http/replicas/owner_router.ts";
-import type { ForwardTarget } from "../../http/replicas/terms.ts";
-import type { Informer } from "../../kube/informer.ts";
-import type { LeaderLocator } from "../../kube/leadership.ts";
+import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
+import { createJobFeeds } from "../../owner/job_feeds.ts";
+import type { CallBounds } from "../../platform/http/replicas/calls.ts";
+import { createOwnerPoll, type JobVersion, type OwnerPollOptions } from "../../owner/owner_poll.ts";
+import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
+import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { LeaderLocator } from "../../platform/kube/leading/leadership.ts";
 import { createJobList, type PushedProgress } from "../list/job_list.ts";
 import {
   type CurveAnswer,

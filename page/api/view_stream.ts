@@ -8,15 +8,18 @@ import {
   runEventLoop,
   type StreamEnd,
   type WriteEvents,
-} from "../../http/event_stream.ts";
+} from "../../platform/http/event_stream.ts";
 import {
   type Identified,
   ofOpenStream,
   readerOfToken,
   refusalOfStream,
-} from "../../http/callers/reader_checks.ts";
-import { type ReaderRefusal, readerRefusalShape } from "../../http/callers/reader_refusals.ts";
-import type { HttpResponse, ResponseSink } from "../../http/message.ts";
+} from "../../platform/http/callers/reader_checks.ts";
+import {
+  type ReaderRefusal,
+  readerRefusalShape,
+} from "../../platform/http/callers/reader_refusals.ts";
+import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts";
 import {
   type GrantedView,
   grantView,

@@ -1,5 +1,5 @@
 /** Store of the curves of all jobs, within one budget of memory. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import {
   type Curve,
   type CurveSample,

@@ -1,5 +1,5 @@
 /** Curves of one job: a bounded series of each metric and of its progress, and marks. */
-import { readGoFloat } from "../../crds/go_float.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
 import { PUSH_LIMITS } from "../../crds/names.ts";
 import { boundedText } from "./bounded_text.ts";
 import { type CurveMark, MarkList } from "./marks.ts";

@@ -1,5 +1,5 @@
 /** Pods that push for a job, and changes among them. */
-import { RANDOM_END } from "../../crds/random_suffix.ts";
+import { RANDOM_END } from "../../platform/base/random_suffix.ts";
 import { boundedText } from "./bounded_text.ts";
 
 /** A pod by what identifies it. */

@@ -1,9 +1,9 @@
 /** List of the jobs of all kinds, from the caches: each row is made once for each version of its job. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { type Informer, isRemoval } from "../../kube/informer.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { type Informer, isRemoval } from "../../platform/kube/watching/informer.ts";
 import { type JobRow, rowOf, rowWith } from "./job_row.ts";
 import type { ListQuery } from "./list_query.ts";
 import { type ListWindow, type OrderedList, orderedList, windowIn } from "./list_window.ts";

@@ -1,7 +1,7 @@
 /** Query of the list of jobs: filters, order and window. Pure. */
 import { z } from "zod";
 import { TRAINJOB_STATES } from "../../crds/names.ts";
-import type { FailureCause } from "../../http/refusals.ts";
+import type { FailureCause } from "../../platform/http/refusals.ts";
 
 /** Bounds of a query. */
 export const LIST_LIMITS = {

@@ -1,6 +1,6 @@
 /** Mirror of curves: those of all jobs that somebody here looks at, from few streams of the manager, for any number of viewers. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { CurveAnswer, CurveAsk, ShownCurves } from "../api/owner_curves.ts";
 import type { ViewParts } from "../api/view_parts.ts";
 import { createCurveReads } from "./curve_reads.ts";

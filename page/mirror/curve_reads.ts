@@ -1,8 +1,8 @@
 /** Reads of curves of a time range at the manager, a few at a time; viewers of the same range share one. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { createFairTurns } from "../../http/limits/fair_turns.ts";
-import { createStreamSlots } from "../../http/limits/stream_limits.ts";
-import { messageOf } from "../../kube/errors.ts";
+import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
+import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import type { CurveAsk } from "../api/owner_curves.ts";
 import type { CurvesOfUid } from "./manager_news.ts";
 import { jobParameters, queryText, readNews } from "./manager_news.ts";

@@ -1,7 +1,7 @@
 /** News of the manager's stream, and its answers about curves, as the mirror reads them. Pure. */
 import { z } from "zod";
 import type { JobRef } from "../../crds/job_kind.ts";
-import { CorruptStreamError } from "../../kube/watch.ts";
+import { CorruptStreamError } from "../../platform/kube/watching/watch.ts";
 import { CURVE_LIMITS } from "../api/view_limits.ts";
 import type { CurvesShown } from "./held_curves.ts";
 

@@ -1,9 +1,9 @@
 /** Stream of curves from the manager: opened, read, and found dead where nothing comes; why it ended, in words. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { KubeError, messageOf } from "../../kube/errors.ts";
-import { SilentError } from "../../kube/open_response.ts";
-import { CorruptStreamError, lines } from "../../kube/watch.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { KubeError, messageOf } from "../../platform/kube/errors.ts";
+import { SilentError } from "../../platform/kube/connection/open_response.ts";
+import { CorruptStreamError, lines } from "../../platform/kube/watching/watch.ts";
 import { type ManagerNews, readEvent, streamPath } from "./manager_news.ts";
 
 /** The manager as it is reached now. */

@@ -1,7 +1,7 @@
 /** Places of the jobs that the mirror follows: the stream that brings each, and the room of their curves, counted as it changes. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { createFairShare } from "../../http/limits/fair_share.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { createFairShare } from "../../platform/http/limits/fair_share.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { CURVE_LIMITS } from "../api/view_limits.ts";
 import { type HeldCurves, NO_ROOM } from "./held_curves.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";

@@ -1,7 +1,7 @@
 /** Jobs whose curves come by one stream from the manager: opened, opened anew for further jobs, and again after failures. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { backoffMs } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { areSame, type HeldCurves, heldCurves, NO_CURVES, NO_ROOM } from "./held_curves.ts";
 import { followManager, type ManagerClient, type Outage } from "./manager_stream.ts";
 import type { ManagerNews } from "./manager_news.ts";

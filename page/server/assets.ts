@@ -1,6 +1,6 @@
 /** Assets of the page: the files that a browser loads, and how they are served. */
 import { createHash } from "node:crypto";
-import type { HttpResponse } from "../../http/message.ts";
+import type { HttpResponse } from "../../platform/http/message.ts";
 import type { PageAsset } from "../assets/page_assets.ts";
 
 /** One file. */

@@ -1,6 +1,6 @@
 /** Checks that a request comes from the page itself: its host, its origin, and marks that no other page can set. Pure. */
-import type { HttpRequest } from "../../http/message.ts";
-import { type FailureShape, forbidden } from "../../http/refusals.ts";
+import type { HttpRequest } from "../../platform/http/message.ts";
+import { type FailureShape, forbidden } from "../../platform/http/refusals.ts";
 
 /** Header that every change has: a page of another origin may not set it. */
 export const PAGE_HEADER = "X-Milepost";

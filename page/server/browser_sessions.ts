@@ -1,9 +1,9 @@
 /** Sessions of browsers: one-time codes that are printed, and the keys that they are exchanged for. */
 import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Bucket, take } from "../../http/limits/token_bucket.ts";
-import { createRecentMemory } from "../../http/limits/recent_memory.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { type Bucket, take } from "../../platform/base/token_bucket.ts";
+import { createRecentMemory } from "../../platform/base/recent_memory.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** Bounds of codes and sessions. */
 export const SESSION_LIMITS = {

@@ -1,8 +1,8 @@
 /** Long answers in memory, which slow readers keep there: within a budget of bytes that nobody uses up alone. */
-import { createFairShare } from "../../http/limits/fair_share.ts";
-import type { HttpResponse } from "../../http/message.ts";
-import { OverloadedError } from "../../http/message.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { createFairShare } from "../../platform/http/limits/fair_share.ts";
+import type { HttpResponse } from "../../platform/http/message.ts";
+import { OverloadedError } from "../../platform/http/message.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** Bounds of answers. */
 export interface AnswerLimits {

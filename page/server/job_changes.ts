@@ -1,7 +1,7 @@
 /** Changes of jobs that a viewer makes: suspended, resumed, deleted, as that viewer and no other. */
 import { z } from "zod";
 import { suspensionSpec } from "../../crds/suspension_switch.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import type { NamedJob } from "./job_details.ts";
 
 /** Changes of a job's object. */

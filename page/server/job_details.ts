@@ -1,6 +1,6 @@
 /** Details of a job: its object, its pods and the events about them, read with the viewer's rights. */
 import type { JobKind } from "../../crds/job_kind.ts";
-import { type JsonObject, objectAt, textAt } from "../../crds/json.ts";
+import { type JsonObject, objectAt, textAt } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
   asItIs,

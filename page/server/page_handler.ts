@@ -1,6 +1,6 @@
 /** Handler of the page's server on loopback: sessions that a one-time code opens. */
 import { z } from "zod";
-import type { HttpHandler, HttpRequest, HttpResponse } from "../../http/message.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import {
   failureResponse,
   type FailureShape,
@@ -10,7 +10,7 @@ import {
   unauthorized,
   unavailable,
   WRONG_METHOD,
-} from "../../http/refusals.ts";
+} from "../../platform/http/refusals.ts";
 import type { Assets } from "./assets.ts";
 import { addressRefusal } from "./browser_checks.ts";
 import type { BrowserSessions } from "./browser_sessions.ts";

@@ -1,12 +1,17 @@
 /** Routes of the page's server for those who have a session, and what each of them reads or changes. */
 import { stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jsonOfBytes } from "../../crds/json.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "../../http/message.ts";
-import { bodyTooLarge, failureResponse, notFound, unavailable } from "../../http/refusals.ts";
-import { pathOf, type Route } from "../../http/routes.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { jsonOfBytes } from "../../platform/base/json.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
+import {
+  bodyTooLarge,
+  failureResponse,
+  notFound,
+  unavailable,
+} from "../../platform/http/refusals.ts";
+import { pathOf, type Route } from "../../platform/http/routes.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { BoundedReads } from "./bounded_reads.ts";
 import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_changes.ts";
 import { jobDetails, type NamedJob } from "./job_details.ts";

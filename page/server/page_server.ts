@@ -3,8 +3,8 @@ import {
   connectionsInAll,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
-} from "../../http/limits/server_limits.ts";
-import { startServer } from "../../http/server.ts";
+} from "../../platform/http/limits/server_limits.ts";
+import { startServer } from "../../platform/http/server.ts";
 import type { BrowserSessions } from "./browser_sessions.ts";
 import { createPageHandler, type PageHandlerOptions } from "./page_handler.ts";
 

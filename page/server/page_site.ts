@@ -6,7 +6,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   OverloadedError,
-} from "../../http/message.ts";
+} from "../../platform/http/message.ts";
 import {
   failureResponse,
   type FailureShape,
@@ -15,12 +15,12 @@ import {
   retryAfter,
   unavailable,
   WRONG_METHOD,
-} from "../../http/refusals.ts";
-import { createRoutes, pathOf } from "../../http/routes.ts";
-import { createFairTurns } from "../../http/limits/fair_turns.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { Semaphore } from "../../kube/semaphore.ts";
-import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
+} from "../../platform/http/refusals.ts";
+import { createRoutes, pathOf } from "../../platform/http/routes.ts";
+import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { Semaphore } from "../../platform/base/semaphore.ts";
+import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
 import { boundedReads } from "./bounded_reads.ts";
 import { assetResponse, type Assets } from "./assets.ts";
 import { type CheckedRequest, sourceRefusal } from "./browser_checks.ts";

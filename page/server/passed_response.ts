@@ -1,10 +1,10 @@
 /** Responses of servers behind the page's, passed on: whole if they are JSON, else as they come. */
-import { asObject } from "../../crds/json.ts";
-import type { HttpRequest, HttpResponse, ResponseSink } from "../../http/message.ts";
-import { failureResponse, unavailable } from "../../http/refusals.ts";
-import type { KubeClient, PathRequest, WholeResponse } from "../../kube/client.ts";
-import { KubeError, TransportError } from "../../kube/errors.ts";
-import { type OpenResponse, SilentError } from "../../kube/open_response.ts";
+import { asObject } from "../../platform/base/json.ts";
+import type { HttpRequest, HttpResponse, ResponseSink } from "../../platform/http/message.ts";
+import { failureResponse, unavailable } from "../../platform/http/refusals.ts";
+import type { KubeClient, PathRequest, WholeResponse } from "../../platform/kube/client.ts";
+import { KubeError, TransportError } from "../../platform/kube/errors.ts";
+import { type OpenResponse, SilentError } from "../../platform/kube/connection/open_response.ts";
 
 /** Bounds of a call. */
 export const CALL_LIMITS = {

@@ -1,6 +1,6 @@
 /** View of jobs that the manager gives: its API, called with the viewer's token. */
-import type { HttpHandler } from "../../http/message.ts";
-import { pathOf } from "../../http/routes.ts";
+import type { HttpHandler } from "../../platform/http/message.ts";
+import { pathOf } from "../../platform/http/routes.ts";
 import { type PassClient, passOn } from "./passed_response.ts";
 
 /** The stream of news, on which the manager says something each 15 s. */

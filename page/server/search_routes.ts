@@ -1,9 +1,9 @@
 /** Routes of searches: which there are, and one of them with its trials. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { HttpRequest, HttpResponse } from "../../http/message.ts";
-import { failureResponse, notFound } from "../../http/refusals.ts";
-import { NAME_PATTERN, pathOf } from "../../http/routes.ts";
+import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
+import { failureResponse, notFound } from "../../platform/http/refusals.ts";
+import { NAME_PATTERN, pathOf } from "../../platform/http/routes.ts";
 import { KATIB_SEARCH } from "../trials/katib_search.ts";
 import { SEARCH_LIMITS } from "../trials/search.ts";
 import type { SearchKind, SearchReader } from "../trials/search_kind.ts";

@@ -1,5 +1,5 @@
 /** Headers by which a browser confines the page, on every response of its server. */
-import type { HttpResponse } from "../../http/message.ts";
+import type { HttpResponse } from "../../platform/http/message.ts";
 
 /** Nothing is loaded from elsewhere, no text becomes script, and no other page has this one in a frame. */
 export const CONTENT_SECURITY_POLICY = [

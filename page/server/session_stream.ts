@@ -1,6 +1,6 @@
 /** Streams of a session: an open one counts as use of its session, and ends with it. */
-import type { HttpResponse, ResponseSink } from "../../http/message.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** Time between two looks whether the session is still there, in milliseconds. */
 const LOOK_MS = 15_000;

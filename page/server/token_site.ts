@@ -5,18 +5,18 @@ import {
   readerOfToken,
   type ReaderParts,
   refusalOfPeer,
-} from "../../http/callers/reader_checks.ts";
+} from "../../platform/http/callers/reader_checks.ts";
 import {
   JSON_HEADERS,
   type ReaderRefusal,
   readerRefusalShape,
-} from "../../http/callers/reader_refusals.ts";
-import type { HttpHandler, HttpRequest, HttpResponse } from "../../http/message.ts";
-import { refusalResponse, resultOf, unauthorized } from "../../http/refusals.ts";
-import { pathOf } from "../../http/routes.ts";
+} from "../../platform/http/callers/reader_refusals.ts";
+import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
+import { refusalResponse, resultOf, unauthorized } from "../../platform/http/refusals.ts";
+import { pathOf } from "../../platform/http/routes.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { KubeError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
 import type { Assets } from "./assets.ts";
 import { hostsRefusal } from "./browser_checks.ts";
 import type { PageFacts } from "./page_handler.ts";

@@ -1,16 +1,16 @@
 /** Bounds of the work for visitors: what is read for them at a time, and logs that they follow. */
-import { createFairTurns } from "../../http/limits/fair_turns.ts";
+import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
 import {
   createStreamSlots,
   type StreamLimitReason,
   type StreamLimits,
   type StreamSlot,
-} from "../../http/limits/stream_limits.ts";
-import type { HttpResponse } from "../../http/message.ts";
-import { failureResponse, retryAfter, tooMany, unavailable } from "../../http/refusals.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { withDeadline } from "../../kube/deadline.ts";
-import { TransportError } from "../../kube/errors.ts";
+} from "../../platform/http/limits/stream_limits.ts";
+import type { HttpResponse } from "../../platform/http/message.ts";
+import { failureResponse, retryAfter, tooMany, unavailable } from "../../platform/http/refusals.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { withDeadline } from "../../platform/base/deadline.ts";
+import { TransportError } from "../../platform/kube/errors.ts";
 import { type AnswerLimits, createHeldAnswers } from "./held_answers.ts";
 import type { ReceivedBody } from "./page_routes.ts";
 

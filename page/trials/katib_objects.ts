@@ -7,7 +7,7 @@ import {
   objectAt,
   objectsAt,
   textAt,
-} from "../../crds/json.ts";
+} from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import {
   type Direction,

@@ -1,7 +1,7 @@
 /** Trials of Katib as trials of a search, and the jobs that they name. Pure. */
-import { type JsonObject, objectAt, objectsAt, textAt } from "../../crds/json.ts";
+import { type JsonObject, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { KATIB, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
-import { NAME_PATTERN } from "../../http/routes.ts";
+import { NAME_PATTERN } from "../../platform/http/routes.ts";
 import { heldBy, objectiveOfSpec, present, realTime, strategiesOfSpec } from "./katib_objects.ts";
 import {
   type FoundTrial,

@@ -2,7 +2,7 @@
 import { readEarlyStopping } from "../../crds/early_stopping.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { progressOf, shownStateOf } from "../../crds/job_state.ts";
-import { objectAt, objectsAt, textAt } from "../../crds/json.ts";
+import { objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { endTimeOf } from "../list/job_row.ts";

@@ -1,7 +1,7 @@
 /** Words for early stops of trials: rules, and what decided. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { earlyStopOf, storedStopOf } from "../../crds/job_state.ts";
-import { asObject } from "../../crds/json.ts";
+import { asObject } from "../../platform/base/json.ts";
 import { SEARCH_LIMITS, shortText, type StoppedBy, type TrialStop } from "./search.ts";
 
 const COMPARISONS: ReadonlyMap<unknown, string> = new Map([

@@ -1,10 +1,10 @@
 /** Job controller of the embedded cluster: batch/v1 Jobs become pods. */
-import { type Clock, systemClock } from "../../kube/clock.ts";
+import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import {
   type Controller,
   type ControllerMetrics,
   createController,
-} from "../../kube/controller.ts";
+} from "../../platform/kube/controller.ts";
 import { createJobReconciler, type ReconcilerOptions } from "./job_reconciler.ts";
 
 export type { Cache } from "./job_reconciler.ts";

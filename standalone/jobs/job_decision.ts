@@ -1,13 +1,17 @@
 /** Decision about a Job: from its state and its pods to a plan. Pure. */
 import type { Job, Pod } from "../../crds/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/job_names.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
-import { type ConditionUpdate, findCondition, setCondition } from "../../kube/conditions.ts";
-import type { EventText } from "../../kube/events.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+import {
+  type ConditionUpdate,
+  findCondition,
+  setCondition,
+} from "../../platform/kube/conditions.ts";
+import type { EventText } from "../../platform/kube/events.ts";
 import { formatIndexes } from "../../crds/completion_indexes.ts";
 import { isActive, isReady, isTerminating, isTracked } from "./pods.ts";
 import { type Account, takeAccount } from "./policy/accounting.ts";
-import type { Backoff } from "../../kube/backoff.ts";
+import type { Backoff } from "../../platform/base/backoff.ts";
 import { backoffLeft } from "./policy/pod_failure_backoff.ts";
 import {
   accountedEnd,

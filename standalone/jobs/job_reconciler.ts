@@ -2,20 +2,20 @@
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
 import { JOB_CONTROLLER } from "../../crds/job_names.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { ReconcileResult } from "../../kube/controller.ts";
-import type { EventRecorder } from "../../kube/events.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { controllerKey, controllerOf } from "../../kube/owner_references.ts";
-import { createOwnWrites } from "../../kube/own_writes.ts";
-import { type Source, watch, watchOwned } from "../../kube/sources.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
-import { keyOf, parseKey } from "../../kube/resource.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { ReconcileResult } from "../../platform/kube/controller.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
+import { createOwnWrites } from "../../platform/kube/own_writes.ts";
+import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
+import { keyOf, parseKey } from "../../platform/kube/resource.ts";
 import { act, type Actor, releasePod } from "./plan_execution.ts";
 import { decideJob } from "./job_decision.ts";
 import { isTracked } from "./pods.ts";
-import type { Backoff } from "../../kube/backoff.ts";
+import type { Backoff } from "../../platform/base/backoff.ts";
 import { KUBERNETES_POD_BACKOFF } from "./policy/pod_failure_backoff.ts";
 
 /** Name of the index by which pods are found under `namespace/name` of their Job. */

@@ -3,17 +3,17 @@ import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../crds/kubernetes.ts";
 import { JOB_KEYS, JOB_REASONS } from "../../crds/job_names.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
-import { isConflict, isInvalid, isNotFound } from "../../kube/errors.ts";
-import type { EventRecorder, EventText } from "../../kube/events.ts";
-import type { OwnWrites } from "../../kube/own_writes.ts";
-import { inParallel } from "../../kube/parallel.ts";
-import { keyOf } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+import { isConflict, isInvalid, isNotFound } from "../../platform/kube/errors.ts";
+import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
+import type { OwnWrites } from "../../platform/kube/own_writes.ts";
+import { inParallel } from "../../platform/base/parallel.ts";
+import { keyOf } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { type JobPlan, withActive } from "./job_decision.ts";
 import { isTracked } from "./pods.ts";
-import { randomSuffix } from "../../crds/random_suffix.ts";
+import { randomSuffix } from "../../platform/base/random_suffix.ts";
 import { renderPod } from "./pod_rendering.ts";
 
 /** Calls to the API server that one pass has under way at a time. */

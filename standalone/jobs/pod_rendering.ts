@@ -2,8 +2,8 @@
 import type { Container, EnvVar, Job, ObjectMeta, Pod } from "../../crds/kubernetes.ts";
 import { DNS_LABEL_MAX } from "../../crds/names.ts";
 import { COMPLETION_INDEX_ENV, JOB_KEYS } from "../../crds/job_names.ts";
-import { SUFFIX_LENGTH } from "../../crds/random_suffix.ts";
-import { controllerReference } from "../../kube/owner_references.ts";
+import { SUFFIX_LENGTH } from "../../platform/base/random_suffix.ts";
+import { controllerReference } from "../../platform/kube/owner_references.ts";
 
 /** `<job>-<index>-`, or `<job>-`: as long as the random part leaves room for. */
 export function podNamePrefix(job: string, index: number | undefined): string {

@@ -1,5 +1,5 @@
 /** Leftovers of a kubelet that was killed and whose folder is not used again. */
-import { type Clock, systemClock } from "../../kube/clock.ts";
+import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { dataFolders, kubeletId, memoryFolder } from "./machine.ts";
 import { createProcesses } from "./processes.ts";
 import { removeIfThere } from "./removal.ts";

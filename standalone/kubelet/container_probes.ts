@@ -1,6 +1,6 @@
 /** Probes of one container in their order: startup first, then readiness and liveness. */
 import type { Container } from "../../crds/kubernetes.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { type Probe, type ProbeResult, type ProbeTarget, watchProbe } from "./probes.ts";
 
 /** Notifications about a running container. */

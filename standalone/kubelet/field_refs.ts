@@ -1,6 +1,6 @@
 /** Values of fieldRef and resourceFieldRef (the downward API). Pure. */
 import type { Container, Pod } from "../../crds/kubernetes.ts";
-import { divideQuantities, parseQuantity, type Quantity } from "../../crds/quantity.ts";
+import { divideQuantities, parseQuantity, type Quantity } from "../../platform/base/quantity.ts";
 
 /** A reference that cannot be followed: the container waits with this message. */
 export class ConfigProblem extends Error {

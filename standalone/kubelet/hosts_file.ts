@@ -1,6 +1,6 @@
 /** Hosts files of namespaces: the names of their pods and Services for the processes' own resolvers. */
 import { getLogger } from "@logtape/logtape";
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import type { PodIdentity } from "./addresses.ts";
 
 const logger = getLogger(["milepost", "standalone"]);

@@ -1,7 +1,7 @@
 /** Options and interface of the kubelet. */
-import type { Backoff } from "../../kube/backoff.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Backoff } from "../../platform/base/backoff.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { Gpu } from "./gpus/visible_gpus.ts";
 import type { KubeletEvents } from "./kubelet_events.ts";
 import type { LogOptions } from "./log_reader.ts";

@@ -3,10 +3,10 @@
  * token that the API server knows identifies the caller; a SubjectAccessReview decides whether it may read.
  */
 import { createHash } from "node:crypto";
-import { reviewAccess, reviewToken, type User } from "../../http/callers/reviews.ts";
-import { createExpiringMemory } from "../../http/limits/expiring_memory.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { reviewAccess, reviewToken, type User } from "../../platform/http/callers/reviews.ts";
+import { createExpiringMemory } from "../../platform/base/expiring_memory.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** Credentials of a caller: the subject of a verified certificate, else a bearer token. */
 export interface Proof {

@@ -4,12 +4,12 @@ import {
   connectionsInAll,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
-} from "../../http/limits/server_limits.ts";
-import type { HttpRequest, HttpResponse, ResponseSink } from "../../http/message.ts";
-import { type Server, startServer } from "../../http/server.ts";
-import { assertUsable, type TlsIdentity } from "../../http/tls.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { ConfigurationError, messageOf } from "../../kube/errors.ts";
+} from "../../platform/http/limits/server_limits.ts";
+import type { HttpRequest, HttpResponse, ResponseSink } from "../../platform/http/message.ts";
+import { type Server, startServer } from "../../platform/http/server.ts";
+import { assertUsable, type TlsIdentity } from "../../platform/http/tls.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import type { CheckAccess, Proof } from "./log_access.ts";
 import { LogProblem } from "./log_keys.ts";
 import { type LogRequest, readLogRequest } from "./log_request.ts";

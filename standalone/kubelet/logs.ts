@@ -1,6 +1,6 @@
 /** Container logs: files in CRI format, of bounded size. */
 import { getLogger } from "@logtape/logtape";
-import { createKeyedListeners } from "../../kube/keyed_listeners.ts";
+import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 import { removeIfThere } from "./removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);

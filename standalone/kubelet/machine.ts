@@ -1,6 +1,6 @@
 /** The kubelet's machine: folders, address, programs. */
 import { resolve } from "node:path";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 
 /** Throws a `ConfigurationError` for an operating system that pods cannot run on. */
 export function refuseOtherSystems(os: string): void {

@@ -1,8 +1,8 @@
 /** One container of a pod over all its starts: its process, its probes, its state. */
 import type { Container } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
-import { type Backoff, exponentialMs } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { type Backoff, exponentialMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { superviseProbes } from "./container_probes.ts";
 import type { Launch } from "./launch.ts";
 import type { CommandStreams } from "./launch_agent/job_pods.ts";

@@ -2,7 +2,7 @@
  * Mount namespaces of containers: util-linux's programs give a process its private root, and the last of them
  * becomes the container's program, so that no process stands between it and the kubelet.
  */
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { machineFile, withHostsFileFirst } from "./hosts_file.ts";
 import type { MountedPath } from "./mount_paths.ts";
 import { PRIVATE_ROOT, writePrivateRoot } from "./private_root.ts";

@@ -3,11 +3,11 @@ import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Node } from "../../crds/kubernetes.ts";
 import { NODES } from "../../crds/pod_names.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { rfc3339, rfc3339Micro } from "../../crds/timestamps.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { setCondition } from "../../kube/conditions.ts";
-import { isAlreadyExists, isNotFound, messageOf } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { rfc3339, rfc3339Micro } from "../../platform/base/timestamps.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { setCondition } from "../../platform/kube/conditions.ts";
+import { isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 

@@ -2,8 +2,8 @@
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../crds/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
-import { isForbidden, isNotFound, messageOf } from "../../kube/errors.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import { isForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Restriction } from "./gpus/gpu_pool.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
 import { prepareLaunch } from "./launch.ts";

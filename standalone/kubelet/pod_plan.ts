@@ -1,5 +1,5 @@
 /** Plan of a pod: containers to start and to stop, and the pod's phase. Pure. */
-import { type Backoff, exponentialMs } from "../../kube/backoff.ts";
+import { type Backoff, exponentialMs } from "../../platform/base/backoff.ts";
 
 /** How a container's process ended. Times in milliseconds since the epoch. */
 export interface Ended {

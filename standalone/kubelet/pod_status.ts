@@ -1,8 +1,8 @@
 /** Status of a pod, as the kubelet writes it into the Pod object. Pure. */
 import type { Pod } from "../../crds/kubernetes.ts";
 import { POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
-import { setCondition } from "../../kube/conditions.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+import { setCondition } from "../../platform/kube/conditions.ts";
 import {
   type ContainerView,
   type Ended,

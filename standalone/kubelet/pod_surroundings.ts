@@ -1,8 +1,8 @@
 /** Dependencies that all pods of a kubelet share. */
 import type { Pod } from "../../crds/kubernetes.ts";
-import type { Backoff } from "../../kube/backoff.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Backoff } from "../../platform/base/backoff.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { ClaimFolders } from "./claim_folders.ts";
 import type { GpuPool } from "./gpus/gpu_pool.ts";
 import type { RealPaths } from "./container_paths.ts";

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
-import { isConflict, isNotFound, messageOf } from "../../kube/errors.ts";
+import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import type { PodStatus } from "./pod_status.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 

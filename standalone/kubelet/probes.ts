@@ -1,6 +1,6 @@
 /** Container probes: HTTP, TCP and exec, with their periods and thresholds. */
 import type { Container } from "../../crds/kubernetes.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** `livenessProbe`, `readinessProbe` or `startupProbe` of a container. */
 export type Probe = NonNullable<Container["livenessProbe"]>;

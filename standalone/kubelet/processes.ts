@@ -1,7 +1,7 @@
 /** Processes of containers: each in a session of its own, ended with all its descendants. */
 import { getLogger } from "@logtape/logtape";
 import { CONTAINER_MARK_ENV } from "../../crds/pod_names.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import {
   findProcesses,
   outputPipes,

@@ -1,6 +1,6 @@
 /** Best-effort removal of files and folders; failures are logged. */
 import { getLogger } from "@logtape/logtape";
-import { messageOf } from "../../kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 

@@ -1,5 +1,5 @@
 /** Commands of exec probes and preStop hooks, run to their end within a deadline. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { type Processes, type ProcessSpec, StartProblem } from "./processes.ts";
 
 /** Options of {@link runCommand}. */

@@ -14,10 +14,10 @@ import {
   unauthorized,
   unavailable,
   WRONG_METHOD,
-} from "../../http/refusals.ts";
-import type { UnauthorizedReason } from "../../http/callers/bearer.ts";
-import type { HttpResponse } from "../../http/message.ts";
-import type { StreamLimitReason } from "../../http/limits/stream_limits.ts";
+} from "../../platform/http/refusals.ts";
+import type { UnauthorizedReason } from "../../platform/http/callers/bearer.ts";
+import type { HttpResponse } from "../../platform/http/message.ts";
+import type { StreamLimitReason } from "../../platform/http/limits/stream_limits.ts";
 
 /** Refusal of a push. Tests and debug logs match `why`; clients see a terse Status. */
 export type Refusal =

@@ -1,10 +1,10 @@
 /** Stages that check the caller: its peer address, its token, its rates, and its job. */
-import type { Bearer } from "../../http/callers/bearer.ts";
-import type { Clock } from "../../kube/clock.ts";
-import type { Peers } from "../../http/limits/peers.ts";
-import type { KeyedBuckets } from "../../http/limits/token_bucket.ts";
-import type { ReviewCache } from "../../http/callers/token_review.ts";
-import type { TokenVerifier } from "../../http/callers/token_verification.ts";
+import type { Bearer } from "../../platform/http/callers/bearer.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { Peers } from "../../platform/http/limits/peers.ts";
+import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
+import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
+import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
 import type { RateReason } from "./answer.ts";
 import {
   type Exchange,
@@ -15,7 +15,10 @@ import {
 } from "./exchange.ts";
 import { pushAudience } from "./push_audience.ts";
 import type { Ownership, OwnershipDecision } from "../ownership/ownership.ts";
-import { type UndecidedReason, type Verification } from "../../http/callers/token_verification.ts";
+import {
+  type UndecidedReason,
+  type Verification,
+} from "../../platform/http/callers/token_verification.ts";
 
 /** Time after which a client may come again while keys or reviews are missing, in milliseconds. */
 const SOON_MS = 1000;

@@ -2,11 +2,11 @@
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { PushedStatus } from "../../crds/trainjob.ts";
 import type { Refusal } from "./answer.ts";
-import type { Bearer } from "../../http/callers/bearer.ts";
-import type { HttpRequest, HttpResponse } from "../../http/message.ts";
-import type { Refused } from "../../http/replicas/owner_router.ts";
+import type { Bearer } from "../../platform/http/callers/bearer.ts";
+import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
+import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import type { PushBody } from "./push.ts";
-import type { TokenIdentity } from "../../http/callers/token_verification.ts";
+import type { TokenIdentity } from "../../platform/http/callers/token_verification.ts";
 
 /**
  * What a request is for, by method and path: POST …/status, POST …/status/history, GET …/status, and

@@ -1,6 +1,6 @@
 /** Stage that hands a push over to the owner of the job's state. */
 import { okResponse } from "./answer.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import {
   type AcceptPush,
   type ControlNow,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { PushedStatus } from "../../crds/trainjob.ts";
-import type { FailureCause } from "../../http/refusals.ts";
+import type { FailureCause } from "../../platform/http/refusals.ts";
 import {
   causesOf,
   compactStatus,

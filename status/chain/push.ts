@@ -1,9 +1,9 @@
 /** Body of a push: its schema, and the problems of one that does not fit. */
 import { z } from "zod";
-import { jsonOfBytes } from "../../crds/json.ts";
+import { jsonOfBytes } from "../../platform/base/json.ts";
 import { DNS_LABEL_MAX, PUSH_LIMITS } from "../../crds/names.ts";
 import type { PushedStatus } from "../../crds/trainjob.ts";
-import type { FailureCause } from "../../http/refusals.ts";
+import type { FailureCause } from "../../platform/http/refusals.ts";
 
 /** Most problems that one response names. */
 export const MAX_CAUSES = 20;

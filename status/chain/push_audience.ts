@@ -2,7 +2,7 @@
 import { jobAudience, type JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { PUSH_AUDIENCE } from "../../crds/names.ts";
-import type { TokenIdentity } from "../../http/callers/token_verification.ts";
+import type { TokenIdentity } from "../../platform/http/callers/token_verification.ts";
 
 const ANY_JOB = "any-job";
 

@@ -1,8 +1,8 @@
 /** Stages that read the body of a push or of a history, unpack it, and check what is in it. */
 import { HISTORY_LIMITS } from "../../crds/names.ts";
-import { createFairShare } from "../../http/limits/fair_share.ts";
-import type { KeyedBuckets } from "../../http/limits/token_bucket.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { createFairShare } from "../../platform/http/limits/fair_share.ts";
+import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { Refusal } from "./answer.ts";
 import { podUid, subject } from "./caller.ts";
 import { type Packing, packingOf, unpack } from "./content_encoding.ts";

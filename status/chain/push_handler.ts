@@ -2,9 +2,9 @@
 import { getLogger } from "@logtape/logtape";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { KubeError, messageOf, TransportError } from "../../kube/errors.ts";
-import { OVERLOADED_MS, type RequestResult } from "../../http/refusals.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
+import { OVERLOADED_MS, type RequestResult } from "../../platform/http/refusals.ts";
 import { type Refusal, refusalResponse, resultOf } from "./answer.ts";
 import {
   type AcceptPush,
@@ -18,15 +18,15 @@ import {
   type HttpHandler,
   type HttpResponse,
   OverloadedError,
-} from "../../http/message.ts";
-import { createBearerReader } from "../../http/callers/bearer.ts";
+} from "../../platform/http/message.ts";
+import { createBearerReader } from "../../platform/http/callers/bearer.ts";
 import type { Ownership } from "../ownership/ownership.ts";
-import { createPeers, type Peers } from "../../http/limits/peers.ts";
+import { createPeers, type Peers } from "../../platform/http/limits/peers.ts";
 import type { ReadingParts } from "../reading/read_stages.ts";
 import { createChains } from "./stages.ts";
-import { type BucketLimits, createKeyedBuckets } from "../../http/limits/token_bucket.ts";
-import type { ReviewCache } from "../../http/callers/token_review.ts";
-import type { TokenVerifier } from "../../http/callers/token_verification.ts";
+import { type BucketLimits, createKeyedBuckets } from "../../platform/base/token_bucket.ts";
+import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
+import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
 
 /** Rates by peer address, pod and subject. */
 export interface PushRateLimits {

@@ -1,9 +1,9 @@
 /** Chains of stages that requests go through, cheapest check first (docs/decisions/0030). Order is data. */
-import type { Clock } from "../../kube/clock.ts";
-import type { KeyedBuckets } from "../../http/limits/token_bucket.ts";
-import type { Peers } from "../../http/limits/peers.ts";
-import type { ReviewCache } from "../../http/callers/token_review.ts";
-import type { TokenVerifier } from "../../http/callers/token_verification.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
+import type { Peers } from "../../platform/http/limits/peers.ts";
+import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
+import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";

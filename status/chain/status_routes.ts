@@ -2,7 +2,7 @@
 import { type JobKind, statusPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../crds/names.ts";
-import { createRoutes, type Route } from "../../http/routes.ts";
+import { createRoutes, type Route } from "../../platform/http/routes.ts";
 import { readQuery } from "../reading/read_query.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 

@@ -1,12 +1,12 @@
 /** Ledger: the newest progress of each job, until it is written to the TrainJob's status (docs/decisions/0031). */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import { backoffMs } from "../../kube/backoff.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { OwnerAnswer } from "../chain/exchange.ts";
 import { createLedgerQueue, type LedgerEntry, type ShownStatus } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
-import { type Bucket, type BucketLimits, refill, take } from "../../http/limits/token_bucket.ts";
+import { type Bucket, type BucketLimits, refill, take } from "../../platform/base/token_bucket.ts";
 
 export type { WriteOutcome, WriteStatus } from "./ledger_write.ts";
 

@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { getLogger } from "@logtape/logtape";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 /** How a write ended. `gone`: the job is no more, or another one of its name is there. */
 export type WriteOutcome =

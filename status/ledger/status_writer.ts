@@ -1,9 +1,15 @@
 /** Progress writer: a JSON patch that holds for one incarnation of a job only. */
 import type { JobKind, JobRef, ProgressPlace } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import { rfc3339 } from "../../crds/timestamps.ts";
-import type { CallOptions, JsonPatchOperation, KubeClient } from "../../kube/client.ts";
-import { isConflict, isInvalid, isNotFound, KubeError, messageOf } from "../../kube/errors.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+import type { CallOptions, JsonPatchOperation, KubeClient } from "../../platform/kube/client.ts";
+import {
+  isConflict,
+  isInvalid,
+  isNotFound,
+  KubeError,
+  messageOf,
+} from "../../platform/kube/errors.ts";
 import type { WriteOutcome, WriteStatus } from "./ledger.ts";
 
 const WRITE_DEADLINE_MS = 5000;

@@ -2,7 +2,7 @@
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
-import type { Informer } from "../../kube/informer.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import type { PushOrigin } from "../chain/exchange.ts";
 

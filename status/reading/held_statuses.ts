@@ -1,11 +1,11 @@
 /** Newest status of each job that the owner holds for readers during one term. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { createBoundedCache } from "../../kube/bounded_cache.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { Push } from "../chain/exchange.ts";
 import type { JobStatus, Reading } from "./reading.ts";
-import { createWaitingPolls, type WaitingPolls } from "../../http/replicas/waiting_polls.ts";
+import { createWaitingPolls, type WaitingPolls } from "../../owner/waiting_polls.ts";
 
 /** The newest status by job, for the readers of one term. */
 export interface HeldStatuses extends Pick<WaitingPolls<Reading>, "poll" | "close"> {

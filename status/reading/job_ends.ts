@@ -1,8 +1,8 @@
 /** Job end notifications, for streams that end with their job. */
 import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import { endOf } from "../../crds/job_state.ts";
-import type { Informer } from "../../kube/informer.ts";
-import { createKeyedListeners } from "../../kube/keyed_listeners.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 import type { JobEnd } from "./status_stream.ts";
 
 /** Notifies of ends. */

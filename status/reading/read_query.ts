@@ -1,5 +1,5 @@
 /** Query of a GET of the status path. Pure. */
-import type { FailureCause } from "../../http/refusals.ts";
+import type { FailureCause } from "../../platform/http/refusals.ts";
 
 /** Meaning of a query, or its problems. */
 export type ReadQuery =

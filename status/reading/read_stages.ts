@@ -1,7 +1,7 @@
 /** Stages that read: the newest status of the owner, once, or as a stream of events. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { okResponse, refusalMessage } from "../chain/answer.ts";
-import { eventStreamResponse } from "../../http/event_stream.ts";
+import { eventStreamResponse } from "../../platform/http/event_stream.ts";
 import { type JobEnd, runEventStream, type StreamEnd } from "./status_stream.ts";
 import {
   type Exchange,
@@ -12,8 +12,8 @@ import {
 } from "../chain/exchange.ts";
 import { type JobStatus, type ReadAnswer, type ReadStatus, statusView } from "./reading.ts";
 import type { AcceptDeadline } from "../chain/handover.ts";
-import type { JobFeeds } from "../../http/replicas/job_feeds.ts";
-import type { StreamSlots } from "../../http/limits/stream_limits.ts";
+import type { JobFeeds } from "../../owner/job_feeds.ts";
+import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 
 /** Parts of reading. */
 export interface ReadingParts {

@@ -1,8 +1,8 @@
 /** Readings of a job's status, and which of two is newer. Pure. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { JobVersion } from "../../http/replicas/owner_poll.ts";
-import type { Refused } from "../../http/replicas/owner_router.ts";
+import type { JobVersion } from "../../owner/owner_poll.ts";
+import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 
 /** The newest that is known of a job. */
 export interface JobStatus {

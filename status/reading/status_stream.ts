@@ -4,10 +4,15 @@ import {
   eventText,
   runEventLoop,
   type WriteEvents,
-} from "../../http/event_stream.ts";
+} from "../../platform/http/event_stream.ts";
 import { isNews, type JobStatus, statusView, timeOf } from "./reading.ts";
 
-export { commentText, eventText, type JobEnd, type StreamEnd } from "../../http/event_stream.ts";
+export {
+  commentText,
+  eventText,
+  type JobEnd,
+  type StreamEnd,
+} from "../../platform/http/event_stream.ts";
 
 /** Options of {@link runEventStream}. */
 export interface EventStreamOptions

@@ -1,7 +1,7 @@
 /** Pushes on their way to the owner: many in one call, namely those that came while others were under way. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { type ForwardResult, MAX_BATCH, MAX_BATCH_BYTES } from "./forwarding.ts";
-import type { CallBounds } from "../../http/replicas/calls.ts";
+import type { CallBounds } from "../../platform/http/replicas/calls.ts";
 
 /** Options of {@link createForwardBatches}. */
 export interface ForwardBatchesOptions {

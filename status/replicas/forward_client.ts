@@ -2,7 +2,7 @@
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, type MessageVersion, messageVersion } from "../../crds/job_message.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { Push } from "../chain/exchange.ts";
 import {
   ASK_ANSWER_MAX_BYTES,
@@ -15,7 +15,7 @@ import {
   stopJobPath,
 } from "./forward_asks.ts";
 import { createForwardBatches } from "./forward_batches.ts";
-import { createReplicaCalls, type ReplicaTls } from "../../http/replicas/calls.ts";
+import { createReplicaCalls, type ReplicaTls } from "../../platform/http/replicas/calls.ts";
 import { decodeReadings, encodeRead, READ_ANSWER_MAX_BYTES, readPath } from "./forward_reading.ts";
 import {
   ANSWER_MAX_BYTES,
@@ -28,9 +28,9 @@ import {
   resultOfAnswer,
   resultOfNoAnswer,
 } from "./forwarding.ts";
-import type { ForwardTarget } from "../../http/replicas/terms.ts";
-import type { CallBounds } from "../../http/replicas/calls.ts";
-import type { PollAsk } from "../../http/replicas/owner_poll.ts";
+import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
+import type { CallBounds } from "../../platform/http/replicas/calls.ts";
+import type { PollAsk } from "../../owner/owner_poll.ts";
 import type { Reading } from "../reading/reading.ts";
 
 /** Options of {@link createForwardClient}. */

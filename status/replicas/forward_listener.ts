@@ -1,9 +1,9 @@
 /** Listener for calls of other replicas, which need a certificate of our CA. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { MessageVersion } from "../../crds/job_message.ts";
-import { type AnsweredCall, startReplicaListener } from "../../http/replicas/listener.ts";
-import type { Server } from "../../http/server.ts";
-import type { Clock } from "../../kube/clock.ts";
+import { type AnsweredCall, startReplicaListener } from "../../platform/http/replicas/listener.ts";
+import type { Server } from "../../platform/http/server.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { AcceptPush } from "../chain/exchange.ts";
 import {
   type AnswerAsk,
@@ -15,7 +15,7 @@ import {
   curvesPath,
   stopJobPath,
 } from "./forward_asks.ts";
-import type { ReplicaTls } from "../../http/replicas/calls.ts";
+import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
 import { createReadDecoder, READ_MAX_BYTES, readingsThatFit, readPath } from "./forward_reading.ts";
 import {
   createPushDecoder,
@@ -25,9 +25,9 @@ import {
   forwardPath,
   splitPushes,
 } from "./forwarding.ts";
-import { NOT_OWNER, type OwnTerm, termRefusal } from "../../http/replicas/terms.ts";
+import { NOT_OWNER, type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
 import type { Reading } from "../reading/reading.ts";
-import type { JobVersion, PollOwner } from "../../http/replicas/owner_poll.ts";
+import type { JobVersion, PollOwner } from "../../owner/owner_poll.ts";
 
 /** Answers about observations. */
 export interface ForwardedObservations {

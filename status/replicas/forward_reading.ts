@@ -1,10 +1,10 @@
 /** Messages by which a replica reads at the owner, with their path and bounds. */
 import { z } from "zod";
-import { jsonOfBytes } from "../../crds/json.ts";
+import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
-import type { JobVersion, PollAsk } from "../../http/replicas/owner_poll.ts";
+import type { JobVersion, PollAsk } from "../../owner/owner_poll.ts";
 import type { Reading } from "../reading/reading.ts";
 
 /** Path to which reads are forwarded, with POST. */

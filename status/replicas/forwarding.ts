@@ -1,12 +1,12 @@
 /** Messages by which a replica forwards accepted pushes to the owner, with their path and bounds. */
 import { z } from "zod";
-import { jsonOfBytes } from "../../crds/json.ts";
+import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { OwnerAnswer, Push } from "../chain/exchange.ts";
-import type { CallOutcome } from "../../http/replicas/calls.ts";
-import type { TermRefusal } from "../../http/replicas/terms.ts";
+import type { CallOutcome } from "../../platform/http/replicas/calls.ts";
+import type { TermRefusal } from "../../platform/http/replicas/terms.ts";
 import { parseHistory } from "../chain/history.ts";
 import { parsePush } from "../chain/push.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { KATIB, KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime, withStandalone } from "../support/standalone.ts";
 import {
   accepted,

@@ -17,8 +17,8 @@ import {
 import type { PodSpecPatch } from "../../crds/runtime_patch.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { KubeError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
 import { shareStandalone, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 

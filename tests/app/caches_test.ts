@@ -5,10 +5,10 @@ import { createCaches, runCaches, unsynced } from "../../app/manager/caches.ts";
 import { MANAGER_PARTS, type ManagerPart } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
-import { createClient } from "../../kube/client.ts";
-import { systemClock } from "../../kube/clock.ts";
-import { connectionTo } from "../../kube/kubeconfig.ts";
-import { createSwitch } from "../../kube/switch.ts";
+import { createClient } from "../../platform/kube/client.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
+import { createSwitch } from "../../platform/base/switch.ts";
 import { until } from "../support/until.ts";
 
 /** What the API server has of each resource: one of ours, and ConfigMaps of others. */

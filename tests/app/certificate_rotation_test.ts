@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, childNames, MANAGER } from "../../crds/names.ts";
-import { isNotFound } from "../../kube/errors.ts";
+import { isNotFound } from "../../platform/kube/errors.ts";
 import { CERTIFICATE_POLICY } from "../../webhook/certificate_decision.ts";
 import { trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

@@ -9,11 +9,11 @@ import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER, OBSERVATION_AUDIENCE, UI } from "../../crds/names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { ui } from "../../deploy/ui_manifests.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { createRoutes, pathOf } from "../../http/routes.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { createRoutes, pathOf } from "../../platform/http/routes.ts";
 import { PAGE_ROUTES } from "../../page/server/page_routes.ts";
-import { isAlreadyExists } from "../../kube/errors.ts";
-import { connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { isAlreadyExists } from "../../platform/kube/errors.ts";
+import { connectionTo, loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { createAuthority, issueServingCertificate } from "../../webhook/certificate_authority.ts";
 import { openEvents } from "../support/event_client.ts";
 import {

@@ -5,7 +5,7 @@ import {
   readConfiguration,
 } from "../../app/configuration/configuration.ts";
 import { DEFAULT_V1_SETTINGS } from "../../controller/jobs/v1_settings.ts";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 
 const nothing: ConfigurationSources = { flags: {}, environment: {} };
 

@@ -4,8 +4,8 @@ import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isNotFound } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { isNotFound } from "../../platform/kube/errors.ts";
 import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import {
   accepted,

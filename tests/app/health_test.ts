@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { startHealthServer, startMetricsServer } from "../../app/manager/health.ts";
 import { createMetrics } from "../../app/manager/metrics.ts";
-import { systemClock } from "../../kube/clock.ts";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { systemClock } from "../../platform/base/clock.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { until } from "../support/until.ts";
 

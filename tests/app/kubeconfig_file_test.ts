@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { addToKubeconfig } from "../../app/standalone/kubeconfig_file.ts";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { freePort } from "../support/free_port.ts";
 

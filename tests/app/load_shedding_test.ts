@@ -9,7 +9,7 @@ import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { TEST_FLAGS } from "../support/manager_flags.ts";
 import { SIGNING_KEY } from "../support/signing_key.ts";
 import { progress, requestToken, shellRuntime, trainJob } from "../support/standalone.ts";

@@ -6,7 +6,7 @@ import { addToKubeconfig } from "../../app/standalone/kubeconfig_file.ts";
 import { type ControlPlane, startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, MANAGER } from "../../crds/names.ts";
-import type { ResourceKind } from "../../kube/resource.ts";
+import type { ResourceKind } from "../../platform/kube/resource.ts";
 import { createAuthority } from "../../webhook/certificate_authority.ts";
 import { shellRuntime } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

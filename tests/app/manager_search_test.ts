@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { searchManager } from "../../app/ui/of_user/manager_search.ts";
 import { childNames, ENDPOINTS_OF_LABEL, LABELS, MANAGER } from "../../crds/names.ts";
-import { at } from "../../crds/json.ts";
+import { at } from "../../platform/base/json.ts";
 import { type AskedOf, type MadeUp, reviewed, withAnswers } from "../support/api_answers.ts";
 
 const NAMESPACE = "there";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { podLog } from "../support/pod_log.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { startObservationLog } from "../../app/observation_log/observation_log.ts";
 import { createDbManagerClient } from "../../katib/log/db_manager_client.ts";
 import type { ClientTls } from "../../katib/log/peer_protocol.ts";
-import { systemClock } from "../../kube/clock.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import { makeTls, type TlsFiles } from "../katib/log/tls_files.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { run } from "../support/command.ts";

@@ -8,7 +8,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
-import type { KubeClient, RequestReport } from "../../kube/client.ts";
+import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
 import { TEST_FLAGS } from "../support/manager_flags.ts";
 import {
   progress,

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
-import { isObject, type JsonObject, textAt } from "../../crds/json.ts";
+import { isObject, type JsonObject, textAt } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { createClient, type KubeClient } from "../../kube/client.ts";
-import { isForbidden } from "../../kube/errors.ts";
-import { connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
-import type { ResourceKind } from "../../kube/resource.ts";
+import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import { isForbidden } from "../../platform/kube/errors.ts";
+import { connectionTo, loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
+import type { ResourceKind } from "../../platform/kube/resource.ts";
 import { boundedReads } from "../../page/server/bounded_reads.ts";
 import { KATIB_SEARCH } from "../../page/trials/katib_search.ts";
 import { HOSTILE_TEXTS } from "../browser/hostile_corpus.ts";

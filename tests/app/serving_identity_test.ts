@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { servingIdentity } from "../../app/ui/in_cluster/serving_identity.ts";
-import { assertUsable, type TlsIdentity } from "../../http/tls.ts";
+import { assertUsable, type TlsIdentity } from "../../platform/http/tls.ts";
 import { createAuthority, issueServingCertificate } from "../../webhook/certificate_authority.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { until } from "../support/until.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { startObservationLog } from "../../app/observation_log/observation_log.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 
 const text = z.string().transform((it) => atob(it));
 const secretSchema = z.looseObject({

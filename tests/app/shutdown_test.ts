@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { leaderAmong, type Pusher, pusher, type Replica, withReplicas } from "./replicas.ts";
 
 const JOBS = 12;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";
-import { createClient } from "../../kube/client.ts";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { createClient } from "../../platform/kube/client.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import {
   milepost,
   type StandaloneProcess,

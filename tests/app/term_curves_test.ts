@@ -5,7 +5,7 @@ import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { OwnerAnswer, Push } from "../../status/chain/exchange.ts";
 import type { PushRecorder } from "../../status/ledger/owned_state.ts";
-import type { Change } from "../../kube/informer.ts";
+import type { Change } from "../../platform/kube/watching/informer.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
 /** A term over one job, whose object a test changes. */

@@ -6,7 +6,7 @@ import { createSink } from "../../katib/log/sink_choice.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { systemClock } from "../../kube/clock.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import { freePort } from "../support/free_port.ts";
 import { lossAbove, trialThat } from "../support/trials.ts";
 import { until } from "../support/until.ts";

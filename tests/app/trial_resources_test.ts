@@ -4,9 +4,9 @@ import { KATIB } from "../../crds/katib_names.ts";
 import { type Kind, KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import { parseTrialResource, trialResourceKind } from "../../crds/trial_resource.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { KubeObject } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { KubeObject } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { programIn } from "../support/pod_program.ts";
 import { progress, withStandalone } from "../support/standalone.ts";
 import {

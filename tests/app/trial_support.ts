@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { push, requestToken, shellRuntime } from "../support/standalone.ts";
 import { createTrial, createTrialsJob, installTrials } from "../support/trials.ts";
 import { until } from "../support/until.ts";

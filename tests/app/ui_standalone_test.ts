@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { isNotFound } from "../../kube/errors.ts";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { isNotFound } from "../../platform/kube/errors.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { openSession, type PageSession, sendTo } from "../support/page_client.ts";
 import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createUserAccess } from "../../app/ui/of_user/user_access.ts";
 import { createUserRights } from "../../app/ui/of_user/user_rights.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { at } from "../../crds/json.ts";
+import { at } from "../../platform/base/json.ts";
 import { type MadeUp, reviewed, withAnswers } from "../support/api_answers.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 

@@ -1,6 +1,6 @@
 /** Tests of `milepost ui` as its user runs it: at a terminal, as a program's child, and with a wrong kubeconfig. */
 import assert from "node:assert/strict";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { milepost, milepostCommand } from "../support/milepost_process.ts";
 import { openSession } from "../support/page_client.ts";
 import { shareStandalone } from "../support/standalone.ts";

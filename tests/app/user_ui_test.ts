@@ -6,8 +6,12 @@ import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { type Connection, connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import {
+  type Connection,
+  connectionTo,
+  loadKubeconfig,
+} from "../../platform/kube/connection/kubeconfig.ts";
 import { startApiGateway } from "../support/api_gateway.ts";
 import { managerLauncher } from "../support/manager_process.ts";
 import { pushingJob } from "../support/pushing_job.ts";

@@ -5,7 +5,7 @@ import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1KindName } from "../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { podLog } from "../support/pod_log.ts";

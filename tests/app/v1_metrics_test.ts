@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { createMetrics, jobMetrics } from "../../app/manager/metrics.ts";
-import { KubeError } from "../../kube/errors.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
 import { JobWorld, pyTorchSpec } from "../controller/jobs/job_world.ts";
 
 const RUNNING = { phase: "Running" };

@@ -6,7 +6,7 @@ import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, CA_KEY, MANAGER } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { freePort } from "../support/free_port.ts";
 import { observer } from "../support/observer.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";

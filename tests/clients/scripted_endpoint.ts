@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
-import { makeCertificates } from "../kube/certificates.ts";
+import { makeCertificates } from "../platform/kube/certificates.ts";
 
 /**
  * How one request is answered; `reset` closes the connection without a word, `drip` sends a byte

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
-import { isNotFound } from "../../kube/errors.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import { isNotFound } from "../../platform/kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 

@@ -1,7 +1,7 @@
 /** Tests of the real SDK of the Training Operator, kubeflow-training, against `standalone`. */
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { isNotFound } from "../../kube/errors.ts";
+import { isNotFound } from "../../platform/kube/errors.ts";
 import { V1_KINDS } from "../../crds/v1/kinds.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { run } from "../support/command.ts";

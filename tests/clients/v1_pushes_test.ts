@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { pythonEnvironment, type PythonPackage } from "../support/python_environment.ts";
 import { shareStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

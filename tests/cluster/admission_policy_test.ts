@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { KubeError } from "../../kube/errors.ts";
-import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
+import type { KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 import { parts } from "../../deploy/parts.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";

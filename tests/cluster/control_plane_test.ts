@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { KINDS } from "../../crds/kinds.ts";
-import { createClient } from "../../kube/client.ts";
-import { isForbidden } from "../../kube/errors.ts";
-import { loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { createClient } from "../../platform/kube/client.ts";
+import { isForbidden } from "../../platform/kube/errors.ts";
+import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { processesThatMention } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { makeFolder } from "./control_plane/folder.ts";

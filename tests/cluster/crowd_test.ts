@@ -1,8 +1,8 @@
 /** Test of 500 TrainJobs at once while five managers are killed: all converge, nothing is made twice. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { isAlreadyExists } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { isAlreadyExists } from "../../platform/kube/errors.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { assertConserved, assertCreatedOnce, AUDIT_WRITES } from "./support/conserved.ts";

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { COSCHEDULING } from "../../crds/gang_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { until } from "../support/until.ts";
 import { installPodGroupCrds } from "./parity/pod_group_crds.ts";
 import { type Cluster, withCluster } from "./support/installation.ts";

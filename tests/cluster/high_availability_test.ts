@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, childNames, MANAGER } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { assertConserved, assertCreatedOnce, AUDIT_WRITES } from "./support/conserved.ts";

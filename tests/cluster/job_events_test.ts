@@ -1,7 +1,7 @@
 /** Test of the events of TrainJobs on a real control plane: what `kubectl describe trainjob` answers. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { withCluster } from "./support/installation.ts";

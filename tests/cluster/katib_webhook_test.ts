@@ -4,7 +4,7 @@ import { KATIB, KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../crds/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime } from "../support/standalone.ts";
 import { createTrial, createTrialsJob, installTrials } from "../support/trials.ts";
 import { until } from "../support/until.ts";

@@ -1,7 +1,7 @@
 /** Test of the rotation of the API server's token keys while pods report. */
 import assert from "node:assert/strict";
 import { MANAGER, PUSH_AUDIENCE } from "../../crds/names.ts";
-import { forge } from "../http/callers/tokens.ts";
+import { forge } from "../platform/http/callers/tokens.ts";
 import { requestToken, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { createSigningKeys } from "./control_plane/certificates.ts";

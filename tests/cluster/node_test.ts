@@ -1,7 +1,7 @@
 /** Test of `milepost node` as a process of its own, with a self-signed certificate. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { findCondition } from "../../kube/conditions.ts";
+import { findCondition } from "../../platform/kube/conditions.ts";
 import { processesThatMention } from "../support/processes.ts";
 import { until } from "../support/until.ts";
 import { type ControlPlane, withControlPlane } from "./control_plane/control_plane.ts";

@@ -14,7 +14,7 @@ import {
   JOBSET_KEYS,
   MILEPOST_JOBSET_CONTROLLER,
 } from "../../crds/jobset_names.ts";
-import type { KubeMeta } from "../../kube/resource.ts";
+import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { requestToken, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { controlledBy, freshName } from "./support/admission_world.ts";

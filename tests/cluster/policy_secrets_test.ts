@@ -5,7 +5,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS, MANAGER, POLICY_SECRETS, policyChildNames } from "../../crds/names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts } from "../../deploy/parts.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { apply, type Cluster, withCluster } from "./support/installation.ts";

@@ -1,7 +1,7 @@
 /** Test of reviews for which no reads are left: a real API server tells its clients to try again. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { KubeError } from "../../kube/errors.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
 import { trainJob } from "../support/standalone.ts";
 import { withCluster } from "./support/installation.ts";
 

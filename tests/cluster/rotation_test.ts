@@ -8,7 +8,7 @@ import { readConfiguration } from "../../app/configuration/configuration.ts";
 import { type Manager, startManager } from "../../app/manager/manager.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, childNames, MANAGER } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import {
   AUTHORITY_LIFE_MS,
   createAuthority,

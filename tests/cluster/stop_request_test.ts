@@ -5,7 +5,7 @@ import { stopPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { crdManifests } from "../../crds/manifests.ts";
 import { CA_KEY, childNames, OBSERVATION_AUDIENCE } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { requestToken, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { apply, withCluster } from "./support/installation.ts";

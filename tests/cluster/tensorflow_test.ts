@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { crdManifests } from "../../crds/manifests.ts";
 import { EVENT_REASONS, TENSORFLOW_ENV } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { until } from "../support/until.ts";
 import { readManifests } from "./parity/loopback_webhooks.ts";
 import { upstreamTrainerSources } from "./parity/upstream_trainer.ts";

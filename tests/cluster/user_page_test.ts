@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
-import { connectionTo, loadKubeconfig } from "../../kube/kubeconfig.ts";
+import { connectionTo, loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { startApiGateway } from "../support/api_gateway.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

@@ -13,7 +13,7 @@ import { V1_KIND_LIST, V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts"
 import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { V1_API_VERSION, V1_LABELS } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { KubeMeta } from "../../kube/resource.ts";
+import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { until } from "../support/until.ts";
 import { controlledBy, freshName } from "./support/admission_world.ts";
 import {

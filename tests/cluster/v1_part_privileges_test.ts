@@ -15,8 +15,8 @@ import {
   V1_MPI_PART,
 } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { ResourceKind } from "../../kube/resource.ts";
-import { getOrUndefined } from "../../kube/upsert.ts";
+import type { ResourceKind } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { until } from "../support/until.ts";
 import { installPodGroupCrds } from "./parity/pod_group_crds.ts";
 import { MANAGER_USER } from "./support/conserved.ts";

@@ -3,9 +3,9 @@
  * subresources, conflicts, finalizers and garbage collection. A test can delay its caches and inject
  * a fault at every call.
  */
-import type { CallOptions, KubeClient, ListResult, Patch } from "../../kube/client.ts";
-import { KubeError } from "../../kube/errors.ts";
-import type { Informer } from "../../kube/informer.ts";
+import type { CallOptions, KubeClient, ListResult, Patch } from "../../platform/kube/client.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
 import {
   groupVersion,
   keyOf,
@@ -13,7 +13,7 @@ import {
   type KubeObject,
   type ObjectKey,
   type ResourceKind,
-} from "../../kube/resource.ts";
+} from "../../platform/kube/resource.ts";
 import { applyJsonPatch, applyMergePatch } from "./memory_patch.ts";
 import { createView, type View } from "./memory_view.ts";
 

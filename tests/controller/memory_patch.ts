@@ -1,6 +1,6 @@
 /** JSON merge patch and JSON patch for the cluster in memory. */
-import type { JsonPatchOperation } from "../../kube/client.ts";
-import { KubeError } from "../../kube/errors.ts";
+import type { JsonPatchOperation } from "../../platform/kube/client.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
 
 type Fields = Record<string, unknown>;
 

@@ -1,7 +1,12 @@
 /** The caches of the cluster in memory: the interface of an informer, fed by hand. */
 import { z } from "zod";
-import type { Change, Informer } from "../../kube/informer.ts";
-import { keyOf, type KubeObject, type ObjectKey, type ResourceKind } from "../../kube/resource.ts";
+import type { Change, Informer } from "../../platform/kube/watching/informer.ts";
+import {
+  keyOf,
+  type KubeObject,
+  type ObjectKey,
+  type ResourceKind,
+} from "../../platform/kube/resource.ts";
 
 /** Receiver of the cluster's changes. */
 export interface View {

@@ -6,7 +6,7 @@ import { stopPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { observer } from "../support/observer.ts";
 import { shareStandalone, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

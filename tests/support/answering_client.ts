@@ -1,9 +1,9 @@
 /** Client of a server that is a function: what it calls, and how long it waits, are the real client's. */
-import type { ClosableClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { endingWith } from "../../kube/ending_body.ts";
-import { createClientOver } from "../../kube/http_client.ts";
-import type { HttpRequest } from "../../kube/transport.ts";
+import type { ClosableClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { endingWith } from "../../platform/kube/connection/ending_body.ts";
+import { createClientOver } from "../../platform/kube/connection/http_client.ts";
+import type { HttpRequest } from "../../platform/kube/connection/transport.ts";
 
 /** A promise that the signal alone ends. */
 export function never(signal: AbortSignal): Promise<never> {

@@ -1,6 +1,6 @@
 /** API server whose answers a test makes up, each from its request. */
-import { type ClosableClient, createClient } from "../../kube/client.ts";
-import { connectionTo } from "../../kube/kubeconfig.ts";
+import { type ClosableClient, createClient } from "../../platform/kube/client.ts";
+import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
 
 /** A request, as far as answers depend on it. */
 export interface AskedOf {

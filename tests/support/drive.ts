@@ -1,6 +1,6 @@
 /** Runs a reconciler by hand until it has nothing left to do, without timers. */
-import type { ReconcileResult } from "../../kube/controller.ts";
-import type { Source } from "../../kube/sources.ts";
+import type { ReconcileResult } from "../../platform/kube/controller.ts";
+import type { Source } from "../../platform/kube/sources.ts";
 
 /** The driven reconciler. */
 export interface Driven {

@@ -1,5 +1,5 @@
 /** Fake clock, which stands still until a test advances it. */
-import type { Clock } from "../../kube/clock.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 
 interface Sleeper {
   readonly wakeAt: number;

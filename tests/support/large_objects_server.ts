@@ -1,5 +1,5 @@
 /** API server of the smallest kind, whose namespaces have as many large objects of every kind as a tenant may make. */
-import { asObject, jsonOfBytes, textAt } from "../../crds/json.ts";
+import { asObject, jsonOfBytes, textAt } from "../../platform/base/json.ts";
 
 /** What it has. */
 export interface LargeObjects {

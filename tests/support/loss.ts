@@ -1,8 +1,8 @@
 /** Jobs that report without a pause, and the progress that their objects show after the owner has gone. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import { createInformer } from "../../kube/informer.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { createInformer } from "../../platform/kube/watching/informer.ts";
 import { type Reporter, reporterOf } from "../cluster/support/pushing.ts";
 import { until } from "./until.ts";
 

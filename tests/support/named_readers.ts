@@ -1,10 +1,10 @@
 /** Readers whose tokens are their names, a site of the page for them, and the spellings of their header. */
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
-import type { Access } from "../../http/callers/reader_access.ts";
-import { createPeers } from "../../http/limits/peers.ts";
-import type { HttpHandler } from "../../http/message.ts";
-import type { ClosableClient } from "../../kube/client.ts";
-import type { Clock } from "../../kube/clock.ts";
+import type { Access } from "../../platform/http/callers/reader_access.ts";
+import { createPeers } from "../../platform/http/limits/peers.ts";
+import type { HttpHandler } from "../../platform/http/message.ts";
+import type { ClosableClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import { createTokenSite } from "../../page/server/token_site.ts";
 
 /** One header, as it may be written before the token: the scheme in any case, with blanks and tabs. */

@@ -3,7 +3,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { type JobKind, observationPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { openEvents } from "./event_client.ts";
 import { requestToken } from "./standalone.ts";
 

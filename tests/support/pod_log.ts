@@ -1,6 +1,6 @@
 /** Log of a pod, as far as it is written. */
-import type { KubeClient } from "../../kube/client.ts";
-import { KubeError } from "../../kube/errors.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
 
 /** Returns the log; undefined if the API server gives none: the pod has not begun, or is gone. */
 export async function podLog(

@@ -1,6 +1,6 @@
 /** Programs in pods that push with nothing but what their pod was given. */
 import { STATUS_ENV } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { until } from "./until.ts";
 import { podLog } from "./pod_log.ts";
 

@@ -1,8 +1,8 @@
 /** Time until pushes with a deleted identity are refused, measured from the deletion's event. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import type { KubeClient } from "../../kube/client.ts";
-import type { KubeObject, ResourceKind } from "../../kube/resource.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
 
 /** An object that is deleted during pushes. */
 export interface Revocation<T extends KubeObject> {

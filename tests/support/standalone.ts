@@ -9,7 +9,7 @@ import {
   type StandaloneOptions,
   startStandalone,
 } from "../../app/standalone/standalone.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { statusPath } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { until } from "./until.ts";

@@ -5,7 +5,7 @@ import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { programIn, TELL } from "./pod_program.ts";
 import { progress } from "./standalone.ts";
 import { lossAbove, trialThat } from "./trials.ts";

@@ -3,7 +3,7 @@ import { parseAllDocuments } from "yaml";
 import { convertText } from "../../app/convert/convert_text.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainingRuntime } from "../../crds/training_runtime.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { isInstalled } from "../support/command.ts";
 import { withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

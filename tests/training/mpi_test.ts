@@ -6,7 +6,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import type { PodSpec } from "../../crds/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import {
   type Environment,
   pythonEnvironment,

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
-import { isAlreadyExists } from "../../kube/errors.ts";
+import { isAlreadyExists } from "../../platform/kube/errors.ts";
 import { run } from "../support/command.ts";
 import { type Environment, pythonEnvironment } from "../support/python_environment.ts";
 import { shareStandalone } from "../support/standalone.ts";

@@ -5,7 +5,7 @@ import type { ConfigMap, EnvVar } from "../../crds/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Environment } from "../support/python_environment.ts";
 import { withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

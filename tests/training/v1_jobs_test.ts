@@ -10,7 +10,7 @@ import { replicaSpecsSchema, type V1Job } from "../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { isInstalled } from "../support/command.ts";
 import { type Environment, pythonEnvironment } from "../support/python_environment.ts";
 import { withStandalone } from "../support/standalone.ts";

@@ -5,7 +5,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { EnvVar } from "../../crds/kubernetes.ts";
 import { replicaSpecsSchema, type V1Job } from "../../crds/v1/job.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { KubeClient } from "../../kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
 import { pythonEnvironment } from "../support/python_environment.ts";
 import { withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";

@@ -7,8 +7,8 @@ import {
   type AdmissionHandlers,
   createAdmissionHttp,
 } from "../../webhook/admission_http.ts";
-import type { HttpResponse } from "../../http/message.ts";
-import { TransportError } from "../../kube/errors.ts";
+import type { HttpResponse } from "../../platform/http/message.ts";
+import { TransportError } from "../../platform/kube/errors.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
 import { settlePromises } from "../support/fake_clock.ts";
 import { admissionOptions, admissionRequest, manualClock, review, trainJob } from "./builders.ts";

@@ -1,6 +1,6 @@
 /** Tests of the rates of reviews by peer address. */
 import assert from "node:assert/strict";
-import { createAddressList } from "../../http/limits/address_list.ts";
+import { createAddressList } from "../../platform/http/limits/address_list.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import { ADMISSION_LIMITS, createAdmissionHttp } from "../../webhook/admission_http.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { Agent, request } from "node:https";
 import { connect as connectPlain } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
-import { ConfigurationError } from "../../kube/errors.ts";
+import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
-import { createFairShare, type FairShare } from "../../http/limits/fair_share.ts";
-import { connectionsInAll, type ServerLimits } from "../../http/limits/server_limits.ts";
-import { type Server, startServer } from "../../http/server.ts";
-import { systemClock } from "../../kube/clock.ts";
+import { createFairShare, type FairShare } from "../../platform/http/limits/fair_share.ts";
+import { connectionsInAll, type ServerLimits } from "../../platform/http/limits/server_limits.ts";
+import { type Server, startServer } from "../../platform/http/server.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import {
   ADMISSION_LIMITS,
   ADMISSION_SERVER_LIMITS,

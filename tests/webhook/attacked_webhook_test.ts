@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { Agent } from "node:https";
 import { LABELS } from "../../crds/names.ts";
-import { createAddressList } from "../../http/limits/address_list.ts";
-import { startServer } from "../../http/server.ts";
-import { systemClock } from "../../kube/clock.ts";
+import { createAddressList } from "../../platform/http/limits/address_list.ts";
+import { startServer } from "../../platform/http/server.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import {
   ADMISSION_LIMITS,

@@ -1,7 +1,7 @@
 /** Program that posts reviews from many addresses, over connections that send again once they are answered. */
 import { Agent, request } from "node:https";
 import { z } from "zod";
-import { systemClock } from "../../kube/clock.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 
 const attackSchema = z.object({
   port: z.number(),

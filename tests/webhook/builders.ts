@@ -1,6 +1,6 @@
 /** Small objects for admission, a fake clock, and a Secret store in memory. */
 import { Buffer } from "node:buffer";
-import type { HttpRequest } from "../../http/message.ts";
+import type { HttpRequest } from "../../platform/http/message.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
@@ -9,8 +9,8 @@ import { LABELS, STEP_CONTAINERS } from "../../crds/names.ts";
 import type { RuntimePatch } from "../../crds/runtime_patch.ts";
 import type { ClusterTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
-import type { Clock } from "../../kube/clock.ts";
-import { KubeError } from "../../kube/errors.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
 import type { AdmissionOptions } from "../../webhook/admission_handlers.ts";
 
 /** A moment in whole seconds, in milliseconds since the epoch. */

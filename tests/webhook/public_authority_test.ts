@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { ConfigMap } from "../../crds/kubernetes.ts";
 import { MANAGER } from "../../crds/names.ts";
-import { KubeError } from "../../kube/errors.ts";
+import { KubeError } from "../../platform/kube/errors.ts";
 import { keepPublicAuthority } from "../../webhook/public_authority.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 

@@ -1,5 +1,5 @@
 /** Parser of GJSON queries, `#(…)`. */
-import { readGoFloat } from "../../crds/go_float.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
 import { endOfQuoted } from "./brackets.ts";
 
 export type Operator = "" | "=" | "!=" | "<" | "<=" | ">" | ">=" | "%" | "!%";

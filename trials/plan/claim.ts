@@ -2,8 +2,8 @@
 import { KATIB } from "../../crds/katib_names.ts";
 import type { AnyJob } from "../../crds/job_kind.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { controllerOf } from "../../kube/owner_references.ts";
-import type { KubeMeta, OwnerRef } from "../../kube/resource.ts";
+import { controllerOf } from "../../platform/kube/owner_references.ts";
+import type { KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 
 /** The judgement of a claim. */
 export type Claim =

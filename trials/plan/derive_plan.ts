@@ -3,7 +3,7 @@ import { COLLECTORS } from "../../crds/katib_names.ts";
 import { type AnyJob, type JobKind, jobRefOf } from "../../crds/job_kind.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial, TrialRule } from "../../crds/trial.ts";
-import type { KubeMeta } from "../../kube/resource.ts";
+import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { readRules } from "../rules/read_rules.ts";
 import { deriveJobPlan } from "./derive_job_plan.ts";
 import { judgeClaim } from "./claim.ts";

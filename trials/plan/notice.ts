@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type { Trial } from "../../crds/trial.ts";
-import type { EventSubject } from "../../kube/events.ts";
+import type { EventSubject } from "../../platform/kube/events.ts";
 
 /** A warning about one object. */
 export interface Notice {

@@ -1,6 +1,6 @@
 /** Rows of a sample's metrics, and warnings about the metrics that are not recorded. Pure. */
 import { hash } from "node:crypto";
-import { readGoFloat } from "../../crds/go_float.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
 import { isWorst, type Objective, type Report, worstFinite } from "../rules/rule.ts";
 import type { RecordScope } from "./sample.ts";
 

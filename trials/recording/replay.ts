@@ -1,5 +1,5 @@
 /** Replay of a log's rows, for an owner that did not write them. Pure. */
-import { readGoFloat } from "../../crds/go_float.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
 import type { ObservationRow } from "./observation_row.ts";
 import type { Report } from "../rules/rule.ts";
 import { microsOf } from "./micros.ts";

@@ -2,7 +2,7 @@
  * Summary of a log: minimum, maximum and latest value of each metric, by Katib's formula (kubeflow/katib:
  * pkg/controller.v1beta1/trial/trial_controller_util.go).
  */
-import { readGoFloat } from "../../crds/go_float.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import { sortableTime } from "./row_time.ts";

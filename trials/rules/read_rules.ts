@@ -1,6 +1,6 @@
 /** Parser of early-stopping rules. */
 import { RULE_UNITS } from "../../crds/early_stopping.ts";
-import { readGoFloat } from "../../crds/go_float.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
 import type { TrialRule } from "../../crds/trial.ts";
 import type { Comparison, RuleProblem, StoppingRule } from "./rule.ts";
 

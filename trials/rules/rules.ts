@@ -2,7 +2,7 @@
  * Early stopping by rules, as Katib's sidecar applies them (kubeflow/katib:
  * cmd/metricscollector/v1beta1/file-metricscollector/main.go). Pure.
  */
-import { readGoFloat } from "../../crds/go_float.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
 import type { TrialRule } from "../../crds/trial.ts";
 import { readRules } from "./read_rules.ts";
 import {

@@ -1,7 +1,7 @@
 /** The objects of `examples/trial-controller/`, for the control plane of the demo. */
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import type { ResourceKind } from "../../../kube/resource.ts";
+import type { ResourceKind } from "../../../platform/kube/resource.ts";
 import manifests from "../../../examples/trial-controller/controller.yaml" with { type: "text" };
 
 /** Name of all its objects, as in `examples/trial-controller/`. */

@@ -3,19 +3,19 @@ import { getLogger } from "@logtape/logtape";
 import { readFileSync } from "node:fs";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { MANAGER, PORTS } from "../../../crds/names.ts";
-import { createReaders } from "../../../http/callers/readers.ts";
-import { createPeers } from "../../../http/limits/peers.ts";
+import { createReaders } from "../../../platform/http/callers/readers.ts";
+import { createPeers } from "../../../platform/http/limits/peers.ts";
 import {
   connectionsInAll,
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
-} from "../../../http/limits/server_limits.ts";
-import { startServer } from "../../../http/server.ts";
-import { createClient } from "../../../kube/client.ts";
-import { type Clock, systemClock } from "../../../kube/clock.ts";
-import { messageOf } from "../../../kube/errors.ts";
-import type { Connection } from "../../../kube/kubeconfig.ts";
-import { createTokenClients } from "../../../kube/token_clients.ts";
+} from "../../../platform/http/limits/server_limits.ts";
+import { startServer } from "../../../platform/http/server.ts";
+import { createClient } from "../../../platform/kube/client.ts";
+import { type Clock, systemClock } from "../../../platform/base/clock.ts";
+import { messageOf } from "../../../platform/kube/errors.ts";
+import type { Connection } from "../../../platform/kube/connection/kubeconfig.ts";
+import { createTokenClients } from "../../../platform/kube/connection/token_clients.ts";
 import { PAGE_ASSET_LIST } from "../../../page/assets/page_assets.ts";
 import { createCurveMirror } from "../../../page/mirror/curve_mirror.ts";
 import { assetsOf } from "../../../page/server/assets.ts";

@@ -1,8 +1,8 @@
 /** `milepost ui --in-cluster` as a process: settings, logging, permissions, and the end by a signal. */
 import type { z } from "zod";
 import { UI } from "../../../crds/names.ts";
-import { aborted } from "../../../kube/aborted.ts";
-import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
+import { aborted } from "../../../platform/base/aborted.ts";
+import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import type { uiSettings } from "../../configuration/ui_settings.ts";
 import { startLogging, stopLogging } from "../../logging.ts";
 import { giveUpPermissions } from "../../permissions.ts";

@@ -1,9 +1,9 @@
 /** Certificate of the page's server in a cluster: from files that are read again, or self-signed. */
 import { getLogger } from "@logtape/logtape";
 import { existsSync } from "node:fs";
-import { assertUsable, type TlsIdentity } from "../../../http/tls.ts";
-import type { Clock } from "../../../kube/clock.ts";
-import { ConfigurationError, messageOf } from "../../../kube/errors.ts";
+import { assertUsable, type TlsIdentity } from "../../../platform/http/tls.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
+import { ConfigurationError, messageOf } from "../../../platform/kube/errors.ts";
 import {
   createAuthority,
   issueServingCertificate,

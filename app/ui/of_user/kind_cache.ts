@@ -1,7 +1,7 @@
 /** Cache of the jobs of one kind over the places where one user may list them: everywhere, or some namespaces. */
 import type { AnyJob } from "../../../crds/job_kind.ts";
-import { type Change, type Informer, tell } from "../../../kube/informer.ts";
-import type { ObjectKey } from "../../../kube/resource.ts";
+import { type Change, type Informer, tell } from "../../../platform/kube/watching/informer.ts";
+import type { ObjectKey } from "../../../platform/kube/resource.ts";
 import type { JobCache } from "../job_view.ts";
 
 /** All namespaces at once. */

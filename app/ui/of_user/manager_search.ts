@@ -3,8 +3,8 @@ import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
 import { CA_KEY, ENDPOINTS_OF_LABEL, MANAGER, STATUS_PORT_NAME } from "../../../crds/names.ts";
-import type { KubeClient } from "../../../kube/client.ts";
-import { isForbidden, isNotFound } from "../../../kube/errors.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { isForbidden, isNotFound } from "../../../platform/kube/errors.ts";
 import { mayDo } from "../../../page/server/viewer_rights.ts";
 
 /** Where the manager is. */

@@ -1,6 +1,6 @@
 /** Looks at something again and again: after a while, sooner after one that failed or was called for. */
-import { type Backoff, backoffMs } from "../../../kube/backoff.ts";
-import type { Clock } from "../../../kube/clock.ts";
+import { type Backoff, backoffMs } from "../../../platform/base/backoff.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
 
 /** Between two looks, in milliseconds, with jitter. */
 const LOOK_MS = 60_000;

@@ -1,7 +1,7 @@
 /** Access of the page's sessions: each is the one user, with what the API server says that user may. */
-import type { Access, AccessObject, Reader } from "../../../http/callers/reader_access.ts";
-import type { ReaderParts } from "../../../http/callers/reader_checks.ts";
-import type { Clock } from "../../../kube/clock.ts";
+import type { Access, AccessObject, Reader } from "../../../platform/http/callers/reader_access.ts";
+import type { ReaderParts } from "../../../platform/http/callers/reader_checks.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
 import type { BrowserSessions } from "../../../page/server/browser_sessions.ts";
 import type { UserRights } from "./user_rights.ts";
 

@@ -1,9 +1,14 @@
 /** Cluster of a kubeconfig as one user sees it: jobs, the manager and its curves, with that user's rights. */
 import { JOB_KINDS, type JobKinds } from "../../../crds/job_kinds.ts";
-import { createClient, type KubeClient } from "../../../kube/client.ts";
-import { type Clock, systemClock } from "../../../kube/clock.ts";
-import { ConfigurationError, KubeError, messageOf, TransportError } from "../../../kube/errors.ts";
-import type { Connection } from "../../../kube/kubeconfig.ts";
+import { createClient, type KubeClient } from "../../../platform/kube/client.ts";
+import { type Clock, systemClock } from "../../../platform/base/clock.ts";
+import {
+  ConfigurationError,
+  KubeError,
+  messageOf,
+  TransportError,
+} from "../../../platform/kube/errors.ts";
+import type { Connection } from "../../../platform/kube/connection/kubeconfig.ts";
 import { createCurveMirror, type CurveMirror } from "../../../page/mirror/curve_mirror.ts";
 import { createUserJobs, type UserJobs } from "./user_jobs.ts";
 import { createUserManager, type UserManager } from "./user_manager.ts";

@@ -2,18 +2,18 @@
 import { z } from "zod";
 import type { AnyJob, JobKind } from "../../../crds/job_kind.ts";
 import type { JobKinds } from "../../../crds/job_kinds.ts";
-import type { AccessObject } from "../../../http/callers/reader_access.ts";
-import type { KubeClient } from "../../../kube/client.ts";
-import type { Clock } from "../../../kube/clock.ts";
+import type { AccessObject } from "../../../platform/http/callers/reader_access.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
 import {
   isForbidden,
   isNotFound,
   KubeError,
   messageOf,
   TransportError,
-} from "../../../kube/errors.ts";
-import { createInformer } from "../../../kube/informer.ts";
-import { createSemaphore } from "../../../kube/semaphore.ts";
+} from "../../../platform/kube/errors.ts";
+import { createInformer } from "../../../platform/kube/watching/informer.ts";
+import { createSemaphore } from "../../../platform/base/semaphore.ts";
 import { LIST_LIMITS } from "../../../page/list/list_query.ts";
 import { EVERYWHERE, KindCache } from "./kind_cache.ts";
 import { createLooks } from "./repeated_look.ts";

@@ -1,10 +1,19 @@
 /** The manager as one user reaches it: on this machine, or by a port-forward to a pod of it, with the user's own token. */
-import type { Clock } from "../../../kube/clock.ts";
-import { withDeadline } from "../../../kube/deadline.ts";
-import { ConfigurationError, KubeError, messageOf, TransportError } from "../../../kube/errors.ts";
-import type { Connection } from "../../../kube/kubeconfig.ts";
-import { type PodPort, type PortForward, startPortForward } from "../../../kube/port_forward.ts";
-import { createTransport } from "../../../kube/transport.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
+import { withDeadline } from "../../../platform/base/deadline.ts";
+import {
+  ConfigurationError,
+  KubeError,
+  messageOf,
+  TransportError,
+} from "../../../platform/kube/errors.ts";
+import type { Connection } from "../../../platform/kube/connection/kubeconfig.ts";
+import {
+  type PodPort,
+  type PortForward,
+  startPortForward,
+} from "../../../platform/kube/connection/port_forward.ts";
+import { createTransport } from "../../../platform/kube/connection/transport.ts";
 import type { ManagerClient } from "../../../page/mirror/manager_stream.ts";
 import { TOKEN_NOT_TAKEN } from "../../../page/server/passed_response.ts";
 import { createManagerAccess, type ManagerAccess } from "../manager_access.ts";

@@ -1,15 +1,15 @@
 /** Rights of the one user whose page it is, as the API server says of that user itself. */
-import { createQuestions } from "../../../http/callers/questions.ts";
+import { createQuestions } from "../../../platform/http/callers/questions.ts";
 import {
   type AccessObject,
   type AccessVerb,
   BELIEVED_MS,
-} from "../../../http/callers/reader_access.ts";
-import { createExpiringMemory } from "../../../http/limits/expiring_memory.ts";
-import { createReservedBudget } from "../../../http/limits/reserved_budget.ts";
-import type { KubeClient } from "../../../kube/client.ts";
-import type { Clock } from "../../../kube/clock.ts";
-import { isForbidden, messageOf } from "../../../kube/errors.ts";
+} from "../../../platform/http/callers/reader_access.ts";
+import { createExpiringMemory } from "../../../platform/base/expiring_memory.ts";
+import { createReservedBudget } from "../../../platform/http/limits/reserved_budget.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
+import { isForbidden, messageOf } from "../../../platform/kube/errors.ts";
 import { mayDo } from "../../../page/server/viewer_rights.ts";
 
 /** Reviews a second, and at once: one look asks about each kind in each of 20 namespaces. */

@@ -1,8 +1,8 @@
 /** ConfigMaps of a hostile tenant, labelled as ours, that are written again and again. */
 import { KINDS } from "../../../crds/kinds.ts";
 import { childNames } from "../../../crds/names.ts";
-import type { KubeClient } from "../../../kube/client.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import { createHostileConfigMaps } from "../hostile_objects.ts";
 
 const COUNT = 60;

@@ -2,7 +2,7 @@
 import { MILEPOST_JOBSET_CONTROLLER } from "../../../crds/jobset_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
-import type { KubeClient } from "../../../kube/client.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
 import { v1Job } from "../../../tests/controller/jobs/v1_jobs.ts";
 import { replicatedJob, review, runtimeSpec, trainJob } from "../../../tests/webhook/builders.ts";
 import { v1WebhookPaths, WEBHOOK_PATHS } from "../../../webhook/webhook_paths.ts";

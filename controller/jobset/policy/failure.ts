@@ -4,7 +4,7 @@ import type { FailurePolicyRule, JobSetStatus } from "../../../crds/jobset.ts";
 import { JOB_CONDITIONS } from "../../../crds/job_names.ts";
 import { JOBSET_REASONS as REASONS } from "../../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
-import { findCondition } from "../../../kube/conditions.ts";
+import { findCondition } from "../../../platform/kube/conditions.ts";
 import { replicatedJobOf } from "../buckets.ts";
 import { countedJobRestarts, indexOf, restartsOneJob, withJobRestart } from "../job_restarts.ts";
 import { CHANGES, type StatusDraft, withCondition, withFailure } from "../jobset_conditions.ts";

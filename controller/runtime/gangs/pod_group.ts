@@ -1,6 +1,6 @@
 /** Pod group of a TrainJob: what the groups of all gang schedulers have in common. Pure. */
-import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
-import { ResourceSum } from "../../../crds/resource_list.ts";
+import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
+import { ResourceSum } from "../../../platform/base/resource_list.ts";
 import type { FollowingChild, Progress } from "../child.ts";
 import { type Draft, jobsOf, podSpecOf } from "../draft.ts";
 import { podRequests } from "../pod_requests.ts";

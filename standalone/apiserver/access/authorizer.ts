@@ -1,5 +1,5 @@
 /** Authorization by the group system:masters, the node authorizer and RBAC. */
-import { asObjects, at, textAt } from "../../../crds/json.ts";
+import { asObjects, at, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";

@@ -1,5 +1,5 @@
 /** Prevention of privilege escalation: a user may only grant permissions that it has. */
-import { at, objectAt, sameJson, textAt } from "../../../crds/json.ts";
+import { at, objectAt, sameJson, textAt } from "../../../platform/base/json.ts";
 import { forbidden, notFound } from "../objects/status_error.ts";
 import { RBAC_GROUP } from "../storage/resource_keys.ts";
 import type { Authorizer } from "./authorizer.ts";

@@ -1,5 +1,5 @@
 /** Node authorizer: a kubelet may use its node, the pods on it, and what those pods refer to. */
-import { objectsAt, textAt } from "../../../crds/json.ts";
+import { objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";

@@ -1,5 +1,5 @@
 /** RBAC policy rules: matching of requests, and coverage of one rule by others. */
-import { asObjects, asTexts } from "../../../crds/json.ts";
+import { asObjects, asTexts } from "../../../platform/base/json.ts";
 import type { Attributes } from "./user.ts";
 
 /** One rule of a role. */

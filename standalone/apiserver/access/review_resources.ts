@@ -1,5 +1,5 @@
 /** Token reviews, access reviews and rules reviews. */
-import { asTexts, at, isObject, objectAt, textAt } from "../../../crds/json.ts";
+import { asTexts, at, isObject, objectAt, textAt } from "../../../platform/base/json.ts";
 import * as field from "../../../crds/status_cause.ts";
 import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
 import type { Authenticator } from "./authenticator.ts";

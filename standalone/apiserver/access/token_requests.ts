@@ -1,6 +1,6 @@
 /** Token requests (`serviceaccounts/NAME/token`): tokens for an audience, bound to an object. */
-import { asTexts, at, isObject, textAt } from "../../../crds/json.ts";
-import { rfc3339 } from "../../../crds/timestamps.ts";
+import { asTexts, at, isObject, textAt } from "../../../platform/base/json.ts";
+import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import * as field from "../../../crds/status_cause.ts";
 import { badRequest, conflict, invalid, notFound } from "../objects/status_error.ts";

@@ -6,7 +6,7 @@ import {
   objectAt,
   textAt,
   textMapAt,
-} from "../../../crds/json.ts";
+} from "../../../platform/base/json.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { type Authorizer } from "../access/authorizer.ts";
 import { checkEscalation } from "../access/escalation.ts";

@@ -1,6 +1,6 @@
 /** Call of one admission webhook: the AdmissionReview and the interpretation of the response. */
 import { z } from "zod";
-import { isObject } from "../../../crds/json.ts";
+import { isObject } from "../../../platform/base/json.ts";
 import { applyJsonPatch } from "../objects/json_patch.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
 import type { CallHttps } from "./https_call.ts";

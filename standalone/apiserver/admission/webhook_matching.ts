@@ -1,7 +1,7 @@
 /** Matching of requests with webhooks: rules, selectors and conditions. */
 import { isCelError } from "@bufbuild/cel";
 import { z } from "zod";
-import { textMapAt } from "../../../crds/json.ts";
+import { textMapAt } from "../../../platform/base/json.ts";
 import { meetsSelector } from "../../../crds/label_selector.ts";
 import { compileCel, toCel } from "../schemas/cel_rules.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";

@@ -1,6 +1,6 @@
 /** Mutating and validating admission webhooks. */
 import { getLogger } from "@logtape/logtape";
-import { asList, sameJson } from "../../../crds/json.ts";
+import { asList, sameJson } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { StatusError } from "../objects/status_error.ts";
 import { KEYS } from "../storage/resource_keys.ts";

@@ -1,5 +1,5 @@
 /** Defaults and validation of CustomResourceDefinitions. */
-import { isObject, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
+import { isObject, objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject, SentObject } from "../objects/api_object.ts";
 import { invalid, required, type StatusCause } from "../../../crds/status_cause.ts";
 import { dnsLabel1035 } from "../../../crds/name_syntax.ts";

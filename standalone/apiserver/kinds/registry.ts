@@ -1,6 +1,6 @@
 /** Registry of served kinds: the built-in ones and those of CustomResourceDefinitions. */
 import { z } from "zod";
-import { objectAt, objectsAt, textAt } from "../../../crds/json.ts";
+import { objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { kubernetesKindSchema } from "../schemas/kubernetes_schemas.ts";
 import { compileSchema, type Schema } from "../schemas/schema.ts";

@@ -1,5 +1,5 @@
 /** Bootstrap objects: namespaces, roles and bindings, and priority classes. */
-import { textAt } from "../../../crds/json.ts";
+import { textAt } from "../../../platform/base/json.ts";
 import { NODES } from "../../../crds/pod_names.ts";
 import { bootstrapRbac } from "../access/bootstrap_roles.ts";
 import { StatusError } from "../objects/status_error.ts";

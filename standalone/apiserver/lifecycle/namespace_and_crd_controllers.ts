@@ -1,6 +1,6 @@
 /** Controllers of namespaces and CustomResourceDefinitions: both go only after the objects that they hold. */
 import { isDeepStrictEqual } from "node:util";
-import { type JsonObject, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
+import { type JsonObject, objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { StatusError } from "../objects/status_error.ts";

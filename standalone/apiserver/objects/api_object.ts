@@ -1,6 +1,6 @@
 /** API object: metadata with its schema, and whatever other fields a kind has. */
 import { z } from "zod";
-import { compact, isObject } from "../../../crds/json.ts";
+import { compact, isObject } from "../../../platform/base/json.ts";
 import { badRequest } from "./status_error.ts";
 
 const ownerReference = z.object({

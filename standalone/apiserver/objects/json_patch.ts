@@ -1,6 +1,6 @@
 /** JSON patch (RFC 6902) and JSON merge patch (RFC 7386). */
 import { z } from "zod";
-import { isObject, type JsonObject, sameJson, setKey } from "../../../crds/json.ts";
+import { isObject, type JsonObject, sameJson, setKey } from "../../../platform/base/json.ts";
 import { badRequest, StatusError } from "./status_error.ts";
 
 /** Largest number of operations in a JSON patch, as in the real server. */

@@ -1,5 +1,5 @@
 /** JSONPath as printer columns use it: fields, indexes, slices, `[*]`, filters. */
-import { isObject } from "../../../crds/json.ts";
+import { isObject } from "../../../platform/base/json.ts";
 
 type Step = (values: unknown[]) => unknown[];
 

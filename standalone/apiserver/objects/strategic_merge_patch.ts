@@ -1,5 +1,5 @@
 /** Strategic merge patch: lists merge by the key that the schema names. */
-import { isObject, type JsonObject, sameJson, setKey } from "../../../crds/json.ts";
+import { isObject, type JsonObject, sameJson, setKey } from "../../../platform/base/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
 import { badRequest } from "./status_error.ts";
 

@@ -1,5 +1,5 @@
 /** Context of operations: the parts of the server, and the call that an operation serves. */
-import { isObject, sameJson } from "../../../crds/json.ts";
+import { isObject, sameJson } from "../../../platform/base/json.ts";
 import type { Access } from "../access/access.ts";
 import type { User } from "../access/user.ts";
 import type { Admit } from "../admission/admission.ts";

@@ -1,7 +1,7 @@
 /** Deletion of objects: preconditions, finalizers, propagation, and grace periods of pods. */
 import { z } from "zod";
-import { compact, numberAt, objectAt, textAt } from "../../../crds/json.ts";
-import { rfc3339 } from "../../../crds/timestamps.ts";
+import { compact, numberAt, objectAt, textAt } from "../../../platform/base/json.ts";
+import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest, conflict, invalidOptions } from "../objects/status_error.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";

@@ -1,5 +1,5 @@
 /** Label and field selectors of lists and watches. */
-import { isObject } from "../../../crds/json.ts";
+import { isObject } from "../../../platform/base/json.ts";
 import { type LabelRequirement, meetsSelector } from "../../../crds/label_selector.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest } from "../objects/status_error.ts";

@@ -1,5 +1,5 @@
 /** Create and update strategy: the fields of an object that the server sets and protects. */
-import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../crds/json.ts";
+import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../platform/base/json.ts";
 import { FOREGROUND_FINALIZER } from "../../../crds/names.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";

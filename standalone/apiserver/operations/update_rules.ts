@@ -1,5 +1,5 @@
 /** Rules of updates that differ by kind: create on update, required resource versions, and UIDs in patches. */
-import { isObject, objectAt, textAt } from "../../../crds/json.ts";
+import { isObject, objectAt, textAt } from "../../../platform/base/json.ts";
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import * as field from "../../../crds/status_cause.ts";

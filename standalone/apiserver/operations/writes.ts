@@ -1,7 +1,7 @@
 /** Creation and update of objects: decoding, defaults, admission, validation, storage. */
-import { compact, sameJson } from "../../../crds/json.ts";
-import { randomSuffix } from "../../../crds/random_suffix.ts";
-import { rfc3339 } from "../../../crds/timestamps.ts";
+import { compact, sameJson } from "../../../platform/base/json.ts";
+import { randomSuffix } from "../../../platform/base/random_suffix.ts";
+import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import type { AdmissionRequest } from "../admission/admission_request.ts";
 import { definitionDefaults, definitionProblems, isDefinition } from "../kinds/definitions.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";

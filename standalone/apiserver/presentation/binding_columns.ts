@@ -1,5 +1,5 @@
 /** Columns of role bindings in tables. */
-import { objectsAt, textAt } from "../../../crds/json.ts";
+import { objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 
 /** Returns a column of the bound subjects of one kind; service accounts have their namespaces. */

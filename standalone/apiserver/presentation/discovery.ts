@@ -1,5 +1,5 @@
 /** Discovery documents: version, groups, resources, OpenAPI and OpenID. */
-import type { JsonObject } from "../../../crds/json.ts";
+import type { JsonObject } from "../../../platform/base/json.ts";
 import { JWKS_PATH } from "../access/openid_discovery.ts";
 import { apiVersionOf, type Resource, STORED_VERBS } from "../kinds/api_resource.ts";
 import { methodNotAllowed } from "../objects/status_error.ts";

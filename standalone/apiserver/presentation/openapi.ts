@@ -1,5 +1,5 @@
 /** OpenAPI documents, as far as kubectl needs them for `explain` and validation. */
-import { isObject, type JsonObject } from "../../../crds/json.ts";
+import { isObject, type JsonObject } from "../../../platform/base/json.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import { kubernetesSchemaName } from "../schemas/kubernetes_schemas.ts";

@@ -1,7 +1,13 @@
 /** Columns of pods in `kubectl get`: ready containers, status, restarts. */
-import { type JsonObject, numberAt, objectAt, objectsAt, textAt } from "../../../crds/json.ts";
+import {
+  type JsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+} from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { humanDuration } from "../../../crds/human_duration.ts";
+import { humanDuration } from "../../../platform/base/human_duration.ts";
 
 /** Returns ready and all containers, such as `1/2`. */
 export function readyContainers(pod: ApiObject): string {

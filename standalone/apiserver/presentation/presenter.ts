@@ -1,5 +1,5 @@
 /** Presentation of objects and lists: whole, as metadata only, or as a table. */
-import type { JsonObject } from "../../../crds/json.ts";
+import type { JsonObject } from "../../../platform/base/json.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Page } from "../operations/lists.ts";

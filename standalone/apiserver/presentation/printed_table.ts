@@ -1,9 +1,9 @@
 /** Tables for `kubectl get` (`meta.k8s.io/v1` Table). */
-import type { JsonObject } from "../../../crds/json.ts";
+import type { JsonObject } from "../../../platform/base/json.ts";
 import type { Column, Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { jsonPath } from "../objects/json_path.ts";
-import { age } from "../../../crds/human_duration.ts";
+import { age } from "../../../platform/base/human_duration.ts";
 import { NAME_COLUMN, type PrinterColumn, printersOf } from "./printer_columns.ts";
 
 /** Options of {@link tableOf}. */

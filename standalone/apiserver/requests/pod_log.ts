@@ -1,5 +1,5 @@
 /** Requests for `pods/log`. */
-import { compact, objectsAt, textAt } from "../../../crds/json.ts";
+import { compact, objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest, methodNotAllowed, StatusError } from "../objects/status_error.ts";
 import type { PodLogRequest } from "../operations/pod_logs.ts";

@@ -2,7 +2,7 @@
  * Decoder of Kubernetes' protobuf bodies, for the kinds that kubectl sends in no other form (`create
  * namespace`, `create token`, `auth can-i`).
  */
-import type { JsonObject } from "../../../crds/json.ts";
+import type { JsonObject } from "../../../platform/base/json.ts";
 import { badRequest, unsupportedMediaType } from "../objects/status_error.ts";
 
 /** Media type of protobuf bodies. */

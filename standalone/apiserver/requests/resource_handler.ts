@@ -1,5 +1,5 @@
 /** Handler of requests for resources. */
-import { isObject, textAt } from "../../../crds/json.ts";
+import { isObject, textAt } from "../../../platform/base/json.ts";
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import {

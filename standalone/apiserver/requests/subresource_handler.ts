@@ -6,7 +6,7 @@ import {
   objectAt,
   objectsAt,
   textAt,
-} from "../../../crds/json.ts";
+} from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import * as field from "../../../crds/status_cause.ts";
 import { jsonPath } from "../objects/json_path.ts";

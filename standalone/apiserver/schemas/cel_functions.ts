@@ -20,7 +20,7 @@ import {
   isQuantity,
   parseQuantity,
   type Quantity,
-} from "../../../crds/quantity.ts";
+} from "../../../platform/base/quantity.ts";
 
 const { STRING, INT, BOOL, DYN } = CelScalar;
 const LIST = listType(DYN);

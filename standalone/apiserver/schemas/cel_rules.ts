@@ -9,7 +9,7 @@ import {
   plan,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
-import { asList, at, isObject, sameJson, textAt } from "../../../crds/json.ts";
+import { asList, at, isObject, sameJson, textAt } from "../../../platform/base/json.ts";
 import {
   duplicate,
   forbidden,

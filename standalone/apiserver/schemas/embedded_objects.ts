@@ -1,5 +1,5 @@
 /** Embedded objects: objects inside objects that have a kind themselves. */
-import { isObject, textAt } from "../../../crds/json.ts";
+import { isObject, textAt } from "../../../platform/base/json.ts";
 import { required, type StatusCause, under } from "../../../crds/status_cause.ts";
 import type { Structure } from "./structure.ts";
 

@@ -1,7 +1,7 @@
 /** JSON schema validation with ajv, with errors in the words of Kubernetes. */
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { RE2JS } from "re2js";
-import { asList, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
+import { asList, asTexts, at, isObject, type JsonObject } from "../../../platform/base/json.ts";
 import {
   duplicate,
   invalid,

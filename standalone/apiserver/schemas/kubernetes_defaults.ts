@@ -1,5 +1,12 @@
 /** Defaults of the built-in kinds that OpenAPI does not describe. */
-import { asObjects, at, isObject, type JsonObject, objectAt, textAt } from "../../../crds/json.ts";
+import {
+  asObjects,
+  at,
+  isObject,
+  type JsonObject,
+  objectAt,
+  textAt,
+} from "../../../platform/base/json.ts";
 
 /** Fills defaults into a copy that may be changed in place. */
 type Fill = (object: JsonObject) => void;

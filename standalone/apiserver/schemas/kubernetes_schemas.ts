@@ -1,5 +1,5 @@
 /** Schemas of the built-in kinds, with the rules that the API server checks beyond OpenAPI. */
-import { asList, at, isObject } from "../../../crds/json.ts";
+import { asList, at, isObject } from "../../../platform/base/json.ts";
 import type { StatusCause } from "../../../crds/status_cause.ts";
 import { applyNativeDefaults } from "./kubernetes_defaults.ts";
 import { kindRules } from "./rules/rule_table.ts";

@@ -1,5 +1,5 @@
 /** Uniqueness in lists of type set and map. */
-import { isObject } from "../../../crds/json.ts";
+import { isObject } from "../../../platform/base/json.ts";
 import { duplicate, type StatusCause, under } from "../../../crds/status_cause.ts";
 import type { Structure } from "./structure.ts";
 

@@ -1,5 +1,5 @@
 /** Pruning of fields that a schema does not know. */
-import { isObject, type JsonObject, setKey } from "../../../crds/json.ts";
+import { isObject, type JsonObject, setKey } from "../../../platform/base/json.ts";
 import { under } from "../../../crds/status_cause.ts";
 import type { Structure } from "./structure.ts";
 

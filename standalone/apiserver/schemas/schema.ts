@@ -1,5 +1,5 @@
 /** Schema of a kind: pruning, defaults and validation. */
-import { at, type JsonObject } from "../../../crds/json.ts";
+import { at, type JsonObject } from "../../../platform/base/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
 import type { StatusCause } from "../../../crds/status_cause.ts";
 import { checkRules } from "./cel_rules.ts";

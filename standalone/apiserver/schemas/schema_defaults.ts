@@ -1,5 +1,5 @@
 /** Defaults of a structural schema. */
-import { isObject, type JsonObject, setKey } from "../../../crds/json.ts";
+import { isObject, type JsonObject, setKey } from "../../../platform/base/json.ts";
 import type { Structure } from "./structure.ts";
 
 /** Returns a copy of the value with defaults for fields that are missing, or null and not nullable. */

@@ -1,5 +1,5 @@
 /** Structural-schema rules that the schema of a definition must meet. */
-import { asList, at, isObject, textAt } from "../../../crds/json.ts";
+import { asList, at, isObject, textAt } from "../../../platform/base/json.ts";
 import { invalid, required, type StatusCause } from "../../../crds/status_cause.ts";
 import { compileCel } from "./cel_rules.ts";
 

@@ -1,5 +1,12 @@
 /** Structural schema: OpenAPI with resolved references, for pruning, defaults and CEL rules. */
-import { asList, asObject, asTexts, at, isObject, type JsonObject } from "../../../crds/json.ts";
+import {
+  asList,
+  asObject,
+  asTexts,
+  at,
+  isObject,
+  type JsonObject,
+} from "../../../platform/base/json.ts";
 
 /** A level of a structural schema. References resolve on demand, so that it may be recursive. */
 export interface Structure {

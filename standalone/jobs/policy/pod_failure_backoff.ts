@@ -1,6 +1,6 @@
 /** Back-off before a Job replaces failed pods (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../crds/kubernetes.ts";
-import { type Backoff, exponentialMs } from "../../../kube/backoff.ts";
+import { type Backoff, exponentialMs } from "../../../platform/base/backoff.ts";
 import { endedAt, isDeleting } from "../pods.ts";
 import type { PodFailureRule } from "../job_settings.ts";
 import { judgePod } from "./pod_failure.ts";

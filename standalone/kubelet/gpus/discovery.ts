@@ -1,7 +1,7 @@
 /** Discovery of the machine's NVIDIA GPUs by nvidia-smi. */
 import { getLogger } from "@logtape/logtape";
-import { type Clock, systemClock } from "../../../kube/clock.ts";
-import { messageOf } from "../../../kube/errors.ts";
+import { type Clock, systemClock } from "../../../platform/base/clock.ts";
+import { messageOf } from "../../../platform/kube/errors.ts";
 import { type Gpu, type GpuList, VISIBLE_DEVICES_ENV, visibleGpus } from "./visible_gpus.ts";
 
 const logger = getLogger(["milepost", "standalone"]);

@@ -2,8 +2,8 @@
 import { getLogger } from "@logtape/logtape";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { LAUNCH_AGENT } from "../../../crds/pod_names.ts";
-import type { Clock } from "../../../kube/clock.ts";
-import { messageOf } from "../../../kube/errors.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
+import { messageOf } from "../../../platform/kube/errors.ts";
 import type { PodAddress } from "../addresses.ts";
 import { Members, type StartCommand } from "./job_pods.ts";
 import { type AdaptedPod, adaptMpiPod, mpiPodOf } from "./mpi_pods.ts";

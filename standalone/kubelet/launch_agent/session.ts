@@ -1,7 +1,7 @@
 /** One connection of a launch agent: reads what to run, runs it in the pod of that host, and passes everything on. */
 import { z } from "zod";
-import { messageOf } from "../../../kube/errors.ts";
-import type { Clock } from "../../../kube/clock.ts";
+import { messageOf } from "../../../platform/kube/errors.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
 import { signal as signalProcess } from "../process_table.ts";
 import type { RunningProcess } from "../processes.ts";
 import { encodeFrame, type Frame, FRAMES, PASSED_SIGNALS, readFrames } from "./frames.ts";

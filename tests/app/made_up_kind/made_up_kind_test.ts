@@ -13,7 +13,7 @@ import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { ANNOTATIONS, LABELS, MANAGER, PUSH_AUDIENCE, STATUS_ENV } from "../../../crds/names.ts";
-import type { KubeClient } from "../../../kube/client.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
 import { openEvents } from "../../support/event_client.ts";
 import { observer } from "../../support/observer.ts";
 import { progress, requestToken } from "../../support/standalone.ts";

@@ -10,8 +10,8 @@ import {
 import { createJobKinds, type JobKinds, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../crds/kubernetes.ts";
-import type { KubeClient } from "../../../kube/client.ts";
-import type { OwnerRef, ResourceKind } from "../../../kube/resource.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import type { OwnerRef, ResourceKind } from "../../../platform/kube/resource.ts";
 
 /** The user that runs rehearsals, besides the manager. */
 export const OPERATOR = "system:serviceaccount:theatre:operator";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { runTop } from "../../../app/terminal/run_top.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { TransportError } from "../../../kube/errors.ts";
+import { TransportError } from "../../../platform/kube/errors.ts";
 import type { JobRow } from "../../../page/list/job_row.ts";
 import { windowOf } from "../../../page/list/list_window.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../../support/api_answers.ts";

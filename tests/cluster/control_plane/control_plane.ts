@@ -1,8 +1,8 @@
 /** A real control plane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback. */
 import { KINDS } from "../../../crds/kinds.ts";
-import { createClient, type KubeClient } from "../../../kube/client.ts";
-import { KubeError } from "../../../kube/errors.ts";
-import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
+import { createClient, type KubeClient } from "../../../platform/kube/client.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
+import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import { until } from "../../support/until.ts";
 import { type AuditEvent, auditPolicy, readAuditLog } from "./audit.ts";
 import {

@@ -1,5 +1,5 @@
 /** `deno task cluster`: a real control plane on this machine until SIGTERM, for a kubectl of your own. */
-import { aborted } from "../../../kube/aborted.ts";
+import { aborted } from "../../../platform/base/aborted.ts";
 import { stopSignal } from "../../../app/signals.ts";
 import { startControlPlane } from "./control_plane.ts";
 

@@ -1,5 +1,5 @@
 /** Differences from upstream's Trainer that stay, in the objects that are made. */
-import { compareQuantities, parseQuantity } from "../../../crds/quantity.ts";
+import { compareQuantities, parseQuantity } from "../../../platform/base/quantity.ts";
 import type { Allowed } from "./compare.ts";
 
 /** What Go leaves out although it was written, or writes although it was not. */

@@ -1,7 +1,7 @@
 /** Writes to an API server whose answers are values: a refusal is a result. */
 import { z } from "zod";
-import type { KubeClient, WholeResponse } from "../../../kube/client.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import type { KubeClient, WholeResponse } from "../../../platform/kube/client.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { until } from "../../support/until.ts";
 import { collectionPath, type Manifest } from "./manifest.ts";
 

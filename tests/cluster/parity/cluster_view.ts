@@ -1,6 +1,6 @@
 /** Current view of all objects that a comparison reads, with the time of each namespace's last change. */
-import type { KubeClient } from "../../../kube/client.ts";
-import { createInformer, type Informer } from "../../../kube/informer.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { createInformer, type Informer } from "../../../platform/kube/watching/informer.ts";
 import { V1_GROUP, V1_VERSION } from "../../../crds/v1/names.ts";
 import { until } from "../../support/until.ts";
 import { z } from "zod";

@@ -1,7 +1,7 @@
 /** Attempts to report for somebody else's job, each made and compared with how it should end. */
 import assert from "node:assert/strict";
 import { MANAGER } from "../../../crds/names.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { until } from "../../support/until.ts";
 
 /** How an attempt ends. */

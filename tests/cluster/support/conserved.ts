@@ -1,8 +1,8 @@
 /** Check that TrainJobs made each object exactly once. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { controllerOf } from "../../../kube/owner_references.ts";
-import type { KubeObject } from "../../../kube/resource.ts";
+import { controllerOf } from "../../../platform/kube/owner_references.ts";
+import type { KubeObject } from "../../../platform/kube/resource.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { MANAGER } from "../../../crds/names.ts";
 

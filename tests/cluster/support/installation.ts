@@ -30,8 +30,8 @@ import { publicConfiguration } from "../../../deploy/roles.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
 import { MANAGER } from "../../../crds/names.ts";
-import { createClient, type KubeClient } from "../../../kube/client.ts";
-import { loadKubeconfig } from "../../../kube/kubeconfig.ts";
+import { createClient, type KubeClient } from "../../../platform/kube/client.ts";
+import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import { type CommandResult, run } from "../../support/command.ts";
 import { until } from "../../support/until.ts";
 import {

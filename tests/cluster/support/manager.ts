@@ -4,7 +4,7 @@ import { flagOf } from "../../../app/configuration/setting_entries.ts";
 import { SETTINGS } from "../../../app/configuration/settings.ts";
 import { startManager } from "../../../app/manager/manager.ts";
 import { MANAGER } from "../../../crds/names.ts";
-import type { KubeClient } from "../../../kube/client.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
 import type { ControlPlane } from "../control_plane/control_plane.ts";
 import { createDaemon, endOfLog } from "../control_plane/daemon.ts";
 import { freePort } from "../../support/free_port.ts";

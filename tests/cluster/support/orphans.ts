@@ -3,7 +3,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { MANAGER } from "../../../crds/names.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { until } from "../../support/until.ts";
 import { freshName } from "./admission_world.ts";
 import { type Attack, NAMESPACE, TELLING, tokenOfLog } from "./attacker.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { POLICY_SECRETS, policyChildNames } from "../../../crds/names.ts";
-import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
 import { shellRuntime, trainJob } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
 import type { Cluster } from "./installation.ts";

@@ -4,8 +4,8 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { statusPath } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { CA_KEY, childNames, PUSH_AUDIENCE } from "../../../crds/names.ts";
-import type { KubeClient } from "../../../kube/client.ts";
-import { controllerOf } from "../../../kube/owner_references.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { controllerOf } from "../../../platform/kube/owner_references.ts";
 import { requestToken } from "../../support/standalone.ts";
 
 /** A pod that reports. */

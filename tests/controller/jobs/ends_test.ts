@@ -4,7 +4,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { V1Job } from "../../../crds/v1/job.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { JobWorld, pyTorchSpec, replicas, tfSpec } from "./job_world.ts";
 
 const RUNNING = { phase: "Running" };

@@ -5,7 +5,7 @@ import { LABELS } from "../../../crds/names.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
-import { controllerOf } from "../../../kube/owner_references.ts";
+import { controllerOf } from "../../../platform/kube/owner_references.ts";
 import { type Call, conflict } from "../memory_cluster.ts";
 import { JobWorld, pyTorchSpec, replicas, tfSpec } from "./job_world.ts";
 

@@ -10,10 +10,10 @@ import type { V1Job } from "../../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
-import { rfc3339 } from "../../../crds/timestamps.ts";
-import type { Clock } from "../../../kube/clock.ts";
-import type { Informer } from "../../../kube/informer.ts";
-import { formatKey, keyOf } from "../../../kube/resource.ts";
+import { rfc3339 } from "../../../platform/base/timestamps.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
+import type { Informer } from "../../../platform/kube/watching/informer.ts";
+import { formatKey, keyOf } from "../../../platform/kube/resource.ts";
 import { type Fault, MemoryCluster } from "../memory_cluster.ts";
 
 /** Time at the start of the tests. */

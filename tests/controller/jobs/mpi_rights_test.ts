@@ -2,8 +2,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../crds/kubernetes.ts";
-import type { KubeObject } from "../../../kube/resource.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import type { KubeObject } from "../../../platform/kube/resource.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { JobWorld, pyTorchSpec, replicas } from "./job_world.ts";
 
 const RUNNING = { phase: "Running" };

@@ -4,7 +4,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { runJob, testInWorld } from "./every_kind.ts";
 import { JobWorld, replicas, tfSpec } from "./job_world.ts";
 

@@ -4,9 +4,9 @@ import { gangScheduler } from "../../../controller/jobs/gang.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { V1_FORMER_LABELS, V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
-import { controllerOf } from "../../../kube/owner_references.ts";
-import { KubeError } from "../../../kube/errors.ts";
-import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
+import { controllerOf } from "../../../platform/kube/owner_references.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
+import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
 import { JobWorld, pyTorchSpec, tfSpec } from "./job_world.ts";
 
 const FORBIDDEN = new KubeError("no", { code: 403, reason: "Forbidden" });

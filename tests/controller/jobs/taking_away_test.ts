@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import type { Fault } from "../memory_cluster.ts";
 import { JobWorld, tfSpec } from "./job_world.ts";
 

@@ -7,7 +7,7 @@ import {
   type V1KindsOptions,
 } from "../../../controller/jobs/v1_kinds.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { withLogs } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";

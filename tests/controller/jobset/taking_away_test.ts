@@ -1,7 +1,7 @@
 /** Tests of what the executor takes away while other calls of a pass fail, and of what it says then. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { KubeError, messageOf } from "../../../kube/errors.ts";
+import { KubeError, messageOf } from "../../../platform/kube/errors.ts";
 import type { Fault } from "../memory_cluster.ts";
 import { jobSet, replicated, World } from "./world.ts";
 

@@ -7,7 +7,7 @@ import type { JobSet } from "../../../crds/jobset.ts";
 import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../../crds/training_runtime.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import { createSharing } from "../../../kube/sharing.ts";
+import { createSharing } from "../../../platform/base/sharing.ts";
 import {
   jobSetOf,
   jobSetOrProblems,

@@ -3,7 +3,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import type { Child } from "../../../controller/runtime/child.ts";
 import { createChildCaches } from "../../../controller/trainjob/child_caches.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { keyOf, type KubeObject } from "../../../kube/resource.ts";
+import { keyOf, type KubeObject } from "../../../platform/kube/resource.ts";
 import { MemoryCluster } from "../memory_cluster.ts";
 
 const KIND = KINDS.volcanoPodGroup;

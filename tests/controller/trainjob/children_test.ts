@@ -5,7 +5,7 @@ import { trainerCount } from "../../../controller/runtime/node_counts.ts";
 import { plain } from "../../../controller/runtime/policies/plain.ts";
 import type { Policies } from "../../../controller/runtime/policy.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { runtime, trainJob } from "../builders.ts";
 import { KEY, World } from "./world.ts";
 

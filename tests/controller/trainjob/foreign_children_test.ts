@@ -2,7 +2,7 @@
 import { deepEqual, doesNotMatch, equal, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { MlPolicy } from "../../../crds/training_runtime.ts";
-import type { OwnerRef } from "../../../kube/resource.ts";
+import type { OwnerRef } from "../../../platform/kube/resource.ts";
 import { nodeJob, replicatedJob, runtime, trainJob } from "../builders.ts";
 import { World } from "./world.ts";
 

@@ -4,7 +4,7 @@ import type { ReplicatedJob } from "../../../crds/jobset.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { nodeJob, replicatedJob, runtime, trainJob } from "../builders.ts";
 import { KEY, World } from "./world.ts";
 

@@ -1,7 +1,7 @@
 /** Tests of TrainJobs while the definition of a child's kind is removed. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { runtime, trainJob } from "../builders.ts";
 import { KEY, World } from "./world.ts";
 

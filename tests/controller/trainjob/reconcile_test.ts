@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { parse } from "yaml";
 import { KINDS } from "../../../crds/kinds.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { jobSet, nodeJob, replicatedJob, runtime, trainJob } from "../builders.ts";
 import { invalid } from "../memory_cluster.ts";
 import { KEY, START, World } from "./world.ts";

@@ -1,7 +1,7 @@
 /** Tests of the start of a run, which a TrainJob keeps when its JobSet goes. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { runtime, trainJob } from "../builders.ts";
 import type { Fault } from "../memory_cluster.ts";
 import { KEY, START, World } from "./world.ts";

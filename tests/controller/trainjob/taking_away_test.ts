@@ -4,7 +4,7 @@ import type { Child } from "../../../controller/runtime/child.ts";
 import { plain } from "../../../controller/runtime/policies/plain.ts";
 import type { Policies } from "../../../controller/runtime/policy.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { KubeError, messageOf } from "../../../kube/errors.ts";
+import { KubeError, messageOf } from "../../../platform/kube/errors.ts";
 import { runtime, trainJob } from "../builders.ts";
 import type { Fault } from "../memory_cluster.ts";
 import { KEY, World } from "./world.ts";

@@ -14,7 +14,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../../crds/names.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import type { ReconcileResult } from "../../../kube/controller.ts";
+import type { ReconcileResult } from "../../../platform/kube/controller.ts";
 import { MemoryCluster } from "../memory_cluster.ts";
 
 /** Time at the start of the tests. */

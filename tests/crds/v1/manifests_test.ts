@@ -1,6 +1,6 @@
 /** Tests of the CRDs of the v1 kinds: the fields of upstream's, subresources, columns, and the patches. */
 import assert from "node:assert/strict";
-import { isObject } from "../../../crds/json.ts";
+import { isObject } from "../../../platform/base/json.ts";
 import type { CustomResourceDefinition } from "../../../crds/manifests.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { v1CrdManifests, v1CrdPatch, v1PatchCommands } from "../../../crds/v1/manifests.ts";

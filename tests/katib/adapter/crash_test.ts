@@ -9,7 +9,7 @@ import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
-import type { KubeClient } from "../../../kube/client.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { NO_RUN } from "../../../trials/recording/present_run.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";

@@ -8,7 +8,7 @@ import { createGrpcSink } from "../../../katib/log/grpc_sink.ts";
 import { type LogStore, openLogStore } from "../../../katib/log/log_store.ts";
 import type { ObservationSink } from "../../../katib/log/sink.ts";
 import { createStoreSink } from "../../../katib/log/sqlite_sink.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { startFakeDbManager } from "../log/fake_db_manager.ts";
 import { trialPlan, withAdapter } from "./adapter_fixture.ts";

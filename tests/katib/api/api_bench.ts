@@ -1,7 +1,7 @@
 /** An observation API in memory: its API server, its log and its clock are the test's. */
-import { createAccess } from "../../../http/callers/reader_access.ts";
+import { createAccess } from "../../../platform/http/callers/reader_access.ts";
 import { answerAsk } from "../../../katib/api/owner_requests.ts";
-import type { HttpRequest } from "../../../http/message.ts";
+import type { HttpRequest } from "../../../platform/http/message.ts";
 import { outcomeByTemplate } from "../../../katib/api/observation_state.ts";
 import {
   createObservationApi,
@@ -15,11 +15,11 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
-import { createFairRate } from "../../../http/limits/fair_rate.ts";
-import { createPeers } from "../../../http/limits/peers.ts";
-import { createStreamSlots } from "../../../http/limits/stream_limits.ts";
-import { createKeyedBuckets } from "../../../http/limits/token_bucket.ts";
+import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
+import { createFairRate } from "../../../platform/http/limits/fair_rate.ts";
+import { createPeers } from "../../../platform/http/limits/peers.ts";
+import { createStreamSlots } from "../../../platform/http/limits/stream_limits.ts";
+import { createKeyedBuckets } from "../../../platform/base/token_bucket.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 /** Start of the tests' clock. */

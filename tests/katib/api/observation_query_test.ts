@@ -1,7 +1,7 @@
 /** Tests of the parsers of queries and paths of observations, mostly hostile ones. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { createRoutes } from "../../../http/routes.ts";
+import { createRoutes } from "../../../platform/http/routes.ts";
 import { observationRoutes } from "../../../katib/api/observation_api.ts";
 import { observationQuery } from "../../../katib/api/observation_query.ts";
 

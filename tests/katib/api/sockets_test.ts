@@ -1,8 +1,8 @@
 /** Tests of the observation API against hostile bytes, over real TLS connections to the endpoint's own server. */
 import assert from "node:assert/strict";
-import { startTestServer } from "../../http/test_server.ts";
+import { startTestServer } from "../../platform/http/test_server.ts";
 import { answersIn, exchange } from "../../status/hostile/connection.ts";
-import { certificate } from "../../http/certificates.ts";
+import { certificate } from "../../platform/http/certificates.ts";
 import { apiBench, requestOf, tokenWith } from "./api_bench.ts";
 
 const PATH = requestOf().url;

@@ -10,7 +10,7 @@ import {
   startObservationServer,
 } from "../../../katib/log/db_manager_server.ts";
 import { decodeLogReply, METHODS, type WireRow } from "../../../katib/log/wire.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import { makeTls, type TlsFiles } from "./tls_files.ts";
 
 const DEADLINE_MS = 20_000;

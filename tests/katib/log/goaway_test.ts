@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { run } from "../../support/command.ts";
 
 const CLIENT = new URL("../../../katib/log/db_manager_client.ts", import.meta.url).href;
-const CLOCK = new URL("../../../kube/clock.ts", import.meta.url).href;
+const CLOCK = new URL("../../../platform/base/clock.ts", import.meta.url).href;
 const FAKE = new URL("./fake_db_manager.ts", import.meta.url).href;
 
 /** Runs in a process of its own, which a failure would end. */

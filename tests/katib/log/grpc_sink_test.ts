@@ -6,7 +6,7 @@ import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { createGrpcSink, type GrpcSinkOptions } from "../../../katib/log/grpc_sink.ts";
 import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import { freePort } from "../../support/free_port.ts";
 import { until } from "../../support/until.ts";
 import { trial } from "./sink_conformance.ts";

@@ -4,7 +4,7 @@ import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { openLogStore } from "../../../katib/log/log_store.ts";
 import { probeProtocol } from "../../../katib/log/peer_protocol.ts";
 import { startObservationServer } from "../../../katib/log/db_manager_server.ts";
-import { systemClock as clock } from "../../../kube/clock.ts";
+import { systemClock as clock } from "../../../platform/base/clock.ts";
 import { freePort } from "../../support/free_port.ts";
 import { until } from "../../support/until.ts";
 import { startFakeDbManager } from "./fake_db_manager.ts";

@@ -4,7 +4,7 @@ import { createMetrics, sinkMetrics } from "../../../app/manager/metrics.ts";
 import { createSink, type SinkOptions } from "../../../katib/log/sink_choice.ts";
 import { SinkError } from "../../../katib/log/sink.ts";
 import { type LogKey } from "../../../trials/recording/observation_row.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import { startFakeDbManager } from "./fake_db_manager.ts";
 
 const long = () => AbortSignal.timeout(60_000);

@@ -7,7 +7,7 @@ import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ClientTls } from "../../../katib/log/peer_protocol.ts";
 import { startObservationServer } from "../../../katib/log/db_manager_server.ts";
 import { createSqliteSink } from "../../../katib/log/sqlite_sink.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import { SINK_CASES, type SinkUnderTest } from "./sink_conformance.ts";
 import { startFakeDbManager } from "./fake_db_manager.ts";
 import { makeTls } from "./tls_files.ts";

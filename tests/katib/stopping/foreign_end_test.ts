@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { trialResourceKind } from "../../../crds/trial_resource.ts";
 import { endForeignJob } from "../../../katib/stopping/foreign_end.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 
 const JOB = { kind: "Job", version: "v1", group: "batch" };
 const TF_JOB = { kind: "TFJob", version: "v1", group: "kubeflow.org" };

@@ -2,11 +2,11 @@
 import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINER_API_VERSION } from "../../../crds/names.ts";
-import { controllerReference } from "../../../kube/owner_references.ts";
+import { controllerReference } from "../../../platform/kube/owner_references.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Trial } from "../../../crds/trial.ts";
-import type { KubeMeta } from "../../../kube/resource.ts";
+import type { KubeMeta } from "../../../platform/kube/resource.ts";
 
 /** The time of the tests. */
 export const NOW = Date.parse("2026-01-01T00:00:00Z");

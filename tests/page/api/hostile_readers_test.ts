@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Reader } from "../../../http/callers/reader_access.ts";
-import { ofOpenStream, refusalOfRights } from "../../../http/callers/reader_checks.ts";
-import { createReaders } from "../../../http/callers/readers.ts";
-import { createPeers } from "../../../http/limits/peers.ts";
-import { createClientOver } from "../../../kube/http_client.ts";
+import type { Reader } from "../../../platform/http/callers/reader_access.ts";
+import { ofOpenStream, refusalOfRights } from "../../../platform/http/callers/reader_checks.ts";
+import { createReaders } from "../../../platform/http/callers/readers.ts";
+import { createPeers } from "../../../platform/http/limits/peers.ts";
+import { createClientOver } from "../../../platform/kube/connection/http_client.ts";
 import { mostReviews, readerScope } from "../../../page/api/scope.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 

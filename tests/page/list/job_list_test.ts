@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type AnyJob, jobSchema } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Change } from "../../../kube/informer.ts";
+import type { Change } from "../../../platform/kube/watching/informer.ts";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
 import { createJobList } from "../../../page/list/job_list.ts";
 import { listQuery } from "../../../page/list/list_query.ts";

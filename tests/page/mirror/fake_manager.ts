@@ -1,6 +1,6 @@
 /** Manager that a test writes the stream of curves of, and that records what it was asked. */
-import type { Clock } from "../../../kube/clock.ts";
-import type { HttpRequest } from "../../../kube/transport.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
+import type { HttpRequest } from "../../../platform/kube/connection/transport.ts";
 import type { ManagerClient } from "../../../page/mirror/manager_stream.ts";
 import { answeringClient, never } from "../../support/answering_client.ts";
 

@@ -1,7 +1,7 @@
 /** Tests of bounded reads: the bytes of each response count, and a single object has a bound too. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { TooLargeError } from "../../../kube/errors.ts";
+import { TooLargeError } from "../../../platform/kube/errors.ts";
 import { asItIs, boundedReads, READ_LIMITS, readOne } from "../../../page/server/bounded_reads.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { answeringClient } from "../../support/answering_client.ts";

@@ -1,6 +1,6 @@
 /** Tests of long answers in memory: slow readers hold so many bytes, and one of them no more than a half. */
 import assert from "node:assert/strict";
-import { OverloadedError } from "../../../http/message.ts";
+import { OverloadedError } from "../../../platform/http/message.ts";
 import { createHeldAnswers } from "../../../page/server/held_answers.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 

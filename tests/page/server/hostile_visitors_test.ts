@@ -1,9 +1,9 @@
 /** Tests that one account cannot keep another from the page, however it writes its token and however slowly it sends. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { HttpRequest, HttpResponse } from "../../../http/message.ts";
-import { createClientOver } from "../../../kube/http_client.ts";
-import { endingWith } from "../../../kube/ending_body.ts";
+import type { HttpRequest, HttpResponse } from "../../../platform/http/message.ts";
+import { createClientOver } from "../../../platform/kube/connection/http_client.ts";
+import { endingWith } from "../../../platform/kube/connection/ending_body.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { BEARER_SPELLINGS, namedSite } from "../../support/named_readers.ts";
 

@@ -1,8 +1,8 @@
 /** Site of the page in a process of its own, which asks itself for some paths at once; prints the answers and its most memory. */
 import { z } from "zod";
-import { createClient } from "../../../kube/client.ts";
-import { systemClock as clock } from "../../../kube/clock.ts";
-import { connectionTo } from "../../../kube/kubeconfig.ts";
+import { createClient } from "../../../platform/kube/client.ts";
+import { systemClock as clock } from "../../../platform/base/clock.ts";
+import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { namedSite } from "../../support/named_readers.ts";
 
 const { server, paths } = z.object({ server: z.string(), paths: z.array(z.string()) })

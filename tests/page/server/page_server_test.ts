@@ -1,9 +1,9 @@
 /** Tests of what the page's server refuses: foreign pages, wrong hosts, used codes, hostile paths, long bodies. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { systemClock } from "../../../kube/clock.ts";
-import { createClient } from "../../../kube/client.ts";
-import { connectionTo } from "../../../kube/kubeconfig.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
+import { createClient } from "../../../platform/kube/client.ts";
+import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { assetsOf } from "../../../page/server/assets.ts";
 import { createBrowserSessions } from "../../../page/server/browser_sessions.ts";
 import { MAX_BODY_BYTES } from "../../../page/server/page_routes.ts";

@@ -1,6 +1,6 @@
 /** Tests of the bounds of work for visitors: one visitor takes no other's part, and a place comes back whatever happens. */
 import assert from "node:assert/strict";
-import { type HttpResponse } from "../../../http/message.ts";
+import { type HttpResponse } from "../../../platform/http/message.ts";
 import {
   createVisitorBounds,
   VISITOR_LIMITS,

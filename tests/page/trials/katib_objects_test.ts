@@ -1,6 +1,6 @@
 /** Tests of Experiments and Trials as a search: states, parameters, observations, stops, and odd objects. */
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../crds/json.ts";
+import type { JsonObject } from "../../../platform/base/json.ts";
 import {
   parameterOf,
   rowOfExperiment,

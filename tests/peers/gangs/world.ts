@@ -4,7 +4,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../crds/kubernetes.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import { getOrUndefined } from "../../../kube/upsert.ts";
+import { getOrUndefined } from "../../../platform/kube/upsert.ts";
 import { type Cluster, withCluster } from "../../cluster/support/installation.ts";
 import type { Daemon } from "../../cluster/control_plane/daemon.ts";
 import type { GangScheduler } from "../support/gang_scheduler.ts";

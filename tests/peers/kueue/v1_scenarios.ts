@@ -4,7 +4,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
-import { isConditionTrue } from "../../../kube/conditions.ts";
+import { isConditionTrue } from "../../../platform/kube/conditions.ts";
 import { patiently } from "../support/patient.ts";
 import { KUEUE_LABELS, POD_CPU, teams } from "./objects.ts";
 import type { KueueWorld } from "./world.ts";

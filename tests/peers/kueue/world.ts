@@ -5,7 +5,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../../crds/v1/kinds.ts";
 import { v1CrdManifests } from "../../../crds/v1/manifests.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import { isNotFound } from "../../../kube/errors.ts";
+import { isNotFound } from "../../../platform/kube/errors.ts";
 import {
   apply,
   type Cluster,

@@ -1,5 +1,5 @@
 /** Gang schedulers as peers: what the scenes of `../gangs/` need of each. */
-import type { KubeObject, ResourceKind } from "../../../kube/resource.ts";
+import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
 import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
 import type { ControlPlane } from "../../cluster/control_plane/control_plane.ts";
 import {

@@ -7,8 +7,8 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
-import type { KubeClient } from "../../../kube/client.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 
 const EVERY_MS = 100;
 

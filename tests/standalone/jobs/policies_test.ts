@@ -11,7 +11,7 @@ import {
   KUBERNETES_POD_BACKOFF,
 } from "../../../standalone/jobs/policy/pod_failure_backoff.ts";
 import { judgePod } from "../../../standalone/jobs/policy/pod_failure.ts";
-import { randomSuffix } from "../../../crds/random_suffix.ts";
+import { randomSuffix } from "../../../platform/base/random_suffix.ts";
 import { podNamePrefix, renderPod } from "../../../standalone/jobs/pod_rendering.ts";
 import { jobSettings, type PodFailureRule } from "../../../standalone/jobs/job_settings.ts";
 import { indexed, job } from "./world.ts";

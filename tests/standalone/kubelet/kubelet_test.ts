@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { createProcesses } from "../../../standalone/kubelet/processes.ts";
-import { systemClock } from "../../../kube/clock.ts";
-import { KubeError } from "../../../kube/errors.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
 import { until } from "../../support/fake_clock.ts";
 import { MemoryServer } from "./memory_client.ts";
 import { lives, pod, shell, withKubelet } from "./rig.ts";

@@ -1,7 +1,7 @@
 /** Tests of the access reviews for readers of logs at the node. */
 import assert from "node:assert/strict";
-import { createClient } from "../../../kube/client.ts";
-import { connectionTo } from "../../../kube/kubeconfig.ts";
+import { createClient } from "../../../platform/kube/client.ts";
+import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { createAccessCheck } from "../../../standalone/kubelet/log_access.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 

@@ -1,7 +1,7 @@
 /** Tests of the log endpoint over TLS: access, answers, and its end. */
 import assert from "node:assert/strict";
-import { systemClock } from "../../../kube/clock.ts";
-import { ConfigurationError } from "../../../kube/errors.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
+import { ConfigurationError } from "../../../platform/kube/errors.ts";
 import type { Access, Proof } from "../../../standalone/kubelet/log_access.ts";
 import { LogProblem } from "../../../standalone/kubelet/log_keys.ts";
 import type { LogRequest } from "../../../standalone/kubelet/log_request.ts";

@@ -1,7 +1,7 @@
 /** Fake API server for the kubelet, in memory: watches, status patches, tokens. */
-import type { KubeClient, WatchEvent } from "../../../kube/client.ts";
-import { KubeError } from "../../../kube/errors.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../../kube/resource.ts";
+import type { KubeClient, WatchEvent } from "../../../platform/kube/client.ts";
+import { KubeError } from "../../../platform/kube/errors.ts";
+import type { KubeObject, ObjectKey, ResourceKind } from "../../../platform/kube/resource.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** Tests of the end of programs and their descendants, with real processes. */
 import assert from "node:assert/strict";
-import { type Clock, systemClock } from "../../../kube/clock.ts";
+import { type Clock, systemClock } from "../../../platform/base/clock.ts";
 import { findProcesses } from "../../../standalone/kubelet/process_table.ts";
 import {
   createProcesses,

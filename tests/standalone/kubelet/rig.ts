@@ -4,7 +4,7 @@ import type { Container, Pod, PodSpec } from "../../../crds/kubernetes.ts";
 import { startKubelet } from "../../../standalone/kubelet/kubelet.ts";
 import type { Kubelet, KubeletOptions } from "../../../standalone/kubelet/kubelet_options.ts";
 import { createScheduler } from "../../../standalone/kubelet/scheduler.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import { until } from "../../support/fake_clock.ts";
 import { MemoryServer } from "./memory_client.ts";
 

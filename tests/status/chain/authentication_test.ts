@@ -1,16 +1,16 @@
 /** Tests of authentication through the whole chain: rotated keys, another issuer, and the rate of reviews. */
 import assert from "node:assert/strict";
-import { createBearerReader } from "../../../http/callers/bearer.ts";
+import { createBearerReader } from "../../../platform/http/callers/bearer.ts";
 import { createPushAudiences } from "../../../status/chain/push_audience.ts";
-import { createJwksSource } from "../../../http/callers/jwks.ts";
-import { createReviewVerifier } from "../../../http/callers/review_verification.ts";
-import { createReviewCache } from "../../../http/callers/token_review.ts";
-import { createTokenVerifier } from "../../../http/callers/token_verification.ts";
+import { createJwksSource } from "../../../platform/http/callers/jwks.ts";
+import { createReviewVerifier } from "../../../platform/http/callers/review_verification.ts";
+import { createReviewCache } from "../../../platform/http/callers/token_review.ts";
+import { createTokenVerifier } from "../../../platform/http/callers/token_verification.ts";
 import { jobAudience } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { FakeClock, until as untilTurn } from "../../support/fake_clock.ts";
 import { handlerBench, KEY, request, TOKEN } from "./handler_bench.ts";
-import { claims, ISSUER, NOW_MS, sign, signingKey } from "../../http/callers/tokens.ts";
+import { claims, ISSUER, NOW_MS, sign, signingKey } from "../../platform/http/callers/tokens.ts";
 import { answeringClient } from "../../support/answering_client.ts";
 
 const pushAudiences = createPushAudiences(JOB_KINDS);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { sign, signingKey } from "../../http/callers/tokens.ts";
+import { sign, signingKey } from "../../platform/http/callers/tokens.ts";
 import { handlerBench, PATH, PUSH } from "./handler_bench.ts";
 
 const stranger = await signingKey("k1");

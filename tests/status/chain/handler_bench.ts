@@ -1,14 +1,17 @@
 /** A push handler over a test cluster, with counts of everything that it may set off. */
-import type { HttpRequest } from "../../../http/message.ts";
+import type { HttpRequest } from "../../../platform/http/message.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
 import { createOwnership } from "../../../status/ownership/ownership.ts";
 import { createPushHandler, type PushHandlerOptions } from "../../../status/chain/push_handler.ts";
-import { createReviewCache, type ReviewToken } from "../../../http/callers/token_review.ts";
-import { createTokenVerifier } from "../../../http/callers/token_verification.ts";
+import {
+  createReviewCache,
+  type ReviewToken,
+} from "../../../platform/http/callers/token_review.ts";
+import { createTokenVerifier } from "../../../platform/http/callers/token_verification.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { cluster } from "../ownership/ownership_cluster.ts";
-import { issuerKeys, NOW_MS, sign, signingKey } from "../../http/callers/tokens.ts";
+import { issuerKeys, NOW_MS, sign, signingKey } from "../../platform/http/callers/tokens.ts";
 
 /** The API server's key in these tests, and a good token of it. */
 export const KEY = await signingKey("k1");

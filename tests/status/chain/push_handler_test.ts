@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import fc from "fast-check";
-import { ClientGoneError, OverloadedError } from "../../../http/message.ts";
-import { TransportError } from "../../../kube/errors.ts";
+import { ClientGoneError, OverloadedError } from "../../../platform/http/message.ts";
+import { TransportError } from "../../../platform/kube/errors.ts";
 import { createChains } from "../../../status/chain/stages.ts";
 import { logged } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";
@@ -17,7 +17,7 @@ import {
   NOW_MS,
   sign,
   signingKey,
-} from "../../http/callers/tokens.ts";
+} from "../../platform/http/callers/tokens.ts";
 
 const stranger = await signingKey("k1");
 const second = NOW_MS / 1000;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { handlerBench, KEY, PATH, type Sent } from "./handler_bench.ts";
 import { owned } from "../ownership/ownership_cluster.ts";
-import { bound, claims, forge, sign } from "../../http/callers/tokens.ts";
+import { bound, claims, forge, sign } from "../../platform/http/callers/tokens.ts";
 
 const stranger = { name: "stranger", uid: "uid-stranger" };
 const BAD = forge({ alg: "RS256", kid: "k1" }, claims(), "AAAA");

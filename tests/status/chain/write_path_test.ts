@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../../crds/names.ts";
-import type { HttpRequest } from "../../../http/message.ts";
+import type { HttpRequest } from "../../../platform/http/message.ts";
 import { handlerBench, KEY, PATH, PUSH, request, type Sent } from "./handler_bench.ts";
 import { owned, type TestCluster } from "../ownership/ownership_cluster.ts";
-import { bound, claims, NOW_MS, sign } from "../../http/callers/tokens.ts";
+import { bound, claims, NOW_MS, sign } from "../../platform/http/callers/tokens.ts";
 
 const HISTORY = `${PATH}/history`;
 const GZIP = { "content-encoding": "gzip" };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { LogRecord } from "@logtape/logtape";
 import fc from "fast-check";
 import type { Push } from "../../../status/chain/exchange.ts";
-import type { HttpRequest } from "../../../http/message.ts";
+import type { HttpRequest } from "../../../platform/http/message.ts";
 import { withLogs } from "../../support/logged.ts";
 import { assertStatus, hostileBench } from "../hostile/case.ts";
 import { type FuzzRequest, judge, type Verdict } from "./oracle.ts";

@@ -8,7 +8,7 @@ import { createPublicKey, verify } from "node:crypto";
 import { gunzipSync } from "node:zlib";
 import { type JudgedStatus, judgeStatus } from "./status_oracle.ts";
 import { KEY } from "../chain/handler_bench.ts";
-import { ISSUER, NOW_MS } from "../../http/callers/tokens.ts";
+import { ISSUER, NOW_MS } from "../../platform/http/callers/tokens.ts";
 
 /** A request as bytes and texts. */
 export interface FuzzRequest {

@@ -2,7 +2,14 @@
 import fc from "fast-check";
 import { gzipSync } from "node:zlib";
 import { KEY, PATH, PUSH, TOKEN } from "../chain/handler_bench.ts";
-import { bound, claims, forge, NOW_MS, sign, signingKey } from "../../http/callers/tokens.ts";
+import {
+  bound,
+  claims,
+  forge,
+  NOW_MS,
+  sign,
+  signingKey,
+} from "../../platform/http/callers/tokens.ts";
 import type { FuzzRequest } from "./oracle.ts";
 
 const now = NOW_MS / 1000;

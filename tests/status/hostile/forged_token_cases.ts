@@ -3,7 +3,14 @@ import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { CompactEncrypt } from "jose";
 import { KEY, type Sent, TOKEN } from "../chain/handler_bench.ts";
-import { claims, forge, hmacForged, part, sign, signingKey } from "../../http/callers/tokens.ts";
+import {
+  claims,
+  forge,
+  hmacForged,
+  part,
+  sign,
+  signingKey,
+} from "../../platform/http/callers/tokens.ts";
 
 const stranger = await signingKey("k1");
 const ecStranger = await signingKey("k1", "ES256");

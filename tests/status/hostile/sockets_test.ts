@@ -1,7 +1,7 @@
 /** Tests of the endpoint against hostile bytes, over real TLS connections to one server. */
 import assert from "node:assert/strict";
-import { startTestServer } from "../../http/test_server.ts";
-import { certificate } from "../../http/certificates.ts";
+import { startTestServer } from "../../platform/http/test_server.ts";
+import { certificate } from "../../platform/http/certificates.ts";
 import { TOKEN } from "../chain/handler_bench.ts";
 import { assertStatus, hostileBench } from "./case.ts";
 import { answersIn, exchange } from "./connection.ts";

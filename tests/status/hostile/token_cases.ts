@@ -1,7 +1,7 @@
 /** Hostile tokens, each with its answer: those that others signed, and those that the API server did. */
 import { Buffer } from "node:buffer";
 import { KEY, PATH, type Sent } from "../chain/handler_bench.ts";
-import { bound, claims, NOW_MS, sign } from "../../http/callers/tokens.ts";
+import { bound, claims, NOW_MS, sign } from "../../platform/http/callers/tokens.ts";
 import { allWith, type HostileCases } from "./case.ts";
 import { FORGED_HEADERS, FORGED_TOKENS } from "./forged_token_cases.ts";
 

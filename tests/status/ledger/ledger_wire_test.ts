@@ -1,8 +1,8 @@
 /** Tests of the ledger's writes as an API server sees them: number, size, and retries after a refusal. */
 import assert from "node:assert/strict";
-import { type ClosableClient, createClient } from "../../../kube/client.ts";
-import { systemClock } from "../../../kube/clock.ts";
-import { connectionTo } from "../../../kube/kubeconfig.ts";
+import { type ClosableClient, createClient } from "../../../platform/kube/client.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
+import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { createLedger, type Ledger } from "../../../status/ledger/ledger.ts";
 import { createStatusWriter } from "../../../status/ledger/status_writer.ts";
 import { until } from "../../support/until.ts";

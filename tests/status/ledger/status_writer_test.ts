@@ -1,8 +1,8 @@
 /** Tests of the ledger's write: what is sent, and what each error means. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { KubeClient } from "../../../kube/client.ts";
-import { KubeError, TransportError } from "../../../kube/errors.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { KubeError, TransportError } from "../../../platform/kube/errors.ts";
 import {
   createStatusWriter,
   progressPatch,

@@ -1,8 +1,8 @@
 /** A namespace with one TrainJob, its chain of children and a pod, and counted lookups over it. */
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Lookup } from "../../../kube/cached_lookup.ts";
-import type { OwnerRef } from "../../../kube/resource.ts";
+import type { Lookup } from "../../../platform/kube/watching/cached_lookup.ts";
+import type { OwnerRef } from "../../../platform/kube/resource.ts";
 import type {
   OwnedPod,
   OwnershipClaim,

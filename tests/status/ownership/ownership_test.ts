@@ -1,7 +1,7 @@
 /** Tests of ownership: pods of a job by controller references and UIDs, never by labels. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { OwnerRef } from "../../../kube/resource.ts";
+import type { OwnerRef } from "../../../platform/kube/resource.ts";
 import { createOwnership } from "../../../status/ownership/ownership.ts";
 import { CLAIM, cluster, controller, owned, type TestCluster } from "./ownership_cluster.ts";
 

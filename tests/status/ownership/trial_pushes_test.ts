@@ -5,7 +5,7 @@ import { trialReference } from "../../../trials/plan/claim.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
-import type { OwnerRef } from "../../../kube/resource.ts";
+import type { OwnerRef } from "../../../platform/kube/resource.ts";
 import { trainJob } from "../../support/standalone.ts";
 
 const trial: OwnerRef = {

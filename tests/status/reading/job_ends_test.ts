@@ -4,7 +4,7 @@ import { createJobEnds } from "../../../status/reading/job_ends.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { AnyJob } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Informer } from "../../../kube/informer.ts";
+import type { Informer } from "../../../platform/kube/watching/informer.ts";
 
 const JOB = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
 

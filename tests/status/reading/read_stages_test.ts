@@ -2,11 +2,14 @@
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import assert from "node:assert/strict";
-import type { ResponseSink } from "../../../http/message.ts";
+import type { ResponseSink } from "../../../platform/http/message.ts";
 import type { JobEnd } from "../../../status/reading/status_stream.ts";
 import type { ReadingParts } from "../../../status/reading/read_stages.ts";
 import type { JobStatus, ReadAnswer } from "../../../status/reading/reading.ts";
-import { createStreamSlots, type StreamLimits } from "../../../http/limits/stream_limits.ts";
+import {
+  createStreamSlots,
+  type StreamLimits,
+} from "../../../platform/http/limits/stream_limits.ts";
 import { settle } from "../../support/fake_clock.ts";
 import { until } from "../../support/until.ts";
 import {
@@ -17,7 +20,7 @@ import {
   request,
   type Sent,
 } from "../chain/handler_bench.ts";
-import { bound, claims, NOW_MS, sign } from "../../http/callers/tokens.ts";
+import { bound, claims, NOW_MS, sign } from "../../platform/http/callers/tokens.ts";
 
 const STATUS: JobStatus = {
   trainerStatus: { progressPercentage: 45, lastUpdatedTime: "2026-01-01T00:00:00Z" },

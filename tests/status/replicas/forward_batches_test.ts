@@ -8,7 +8,7 @@ import {
   MAX_BATCH_BYTES,
   splitPushes,
 } from "../../../status/replicas/forwarding.ts";
-import type { CallBounds } from "../../../http/replicas/calls.ts";
+import type { CallBounds } from "../../../platform/http/replicas/calls.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

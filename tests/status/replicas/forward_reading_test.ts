@@ -1,7 +1,7 @@
 /** Tests of reads between replicas: messages, the owner that answers, and how long it waits for news. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { type Clock, systemClock } from "../../../kube/clock.ts";
+import { type Clock, systemClock } from "../../../platform/base/clock.ts";
 import type { Push } from "../../../status/chain/exchange.ts";
 import { createForwardClient } from "../../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../../status/replicas/forward_listener.ts";

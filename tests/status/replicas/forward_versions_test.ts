@@ -5,7 +5,7 @@ import { createServer } from "node:https";
 import { defineJobKind, type JobRef } from "../../../crds/job_kind.ts";
 import { createJobKinds, JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { jobMessage } from "../../../crds/job_message.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import type { Push } from "../../../status/chain/exchange.ts";
 import {
   askPath,

@@ -5,14 +5,14 @@ import { connect } from "node:net";
 import { HISTORY_LIMITS } from "../../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
-import { createReplicaCalls } from "../../../http/replicas/calls.ts";
-import type { ReplicaTls } from "../../../http/replicas/calls.ts";
+import { createReplicaCalls } from "../../../platform/http/replicas/calls.ts";
+import type { ReplicaTls } from "../../../platform/http/replicas/calls.ts";
 import { createForwardClient } from "../../../status/replicas/forward_client.ts";
 import {
   type ForwardListenerOptions,
   startForwardListener,
 } from "../../../status/replicas/forward_listener.ts";
-import { type OwnTerm, termRefusal } from "../../../http/replicas/terms.ts";
+import { type OwnTerm, termRefusal } from "../../../platform/http/replicas/terms.ts";
 import {
   createPushDecoder,
   decodeForwardAnswers,
@@ -22,8 +22,8 @@ import {
   type ForwardResult,
   joinPushes,
 } from "../../../status/replicas/forwarding.ts";
-import { parseAddress } from "../../../http/replicas/calls.ts";
-import { systemClock } from "../../../kube/clock.ts";
+import { parseAddress } from "../../../platform/http/replicas/calls.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import {
   type CertificatePair,
   createAuthority,

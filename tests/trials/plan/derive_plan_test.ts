@@ -11,7 +11,7 @@ import {
 } from "../../../trials/plan/derive_plan.ts";
 import { createSummary } from "../../../trials/recording/summary.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
-import type { OwnerRef } from "../../../kube/resource.ts";
+import type { OwnerRef } from "../../../platform/kube/resource.ts";
 import { jobOf, trial } from "../../katib/trials/builders.ts";
 
 const SETTINGS: PlanSettings = {

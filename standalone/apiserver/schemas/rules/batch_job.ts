@@ -6,7 +6,7 @@ import {
   objectAt,
   sameJson,
   textMapAt,
-} from "../../../../crds/json.ts";
+} from "../../../../platform/base/json.ts";
 import { invalid, required, type StatusCause, under } from "../../../../crds/status_cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { dnsLabel, qualifiedName } from "../../../../crds/name_syntax.ts";

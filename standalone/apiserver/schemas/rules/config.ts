@@ -1,5 +1,5 @@
 /** Validation of ConfigMaps and Secrets: keys, size, and the immutable flag. */
-import { at, objectAt, sameJson, textAt } from "../../../../crds/json.ts";
+import { at, objectAt, sameJson, textAt } from "../../../../platform/base/json.ts";
 import {
   forbidden,
   invalid,

@@ -1,6 +1,16 @@
 /** Validation of containers: names, variables, ports, mounts, resources, probes. */
-import { asObjects, at, type JsonObject, objectAt, textAt } from "../../../../crds/json.ts";
-import { compareQuantities, isQuantity, parseQuantity } from "../../../../crds/quantity.ts";
+import {
+  asObjects,
+  at,
+  type JsonObject,
+  objectAt,
+  textAt,
+} from "../../../../platform/base/json.ts";
+import {
+  compareQuantities,
+  isQuantity,
+  parseQuantity,
+} from "../../../../platform/base/quantity.ts";
 import {
   duplicate,
   forbidden,

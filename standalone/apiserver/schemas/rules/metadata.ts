@@ -1,5 +1,5 @@
 /** Validation of metadata: names, labels, annotations, finalizers, owners. */
-import { asObjects, asTexts, at, objectAt, textAt } from "../../../../crds/json.ts";
+import { asObjects, asTexts, at, objectAt, textAt } from "../../../../platform/base/json.ts";
 import {
   invalid,
   required,

@@ -1,5 +1,5 @@
 /** Validation of kinds with few rules: Leases, Events, Deployments and similar kinds. */
-import { asTexts, at, textAt, textMapAt } from "../../../../crds/json.ts";
+import { asTexts, at, textAt, textMapAt } from "../../../../platform/base/json.ts";
 import { invalid, required, type StatusCause, under } from "../../../../crds/status_cause.ts";
 import { checkMetadata } from "./metadata.ts";
 import { checkPodTemplate } from "./pod.ts";

@@ -6,7 +6,7 @@ import {
   objectAt,
   sameJson,
   textAt,
-} from "../../../../crds/json.ts";
+} from "../../../../platform/base/json.ts";
 import {
   forbidden,
   invalid,

@@ -1,5 +1,5 @@
 /** Validation of roles and bindings: complete rules, and an immutable role reference. */
-import { asObjects, asTexts, at, sameJson, textAt } from "../../../../crds/json.ts";
+import { asObjects, asTexts, at, sameJson, textAt } from "../../../../platform/base/json.ts";
 import {
   invalid,
   required,

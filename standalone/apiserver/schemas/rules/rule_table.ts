@@ -1,5 +1,5 @@
 /** Table of validation rules of the built-in kinds beyond their OpenAPI schemas. */
-import { at } from "../../../../crds/json.ts";
+import { at } from "../../../../platform/base/json.ts";
 import type { StatusCause } from "../../../../crds/status_cause.ts";
 import { checkConfigMap, checkSecret } from "./config.ts";
 import { checkJob } from "./batch_job.ts";

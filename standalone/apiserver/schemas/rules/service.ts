@@ -1,5 +1,5 @@
 /** Validation of Services: ports, addresses, selectors. */
-import { asObjects, at, objectAt, textAt } from "../../../../crds/json.ts";
+import { asObjects, at, objectAt, textAt } from "../../../../platform/base/json.ts";
 import {
   duplicate,
   invalid,

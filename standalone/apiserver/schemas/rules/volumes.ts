@@ -1,5 +1,5 @@
 /** Validation of volumes: unique names, and one source each. */
-import { asObjects, at, type JsonObject, textAt } from "../../../../crds/json.ts";
+import { asObjects, at, type JsonObject, textAt } from "../../../../platform/base/json.ts";
 import {
   duplicate,
   forbidden,

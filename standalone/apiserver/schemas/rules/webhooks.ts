@@ -1,5 +1,5 @@
 /** Validation of webhook configurations: names, addresses, timeouts, match conditions. */
-import { asObjects, asTexts, at, type JsonObject, textAt } from "../../../../crds/json.ts";
+import { asObjects, asTexts, at, type JsonObject, textAt } from "../../../../platform/base/json.ts";
 import {
   duplicate,
   invalid,

@@ -1,6 +1,6 @@
 /** Tests of RBAC, the node authorizer, access reviews, and escalation. */
 import assert from "node:assert/strict";
-import { at } from "../../../../crds/json.ts";
+import { at } from "../../../../platform/base/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { bootstrapRbac } from "../../../../standalone/apiserver/access/bootstrap_roles.ts";
 import { checkEscalation } from "../../../../standalone/apiserver/access/escalation.ts";

@@ -1,7 +1,7 @@
 /** Tests of TokenRequests and TokenReviews. */
 import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
-import { at } from "../../../../crds/json.ts";
+import { at } from "../../../../platform/base/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { createReviews } from "../../../../standalone/apiserver/access/review_resources.ts";
 import { StatusError } from "../../../../standalone/apiserver/objects/status_error.ts";

@@ -1,6 +1,6 @@
 /** Tests of admission: matching, order, failures and responses of webhooks, and built-in admission. */
 import assert from "node:assert/strict";
-import { at } from "../../../../crds/json.ts";
+import { at } from "../../../../platform/base/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { createAdmission } from "../../../../standalone/apiserver/admission/admission.ts";
 import type { AdmissionRequest } from "../../../../standalone/apiserver/admission/admission_request.ts";

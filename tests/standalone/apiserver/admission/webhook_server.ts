@@ -1,7 +1,7 @@
 /** HTTPS webhook on loopback, with its own certificate authority. */
 import "reflect-metadata";
 import * as x509 from "@peculiar/x509";
-import { at } from "../../../../crds/json.ts";
+import { at } from "../../../../platform/base/json.ts";
 
 const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 

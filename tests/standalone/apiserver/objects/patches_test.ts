@@ -1,7 +1,7 @@
 /** Tests of patches and JSON paths. */
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { sameJson } from "../../../../crds/json.ts";
+import { sameJson } from "../../../../platform/base/json.ts";
 import {
   applyJsonPatch,
   applyMergePatch,

@@ -1,6 +1,6 @@
 /** Tests of the built-in kinds' schemas: defaults, and rules beyond OpenAPI. */
 import assert from "node:assert/strict";
-import { at, type JsonObject } from "../../../../crds/json.ts";
+import { at, type JsonObject } from "../../../../platform/base/json.ts";
 import { kubernetesKindSchema } from "../../../../standalone/apiserver/schemas/kubernetes_schemas.ts";
 import { causeText } from "../../../../crds/status_cause.ts";
 

@@ -1,6 +1,6 @@
 /** Tests of CRD schemas: pruning, defaults, validation and CEL rules. */
 import assert from "node:assert/strict";
-import { isObject } from "../../../../crds/json.ts";
+import { isObject } from "../../../../platform/base/json.ts";
 import { crdManifests } from "../../../../crds/manifests.ts";
 import { compileCel } from "../../../../standalone/apiserver/schemas/cel_rules.ts";
 import { causeText } from "../../../../crds/status_cause.ts";

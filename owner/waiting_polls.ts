@@ -1,0 +1,55 @@
+/** Polls that wait at the owner, for one term, until the state of a job changes. */
+import type { JobRef } from "../crds/job_kind.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { createKeyedListeners } from "../platform/base/keyed_listeners.ts";
+import type { JobVersion, PollEntry } from "./owner_poll.ts";
+
+/** Polls, which resolve at once or when something changes. */
+export interface WaitingPolls<State extends JobVersion> {
+  /** Records that the state of the job of that UID has changed. */
+  changed(uid: string): void;
+  /**
+   * Returns the jobs whose state is not that of their cursor; if there are none, waits for up to `waitMs`
+   * milliseconds until there are. Returns what there is when `signal` aborts, or the term ends. Never
+   * throws.
+   */
+  poll(
+    entries: readonly PollEntry[],
+    waitMs: number,
+    signal: AbortSignal,
+  ): Promise<readonly State[]>;
+  /** Ends the term: polls that wait resolve, and later ones do not wait. */
+  close(): void;
+}
+
+/** Creates {@link WaitingPolls}; `read` returns the present state of a job. */
+export function createWaitingPolls<State extends JobVersion>(
+  { read, clock }: { readonly read: (job: JobRef) => State; readonly clock: Clock },
+): WaitingPolls<State> {
+  /** Waiting polls by the UID of their job. */
+  const waiting = createKeyedListeners();
+  const closed = new AbortController();
+
+  const changed = (entries: readonly PollEntry[]): State[] =>
+    entries.flatMap(({ job, cursor }) => {
+      const state = read(job);
+      return state.cursor === cursor ? [] : [state];
+    });
+
+  return {
+    changed: (uid) => waiting.notify(uid),
+    async poll(entries, waitMs, signal) {
+      const now = changed(entries);
+      if (now.length > 0 || waitMs <= 0 || signal.aborted || closed.signal.aborted) return now;
+      const over = new AbortController();
+      const ring = () => over.abort();
+      const removals = entries.map(({ job }) => waiting.add(job.uid, ring));
+      for (const early of [signal, closed.signal]) early.addEventListener("abort", ring);
+      await clock.sleep(waitMs, over.signal);
+      for (const early of [signal, closed.signal]) early.removeEventListener("abort", ring);
+      removals.forEach((remove) => remove());
+      return changed(entries);
+    },
+    close: () => closed.abort(),
+  };
+}

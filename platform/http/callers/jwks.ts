@@ -1,0 +1,189 @@
+/** Public keys and issuer of the API server, renewed in the background. */
+import { importJWK, type JWK } from "jose";
+import { getLogger } from "@logtape/logtape";
+import { z } from "zod";
+import { backoffMs } from "../../base/backoff.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { KubeClient } from "../../kube/client.ts";
+import { messageOf } from "../../kube/errors.ts";
+
+const DISCOVERY_PATH = "/.well-known/openid-configuration";
+const KEYS_PATH = "/openid/v1/jwks";
+/** Keys beyond this number are not read. */
+const MAX_KEYS = 64;
+const FETCH_DEADLINE_MS = 10_000;
+const RETRY = { firstMs: 500, longestMs: 30_000 } as const;
+
+/** Signatures that an API server may use: asymmetric ones only. */
+const ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512"] as const;
+type Algorithm = typeof ALGORITHMS[number];
+
+/** Returns whether an API server could sign with it: never `none`, nor with a shared secret. */
+export function isSignatureAlgorithm(algorithm: string): boolean {
+  return ALGORITHMS.some((it) => it === algorithm);
+}
+
+const discoverySchema = z.object({ issuer: z.string().min(1).max(2048) });
+const keySchema = z.looseObject({
+  kty: z.enum(["RSA", "EC"]),
+  kid: z.string().min(1).max(1024),
+  alg: z.enum(ALGORITHMS).optional(),
+  use: z.literal("sig").optional(),
+  crv: z.string().optional(),
+});
+const keySetSchema = z.object({ keys: z.array(z.unknown()) });
+
+/** A key of the API server, with the one algorithm that it may be used with. */
+export interface VerificationKey {
+  readonly algorithm: Algorithm;
+  readonly key: CryptoKey;
+}
+
+/** Keys and issuer that tokens are checked against. */
+export interface IssuerKeys {
+  readonly issuer: string;
+  /** By key id. */
+  readonly keys: ReadonlyMap<string, VerificationKey>;
+}
+
+/** The newest {@link IssuerKeys}, and the loop that renews them. */
+export interface JwksSource {
+  /** Undefined until they were read once; the same object as long as nothing changed. */
+  current(): IssuerKeys | undefined;
+  /** A token named a key that is not known: read the keys again soon (at most every 10 s). */
+  noteUnknownKey(): void;
+  /** Reads keys and issuer now. Throws if the API server does not return them. */
+  refresh(signal?: AbortSignal): Promise<void>;
+  /** Reads at once, hourly and when a key is unknown, until the signal aborts. Never throws. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Options of {@link createJwksSource}. */
+export interface JwksOptions {
+  readonly client: Pick<KubeClient, "read">;
+  readonly clock: Clock;
+  /** 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Default one hour. */
+  readonly refreshEveryMs?: number;
+  /** Least time between two reads. Default 10 s. */
+  readonly minIntervalMs?: number;
+  /** Called after each read: `jwks_refreshes_total{result}`. */
+  readonly onRefresh?: (result: "ok" | "error") => void;
+}
+
+function algorithmOf(key: z.infer<typeof keySchema>): Algorithm | undefined {
+  if (key.alg !== undefined) return key.alg;
+  if (key.kty === "RSA") return "RS256";
+  const byCurve: Record<string, Algorithm> = {
+    "P-256": "ES256",
+    "P-384": "ES384",
+    "P-521": "ES512",
+  };
+  return key.crv === undefined ? undefined : byCurve[key.crv];
+}
+
+async function importPublicKey(jwk: JWK, algorithm: Algorithm): Promise<CryptoKey | undefined> {
+  try {
+    const key = await importJWK(jwk, algorithm);
+    return key instanceof CryptoKey && key.type === "public" ? key : undefined;
+  } catch {
+    // One key that is not understood must not take the others away.
+    return undefined;
+  }
+}
+
+/** Reads a JWKS document. Keys that cannot verify a signature here are left out. */
+export async function readKeySet(document: unknown): Promise<Map<string, VerificationKey>> {
+  const keys = new Map<string, VerificationKey>();
+  for (const item of keySetSchema.parse(document).keys.slice(0, MAX_KEYS)) {
+    const parsed = keySchema.safeParse(item);
+    const algorithm = parsed.success ? algorithmOf(parsed.data) : undefined;
+    if (!parsed.success || algorithm === undefined) continue;
+    const key = await importPublicKey({ ...parsed.data }, algorithm);
+    if (key !== undefined) keys.set(parsed.data.kid, { algorithm, key });
+  }
+  return keys;
+}
+
+/** Creates the source; it reads nothing before {@link JwksSource.run} or `refresh`. */
+export function createJwksSource(options: JwksOptions): JwksSource {
+  const { client, clock, random = Math.random, onRefresh } = options;
+  const { refreshEveryMs = 3_600_000, minIntervalMs = 10_000 } = options;
+  const log = getLogger(["milepost", "http"]);
+  let current: IssuerKeys | undefined;
+  let currentText = "";
+  let unknownKeySeen = false;
+  let wake: AbortController | undefined;
+
+  async function read(path: string, signal: AbortSignal | undefined): Promise<unknown> {
+    const { text } = await client.read(path, { signal, deadlineMs: FETCH_DEADLINE_MS });
+    return JSON.parse(text);
+  }
+
+  async function refresh(signal?: AbortSignal): Promise<void> {
+    const { issuer } = discoverySchema.parse(await read(DISCOVERY_PATH, signal));
+    const document = await read(KEYS_PATH, signal);
+    const text = JSON.stringify([issuer, document]);
+    if (text === currentText) return;
+    const keys = await readKeySet(document);
+    if (keys.size === 0) {
+      throw new Error(`GET ${KEYS_PATH} returned no key that can verify signatures`);
+    }
+    current = { issuer, keys };
+    currentText = text;
+  }
+
+  /** Returns whether it worked; a failure is logged here, the edge of the loop. */
+  async function tryRefresh(signal: AbortSignal, failures: number): Promise<boolean> {
+    try {
+      await refresh(signal);
+      onRefresh?.("ok");
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      onRefresh?.("error");
+      if (failures === 0) {
+        log.warn("cannot read the keys of the API server; retrying", {
+          problem: messageOf(error),
+        });
+      }
+      return false;
+    }
+  }
+
+  /** Sleeps for the regular time, or until a key is unknown; never less than the least interval. */
+  async function rest(signal: AbortSignal): Promise<void> {
+    await clock.sleep(minIntervalMs, signal);
+    if (unknownKeySeen || signal.aborted) return;
+    const early = new AbortController();
+    wake = early;
+    const stop = () => early.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    await clock.sleep(refreshEveryMs - minIntervalMs, early.signal);
+    signal.removeEventListener("abort", stop);
+    wake = undefined;
+  }
+
+  return {
+    current: () => current,
+    noteUnknownKey() {
+      unknownKeySeen = true;
+      wake?.abort();
+    },
+    refresh,
+    async run(signal) {
+      let failures = 0;
+      while (!signal.aborted) {
+        unknownKeySeen = false;
+        if (await tryRefresh(signal, failures)) {
+          failures = 0;
+          await rest(signal);
+        } else {
+          failures += 1;
+          await clock.sleep(backoffMs(failures, RETRY, random), signal);
+        }
+      }
+    },
+  };
+}

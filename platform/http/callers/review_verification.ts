@@ -1,0 +1,200 @@
+/**
+ * Token verification by TokenReview alone (`--authentication review`): no key is known here, and the API
+ * server judges every token. The claims of a token are checked before, so that one that cannot be good
+ * costs no question.
+ */
+import { decodeJwt } from "jose";
+import { z } from "zod";
+import type { Clock } from "../../base/clock.ts";
+import type { UnauthorizedReason } from "./bearer.ts";
+import { createRecentMemory } from "../../base/recent_memory.ts";
+import { isSignatureAlgorithm } from "./jwks.ts";
+import { createExpiringMemory } from "../../base/expiring_memory.ts";
+import { createReservedBudget } from "../limits/reserved_budget.ts";
+import { createQuestions } from "./questions.ts";
+import { boundPods, type RequestReview, type ReviewedUser, type ReviewResult } from "./reviews.ts";
+import {
+  CLOCK_LEEWAY_SECONDS,
+  headerOf,
+  identityOf,
+  rememberedFirst,
+  TOKEN_IDLE_MS,
+  type TokenIdentity,
+  type TokenVerifier,
+  type Verification,
+} from "./token_verification.ts";
+
+/** Audiences of one token that are asked for. */
+const MAX_AUDIENCES = 8;
+const LEEWAY_MS = CLOCK_LEEWAY_SECONDS * 1000;
+const SUBJECT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+
+const timesSchema = z.object({ nbf: z.number().optional() });
+
+/** Returns those audiences of a token for which it may be accepted here. */
+export type AudiencesOf = (identity: TokenIdentity) => readonly string[];
+
+/** Claims of a token, if it may be good. */
+export type Claimed =
+  | { readonly ok: true; readonly identity: TokenIdentity }
+  | { readonly ok: false; readonly why: UnauthorizedReason };
+
+const no = (why: UnauthorizedReason): Claimed => ({ ok: false, why });
+
+/** Checks shape, algorithm, times and audience of a token by its own claims. Verifies no signature. */
+export function claimedBy(token: string, nowMs: number, audiencesOf: AudiencesOf): Claimed {
+  const header = headerOf(token);
+  if (header === undefined) return no("malformed_token");
+  if (!isSignatureAlgorithm(header.alg)) return no("wrong_algorithm");
+  let claims: unknown;
+  try {
+    claims = decodeJwt(token);
+  } catch {
+    return no("malformed_token");
+  }
+  const identity = identityOf(claims);
+  const times = timesSchema.safeParse(claims);
+  if (identity === undefined || !times.success) return no("malformed_token");
+  if (nowMs >= identity.expiresMs + LEEWAY_MS) return no("expired");
+  if (nowMs + LEEWAY_MS < (times.data.nbf ?? 0) * 1000) return no("not_yet_valid");
+  const audiences = audiencesOf(identity).slice(0, MAX_AUDIENCES);
+  return audiences.length === 0
+    ? no("wrong_audience")
+    : { ok: true, identity: { ...identity, audiences } };
+}
+
+/** Returns the identity that the API server gives; undefined if it is no service account. */
+export function reviewedIdentity(
+  user: ReviewedUser,
+  expiresMs: number,
+): TokenIdentity | undefined {
+  const { username, uid, audiences } = user;
+  const [, namespace, name] = SUBJECT.exec(username) ?? [];
+  if (namespace === undefined || name === undefined || uid === undefined || uid === "") {
+    return undefined;
+  }
+  const { names = [], uids = [] } = boundPods(user);
+  const [[podName], [podUid]] = [names, uids];
+  const isBound = podName !== undefined && podUid !== undefined &&
+    names.length === 1 && uids.length === 1;
+  return {
+    subject: username,
+    namespace,
+    serviceAccount: { name, uid },
+    ...(isBound && { pod: { name: podName, uid: podUid } }),
+    audiences,
+    expiresMs,
+  };
+}
+
+/** Options of {@link createReviewVerifier}. */
+export interface ReviewVerifierOptions {
+  readonly request: RequestReview;
+  readonly audiencesOf: AudiencesOf;
+  readonly clock: Clock;
+  /**
+   * Returns whether the watches know the pod: questions about the tokens of others come second if the
+   * budget is short, so that made-up ones do not take it all.
+   */
+  readonly isKnownPod: (namespace: string, pod: { name: string; uid: string }) => boolean;
+  /** Reviews a second (`--token-review-qps`). Default 50. */
+  readonly reviewsPerSecond?: number;
+  /** How long a token counts as good, at most until it expires. Default 10 minutes. */
+  readonly goodForMs?: number;
+  /** How long a token counts as bad. Default 1 minute. */
+  readonly refusedForMs?: number;
+  /** Pause after a question without an answer, before the token is asked about again. Default 1 s. */
+  readonly pauseMs?: number;
+  /** Good tokens remembered. Default 20000. */
+  readonly maxKnown?: number;
+  /** Bad tokens remembered. Default 20000. */
+  readonly maxRefused?: number;
+  /** `token_cache_total{result}`. */
+  readonly onCache?: (result: "hit" | "miss" | "refused") => void;
+  /** `token_reviews_total{result}`. */
+  readonly onReview?: (result: ReviewResult) => void;
+}
+
+/** A {@link TokenVerifier} that asks. */
+export interface ReviewVerifier extends TokenVerifier {
+  /** Ends what runs, and resolves when nothing does. */
+  close(): Promise<void>;
+}
+
+/** Creates a {@link ReviewVerifier} with bounded memory and a budget. */
+export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVerifier {
+  const { request, audiencesOf, clock, isKnownPod, onCache, onReview, maxKnown = 20_000 } = options;
+  const { goodForMs = 600_000, refusedForMs = 60_000, pauseMs = 1000 } = options;
+  const questions = createQuestions<Verification>({
+    clock,
+    about: "tokens",
+    take: createReservedBudget(options.reviewsPerSecond ?? 50),
+  });
+  const { maxRefused = 20_000 } = options;
+  const bad = createExpiringMemory<UnauthorizedReason>(clock, maxRefused);
+  const bounds = { now: () => clock.monotonic(), max: maxKnown, idleMs: TOKEN_IDLE_MS };
+  const good = createRecentMemory<{ identity: TokenIdentity; untilMs: number }>(bounds);
+  /** Until when, by monotonic time, a token is not asked about. */
+  const paused = createRecentMemory<{ untilMs: number }>(bounds);
+
+  function known(hash: string): TokenIdentity | undefined {
+    const entry = good.get(hash);
+    if (entry === undefined) return undefined;
+    const isAlive = clock.now() < entry.identity.expiresMs + LEEWAY_MS;
+    if (isAlive && clock.monotonic() < entry.untilMs) return entry.identity;
+    good.delete(hash);
+    return undefined;
+  }
+
+  function refuse(hash: string, why: UnauthorizedReason): Verification {
+    if (why !== "not_yet_valid") bad.set(hash, why, refusedForMs);
+    return { ok: false, why };
+  }
+
+  /** The answer counts from when it was asked for. */
+  async function review(
+    hash: string,
+    token: string,
+    claimed: TokenIdentity,
+    signal: AbortSignal,
+  ): Promise<Verification> {
+    const untilMs = clock.monotonic() + goodForMs;
+    const user = await request(token, claimed.audiences, signal);
+    const identity = user && reviewedIdentity(user, claimed.expiresMs);
+    onReview?.(identity === undefined ? "refused" : "authenticated");
+    if (identity === undefined) return refuse(hash, "revoked");
+    good.set(hash, { identity, untilMs });
+    return { ok: true, identity };
+  }
+
+  async function verifyNew(hash: string, token: string): Promise<Verification> {
+    const claimed = claimedBy(token, clock.now(), audiencesOf);
+    if (!claimed.ok) return refuse(hash, claimed.why);
+    if (clock.monotonic() < (paused.get(hash)?.untilMs ?? 0)) {
+      return { ok: false, why: "not_reviewed" };
+    }
+    const { identity: { subject, namespace, pod } } = claimed;
+    const asked = await questions.ask({
+      key: hash,
+      subject,
+      first: pod !== undefined && isKnownPod(namespace, pod),
+      ask: (signal) => review(hash, token, claimed.identity, signal),
+      onNoAnswer: () => {
+        paused.set(hash, { untilMs: clock.monotonic() + pauseMs }, pauseMs);
+        onReview?.("unavailable");
+      },
+    });
+    if (asked.answer !== undefined) return asked.answer;
+    if (asked.why === "over_budget") onReview?.("over_budget");
+    return { ok: false, why: "not_reviewed" };
+  }
+
+  return {
+    ...rememberedFirst({ known, bad, onCache, verifyNew }),
+    revoke(hash) {
+      good.delete(hash);
+      bad.set(hash, "revoked", Math.max(refusedForMs, goodForMs));
+    },
+    close: () => questions.close(),
+  };
+}

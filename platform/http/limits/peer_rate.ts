@@ -1,0 +1,37 @@
+/** Rate limit of work by peer address, by network and in all. */
+import { limitsOfNetwork, networkKey } from "./peer_key.ts";
+import {
+  type Bucket,
+  type BucketLimits,
+  createKeyedBuckets,
+  take,
+} from "../../base/token_bucket.ts";
+
+/** Bounds of {@link createPeerRate}. */
+export interface PeerRateLimits {
+  /** Of one peer; of its /64 of IPv6, four times as much. */
+  readonly perPeer: BucketLimits;
+  /** Of all peers together. */
+  readonly total: BucketLimits;
+  /** Peers, and networks, that are remembered. */
+  readonly maxPeers: number;
+}
+
+/** Takes an amount, at most the burst. Returns 0, or the milliseconds until there is as much. */
+export type TakeOfPeer = (peer: string, nowMs: number, amount: number) => number;
+
+/** Creates a {@link TakeOfPeer}. What a peer's own limit refuses does not count for the others. */
+export function createPeerRate({ perPeer, total, maxPeers }: PeerRateLimits): TakeOfPeer {
+  const peers = createKeyedBuckets(perPeer, maxPeers);
+  const networks = createKeyedBuckets(limitsOfNetwork(perPeer), maxPeers);
+  let all: Bucket | undefined;
+  return (peer, nowMs, amount) => {
+    const network = networkKey(peer);
+    const waitMs = peers.take(peer, nowMs, amount) ||
+      (network === undefined ? 0 : networks.take(network, nowMs, amount));
+    if (waitMs > 0) return waitMs;
+    const taken = take(all, nowMs, total, amount);
+    all = taken.bucket;
+    return taken.waitMs;
+  };
+}

@@ -1,0 +1,51 @@
+/** Budget of API server reads on cache misses, for each namespace and in total. */
+import type { ReadBudget } from "../../kube/watching/cached_lookup.ts";
+import type { Clock } from "../../base/clock.ts";
+import { TransportError } from "../../kube/errors.ts";
+import {
+  type Bucket,
+  type BucketLimits,
+  createKeyedBuckets,
+  take,
+} from "../../base/token_bucket.ts";
+
+/** Error for a read that the budget does not allow: the request can be tried again a moment later. */
+export class ReadBudgetError extends TransportError {
+  constructor(namespace: string) {
+    const where = namespace === "" ? "" : ` of namespace ${namespace}`;
+    super(`too many requests are about objects${where} that no cache holds: try again soon`);
+    this.name = "ReadBudgetError";
+  }
+}
+
+/** Options of {@link createReadBudget}. */
+export interface ReadBudgetOptions {
+  readonly clock: Clock;
+  /** Of one namespace, so that none takes the reads of the others. Default 50 a second, 200 at once. */
+  readonly perNamespace?: BucketLimits;
+  /** Of all together. Default 100 a second, 400 at once. */
+  readonly total?: BucketLimits;
+  /** Namespaces remembered. Default 10000. */
+  readonly maxNamespaces?: number;
+}
+
+/**
+ * Creates a {@link ReadBudget}, which throws a {@link ReadBudgetError} if it is spent. A read that its namespace's budget refuses is not taken
+ * from the total.
+ */
+export function createReadBudget(options: ReadBudgetOptions): ReadBudget {
+  const { clock, maxNamespaces = 10_000 } = options;
+  const { perNamespace = { ratePerSecond: 50, burst: 200 } } = options;
+  const { total = { ratePerSecond: 100, burst: 400 } } = options;
+  const namespaces = createKeyedBuckets(perNamespace, maxNamespaces);
+  let all: Bucket | undefined;
+  return {
+    take(namespace) {
+      const nowMs = clock.monotonic();
+      if (namespaces.take(namespace, nowMs) > 0) throw new ReadBudgetError(namespace);
+      const taken = take(all, nowMs, total);
+      all = taken.bucket;
+      if (taken.waitMs > 0) throw new ReadBudgetError(namespace);
+    },
+  };
+}

@@ -1,0 +1,219 @@
+/** Event recorder: writes core/v1 Events, aggregated and rate-limited; it never fails its caller. */
+import { getLogger } from "@logtape/logtape";
+import { createBoundedCache } from "../base/bounded_cache.ts";
+import { backoffMs } from "../base/backoff.ts";
+import type { KubeClient } from "./client.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { identityOf } from "../../crds/watched.ts";
+import { rfc3339 } from "../base/timestamps.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { isAlreadyExists, isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
+import {
+  cutMessage,
+  eventObject,
+  type EventSubject,
+  type EventText,
+  sameEventKey,
+  subjectKey,
+} from "./event_object.ts";
+
+export type { EventSubject, EventText } from "./event_object.ts";
+
+/** Reason for which an event was not written. */
+export type DropCause = "queue_full" | "rate_limited" | "refused" | "closed";
+
+/** Writes events in the background, from the first one on. */
+export interface EventRecorder {
+  /** Queues an event; never waits, never throws. */
+  record(about: EventSubject, event: EventText): void;
+  /** Resolves when all that was recorded before is written or given up. */
+  flush(): Promise<void>;
+  /** Writes what is queued for two seconds at most. Call it when all who record have ended: nothing is written after it. */
+  close(): Promise<void>;
+}
+
+/** Options of {@link createEventRecorder}. */
+export interface EventRecorderOptions {
+  client: Pick<KubeClient, "create" | "patch">;
+  /** `source.component` and `reportingComponent` of events that name none. */
+  component: string;
+  clock?: Clock;
+  /** A number from 0 up to 1. Default `Math.random`. */
+  random?: () => number;
+  /** Called for each event that was not written, with the cause. */
+  onDropped?: (cause: DropCause) => void;
+}
+
+/** Different events that wait to be written. */
+const QUEUE_LENGTH = 1000;
+/** Events, and objects, that are remembered. */
+const REMEMBERED = 4096;
+/** The same event within this time is counted, not written anew. */
+const SAME_WITHIN_MS = 600_000;
+/** Rate limit of events about one object: a burst, and one more after each interval. */
+const BURST = 25;
+const REFILL_MS = 300_000;
+const TRIES = 5;
+const WRITE_DEADLINE_MS = 5000;
+const LAST_WORDS_MS = 2000;
+const RETRY = { firstMs: 200, longestMs: 5000 } as const;
+
+/** Events, of which a response need not repeat more than which one it is. */
+const EVENT = identityOf(KINDS.event);
+
+const logger = getLogger(["milepost", "kube", "events"]);
+
+/** One event, written or waiting. */
+interface Entry {
+  readonly about: EventSubject;
+  readonly text: EventText;
+  /** End of its object's name, the same for each attempt: one without an answer may have created it. */
+  readonly suffix: string;
+  readonly firstMs: number;
+  lastMs: number;
+  count: number;
+  /** Its object, once written. */
+  written?: { namespace: string; name: string };
+}
+
+/** Tokens of one object: `tokens` at the time `at`. */
+interface Bucket {
+  readonly tokens: number;
+  readonly at: number;
+}
+
+/** The bucket after one event at `now`; undefined if it is empty. */
+function takeToken(bucket: Bucket | undefined, now: number): Bucket | undefined {
+  const { tokens, at } = bucket ?? { tokens: BURST, at: now };
+  const full = Math.min(BURST, tokens + (now - at) / REFILL_MS);
+  return full < 1 ? undefined : { tokens: full - 1, at: now };
+}
+
+function isTransient(error: unknown): boolean {
+  if (error instanceof TransportError) return true;
+  return error instanceof KubeError && (error.code >= 500 || error.code === 429);
+}
+
+/** Creates a recorder, which its owner has to close. */
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  const { client, component, clock = systemClock, random = Math.random, onDropped } = options;
+  const known = createBoundedCache<Entry>(REMEMBERED);
+  const buckets = createBoundedCache<Bucket>(REMEMBERED);
+  const waiting = new Map<string, Entry>();
+  const over = new AbortController();
+  const { signal } = over;
+  let draining: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
+  let failing = false;
+
+  function drop(cause: DropCause, entry: Pick<Entry, "about" | "text">, error?: unknown): void {
+    onDropped?.(cause);
+    const { kind, namespace, name } = entry.about;
+    const { reason } = entry.text;
+    const fields = { cause, kind, namespace, name, reason, error: error && messageOf(error) };
+    // Once until one is written again: an API server that refuses one refuses many.
+    const isNews = cause === "refused" && !failing && !signal.aborted;
+    if (cause === "refused") failing = true;
+    logger[isNews ? "warn" : "debug"]("an event was not written", fields);
+  }
+
+  /** The entry of this event: the old one, counted up, or a new one. */
+  function entryOf(key: string, about: EventSubject, text: EventText): Entry {
+    const now = clock.now();
+    const old = waiting.get(key) ?? known.get(key);
+    if (old === undefined || now - old.lastMs > SAME_WITHIN_MS) {
+      const suffix = Math.floor(random() * 2 ** 52).toString(16).padStart(13, "0");
+      return { about: { ...about }, text, suffix, firstMs: now, lastMs: now, count: 1 };
+    }
+    old.count++;
+    old.lastMs = now;
+    return old;
+  }
+
+  function record(about: EventSubject, event: EventText): void {
+    const text = { ...event, message: cutMessage(event.message) };
+    if (signal.aborted) return drop("closed", { about, text });
+    const key = sameEventKey(about, text);
+    const bucket = takeToken(buckets.get(subjectKey(about)), clock.monotonic());
+    if (bucket === undefined) return drop("rate_limited", { about, text });
+    if (!waiting.has(key) && waiting.size >= QUEUE_LENGTH) {
+      return drop("queue_full", { about, text });
+    }
+    buckets.set(subjectKey(about), bucket);
+    const entry = entryOf(key, about, text);
+    known.set(key, entry);
+    waiting.set(key, entry);
+    drain();
+  }
+
+  async function create(entry: Entry): Promise<void> {
+    const { about, text, suffix, count, firstMs, lastMs } = entry;
+    const event = eventObject(about, text, { component, suffix, count, firstMs, lastMs });
+    try {
+      await client.create(EVENT, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+    }
+    const { namespace = "", name = "" } = event.metadata ?? {};
+    entry.written = { namespace, name };
+  }
+
+  async function write(entry: Entry): Promise<void> {
+    if (entry.written === undefined) return await create(entry);
+    const body = { count: entry.count, lastTimestamp: rfc3339(entry.lastMs) };
+    const bounds = { signal, deadlineMs: WRITE_DEADLINE_MS };
+    try {
+      await client.patch(KINDS.event, entry.written, { type: "merge", body }, bounds);
+    } catch (error) {
+      // The API server forgets events after an hour.
+      if (!isNotFound(error)) throw error;
+      await create(entry);
+    }
+  }
+
+  async function writeOrDrop(entry: Entry): Promise<void> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        await write(entry);
+        failing = false;
+        return;
+      } catch (error) {
+        if (attempt >= TRIES || !isTransient(error) || signal.aborted) {
+          return drop("refused", entry, error);
+        }
+        await clock.sleep(backoffMs(attempt, RETRY, random), signal);
+      }
+    }
+  }
+
+  async function writeAll(): Promise<void> {
+    // The same event, recorded several times at once, is one.
+    await Promise.resolve();
+    for (const [key, entry] of waiting) {
+      waiting.delete(key);
+      await writeOrDrop(entry);
+    }
+  }
+
+  /** Writes what waits; what is recorded meanwhile, too. */
+  function drain(): Promise<void> {
+    return draining ??= writeAll().finally(() => {
+      draining = undefined;
+      if (waiting.size > 0) drain();
+    });
+  }
+
+  async function flush(): Promise<void> {
+    while (draining !== undefined || waiting.size > 0) await drain();
+  }
+
+  async function lastWords(): Promise<void> {
+    const flushed = new AbortController();
+    clock.sleep(LAST_WORDS_MS, flushed.signal).then(() => over.abort());
+    await flush();
+    over.abort();
+    flushed.abort();
+  }
+
+  return { record, flush, close: () => closing ??= lastWords() };
+}

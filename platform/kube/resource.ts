@@ -1,0 +1,90 @@
+/** Kinds, keys and metadata of Kubernetes objects. */
+import { isObject } from "../base/json.ts";
+
+/** A kind: the path of its objects, and how one is parsed. No kind is defined here. */
+export interface ResourceKind<T> {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** Whether reads request no more than the metadata. Default false. */
+  readonly metadataOnly?: boolean;
+  /** Parses an object from the API server. Throws if it is not one of this kind. */
+  readonly parse: (value: unknown) => T;
+}
+
+/** A reference to an owner, as `metadata.ownerReferences` has it. */
+export interface OwnerRef {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** The metadata that every object may carry. Times are RFC 3339 strings. */
+export interface KubeMeta {
+  name?: string;
+  generateName?: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: OwnerRef[];
+}
+
+/** Any Kubernetes object. */
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata?: KubeMeta;
+}
+
+/** The kind, of whose objects no more than the metadata is read. */
+export function withMetadataOnly(kind: ResourceKind<unknown>): ResourceKind<KubeObject> {
+  return {
+    ...kind,
+    metadataOnly: true,
+    parse(value) {
+      if (!isObject(value) || !isObject(value.metadata)) throw new Error("must have metadata");
+      return { metadata: value.metadata };
+    },
+  };
+}
+
+/** Key of an object of a known kind; `namespace` is absent for cluster scope. */
+export interface ObjectKey {
+  namespace?: string;
+  name: string;
+}
+
+/** `namespace/name`, or `name` for cluster scope. An object without a name gives an empty name. */
+export function keyOf(object: KubeObject): string {
+  return formatKey({
+    namespace: object.metadata?.namespace,
+    name: object.metadata?.name ?? "",
+  });
+}
+
+/** The text of a key, as {@link parseKey} reads it back. */
+export function formatKey(key: ObjectKey): string {
+  return key.namespace ? `${key.namespace}/${key.name}` : key.name;
+}
+
+/** Reads the text that {@link keyOf} writes. */
+export function parseKey(key: string): ObjectKey {
+  const slash = key.indexOf("/");
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** `apiVersion` of a kind: `v1`, or `group/version`. */
+export function groupVersion(kind: Pick<ResourceKind<unknown>, "group" | "version">): string {
+  return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
+}

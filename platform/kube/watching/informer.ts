@@ -1,0 +1,134 @@
+/** Informer: a cache of all objects of a kind, kept current by list and watch. */
+import { getLogger } from "@logtape/logtape";
+import type { KubeClient } from "../client.ts";
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { createGate } from "../../base/gate.ts";
+import { type Change, createInformerCache } from "./informer_cache.ts";
+import { runListWatch } from "./list_watch.ts";
+import {
+  formatKey,
+  keyOf,
+  type KubeObject,
+  type ObjectKey,
+  type ResourceKind,
+} from "../resource.ts";
+import type { Semaphore } from "../../base/semaphore.ts";
+
+export { type Change, isRemoval } from "./informer_cache.ts";
+
+/**
+ * A cache of one kind. Its objects are frozen, lack `metadata.managedFields`, and share parts that are
+ * equal: copy before you change one.
+ */
+export interface Informer<T> {
+  get(key: ObjectKey | string): T | undefined;
+  list(namespace?: string): T[];
+  /** Objects for which the index function of that name gave `value`. Throws for an unknown index. */
+  byIndex(index: string, value: string): T[];
+  /** Whether the first list is in the cache and was delivered to the listeners. */
+  readonly synced: boolean;
+  /** Resolves with true when synced, with false when `signal` aborts or the informer stops before. */
+  whenSynced(signal?: AbortSignal): Promise<boolean>;
+  /**
+   * Calls the listener for every change after the cache has it; objects that are there already come
+   * as `added` at once. Returns a function that ends this. A listener that throws is logged.
+   */
+  onChange(listener: (change: Change<T>) => void): () => void;
+  /** Runs until `signal` aborts, through all failures of the server. Call it once. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Options of {@link createInformer}. */
+export interface InformerOptions<T> {
+  client: KubeClient;
+  kind: ResourceKind<T>;
+  /** Without it: all namespaces. */
+  namespace?: string;
+  labelSelector?: string;
+  fieldSelector?: string;
+  /** Which objects are held; the others count as absent. Default: all. */
+  keep?: (object: T) => boolean;
+  /** Values under which an object is found, by the name of the index. */
+  indexes?: Record<string, (object: T) => string[]>;
+  clock?: Clock;
+  /** A number from 0 up to 1. Default `Math.random`. */
+  random?: () => number;
+  /** Called with each whole list before the cache has it, also with what is not held, and keys of what cannot be read. */
+  onList?: (objects: readonly T[], unreadable: readonly string[]) => void;
+  /** Called each time the watch has to begin again with a list, with the cause. */
+  onRestart?: (cause: string) => void;
+  /** Called each time a list or a watch fails; both are tried again. */
+  onFailure?: () => void;
+  /** Called for each object that is skipped because it cannot be read; the log says which and why. */
+  onSkipped?: () => void;
+  /** Most objects of a page of a list. Default 100. */
+  pageSize?: number;
+  /** Limits how many pages of lists are in memory at a time, of several informers. */
+  places?: Semaphore;
+  /** After this long without an event the watch is opened again, in milliseconds. Default: the client's. */
+  idleMs?: number;
+}
+
+const logger = getLogger(["milepost", "kube", "informer"]);
+
+type Listener<T> = (change: Change<T>) => void;
+
+/** Calls a listener and logs its errors. */
+export function tell<T>(kind: string, listener: Listener<T>, change: Change<T>): void {
+  const log = (error: unknown) => logger.error("a listener failed", { kind, error });
+  try {
+    // The type also admits an async function as a listener.
+    const result: unknown = listener(change);
+    if (result instanceof Promise) result.catch(log);
+  } catch (error) {
+    log(error);
+  }
+}
+
+/** An informer; it starts with {@link Informer.run}. */
+export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
+  const { kind, clock = systemClock, random = Math.random, indexes = {} } = options;
+  const { keep = () => true } = options;
+  const cache = createInformerCache<T>(indexes);
+  const listeners = new Set<Listener<T>>();
+  const gate = createGate();
+  let started = false;
+
+  function deliver(changes: readonly Change<T>[]): void {
+    for (const change of changes) {
+      for (const listener of [...listeners]) tell(kind.kind, listener, change);
+    }
+  }
+
+  return {
+    get: (key) => cache.get(typeof key === "string" ? key : formatKey(key)),
+    list: cache.list,
+    byIndex: cache.byIndex,
+    get synced() {
+      return gate.open;
+    },
+    whenSynced: (signal) => gate.wait(signal),
+    onChange(listener) {
+      listeners.add(listener);
+      for (const object of cache.list()) tell(kind.kind, listener, { type: "added", object });
+      return () => void listeners.delete(listener);
+    },
+    async run(signal) {
+      if (started) throw new Error(`informer of ${kind.plural}: run can be called only once`);
+      started = true;
+      await runListWatch({ ...options, clock, random }, {
+        replace(objects, unreadable) {
+          options.onList?.(objects, unreadable);
+          const kept = objects.filter(keep);
+          const left = kept.length < objects.length ? objects.filter((it) => !keep(it)) : [];
+          deliver([...left.flatMap(cache.leave), ...cache.replace(kept, unreadable)]);
+          gate.pass();
+        },
+        put: (object) => deliver(keep(object) ? cache.put(object) : cache.leave(object)),
+        remove: (object) => deliver(cache.remove(keyOf(object), object)),
+        removeKey: (key) => deliver(cache.remove(key)),
+      }, signal);
+      gate.stop();
+    },
+  };
+}

@@ -1,0 +1,146 @@
+/** Tests of the feeds of streams: which jobs a call asks for, and when the next call comes. */
+import assert from "node:assert/strict";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { createJobFeeds, type JobFeedsOptions } from "../../owner/job_feeds.ts";
+import type { JobVersion, PollEntry } from "../../owner/owner_poll.ts";
+import { FakeClock, settle } from "../support/fake_clock.ts";
+
+const job = (name: string) => ({ kind: TRAINJOB, namespace: "team", name, uid: `uid-${name}` });
+
+/** The state of a job: a number. */
+interface Counted extends JobVersion {
+  readonly count: number;
+}
+
+const counted = (name: string, count: number): Counted => ({
+  uid: `uid-${name}`,
+  cursor: `c${count}`,
+  count,
+});
+
+interface Call {
+  readonly asked: string[];
+  readonly answer: (states: readonly Counted[] | undefined) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Feeds over an owner whose answers a test gives. */
+function start(options: Partial<JobFeedsOptions<Counted, number>> = {}) {
+  const clock = new FakeClock();
+  const calls: Call[] = [];
+  const feeds = createJobFeeds({
+    clock,
+    select: ({ count }: Counted) => count,
+    random: () => 0,
+    poll: (entries: readonly PollEntry[], _waitMs, signal) =>
+      new Promise((answer) => {
+        const asked = entries.map(({ job: { name }, cursor }) => `${name}@${cursor ?? ""}`);
+        calls.push({ asked, answer, signal });
+        signal.addEventListener("abort", () => answer(undefined));
+      }),
+    ...options,
+  });
+  const heard: string[] = [];
+  const follow = (name: string, reader = name) =>
+    feeds.follow(job(name), (count) => {
+      heard.push(`${reader}:${count}`);
+    });
+  const lastCall = () => {
+    const call = calls.at(-1);
+    assert(call !== undefined);
+    return call;
+  };
+  return { clock, calls, feeds, heard, follow, lastCall };
+}
+
+Deno.test("`follow()` of one job by several readers asks the owner once", async () => {
+  const { clock, calls, feeds, heard, follow, lastCall } = start();
+  follow("a", "r1");
+  follow("a", "r2");
+  assert.deepEqual(calls.map(({ asked }) => asked), [["a@"]]);
+  lastCall().answer([counted("a", 1)]);
+  await settle();
+  follow("a", "r3");
+  assert.deepEqual(heard, ["r1:1", "r2:1", "r3:1"]);
+  await clock.advance(50);
+  assert.deepEqual(lastCall().asked, ["a@c1"]);
+  assert.equal(feeds.jobs(), 1);
+  await feeds.close();
+});
+
+Deno.test("`follow()` of one more job asks for it with the others, at once", async () => {
+  const { clock, calls, feeds, heard, follow, lastCall } = start();
+  follow("a");
+  lastCall().answer([counted("a", 1)]);
+  await clock.advance(50);
+  follow("b");
+  await clock.advance(50);
+  assert.equal(calls[1]?.signal.aborted, true);
+  assert.deepEqual(lastCall().asked, ["a@c1", "b@"]);
+  lastCall().answer([counted("b", 2)]);
+  await clock.advance(50);
+  assert.deepEqual([heard, lastCall().asked], [["a:1", "b:2"], ["a@c1", "b@c2"]]);
+  await feeds.close();
+});
+
+Deno.test("jobs that had news are asked for last, so that a full answer starves no job", async () => {
+  const { clock, feeds, follow, lastCall } = start();
+  for (const name of ["a", "b", "c"]) follow(name);
+  await clock.advance(50);
+  lastCall().answer([counted("a", 1)]);
+  await clock.advance(50);
+  assert.deepEqual(lastCall().asked, ["b@", "c@", "a@c1"]);
+  await feeds.close();
+});
+
+Deno.test("a call without answer is made again after a pause that grows, up to 2 s", async () => {
+  const { clock, calls, feeds, follow, lastCall } = start();
+  follow("a");
+  const pauses: number[] = [];
+  for (let round = 0; round < 7; round++) {
+    const count = calls.length;
+    lastCall().answer(undefined);
+    await settle();
+    const began = clock.monotonic();
+    while (calls.length === count) await clock.advance(clock.nextWakeMs ?? 0);
+    pauses.push(clock.monotonic() - began);
+  }
+  assert.deepEqual(pauses, [100, 200, 400, 800, 1600, 2000, 2000]);
+  await feeds.close();
+});
+
+Deno.test("jobs beyond the bound of a call go into another one", async () => {
+  const { calls, feeds, follow } = start({ jobsPerCall: 2 });
+  for (const name of ["a", "b", "c"]) follow(name);
+  await settle();
+  assert.equal(calls.filter(({ signal }) => !signal.aborted).length, 1);
+  assert.deepEqual(calls.at(-1)?.asked, ["c@"]);
+  await feeds.close();
+});
+
+Deno.test("polling ends with the last follower, and starts again with the next", async () => {
+  const { clock, calls, feeds, heard, follow, lastCall } = start();
+  const stop = follow("a");
+  lastCall().answer([counted("a", 1)]);
+  await clock.advance(50);
+  stop();
+  stop();
+  await clock.advance(50);
+  assert.deepEqual([clock.sleeping, feeds.jobs(), calls.at(-1)?.signal.aborted], [0, 0, true]);
+  follow("a", "again");
+  assert.deepEqual(lastCall().asked, ["a@"]);
+  lastCall().answer([counted("a", 2)]);
+  await settle();
+  assert.deepEqual(heard, ["a:1", "again:2"]);
+  await feeds.close();
+  assert.equal(clock.sleeping, 0);
+});
+
+Deno.test("a follower that leaves and returns at once causes one call, not two", async () => {
+  const { clock, calls, feeds, follow } = start();
+  for (let round = 0; round < 20; round++) follow("a")();
+  follow("a");
+  await clock.advance(1000);
+  assert.equal(calls.filter(({ signal }) => !signal.aborted).length, 1);
+  await feeds.close();
+});

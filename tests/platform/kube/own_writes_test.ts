@@ -1,0 +1,141 @@
+/** Tests of the memory of own writes, which makes up for a cache that lags. */
+import { deepEqual, equal, rejects } from "node:assert/strict";
+import { createOwnWrites, isOlderVersion } from "../../../platform/kube/own_writes.ts";
+import { inParallel } from "../../../platform/base/parallel.ts";
+import type { KubeObject } from "../../../platform/kube/resource.ts";
+import { FakeClock } from "../../support/fake_clock.ts";
+
+function object(name: string, resourceVersion: string, uid = "u"): KubeObject {
+  return { metadata: { namespace: "n", name, resourceVersion, uid } };
+}
+
+function memory(limit?: number) {
+  const clock = new FakeClock();
+  const groupOf = () => "g";
+  return {
+    clock,
+    writes: createOwnWrites<KubeObject>({ clock, groupOf, ...(limit && { limit }) }),
+  };
+}
+
+const written = (value: KubeObject) => () => Promise.resolve(value);
+
+Deno.test("`isOlderVersion()` compares numbers of any length, and nothing else", () => {
+  equal(isOlderVersion("9", "10"), true);
+  equal(isOlderVersion("10", "9"), false);
+  equal(isOlderVersion("7", "7"), false);
+  equal(isOlderVersion("90071992547409930", "90071992547409931"), true);
+  equal(isOlderVersion("a", "b"), false);
+  equal(isOlderVersion(undefined, "1"), false);
+});
+
+Deno.test("`OwnWrites` returns objects that the cache has not shown, until it does", async () => {
+  const { writes } = memory();
+  await writes.track("n/a", written(object("a", "5")));
+  deepEqual(writes.merge("g", []).map(({ metadata }) => metadata?.name), ["a"]);
+  deepEqual(writes.merge("other", []), []);
+  equal(writes.latest("n/a", object("a", "4"))?.metadata?.resourceVersion, "5");
+  writes.seen({ type: "updated", object: object("a", "4") });
+  equal(writes.size, 1);
+  writes.seen({ type: "added", object: object("a", "5") });
+  equal(writes.size, 0);
+  equal(writes.latest("n/a", object("a", "6"))?.metadata?.resourceVersion, "6");
+});
+
+Deno.test("`OwnWrites.merge()` puts the newer form in the place of the cached one", async () => {
+  const { writes } = memory();
+  await writes.track("n/a", written(object("a", "5")));
+  const merged = writes.merge("g", [object("b", "1"), object("a", "3")]);
+  deepEqual(merged.map(({ metadata }) => metadata?.resourceVersion), ["1", "5"]);
+  deepEqual(writes.merge("g", [object("a", "8")])[0]?.metadata?.resourceVersion, "8");
+  equal(writes.size, 0);
+});
+
+Deno.test("`OwnWrites` forgets what was deleted, by uid", async () => {
+  const { writes } = memory();
+  await writes.track("n/a", written(object("a", "5", "new")));
+  writes.seen({ type: "deleted", object: object("a", "4", "old") });
+  equal(writes.size, 1);
+  writes.seen({ type: "deleted", object: object("a", "6", "new") });
+  equal(writes.size, 0);
+  await writes.track("n/a", written(object("a", "7", "new")));
+  writes.seen({ type: "left", object: object("a", "6", "new") });
+  equal(writes.size, 0, "of what left nothing more is heard");
+});
+
+Deno.test("`OwnWrites` remembers nothing if the deletion is reported before the response", async () => {
+  const { writes } = memory();
+  await writes.track("n/a", () => {
+    writes.seen({ type: "deleted", object: object("a", "6") });
+    return Promise.resolve(object("a", "5"));
+  });
+  equal(writes.size, 0);
+  await writes.trackDeletion(object("a", "5"), "2026-01-01T00:00:00Z", () => {
+    writes.seen({ type: "deleted", object: object("a", "6") });
+    return Promise.resolve();
+  });
+  equal(writes.size, 0);
+});
+
+Deno.test("`OwnWrites` remembers nothing of a write that failed", async () => {
+  const { writes } = memory();
+  await rejects(writes.track("n/a", () => Promise.reject(new Error("refused"))));
+  equal(writes.size, 0);
+});
+
+Deno.test("`OwnWrites.trackDeletion()` shows the object as being deleted until the cache does", async () => {
+  const { writes } = memory();
+  const at = "2026-01-01T00:00:00Z";
+  await writes.trackDeletion(object("a", "5"), at, () => Promise.resolve());
+  equal(writes.latest("n/a", object("a", "5"))?.metadata?.deletionTimestamp, at);
+  writes.seen({ type: "updated", object: object("a", "6") });
+  equal(writes.latest("n/a", object("a", "6"))?.metadata?.deletionTimestamp, at);
+  const going = object("a", "7");
+  writes.seen({
+    type: "updated",
+    object: { metadata: { ...going.metadata, deletionTimestamp: at } },
+  });
+  equal(writes.size, 0);
+});
+
+Deno.test("`OwnWrites.overdue()` returns old writes that the cache has not shown", async () => {
+  const { writes, clock } = memory();
+  await writes.track("n/a", written(object("a", "5")));
+  await clock.advance(900);
+  await writes.track("n/b", written(object("b", "6")));
+  await clock.advance(100);
+  deepEqual(writes.overdue("g", 1000), ["n/a"]);
+});
+
+Deno.test("`OwnWrites` remembers no more than its limit, the newest", async () => {
+  const { writes } = memory(2);
+  for (const name of ["a", "b", "c"]) {
+    await writes.track(`n/${name}`, written(object(name, "1")));
+  }
+  deepEqual(writes.merge("g", []).map(({ metadata }) => metadata?.name), ["b", "c"]);
+});
+
+Deno.test("`inParallel()` works on all items with limited concurrency, and returns the errors in order", async () => {
+  let busy = 0;
+  let most = 0;
+  const errors = await inParallel([1, 2, 3, 4, 5], async (item) => {
+    most = Math.max(most, ++busy);
+    await Promise.resolve();
+    busy--;
+    if (item % 2 === 0) throw new Error(`${item}`);
+  }, { limit: 2 });
+  equal(most, 2);
+  deepEqual(errors.map(String), ["Error: 2", "Error: 4"]);
+  deepEqual(await inParallel([], () => Promise.reject(new Error("never"))), []);
+});
+
+Deno.test("`inParallel()` begins nothing after its signal aborted", async () => {
+  const stop = new AbortController();
+  const begun: number[] = [];
+  await inParallel([1, 2, 3], (item) => {
+    begun.push(item);
+    stop.abort();
+    return Promise.resolve();
+  }, { limit: 1, signal: stop.signal });
+  deepEqual(begun, [1]);
+});

@@ -1,0 +1,131 @@
+/** Tests of informers of kinds that the API server may not serve. */
+import { deepEqual, equal } from "node:assert/strict";
+import { createClient } from "../../../../platform/kube/client.ts";
+import type { KubeClient } from "../../../../platform/kube/client.ts";
+import { KubeError, TransportError } from "../../../../platform/kube/errors.ts";
+import {
+  createRestingInformer,
+  REST_MS,
+} from "../../../../platform/kube/watching/resting_informer.ts";
+import { logged } from "../../../support/logged.ts";
+import { FakeClock } from "../../../support/fake_clock.ts";
+import { until } from "../../../support/until.ts";
+import { FakeApiServer, WIDGET, type Widget, widget } from "../fake_api_server.ts";
+
+const absent = new KubeError("the server could not find the requested resource", {
+  code: 404,
+  reason: "NotFound",
+});
+const forbidden = new KubeError("widgets is forbidden", { code: 403, reason: "Forbidden" });
+
+interface World {
+  readonly clock: FakeClock;
+  readonly informer: ReturnType<typeof createRestingInformer<Widget>>;
+  readonly server: FakeApiServer;
+  /** What questions and lists end with; undefined: they reach the server. */
+  error: Error | undefined;
+  lists: number;
+  readonly seen: string[];
+}
+
+async function withWorld(error: Error | undefined, test: (world: World) => Promise<void>) {
+  await using server = new FakeApiServer();
+  const clock = new FakeClock();
+  const real = createClient({ connection: server.connection });
+  const client: KubeClient = {
+    ...real,
+    list: (kind, options) => {
+      world.lists++;
+      return world.error ? Promise.reject(world.error) : real.list(kind, options);
+    },
+  };
+  const informer = createRestingInformer<Widget>({ client, kind: WIDGET, clock, random: () => 1 });
+  const world: World = { clock, informer, server, error, lists: 0, seen: [] };
+  informer.onChange(({ type, object }) => void world.seen.push(`${type} ${object.metadata?.name}`));
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  try {
+    await test(world);
+  } finally {
+    stop.abort();
+    await running;
+    real.close();
+  }
+}
+
+Deno.test("`createRestingInformer()` is an informer if its kind is served", () =>
+  withWorld(undefined, async ({ informer, server, seen }) => {
+    server.put(widget("a"));
+    equal(await informer.whenSynced(), true);
+    equal(informer.resting, false);
+    await until("the widget is there", () => informer.list().length === 1 || undefined);
+    deepEqual(seen, ["added a"]);
+  }));
+
+for (const [why, error] of [["not served", absent], ["forbidden", forbidden]] as const) {
+  Deno.test(`\`createRestingInformer()\` counts as synced, and empty, while its kind is ${why}`, () =>
+    withWorld(error, async ({ informer }) => {
+      equal(await informer.whenSynced(), true);
+      equal(informer.synced, true);
+      equal(informer.resting, true);
+      deepEqual(informer.list(), []);
+    }));
+}
+
+Deno.test("`createRestingInformer()` checks periodically, and starts when the kind appears", () =>
+  withWorld(absent, async (world) => {
+    const { informer, clock, server } = world;
+    await informer.whenSynced();
+    const { lists } = world;
+    await clock.advance(REST_MS);
+    equal(world.lists, lists + 1);
+    world.error = undefined;
+    server.put(widget("a"));
+    await clock.advance(REST_MS);
+    await until("the widget is there", () => informer.get("ns/a") !== undefined || undefined);
+    equal(informer.resting, false);
+  }));
+
+Deno.test("`createRestingInformer()` checks soon when it is woken, at most once a second", () =>
+  withWorld(absent, async (world) => {
+    const { informer, clock } = world;
+    await informer.whenSynced();
+    const { lists } = world;
+    for (let call = 0; call < 10; call++) informer.rouse();
+    await clock.advance(999);
+    equal(world.lists, lists);
+    await clock.advance(1);
+    equal(world.lists, lists + 1);
+    await clock.advance(REST_MS - 1);
+    equal(world.lists, lists + 1);
+  }));
+
+Deno.test("`createRestingInformer()` is not synced while it is unknown whether its kind is served", () =>
+  withWorld(new TransportError("connection refused"), async (world) => {
+    const { informer, clock } = world;
+    await until("it has asked", () => world.lists > 0 || undefined);
+    await clock.advance(REST_MS);
+    equal(informer.synced, false);
+    equal(informer.resting, false);
+    world.error = absent;
+    await clock.advance(REST_MS);
+    equal(await informer.whenSynced(), true);
+    equal(informer.resting, true);
+  }));
+
+Deno.test("`createRestingInformer()` says once that its kind is not served, and once that it is", async () => {
+  const records = await logged(() =>
+    withWorld(absent, async (world) => {
+      const { informer, clock, server } = world;
+      await informer.whenSynced();
+      for (let look = 0; look < 5; look++) await clock.advance(REST_MS);
+      world.error = undefined;
+      server.put(widget("a"));
+      await clock.advance(REST_MS);
+      await until("the widget is there", () => informer.get("ns/a") !== undefined || undefined);
+    }), "info");
+  deepEqual(records.map((it) => String(it.rawMessage)), [
+    "the API server does not serve this kind; what needs it rests until its CRD is installed",
+    "the API server serves this kind now",
+  ]);
+});
