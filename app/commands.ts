@@ -105,7 +105,7 @@ async function runUi(settings: z.infer<typeof uiSettings>): Promise<void> {
   const connection = loadKubeconfig(kubeconfig, undefined, context);
   const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
   await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
-  const { startUserUi } = await import("./ui/of_user/user_ui.ts");
+  const { startUserUi } = await import("./ui/user_ui.ts");
   const ui = await startUserUi({ ...settings, port, namespaces }, { connection, signal })
     .catch((error: unknown) => {
       // It was ended before it was open.

@@ -4,7 +4,7 @@ import { createClient, type KubeClient, type RequestReport } from "../../platfor
 import { systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import { createEventRecorder } from "../../platform/kube/events.ts";
-import { inheritedEnvironment } from "../../standalone/kubelet/inherited_environment.ts";
+import { inheritedEnvironment } from "../../standalone/kubelet/containers/inherited_environment.ts";
 import { createInformer } from "../../platform/kube/watching/informer.ts";
 import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
 import { KINDS } from "../../crds/kinds.ts";

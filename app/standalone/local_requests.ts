@@ -1,5 +1,5 @@
 /** Requests of this process to this machine, which go through no proxy, as with programs in Go. */
-import { localProxies } from "../../standalone/kubelet/inherited_environment.ts";
+import { localProxies } from "../../standalone/kubelet/containers/inherited_environment.ts";
 
 /** Completes the exceptions of the environment's proxies by this machine, for all requests from now on. */
 export function exceptThisMachine(): void {

@@ -10,7 +10,7 @@ import { readConfiguration } from "../configuration/configuration.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
-import { createManagerAccess } from "../ui/manager_access.ts";
+import { createManagerAccess } from "../../page/user_cluster/manager_access.ts";
 import { startPage } from "../ui/start_page.ts";
 import { grantTrialResources, publishStatusPort } from "./prerequisites.ts";
 import { installRuntimes } from "./runtimes.ts";

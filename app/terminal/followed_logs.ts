@@ -10,8 +10,8 @@ import {
   KubeError,
   messageOf,
 } from "../../platform/kube/errors.ts";
-import { HOLE } from "../../page/front/log_lines.ts";
-import { ResumedLog } from "../../page/front/resumed_log.ts";
+import { HOLE } from "../../page/front/job/log_lines.ts";
+import { ResumedLog } from "../../page/front/job/resumed_log.ts";
 import { boundedReads, listUpTo } from "../../page/server/bounded_reads.ts";
 import { DETAIL_LIMITS, PODS } from "../../page/server/job_details.ts";
 import { LOG_LIMITS, logPath } from "../../page/server/log_query.ts";

@@ -3,7 +3,7 @@ import { MANAGER } from "../../crds/names.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { createJobList } from "../../page/list/job_list.ts";
 import { giveUpPermissions } from "../permissions.ts";
-import { openUserCluster, type UserClusterOptions } from "../ui/of_user/user_cluster.ts";
+import { openUserCluster, type UserClusterOptions } from "../../page/user_cluster/user_cluster.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
 /** Where it is. */

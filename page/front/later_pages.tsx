@@ -1,8 +1,8 @@
 /** Pages beside the list: what is loaded when one of them is first looked at. */
-import { JobPage } from "./job_page.tsx";
-import { SearchPage } from "./search_page.tsx";
-import { SearchesPage } from "./searches_page.tsx";
-import type { Session } from "./session_key.ts";
+import { JobPage } from "./job/job_page.tsx";
+import { SearchPage } from "./searches/search_page.tsx";
+import { SearchesPage } from "./searches/searches_page.tsx";
+import type { Session } from "./feed/session_key.ts";
 import type { ListView, View } from "./url_state.ts";
 
 /** What such a page shows. */

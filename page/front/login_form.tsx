@@ -2,7 +2,13 @@
 import { useState } from "preact/hooks";
 import { Notice } from "./marks_and_signs.tsx";
 import { plainText } from "./readable_text.ts";
-import { enterToken, exchangeCode, type Login, loseSession, type Session } from "./session_key.ts";
+import {
+  enterToken,
+  exchangeCode,
+  type Login,
+  loseSession,
+  type Session,
+} from "./feed/session_key.ts";
 
 /** What a form asks for. */
 interface Asked {

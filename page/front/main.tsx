@@ -1,10 +1,10 @@
 /** Entry of the page. */
 import { render } from "preact";
-import { startSparklines } from "./list_sparklines.ts";
+import { startSparklines } from "./jobs/list_sparklines.ts";
 import { loadLater } from "./later_page.tsx";
 import { PageFrame } from "./page_frame.tsx";
 import { feed, startPage, startTheme } from "./page_state.ts";
-import { startSession } from "./session_key.ts";
+import { startSession } from "./feed/session_key.ts";
 
 /** Time after which the other pages are loaded, in milliseconds. */
 const LATER_MS = 3_000;

@@ -1,8 +1,8 @@
 /** Bar that says what is not shown, and why, as the server says that opened the session. */
 import { Hostile } from "./marks_and_signs.tsx";
-import { useReading } from "./repeated_reading.ts";
-import type { Session } from "./session_key.ts";
-import { fieldsOf, listOf, textOf } from "./view_answers_read.ts";
+import { useReading } from "./feed/repeated_reading.ts";
+import type { Session } from "./feed/session_key.ts";
+import { fieldsOf, listOf, textOf } from "./feed/view_answers_read.ts";
 
 const EVERY_MS = 15_000;
 /** Most sentences that are shown. */

@@ -1,13 +1,13 @@
 /** Frame of the page: the bar above it, the state of the connection, and the page of the view. */
 import { useEffect } from "preact/hooks";
-import { JobsPage } from "./jobs_page.tsx";
+import { JobsPage } from "./jobs/jobs_page.tsx";
 import { Hostile, Notice } from "./marks_and_signs.tsx";
 import { connection, now, setTheme, type Theme, theme, view } from "./page_state.ts";
 import { ageText, clockText, plainText } from "./readable_text.ts";
 import { MissingBar } from "./missing_bar.tsx";
 import { LoginForm, LogOut } from "./login_form.tsx";
-import { type Session, sessionState } from "./session_key.ts";
-import { FIRST_SEARCHES } from "./search_view.ts";
+import { type Session, sessionState } from "./feed/session_key.ts";
+import { FIRST_SEARCHES } from "./searches/search_view.ts";
 import { LaterPage } from "./later_page.tsx";
 import { FIRST_VIEW, type View, viewFragment } from "./url_state.ts";
 

@@ -1,8 +1,8 @@
 /** State of the page: the view of the address, what its feed brought, the time, and the theme. */
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { inTurn } from "./frame_turns.ts";
-import { type Call, CallError, send } from "./server_calls.ts";
-import { loseSession, sessionState, takeCode } from "./session_key.ts";
+import { inTurn } from "./charts/frame_turns.ts";
+import { type Call, CallError, send } from "./feed/server_calls.ts";
+import { loseSession, sessionState, takeCode } from "./feed/session_key.ts";
 import {
   jobNameOf,
   type JobView,
@@ -12,8 +12,8 @@ import {
   type View,
   viewFragment,
 } from "./url_state.ts";
-import type { SearchView } from "./search_view.ts";
-import { createTabFeed } from "./tab_feed.ts";
+import type { SearchView } from "./searches/search_view.ts";
+import { createTabFeed } from "./feed/tab_feed.ts";
 import {
   fieldsOf,
   keyOf,
@@ -21,7 +21,7 @@ import {
   readCurves,
   readList,
   textOf,
-} from "./view_answers_read.ts";
+} from "./feed/view_answers_read.ts";
 import {
   type Connection,
   curvesAfter,
@@ -30,7 +30,7 @@ import {
   listAfter,
   type ListState,
   newsOfFrame,
-} from "./view_state.ts";
+} from "./feed/view_state.ts";
 
 /** The view of the address. */
 export const view = signal<View>(readView(location.hash));

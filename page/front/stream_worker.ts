@@ -2,10 +2,10 @@
  * Worker that holds the one stream of all tabs of a browser, which allows six connections to a server, and knows the
  * session of any tab, for tabs that are opened beside. It keeps both in memory alone, and no longer than the tabs.
  */
-import { createFeedHub } from "./feed_hub.ts";
-import { fieldsOf, textOf } from "./view_answers_read.ts";
-import { openFeed } from "./view_feed.ts";
-import { readTabMessage, type TabMessage, type WorkerMessage } from "./worker_messages.ts";
+import { createFeedHub } from "./feed/feed_hub.ts";
+import { fieldsOf, textOf } from "./feed/view_answers_read.ts";
+import { openFeed } from "./feed/view_feed.ts";
+import { readTabMessage, type TabMessage, type WorkerMessage } from "./feed/worker_messages.ts";
 
 /** Tabs say every 20 s that they are there, hidden ones once a minute: after so many looks without a word one is gone. */
 const [LOOK_MS, MOST_MISSED] = [30_000, 6];

@@ -11,9 +11,9 @@ import {
   searchAddress,
   type SearchesView,
   type SearchView,
-} from "./search_view.ts";
-import { type JobName, keyOf } from "./view_answers_read.ts";
-import { rangeOf, type TimeRange } from "./zoom_range.ts";
+} from "./searches/search_view.ts";
+import { type JobName, keyOf } from "./feed/view_answers_read.ts";
+import { rangeOf, type TimeRange } from "./charts/zoom_range.ts";
 
 /** Columns by which the list is sorted. */
 export const SORTS = [

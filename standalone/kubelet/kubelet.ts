@@ -6,10 +6,10 @@ import { NODES } from "../../crds/pod_names.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { createInformer, type Informer } from "../../platform/kube/watching/informer.ts";
 import { createGpuPool } from "./gpus/gpu_pool.ts";
-import { type AddressBook, createAddressBook, identityKey, identityOf } from "./addresses.ts";
-import { namesByNamespace, nameTable } from "./cluster_names.ts";
-import { type ClaimFolders, createClaimFolders } from "./claim_folders.ts";
-import { HostsFiles, machineFile } from "./hosts_file.ts";
+import { type AddressBook, createAddressBook, identityKey, identityOf } from "./names/addresses.ts";
+import { namesByNamespace, nameTable } from "./names/cluster_names.ts";
+import { type ClaimFolders, createClaimFolders } from "./volumes/claim_folders.ts";
+import { HostsFiles, machineFile } from "./names/hosts_file.ts";
 import { recordAbout } from "./kubelet_events.ts";
 import type { Kubelet, KubeletOptions, PodRef } from "./kubelet_options.ts";
 import {
@@ -20,27 +20,27 @@ import {
   refuseOtherSystems,
 } from "./machine.ts";
 import { LaunchAgent } from "./launch_agent/launch_agent.ts";
-import { type LogOptions, readLog } from "./log_reader.ts";
-import { logKeyOf, LogProblem } from "./log_keys.ts";
-import { createLogStore, type LogKey, type LogStore } from "./logs.ts";
+import { type LogOptions, readLog } from "./logs/log_reader.ts";
+import { logKeyOf, LogProblem } from "./logs/log_keys.ts";
+import { createLogStore, type LogKey, type LogStore } from "./logs/logs.ts";
 import {
   type MountNamespaces,
   type NoMountNamespaces,
   openMountNamespaces,
-} from "./mount_namespace.ts";
+} from "./volumes/mount_namespace.ts";
 import { machineFacts, nodeOffer } from "./node_facts.ts";
 import { createNodeKeeper, type NodeKeeper } from "./node_status.ts";
 import { CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorkers } from "./pod_workers.ts";
-import { createProcesses, type Processes } from "./processes.ts";
+import { createProcesses, type Processes } from "./processes/processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
-import { serviceVariables } from "./service_variables.ts";
-import { removeAllBut, removeIfThere } from "./removal.ts";
+import { serviceVariables } from "./names/service_variables.ts";
+import { removeAllBut, removeIfThere } from "./processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
-export { LogProblem } from "./log_keys.ts";
+export { LogProblem } from "./logs/log_keys.ts";
 
 class RunningKubelet implements Kubelet {
   readonly node: NodeOffer;

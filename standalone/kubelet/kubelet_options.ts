@@ -4,7 +4,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Gpu } from "./gpus/visible_gpus.ts";
 import type { KubeletEvents } from "./kubelet_events.ts";
-import type { LogOptions } from "./log_reader.ts";
+import type { LogOptions } from "./logs/log_reader.ts";
 import type { NodeOffer } from "./scheduler.ts";
 
 /** Options of `startKubelet()`. */

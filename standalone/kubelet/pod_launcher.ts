@@ -5,15 +5,15 @@ import { POD_REASONS } from "../../crds/pod_names.ts";
 import { isForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Restriction } from "./gpus/gpu_pool.ts";
-import { ConfigProblem, type PodFacts } from "./field_refs.ts";
-import { prepareLaunch } from "./launch.ts";
-import type { ManagedContainer } from "./managed_container.ts";
+import { ConfigProblem, type PodFacts } from "./containers/field_refs.ts";
+import { prepareLaunch } from "./containers/launch.ts";
+import type { ManagedContainer } from "./containers/managed_container.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
-import { StartProblem } from "./processes.ts";
-import { createTokenSource, type TokenSource } from "./tokens.ts";
-import type { ObjectSource } from "./volume_files.ts";
-import { createVolumes, type PodVolumes } from "./pod_volumes.ts";
-import { removeIfThere } from "./removal.ts";
+import { StartProblem } from "./processes/processes.ts";
+import { createTokenSource, type TokenSource } from "./volumes/tokens.ts";
+import type { ObjectSource } from "./volumes/volume_files.ts";
+import { createVolumes, type PodVolumes } from "./volumes/pod_volumes.ts";
+import { removeIfThere } from "./processes/removal.ts";
 
 const CALL_MS = 10_000;
 /** Time in which an API server learns that a pod is bound to this node, in milliseconds; it decides from a cache. */

@@ -3,15 +3,15 @@ import type { Pod } from "../../crds/kubernetes.ts";
 import type { Backoff } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { ClaimFolders } from "./claim_folders.ts";
+import type { ClaimFolders } from "./volumes/claim_folders.ts";
 import type { GpuPool } from "./gpus/gpu_pool.ts";
-import type { RealPaths } from "./container_paths.ts";
-import type { PodFacts } from "./field_refs.ts";
+import type { RealPaths } from "./containers/container_paths.ts";
+import type { PodFacts } from "./containers/field_refs.ts";
 import type { KubeletEvent } from "./kubelet_events.ts";
 import type { LaunchAgent } from "./launch_agent/launch_agent.ts";
-import type { LogStore } from "./logs.ts";
-import type { NameTable } from "./name_replacement.ts";
-import type { Processes } from "./processes.ts";
+import type { LogStore } from "./logs/logs.ts";
+import type { NameTable } from "./names/name_replacement.ts";
+import type { Processes } from "./processes/processes.ts";
 
 /** The dependencies by name. */
 export interface PodSurroundings {

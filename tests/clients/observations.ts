@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { startControlPlane } from "../../app/standalone/control_plane.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { type ManagerProcess, startManagerProcess } from "../app/manager_process.ts";
+import { type ManagerProcess, startManagerProcess } from "../app/manager/manager_process.ts";
 import { type Reporter, reporterOf } from "../cluster/support/pushing.ts";
 import { shellRuntime } from "../support/standalone.ts";
 import { createTrial, createTrialsJob, installTrials } from "../support/trials.ts";

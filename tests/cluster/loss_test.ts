@@ -1,7 +1,7 @@
 /** Test of the acknowledged progress that is lost on a real API server, with the shipped times of leader election. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { startManagerProcess } from "../app/manager_process.ts";
+import { startManagerProcess } from "../app/manager/manager_process.ts";
 import { startCrowd } from "../support/loss.ts";
 import { playLosses } from "../support/loss_scenario.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";

@@ -18,7 +18,7 @@ const KINDS_RUN = V1_KIND_LIST.filter(({ kind }) => kind !== "MPIJob");
 /** Privileges that no request of this test shows. */
 const isNeverSeen = (privilege: string) =>
   privilege.includes("mpijobs") ||
-  // Progress, which is off in this test (tests/app/v1_annotation_test.ts).
+  // Progress, which is off in this test (tests/app/v1/v1_annotation_test.ts).
   /^patch \w+\.kubeflow\.org/.test(privilege) ||
   // Asked for by the plugin OwnerReferencesPermissionEnforcement, which is on in this test.
   /^update \w+\/finalizers\./.test(privilege);

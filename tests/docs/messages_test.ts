@@ -9,7 +9,16 @@ const WORDS = 3;
 
 /** The text of all of the product's code, strings that are put together from parts as one. */
 async function productText(): Promise<string> {
-  const folders = ["app", "controller", "crds", "katib", "owner", "platform", "standalone", "status"];
+  const folders = [
+    "app",
+    "controller",
+    "crds",
+    "katib",
+    "owner",
+    "platform",
+    "standalone",
+    "status",
+  ];
   let text = "";
   for (const folder of [...folders, "trials", "webhook"]) {
     for await (const file of filesEndingIn([".ts"], `${folder}/`)) text += file.text;

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { type ManagerProcess, startManagerProcess } from "../app/manager_process.ts";
+import { type ManagerProcess, startManagerProcess } from "../app/manager/manager_process.ts";
 import { type Crowd, type Loss, startCrowd } from "./loss.ts";
 import { shellRuntime, trainJob } from "./standalone.ts";
 import { until } from "./until.ts";

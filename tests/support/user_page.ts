@@ -1,5 +1,5 @@
 /** `milepost ui` in this process, for the user of a connection, and a session of it. */
-import { startUserUi } from "../../app/ui/of_user/user_ui.ts";
+import { startUserUi } from "../../app/ui/user_ui.ts";
 import { MANAGER } from "../../crds/names.ts";
 import type { Connection } from "../../platform/kube/connection/kubeconfig.ts";
 import { openSession, type PageSession } from "./page_client.ts";

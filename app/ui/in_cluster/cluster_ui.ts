@@ -22,8 +22,8 @@ import { assetsOf } from "../../../page/server/assets.ts";
 import { mostReviews } from "../../../page/api/scope.ts";
 import { createTokenSite } from "../../../page/server/token_site.ts";
 import { startHealthServer } from "../../manager/health.ts";
-import { createJobCaches, createJobView } from "../job_view.ts";
-import { createManagerAccess } from "../manager_access.ts";
+import { createJobCaches, createJobView } from "../../../page/api/job_view.ts";
+import { createManagerAccess } from "../../../page/user_cluster/manager_access.ts";
 import { servingIdentity } from "./serving_identity.ts";
 
 const log = getLogger(["milepost", "page"]);

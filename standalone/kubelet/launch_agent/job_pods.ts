@@ -1,7 +1,7 @@
 /** Pods of MPI jobs that the launch agent can reach: each by its job and its host names, and each with a token. */
 import type { Pod } from "../../../crds/kubernetes.ts";
-import { identityOf, type PodAddress, type PodIdentity } from "../addresses.ts";
-import type { RunningProcess } from "../processes.ts";
+import { identityOf, type PodAddress, type PodIdentity } from "../names/addresses.ts";
+import type { RunningProcess } from "../processes/processes.ts";
 import type { MpiPod } from "./mpi_pods.ts";
 
 /** Input and output of a command. */

@@ -4,7 +4,7 @@ import type { Pod } from "../../../crds/kubernetes.ts";
 import { LAUNCH_AGENT } from "../../../crds/pod_names.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 import { messageOf } from "../../../platform/kube/errors.ts";
-import type { PodAddress } from "../addresses.ts";
+import type { PodAddress } from "../names/addresses.ts";
 import { Members, type StartCommand } from "./job_pods.ts";
 import { type AdaptedPod, adaptMpiPod, mpiPodOf } from "./mpi_pods.ts";
 import { Session } from "./session.ts";

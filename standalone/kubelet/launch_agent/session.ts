@@ -2,8 +2,8 @@
 import { z } from "zod";
 import { messageOf } from "../../../platform/kube/errors.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
-import { signal as signalProcess } from "../process_table.ts";
-import type { RunningProcess } from "../processes.ts";
+import { signal as signalProcess } from "../processes/process_table.ts";
+import type { RunningProcess } from "../processes/processes.ts";
 import { encodeFrame, type Frame, FRAMES, PASSED_SIGNALS, readFrames } from "./frames.ts";
 import type { CommandStreams, Member, Members } from "./job_pods.ts";
 

@@ -19,7 +19,7 @@ import { observer } from "../../support/observer.ts";
 import { progress, requestToken } from "../../support/standalone.ts";
 import { eventsAbout, installTrials, lossAbove, trialThat } from "../../support/trials.ts";
 import { until } from "../../support/until.ts";
-import { leaderAmong, pusher, type Replica, withReplicas } from "../replicas.ts";
+import { leaderAmong, pusher, type Replica, withReplicas } from "../manager/replicas.ts";
 import {
   controlledBy,
   createPod,

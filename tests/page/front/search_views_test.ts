@@ -1,15 +1,19 @@
 /** Tests of a search's page without a browser: its address, axes, order, chosen parts, and hostile answers. */
 import assert from "node:assert/strict";
-import { axisOf, listAxis, numberAxis } from "../../../page/front/axis_scale.ts";
+import { axisOf, listAxis, numberAxis } from "../../../page/front/charts/axis_scale.ts";
 import {
   chosenTrials,
   MOST_CURVES,
   readSearch,
   readSearches,
-} from "../../../page/front/search_answer.ts";
-import { FIRST_SEARCHES, type SearchView, searchView } from "../../../page/front/search_view.ts";
-import { isWithin, trialAxes } from "../../../page/front/trial_axes.ts";
-import { sortedTrials, stopWords } from "../../../page/front/trial_order.ts";
+} from "../../../page/front/searches/search_answer.ts";
+import {
+  FIRST_SEARCHES,
+  type SearchView,
+  searchView,
+} from "../../../page/front/searches/search_view.ts";
+import { isWithin, trialAxes } from "../../../page/front/searches/trial_axes.ts";
+import { sortedTrials, stopWords } from "../../../page/front/searches/trial_order.ts";
 import { readView, type View, viewFragment } from "../../../page/front/url_state.ts";
 import { HOSTILE_TEXTS } from "../../browser/hostile_corpus.ts";
 

@@ -1,11 +1,11 @@
 /** Tests of logs, volumes and tokens on real files, with a fake clock. */
 import assert from "node:assert/strict";
 import type { Pod } from "../../../crds/kubernetes.ts";
-import { createLogStore, type LogStore } from "../../../standalone/kubelet/logs.ts";
-import { type LogOptions, readLog } from "../../../standalone/kubelet/log_reader.ts";
-import { replaceFolder } from "../../../standalone/kubelet/atomic_folder.ts";
-import { createTokenSource } from "../../../standalone/kubelet/tokens.ts";
-import { createVolumes } from "../../../standalone/kubelet/pod_volumes.ts";
+import { createLogStore, type LogStore } from "../../../standalone/kubelet/logs/logs.ts";
+import { type LogOptions, readLog } from "../../../standalone/kubelet/logs/log_reader.ts";
+import { replaceFolder } from "../../../standalone/kubelet/volumes/atomic_folder.ts";
+import { createTokenSource } from "../../../standalone/kubelet/volumes/tokens.ts";
+import { createVolumes } from "../../../standalone/kubelet/volumes/pod_volumes.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { MemoryServer } from "./memory_client.ts";
 

@@ -1,7 +1,7 @@
 /** Tests of the kubelet with real processes. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { createProcesses } from "../../../standalone/kubelet/processes.ts";
+import { createProcesses } from "../../../standalone/kubelet/processes/processes.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { until } from "../../support/fake_clock.ts";

@@ -4,9 +4,9 @@ import { KINDS } from "../../../crds/kinds.ts";
 import {
   mountingCommand,
   openMountNamespaces,
-} from "../../../standalone/kubelet/mount_namespace.ts";
+} from "../../../standalone/kubelet/volumes/mount_namespace.ts";
 import { dataFolders, memoryFolder } from "../../../standalone/kubelet/machine.ts";
-import { writePrivateRoot } from "../../../standalone/kubelet/private_root.ts";
+import { writePrivateRoot } from "../../../standalone/kubelet/volumes/private_root.ts";
 import { until } from "../../support/fake_clock.ts";
 import { lives, pod, type Rig, shell, withKubelet } from "./rig.ts";
 

@@ -2,13 +2,24 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Container, Pod } from "../../../crds/kubernetes.ts";
-import { createAddressBook } from "../../../standalone/kubelet/addresses.ts";
-import { nameTable } from "../../../standalone/kubelet/cluster_names.ts";
-import { buildCommand, buildEnvironment, expand } from "../../../standalone/kubelet/environment.ts";
-import { ConfigProblem, readField, readResource } from "../../../standalone/kubelet/field_refs.ts";
-import { mountedPaths, rewritePaths } from "../../../standalone/kubelet/mount_paths.ts";
-import { serviceVariables } from "../../../standalone/kubelet/service_variables.ts";
-import { type NameTable, replaceNames } from "../../../standalone/kubelet/name_replacement.ts";
+import { createAddressBook } from "../../../standalone/kubelet/names/addresses.ts";
+import { nameTable } from "../../../standalone/kubelet/names/cluster_names.ts";
+import {
+  buildCommand,
+  buildEnvironment,
+  expand,
+} from "../../../standalone/kubelet/containers/environment.ts";
+import {
+  ConfigProblem,
+  readField,
+  readResource,
+} from "../../../standalone/kubelet/containers/field_refs.ts";
+import { mountedPaths, rewritePaths } from "../../../standalone/kubelet/volumes/mount_paths.ts";
+import { serviceVariables } from "../../../standalone/kubelet/names/service_variables.ts";
+import {
+  type NameTable,
+  replaceNames,
+} from "../../../standalone/kubelet/names/name_replacement.ts";
 
 const facts = {
   podIP: "127.64.0.1",

@@ -5,7 +5,7 @@ import type { JobSet, JobSetSpec, ReplicatedJob } from "../../../../crds/jobset.
 import type { EnvVar } from "../../../../crds/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../../../crds/training_runtime.ts";
 import type { TrainJob } from "../../../../crds/trainjob.ts";
-import { buildEnvironment } from "../../../../standalone/kubelet/environment.ts";
+import { buildEnvironment } from "../../../../standalone/kubelet/containers/environment.ts";
 import { nodeJob, replicatedJob, runtime, trainJob } from "../../builders.ts";
 import { containerOf, podOf, problemsOf, rendered, runtimeOf } from "./rendering.ts";
 

@@ -1,0 +1,77 @@
+/** `milepost ui`: the page on loopback for the cluster of a kubeconfig, with the rights of its user. */
+import type { PageServer } from "../../page/server/page_server.ts";
+import { ownName } from "../../page/server/viewer_rights.ts";
+import { createJobView } from "../../page/api/job_view.ts";
+import { createSessions, startPage } from "./start_page.ts";
+import { createUserAccess } from "../../page/user_cluster/user_access.ts";
+import {
+  openUserCluster,
+  type UserClusterOptions,
+  type UserClusterParts,
+} from "../../page/user_cluster/user_cluster.ts";
+
+/** Streams of events: of all tabs of one user's browsers. */
+const STREAMS = { total: 200, perSubject: 200 } as const;
+/** For requests of the page at the end, in milliseconds. */
+const DRAIN_MS = 500;
+const DEADLINE_MS = 10_000;
+
+/** Its settings. */
+export interface UserUiOptions extends UserClusterOptions {
+  /** 0: one that is free. */
+  readonly port: number;
+}
+
+/** A page that is served. */
+export interface UserUi {
+  readonly page: Pick<PageServer, "url" | "newAddress">;
+  /** URL of the API server. */
+  readonly server: string;
+  /** Returns what is not shown, and why, as sentences. */
+  missing(): readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Starts it. Leaves nothing running if it throws. */
+export async function startUserUi(
+  options: UserUiOptions,
+  parts: UserClusterParts,
+): Promise<UserUi> {
+  await using cleanup = new AsyncDisposableStack();
+  const cluster = await openUserCluster(options, parts);
+  cleanup.defer(() => cluster.close());
+  const { client, clock, kinds, server, namespaces, rights, jobs, manager, mirror } = cluster;
+  const { missing } = cluster;
+  const { connection } = parts;
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const user = await ownName(client, signal) ?? connection.getCurrentUser()?.name ?? "";
+  const sessions = createSessions(clock);
+  const readers = createUserAccess({ clock, sessions, rights, user, hold: jobs.hold });
+  const { ask, follow } = mirror;
+  const streams = STREAMS;
+  const view = createJobView({
+    kinds,
+    caches: jobs.caches,
+    readers,
+    namespaces,
+    ask,
+    follow,
+    streams,
+  });
+  cleanup.defer(() => view.close());
+  const page = await startPage({
+    port: options.port,
+    client,
+    clock,
+    kinds,
+    server,
+    user,
+    sessions,
+    view: view.handle,
+    manager: manager.client,
+    missing,
+  });
+  cleanup.defer(() => page.close(DRAIN_MS));
+  const started = cleanup.move();
+  return { page, server, missing, stop: () => started.disposeAsync() };
+}

@@ -1,0 +1,76 @@
+/** Time range of charts: how it is changed, and points within it in place of coarser ones. Pure. */
+import type { CurvePoint } from "../feed/view_answers_read.ts";
+
+/** A part of the time axis, in milliseconds: since the epoch, or since each job's start. */
+export interface TimeRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Ways to change a range. */
+export type ZoomStep = "in" | "out" | "left" | "right" | "all";
+
+/** The shortest range. */
+const LEAST_MS = 10;
+/** Times that there can be. */
+const MOST_MS = 8.64e15;
+
+/** Returns the range in whole milliseconds; undefined if there is none between these times. */
+export function rangeOf(from: number, to: number): TimeRange | undefined {
+  const [start, end] = [Math.floor(from), Math.ceil(to)];
+  const isRange = Math.abs(start) <= MOST_MS && Math.abs(end) <= MOST_MS && end > start;
+  return isRange ? { from: start, to: end } : undefined;
+}
+
+/** Returns a range no shorter than the shortest, within the whole; undefined if it is the whole. */
+export function rangeWithin(
+  { from, to }: TimeRange,
+  whole: TimeRange,
+): TimeRange | undefined {
+  const width = Math.max(LEAST_MS, to - from);
+  if (width >= whole.to - whole.from) return undefined;
+  const start = Math.min(Math.max(from, whole.from), whole.to - width);
+  return rangeOf(start, start + width);
+}
+
+/** Returns the range after a step; undefined is the whole. `at` stays where it is on the screen. */
+export function rangeAfter(
+  step: ZoomStep,
+  range: TimeRange | undefined,
+  whole: TimeRange,
+  at?: number,
+): TimeRange | undefined {
+  if (step === "all") return undefined;
+  const { from, to } = range ?? whole;
+  const width = to - from;
+  if (step === "left" || step === "right") {
+    if (range === undefined) return undefined;
+    const by = (step === "left" ? -width : width) / 4;
+    return rangeWithin({ from: from + by, to: to + by }, whole);
+  }
+  const factor = step === "in" ? 0.5 : 2;
+  const fixed = at === undefined || at < from || at > to ? (from + to) / 2 : at;
+  const start = fixed - (fixed - from) * factor;
+  return rangeWithin({ from: start, to: start + width * factor }, whole);
+}
+
+/** Returns the range moved just so far that a time is in it. */
+export function rangeWith(range: TimeRange, at: number, whole: TimeRange): TimeRange | undefined {
+  const by = at < range.from ? at - range.from : at > range.to ? at - range.to : 0;
+  if (by === 0) return range;
+  return rangeWithin({ from: range.from + by, to: range.to + by }, whole);
+}
+
+/** Returns the points of a curve with finer ones in place of those between the first and the last of them. */
+export function withFiner(
+  points: readonly CurvePoint[],
+  finer: readonly CurvePoint[],
+): readonly CurvePoint[] {
+  const [first, last] = [finer[0]?.[0], finer.at(-1)?.[0]];
+  if (first === undefined || last === undefined) return points;
+  return [
+    ...points.filter(([time]) => time < first),
+    ...finer,
+    ...points.filter(([time]) => time > last),
+  ];
+}

@@ -1,0 +1,180 @@
+/** Conditions, pods, events and the object of a job, as text. */
+import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
+import { conditionWords, type DetailPart, type JobDetails } from "./job_details.ts";
+import { plainText, zoneText } from "../readable_text.ts";
+import { yamlText } from "./object_yaml.ts";
+import { type JobView, viewFragment } from "../url_state.ts";
+
+/** Conditions, each as a sentence. */
+export function Conditions({ details }: { details: JobDetails }) {
+  if (details.conditions.length === 0) {
+    return (
+      <Notice title="No conditions yet">
+        <p>Its controller has not said anything.</p>
+      </Notice>
+    );
+  }
+  return (
+    <ul class="conditions">
+      {details.conditions.map((it) => (
+        <li key={it.type} class={it.status === "True" ? "holds" : undefined}>
+          <p>
+            <b>{plainText(conditionWords(it))}</b>{" "}
+            <span class="quiet">
+              {"· "}
+              <Moment timeMs={it.sinceMs} />
+            </span>
+          </p>
+          {(it.message !== "" || it.reason !== "") && (
+            <p>
+              <Hostile text={it.message} />{" "}
+              {it.reason !== "" && <code>{plainText(it.reason)}</code>}
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Says that there is more, or that something is not for this viewer. */
+function PartNotice({ details, part }: { details: JobDetails; part: DetailPart }) {
+  if (details.cut.has(part)) {
+    return (
+      <p class="quiet" role="status">
+        There are more {part} than the {details[part].length} that are shown.
+      </p>
+    );
+  }
+  if (!details.denied.has(part)) return null;
+  return (
+    <Notice kind="warning" title={`You may not list ${part} here`}>
+      <p>
+        Somebody who administers the namespace can grant <code>list</code> of <code>{part}</code>.
+      </p>
+    </Notice>
+  );
+}
+
+/** Pods, each with a link to its log. */
+export function Pods({ details, view }: { details: JobDetails; view: JobView }) {
+  if (details.denied.has("pods")) return <PartNotice details={details} part="pods" />;
+  if (details.pods.length === 0) {
+    return (
+      <Notice title="No pods">
+        <p>There are none yet, or they are gone.</p>
+      </Notice>
+    );
+  }
+  return (
+    <div class="scroll" role="region" aria-label="Pods" tabIndex={0}>
+      <PartNotice details={details} part="pods" />
+      <table>
+        <thead>
+          <tr>
+            {["Rank", "Pod", "Phase", "Restarts", "Node", "Log"].map((it) => (
+              <th key={it} scope="col">{it}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {details.pods.map((pod) => (
+            <tr key={pod.name}>
+              <td class="number">{pod.rank === "" ? "–" : <Hostile text={pod.rank} />}</td>
+              <td>
+                <Hostile text={pod.name} />
+              </td>
+              <td>
+                <Hostile text={pod.phase} />
+                {pod.reason !== "" && (
+                  <span class="quiet">
+                    : <Hostile text={pod.reason} />
+                  </span>
+                )}
+              </td>
+              <td class="number">{pod.restarts}</td>
+              <td>
+                <Hostile text={pod.node === "" ? "–" : pod.node} />
+              </td>
+              <td>
+                <a
+                  href={viewFragment({
+                    ...view,
+                    tab: "logs",
+                    pod: pod.name,
+                    container: "",
+                    isPrevious: false,
+                  })}
+                  aria-label={`Log of ${pod.name}`}
+                >
+                  Log
+                </a>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Events, the newest first. */
+export function Events({ details }: { details: JobDetails }) {
+  if (details.denied.has("events")) return <PartNotice details={details} part="events" />;
+  if (details.events.length === 0) {
+    return (
+      <Notice title="No events">
+        <p>The API server keeps events for about an hour.</p>
+      </Notice>
+    );
+  }
+  return (
+    <div class="scroll" role="region" aria-label="Events" tabIndex={0}>
+      <PartNotice details={details} part="events" />
+      <table>
+        <thead>
+          <tr>
+            {[`Time, ${zoneText(Date.now())}`, "Type", "Reason", "Message", "About"].map((it) => (
+              <th key={it} scope="col">{it}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {details.events.slice(0, 200).map((event, index) => (
+            <tr key={index}>
+              <td class="number">
+                <Moment timeMs={event.timeMs} />
+              </td>
+              <td>
+                {event.type === "Warning" ? <b>! Warning</b> : <Hostile text={event.type} />}
+              </td>
+              <td>
+                <Hostile text={event.reason} />
+              </td>
+              <td class="wrap">
+                <Hostile text={event.message} />
+                {event.count > 1 && <span class="quiet">({event.count} times)</span>}
+              </td>
+              <td>
+                <Hostile text={event.about} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The object as YAML. */
+export function ObjectText({ details }: { details: JobDetails }) {
+  const text = plainText(yamlText(details.object));
+  return (
+    <>
+      <p class="row tools">
+        <button type="button" onClick={() => navigator.clipboard?.writeText(text)}>Copy</button>
+      </p>
+      <pre class="object" tabIndex={0} role="region" aria-label="YAML">{text}</pre>
+    </>
+  );
+}

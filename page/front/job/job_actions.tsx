@@ -1,0 +1,166 @@
+/** Changes of a job, each confirmed in a dialog. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Action } from "./job_details.ts";
+import { Hostile } from "../marks_and_signs.tsx";
+import { call } from "../page_state.ts";
+import { plainText } from "../readable_text.ts";
+import { type JobName, keyOf } from "../feed/view_answers_read.ts";
+
+const WORDS: Readonly<Record<Action, { button: string; title: string; text: string }>> = {
+  suspend: {
+    button: "Suspend",
+    title: "Suspend the job?",
+    text: "Its pods end. It goes on from its last checkpoint when it is resumed.",
+  },
+  resume: {
+    button: "Resume",
+    title: "Resume the job?",
+    text: "Its pods are created again.",
+  },
+  stop: {
+    button: "Stop",
+    title: "Stop the job early?",
+    text:
+      "Its pods are told, have the time below to save their work, and end. It cannot be taken back.",
+  },
+  delete: {
+    button: "Delete",
+    title: "Delete the job?",
+    text: "The job, its pods, their logs and its curves go away. It cannot be taken back.",
+  },
+};
+/** Reasons are one word, as the API server wants them. */
+const REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
+
+function Dialog(
+  { action, job, uid, onClose, onDone }: {
+    action: Action;
+    job: JobName;
+    uid: string;
+    onClose: () => void;
+    onDone: () => void;
+  },
+) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [problem, setProblem] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const [reason, setReason] = useState("StoppedByUser");
+  const [message, setMessage] = useState("");
+  const [grace, setGrace] = useState("30");
+  useEffect(() => dialog.current?.showModal(), []);
+  const { title, text, button } = WORDS[action];
+  const confirm = async () => {
+    setBusy(true);
+    setProblem("");
+    const body = {
+      ...(uid !== "" && { uid }),
+      ...(action === "stop" &&
+        { reason, ...(message !== "" && { message }), graceSeconds: Number(grace) }),
+    };
+    try {
+      const path = [job.kind, job.namespace, job.name].map(encodeURIComponent).join("/");
+      await call(`/${action}/${path}`, { method: "POST", body });
+      onDone();
+      dialog.current?.close();
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          confirm();
+        }}
+      >
+        <h2 id="dialog-title">{title}</h2>
+        <p>
+          <code>
+            <Hostile text={keyOf(job)} />
+          </code>
+        </p>
+        <p>{text}</p>
+        {action === "stop" && (
+          <>
+            <label class="field">
+              <span>Reason, one word</span>
+              <input
+                required
+                pattern={REASON}
+                maxLength={64}
+                value={reason}
+                onInput={({ currentTarget }) => setReason(currentTarget.value)}
+              />
+            </label>
+            <label class="field">
+              <span>Message, for people</span>
+              <input
+                maxLength={1024}
+                value={message}
+                onInput={({ currentTarget }) => setMessage(currentTarget.value)}
+              />
+            </label>
+            <label class="field">
+              <span>Time to save its work, in seconds</span>
+              <input
+                type="number"
+                required
+                min={0}
+                max={3600}
+                step={1}
+                value={grace}
+                onInput={({ currentTarget }) => setGrace(currentTarget.value)}
+              />
+            </label>
+          </>
+        )}
+        {problem !== "" && <p role="alert" class="problem">{plainText(problem)}</p>}
+        <div class="row end">
+          <button type="button" onClick={() => dialog.current?.close()}>Cancel</button>
+          <button
+            type="submit"
+            disabled={isBusy}
+            class={action === "delete" || action === "stop" ? "danger" : "main"}
+          >
+            {isBusy ? "Asking…" : button}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+/** Buttons of the changes that can be made. `uid`: of the job that is shown; another of its name is left alone. */
+export function JobActions(
+  { job, uid, actions, onDone }: {
+    job: JobName;
+    uid: string;
+    actions: readonly Action[];
+    onDone: () => void;
+  },
+) {
+  const [open, setOpen] = useState<{ readonly action: Action; readonly uid: string }>();
+  return (
+    <div class="row" role="group" aria-label="Changes">
+      {actions.map((action) => (
+        <button
+          key={action}
+          type="button"
+          onClick={() => setOpen({ action, uid })}
+        >
+          {WORDS[action].button}…
+        </button>
+      ))}
+      {open !== undefined && (
+        <Dialog
+          {...open}
+          job={job}
+          onClose={() => setOpen(undefined)}
+          onDone={onDone}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,254 @@
+/** Page of one job: what it is now, and the parts that tell more. */
+import { useState } from "preact/hooks";
+import { CurvesTab } from "./curves_tab.tsx";
+import { Conditions, Events, ObjectText, Pods } from "./detail_tabs.tsx";
+import { JobActions } from "./job_actions.tsx";
+import {
+  ACTIONS,
+  actionsOf,
+  type JobDetails,
+  readDetails,
+  readRights,
+  type Rights,
+} from "./job_details.ts";
+import { LogTab } from "./log_tab.tsx";
+import { Age, Hostile, Notice, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
+import { connection, isStale, list } from "../page_state.ts";
+import { plainText, shortKind, valueText } from "../readable_text.ts";
+import { type Reading, useReading } from "../feed/repeated_reading.ts";
+import type { Session } from "../feed/session_key.ts";
+import { StopNotice } from "./stop_notice.tsx";
+import { EXPERIMENTS, searchView } from "../searches/search_view.ts";
+import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "../url_state.ts";
+import { keyOf, type Row } from "../feed/view_answers_read.ts";
+
+/** Time between two readings of the object, its pods and events, in milliseconds. */
+const DETAILS_MS = 5_000;
+/** The same for the viewer's rights. */
+const RIGHTS_MS = 60_000;
+
+function Facts({ row }: { row: Row }) {
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Progress</dt>
+        <dd>
+          <Progress percent={row.progress} label="Progress" />
+        </dd>
+      </div>
+      {row.endedMs === undefined && (
+        <div>
+          <dt>Remaining</dt>
+          <dd>
+            <Remaining seconds={row.remainingSeconds} />
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>{row.endedMs === undefined ? "Age" : "Ended"}</dt>
+        <dd>
+          <Age sinceMs={row.endedMs ?? row.createdMs} />
+          {row.endedMs !== undefined && " ago"}
+        </dd>
+      </div>
+      {row.updatedMs !== undefined && (
+        <div>
+          <dt>Last report</dt>
+          <dd>
+            <Age sinceMs={row.updatedMs} /> ago
+          </dd>
+        </div>
+      )}
+      {row.metrics.slice(0, 4).map(({ name, value }) => (
+        <div key={name}>
+          <dt>
+            <Hostile text={name} />
+          </dt>
+          <dd class="number">{valueText(value)}</dd>
+        </div>
+      ))}
+      {row.experiment !== undefined && (
+        <div>
+          <dt>Experiment</dt>
+          <dd>
+            <a
+              href={viewFragment(
+                searchView({ ...row, kind: EXPERIMENTS, name: row.experiment }),
+              )}
+            >
+              <Hostile text={row.experiment} />
+            </a>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+const TAB_WORDS: Readonly<Record<Tab, string>> = {
+  curves: "Curves",
+  conditions: "Conditions",
+  pods: "Pods",
+  events: "Events",
+  logs: "Logs",
+  object: "YAML",
+};
+
+function Tabs({ view }: { view: JobView }) {
+  return (
+    <nav class="tabs" aria-label="Parts of the job">
+      {TABS.map((tab) => (
+        <a
+          key={tab}
+          href={viewFragment({ ...view, tab })}
+          aria-current={view.tab === tab ? "page" : undefined}
+        >
+          {TAB_WORDS[tab]}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Part(
+  { view, details, problem, hasEnded }: {
+    view: JobView;
+    details: JobDetails | undefined;
+    problem: Reading<JobDetails>["problem"];
+    hasEnded: boolean;
+  },
+) {
+  if (view.tab === "curves") return <CurvesTab view={view} hasEnded={hasEnded} />;
+  if (view.tab === "logs") return <LogTab view={view} details={details} />;
+  if (details === undefined) {
+    if (problem === undefined) return <Notice title="Loading…" />;
+    const title = problem.status === 403 ? "You may not see this" : "This cannot be read";
+    return (
+      <Notice kind="warning" title={title}>
+        <p>{plainText(problem.message)}</p>
+      </Notice>
+    );
+  }
+  if (view.tab === "conditions") return <Conditions details={details} />;
+  if (view.tab === "pods") return <Pods details={details} view={view} />;
+  if (view.tab === "events") return <Events details={details} />;
+  return <ObjectText details={details} />;
+}
+
+function Gone({ view, reason }: { view: JobView; reason: string }) {
+  return (
+    <Notice title="This job is gone">
+      <p>
+        There is no{" "}
+        <code>
+          <Hostile text={keyOf(view)} />
+        </code>{" "}
+        that you may see: it was deleted, was never there, or is not for you. {plainText(reason)}
+      </p>
+      <p>
+        <a class="button" href={viewFragment(FIRST_VIEW)}>Show all jobs</a>
+      </p>
+    </Notice>
+  );
+}
+
+/** Says what cannot be known or done now, or not by this viewer. */
+function Refusals(
+  { details, rights }: { details: Reading<JobDetails>; rights: Reading<Rights> },
+) {
+  const link = connection.value;
+  const isOld = details.value !== undefined && details.problem !== undefined;
+  return (
+    <>
+      {link.phase === "refused" && (
+        <Notice
+          kind="warning"
+          title={link.status === 403
+            ? "You may not see this job live"
+            : "The server refuses this view"}
+        >
+          <p>{plainText(link.reason)}</p>
+        </Notice>
+      )}
+      {isOld && (
+        <p class="down-bar" role="alert">
+          Pods, events, conditions and YAML cannot be read now:{" "}
+          {plainText(details.problem?.message ?? "")}. Trying again by itself.
+        </p>
+      )}
+      {rights.problem !== undefined && (
+        <p class="quiet" role="status">
+          What you may change cannot be asked now: {plainText(rights.problem.message)}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The page. */
+export function JobPage({ view, session }: { view: JobView; session: Session }) {
+  const key = keyOf(view);
+  const path = [view.kind, view.namespace, view.name].map(encodeURIComponent).join("/");
+  const row = list.value?.rows.find((it) => keyOf(it) === key);
+  const [changes, setChanges] = useState(0);
+  const when = `${row?.uid} ${row?.state} ${changes}`;
+  const read = useReading(`/objects/${path}`, readDetails, DETAILS_MS, when);
+  const { value: details, problem } = read;
+  const rights = useReading(`/rights/${path}`, readRights, RIGHTS_MS, when);
+  const link = connection.value;
+  const isListed = list.value !== undefined && link.phase === "live";
+  const isGone = problem?.status === 404 ||
+    (isListed && row === undefined && details === undefined);
+  const state = row?.state ?? "";
+  const actions = details === undefined || isGone || !session.canChange
+    ? []
+    : actionsOf(rights.value ?? new Set(), state, details);
+  const mayNothing = session.canChange && rights.value !== undefined && details !== undefined &&
+    ACTIONS.every((action) => !rights.value?.has(action));
+  return (
+    <div class={isStale.value ? "stale" : undefined}>
+      <header class="job">
+        <p class="quiet">
+          <a href={viewFragment(FIRST_VIEW)}>Jobs</a> /{" "}
+          <a href={viewFragment({ ...FIRST_VIEW, namespaces: [view.namespace] })}>
+            <Hostile text={view.namespace} />
+          </a>{" "}
+          / {shortKind(view.kind)}
+        </p>
+        <div class="row">
+          <h1>
+            <Hostile text={view.name} />
+          </h1>
+          {row !== undefined && <StateSign state={row.state} />}
+          <span class="space" />
+          <JobActions
+            job={view}
+            uid={details?.uid ?? ""}
+            actions={actions}
+            onDone={() => setChanges(changes + 1)}
+          />
+          {mayNothing && <span class="quiet">You may look at this job, and change nothing.</span>}
+        </div>
+        {row?.message !== undefined && (
+          <p>
+            <Hostile text={row.message} />
+          </p>
+        )}
+        {!isGone && <StopNotice row={row} details={details} />}
+        {row !== undefined && <Facts row={row} />}
+      </header>
+      {isGone ? <Gone view={view} reason={problem?.status === 404 ? problem.message : ""} /> : (
+        <>
+          <Refusals details={read} rights={rights} />
+          <Tabs view={view} />
+          <Part
+            view={view}
+            details={details}
+            problem={problem}
+            hasEnded={row?.endedMs !== undefined}
+          />
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,311 @@
+/** Page of all jobs: filters, table, and the window's place among all. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { JobsTable } from "./jobs_table.tsx";
+import { Hostile, Notice, stateWord, Switch } from "../marks_and_signs.tsx";
+import { connection, isStale, list, showList } from "../page_state.ts";
+import { plainText, shortKind } from "../readable_text.ts";
+import {
+  FIRST_VIEW,
+  jobNameOf,
+  jobView,
+  type ListView,
+  STATES,
+  viewFragment,
+  WINDOW_SIZES,
+} from "../url_state.ts";
+import { sessionState } from "../feed/session_key.ts";
+import type { Denied } from "../feed/view_answers_read.ts";
+
+/** Time after the last key before the server is asked, in milliseconds. */
+const TYPING_MS = 250;
+
+function SearchField({ view }: { view: ListView }) {
+  const [text, setText] = useState(view.text);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => setText(view.text), [view.text]);
+  useEffect(() => {
+    if (text === view.text) return;
+    const timer = setTimeout(() => showList(view, { text }, true), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, view]);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof Element &&
+        event.target.matches("input, select, textarea");
+      if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      field.current?.focus();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <label class="field grow">
+      <span>
+        Search <kbd>/</kbd>
+      </span>
+      <input
+        ref={field}
+        type="search"
+        maxLength={128}
+        placeholder="namespace/name"
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+/** A field whose text counts when it is left or Enter is pressed. */
+function NamespaceField({ view }: { view: ListView }) {
+  const text = view.namespaces.join(", ");
+  const known = [...new Set(list.value?.rows.map(({ namespace }) => namespace))];
+  return (
+    <label class="field">
+      <span>Namespaces</span>
+      <input
+        key={text}
+        list="namespaces"
+        placeholder="all"
+        defaultValue={text}
+        onChange={({ currentTarget: { value } }) =>
+          showList(view, { namespaces: value.split(/[\s,]+/).filter((it) => it !== "") })}
+      />
+      <datalist id="namespaces">
+        {known.map((name) => <option key={name} value={name} />)}
+      </datalist>
+    </label>
+  );
+}
+
+function KindField({ view }: { view: ListView }) {
+  const kinds = [...new Set([...view.kinds, ...list.value?.kinds ?? []])].sort();
+  return (
+    <label class="field">
+      <span>Kind</span>
+      <select
+        value={view.kinds[0] ?? ""}
+        onChange={({ currentTarget: { value } }) =>
+          showList(view, { kinds: value === "" ? [] : [value] })}
+      >
+        <option value="">all</option>
+        {kinds.map((kind) => <option key={kind} value={kind}>{shortKind(kind)}</option>)}
+      </select>
+    </label>
+  );
+}
+
+function StateFilters({ view }: { view: ListView }) {
+  const states = list.value?.states;
+  return (
+    <div class="row" role="group" aria-label="States">
+      {STATES.map((state) => (
+        <Switch
+          key={state}
+          isOn={view.states.includes(state)}
+          onChange={(isOn) => {
+            const others = view.states.filter((it) => it !== state);
+            showList(view, { states: isOn ? [...others, state] : others });
+          }}
+        >
+          {stateWord(state)} <span class="count">{states?.get(state) ?? 0}</span>
+        </Switch>
+      ))}
+    </div>
+  );
+}
+
+/** The kinds and namespaces that the viewer may not list. */
+export function DeniedList({ denied }: { denied: readonly Denied[] }) {
+  return (
+    <ul>
+      {denied.slice(0, 40).map(({ kind, namespace }) => (
+        <li key={`${kind}/${namespace}`}>
+          <Hostile text={kind} />
+          {namespace === undefined ? " in all namespaces" : (
+            <>
+              {" in "}
+              <Hostile text={namespace} />
+            </>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Pager({ view, total }: { view: ListView; total: number }) {
+  const last = Math.min(view.offset + view.limit, total);
+  const go = (offset: number) => showList(view, { offset: Math.max(0, offset) });
+  return (
+    <nav class="row pager" aria-label="Rows">
+      <span role="status">
+        {total === 0 ? "No jobs" : `${view.offset + 1}–${last} of ${total.toLocaleString("en")}`}
+      </span>
+      <button type="button" disabled={view.offset === 0} onClick={() => go(0)}>First</button>
+      <button
+        type="button"
+        disabled={view.offset === 0}
+        onClick={() => go(view.offset - view.limit)}
+      >
+        Previous
+      </button>
+      <button type="button" disabled={last >= total} onClick={() => go(view.offset + view.limit)}>
+        Next
+      </button>
+      <label class="choice">
+        <span>Rows</span>
+        <select
+          value={view.limit}
+          onChange={({ currentTarget: { value } }) => showList(view, { limit: Number(value) })}
+        >
+          {WINDOW_SIZES.map((size) => <option key={size} value={size}>{size}</option>)}
+        </select>
+      </label>
+    </nav>
+  );
+}
+
+/** The link to the comparison of the picked jobs. */
+function Picked({ view }: { view: ListView }) {
+  const [first, ...others] = view.picked.map(jobNameOf).filter((it) => it !== undefined);
+  if (first === undefined) return null;
+  return (
+    <p class="row picked">
+      <span>{view.picked.length} picked</span>
+      <a class="button main" href={viewFragment(jobView(first, view.picked.slice(1)))}>
+        {others.length === 0 ? "Open" : "Compare"}
+      </a>
+      <button
+        type="button"
+        onClick={() => showList(view, { picked: [], offset: view.offset }, true)}
+      >
+        Pick none
+      </button>
+    </p>
+  );
+}
+
+const isFiltered = (view: ListView) =>
+  view.text !== "" || view.experiment !== "" ||
+  view.namespaces.length + view.kinds.length + view.states.length > 0;
+
+function NoRows({ view, total }: { view: ListView; total: number }) {
+  const all = (
+    <a class="button" href={viewFragment({ ...FIRST_VIEW, limit: view.limit })}>Show all jobs</a>
+  );
+  if (total > 0) {
+    return (
+      <Notice title="There are fewer jobs now">
+        <p>
+          <a class="button" href={viewFragment({ ...view, offset: 0 })}>To the first rows</a>
+        </p>
+      </Notice>
+    );
+  }
+  if (isFiltered(view)) {
+    return (
+      <Notice title="No job fits">
+        <p>No job that you may see has all that the filters ask for.</p>
+        <p>{all}</p>
+      </Notice>
+    );
+  }
+  return (
+    <Notice title="No jobs yet">
+      <p>A job appears here by itself as soon as it is created, for example with</p>
+      <pre tabIndex={0}>kubectl apply -f trainjob.yaml</pre>
+    </Notice>
+  );
+}
+
+/** The namespace of who looks, where that is a service account: its rights are there, if anywhere. */
+function ownNamespace(): string | undefined {
+  const state = sessionState.value;
+  const user = state.phase === "open" ? state.session.user : "";
+  return /^system:serviceaccount:([-a-z0-9]{1,63}):/.exec(user)?.[1];
+}
+
+function Content({ view }: { view: ListView }): ComponentChildren {
+  const link = connection.value;
+  const it = list.value;
+  if (link.phase === "refused") {
+    const isForbidden = link.status === 403;
+    const own = isForbidden ? ownNamespace() : undefined;
+    return (
+      <Notice
+        kind="warning"
+        title={isForbidden ? "You may not see these jobs" : "The server refuses this view"}
+      >
+        <p>{plainText(link.reason)}</p>
+        {isForbidden && (
+          <p>
+            Somebody who administers the cluster can grant <code>list</code>{" "}
+            of the kinds of jobs, in a namespace or in all. You can also name namespaces that you
+            may see, above.
+          </p>
+        )}
+        <p class="row">
+          {own !== undefined && !view.namespaces.includes(own) && (
+            <a class="button" href={viewFragment({ ...FIRST_VIEW, namespaces: [own] })}>
+              Show jobs of <Hostile text={own} />
+            </a>
+          )}
+          <a class="button" href={viewFragment(FIRST_VIEW)}>Show all jobs</a>
+        </p>
+      </Notice>
+    );
+  }
+  if (it === undefined) {
+    return link.phase === "down" ? null : (
+      <Notice title="Loading jobs…">
+        <div class="ghosts" aria-hidden="true" />
+      </Notice>
+    );
+  }
+  return (
+    <>
+      {it.denied.length > 0 && (
+        <details class="denied">
+          <summary>
+            Not everything is shown: {it.denied.length}{" "}
+            {it.denied.length === 1 ? "kind" : "kinds or namespaces"} you may not list
+          </summary>
+          <DeniedList denied={it.denied} />
+        </details>
+      )}
+      {it.rows.length === 0
+        ? <NoRows view={view} total={it.total} />
+        : <JobsTable view={view} rows={it.rows} />}
+      <Pager view={view} total={it.total} />
+    </>
+  );
+}
+
+/** The page. */
+export function JobsPage({ view }: { view: ListView }) {
+  return (
+    <div class={isStale.value ? "stale" : undefined}>
+      <h1 class="hidden">Jobs</h1>
+      <section class="filters" aria-label="Filters">
+        <div class="row">
+          <SearchField view={view} />
+          <NamespaceField view={view} />
+          <KindField view={view} />
+        </div>
+        <StateFilters view={view} />
+        {view.experiment !== "" && (
+          <p class="row">
+            Jobs of the Experiment <Hostile text={view.experiment} />
+            <button type="button" onClick={() => showList(view, { experiment: "" })}>
+              Show all
+            </button>
+          </p>
+        )}
+      </section>
+      <Picked view={view} />
+      <Content view={view} />
+    </div>
+  );
+}

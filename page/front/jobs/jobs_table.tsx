@@ -1,0 +1,209 @@
+/** Table of jobs: headers that sort, and rows that are drawn anew only when they change. */
+import { Component } from "preact";
+import { ROW_METRICS, sparklines } from "./list_sparklines.ts";
+import { Age, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
+import { showList, view as current } from "../page_state.ts";
+import { shortKind, valueText } from "../readable_text.ts";
+import { sparkPath } from "../charts/spark_path.ts";
+import { jobView, type ListView, MOST_COMPARED, type Sort, viewFragment } from "../url_state.ts";
+import { type JobCurves, keyOf, type Row } from "../feed/view_answers_read.ts";
+
+const SPARK = { width: 72, height: 18 };
+
+function Sparkline({ curves, name }: { curves: JobCurves | undefined; name: string }) {
+  const points = curves?.curves.find((it) => it.name === name && !it.isProgress)?.points ?? [];
+  const path = sparkPath(points.map(([time, , , last]) => [time, last]), SPARK);
+  return (
+    <svg class="spark" {...SPARK} viewBox={`0 0 ${SPARK.width} ${SPARK.height}`} aria-hidden="true">
+      {path !== undefined && <path d={path} />}
+    </svg>
+  );
+}
+
+interface RowProps {
+  readonly row: Row;
+  readonly curves: JobCurves | undefined;
+  readonly isPicked: boolean;
+  readonly canPick: boolean;
+  readonly onPick: (key: string, isPicked: boolean) => void;
+}
+
+class JobRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const { row, curves, isPicked, canPick, onPick } = this.props;
+    return next.row !== row || next.curves !== curves || next.isPicked !== isPicked ||
+      next.canPick !== canPick || next.onPick !== onPick;
+  }
+
+  override render({ row, curves, isPicked, canPick, onPick }: RowProps) {
+    return (
+      <tr>
+        <td class="pick">
+          <input
+            type="checkbox"
+            aria-label={`Compare ${row.namespace}/${row.name}`}
+            checked={isPicked}
+            disabled={!isPicked && !canPick}
+            onChange={({ currentTarget }) => onPick(keyOf(row), currentTarget.checked)}
+          />
+        </td>
+        <td>
+          <StateSign state={row.state} />
+        </td>
+        <td class="name">
+          <a href={viewFragment(jobView(row))} title={row.message}>
+            <Hostile text={row.name} />
+          </a>
+          <span class="quiet">
+            <Hostile text={row.namespace} /> · {shortKind(row.kind)}
+          </span>
+        </td>
+        <td>
+          <Progress percent={row.progress} label={`Progress of ${row.name}`} />
+        </td>
+        <td class="number">
+          <Remaining seconds={row.endedMs === undefined ? row.remainingSeconds : undefined} />
+        </td>
+        <td>
+          <ul class="metrics">
+            {row.metrics.slice(0, ROW_METRICS).map(({ name, value }) => (
+              <li key={name}>
+                <span class="label" title={name}>
+                  <Hostile text={name} />
+                </span>
+                <Sparkline curves={curves} name={name} />
+                <span class="number">{valueText(value)}</span>
+              </li>
+            ))}
+            {row.metrics.length === 0 && row.message !== undefined && (
+              <li class="quiet message">
+                <Hostile text={row.message} />
+              </li>
+            )}
+            {row.metrics.length > ROW_METRICS && (
+              <li class="quiet">{row.metrics.length - ROW_METRICS} more</li>
+            )}
+          </ul>
+        </td>
+        <td class="number">
+          <Age sinceMs={row.createdMs} />
+        </td>
+      </tr>
+    );
+  }
+}
+
+/** What each column's first order is: as the server has it. */
+const DESCENDING: readonly Sort[] = ["progress", "created", "updated"];
+
+function Header({ view, sort, children }: { view: ListView; sort: Sort; children: string }) {
+  const isSorted = view.sort === sort;
+  const first = DESCENDING.includes(sort) ? "descending" : "ascending";
+  const order = view.order ?? first;
+  const other = order === "ascending" ? "descending" : "ascending";
+  // The age grows as the time of creation falls.
+  const shown = sort === "created" ? other : order;
+  return (
+    <th scope="col" aria-sort={isSorted ? shown : undefined}>
+      <button
+        type="button"
+        onClick={() => showList(view, { sort, order: isSorted ? other : first })}
+      >
+        {children}
+        <span class="arrow" aria-hidden="true">
+          {isSorted ? shown === "ascending" ? "▲" : "▼" : ""}
+        </span>
+      </button>
+    </th>
+  );
+}
+
+function MetricHeader({ view, names }: { view: ListView; names: readonly string[] }) {
+  const isSorted = view.sort === "metric";
+  const { order = "ascending" } = view;
+  const all = [...new Set([...names, ...(isSorted ? [view.sortMetric] : [])])];
+  return (
+    <th scope="col" aria-sort={isSorted ? order : undefined}>
+      <label>
+        <span>Metrics, sort by</span>
+        <select
+          value={isSorted ? view.sortMetric : ""}
+          onChange={({ currentTarget: { value } }) =>
+            showList(
+              view,
+              value === ""
+                ? { sort: "created", sortMetric: "" }
+                : { sort: "metric", sortMetric: value },
+            )}
+        >
+          <option value="">–</option>
+          {all.map((name) => <option key={name} value={name}>{name.slice(0, 40)}</option>)}
+        </select>
+      </label>
+      {isSorted && (
+        <button
+          type="button"
+          aria-label="Turn the order"
+          onClick={() =>
+            showList(view, { order: order === "ascending" ? "descending" : "ascending" })}
+        >
+          <span class="arrow" aria-hidden="true">{order === "ascending" ? "▲" : "▼"}</span>
+        </button>
+      )}
+    </th>
+  );
+}
+
+/** Moves the focus from job to job. */
+function moveFocus(event: KeyboardEvent) {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  if (!(event.target instanceof HTMLAnchorElement)) return;
+  const row = event.target.closest("tr");
+  const next = event.key === "ArrowDown" ? row?.nextElementSibling : row?.previousElementSibling;
+  next?.querySelector("a")?.focus();
+  event.preventDefault();
+}
+
+/** The table. */
+export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[] }) {
+  const names = rows.flatMap(({ metrics }) => metrics.map(({ name }) => name));
+  return (
+    <div class="scroll" role="region" aria-label="Jobs" tabIndex={0}>
+      <table class="jobs">
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="hidden">Compare</span>
+            </th>
+            <Header view={view} sort="state">State</Header>
+            <Header view={view} sort="name">Job</Header>
+            <Header view={view} sort="progress">Progress</Header>
+            <Header view={view} sort="remaining">Remaining</Header>
+            <MetricHeader view={view} names={names} />
+            <Header view={view} sort="created">Age</Header>
+          </tr>
+        </thead>
+        <tbody onKeyDown={moveFocus}>
+          {rows.map((row) => (
+            <JobRow
+              key={row.uid}
+              row={row}
+              curves={sparklines.value.get(keyOf(row))}
+              isPicked={view.picked.includes(keyOf(row))}
+              canPick={view.picked.length <= MOST_COMPARED}
+              onPick={pick}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** One function for all rows, so that none is drawn anew for another's sake. */
+function pick(key: string, isPicked: boolean) {
+  const it = current.value;
+  if (it.page !== "jobs") return;
+  const others = it.picked.filter((other) => other !== key);
+  showList(it, { picked: isPicked ? [...others, key] : others, offset: it.offset }, true);
+}

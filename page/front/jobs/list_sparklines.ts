@@ -1,0 +1,75 @@
+/** Sparklines of the list: curves of the rows that are seen, asked for again as the rows change. */
+import { effect, signal, untracked } from "@preact/signals";
+import { curvesOf } from "../feed/curve_requests.ts";
+import { inTurn } from "../charts/frame_turns.ts";
+import { call, list, sessionKey, view } from "../page_state.ts";
+import { type JobCurves, keyOf, type Row } from "../feed/view_answers_read.ts";
+import { frameOf } from "../feed/view_state.ts";
+
+/** Metrics that a row shows. */
+export const ROW_METRICS = 2;
+/** Jobs of one request, and metrics that it may name. */
+const [MOST_JOBS, MOST_METRICS] = [100, 16];
+/** Least time between two requests, in milliseconds. */
+const EVERY_MS = 2_000;
+
+/** Curves by the keys of their jobs. */
+export const sparklines = signal<ReadonlyMap<string, JobCurves>>(new Map());
+
+/** Rows as they were when their curves were asked for. */
+const asked = new WeakSet<Row>();
+
+async function askFor(rows: readonly Row[], signal: AbortSignal): Promise<void> {
+  const names = rows.flatMap(({ metrics }) => metrics.slice(0, ROW_METRICS))
+    .map(({ name }) => name);
+  const metrics = [...new Set(names)].slice(0, MOST_METRICS);
+  const { jobs } = await curvesOf(
+    rows.map(keyOf),
+    [...metrics.map((name) => ["metric", name] as const), ["points", "32"]],
+    (path) => call(path, { signal }),
+  );
+  inTurn(() => draw(jobs));
+}
+
+/** Draws curves, a few in each frame. */
+function draw(jobs: readonly JobCurves[]): void {
+  const { now, later } = frameOf(jobs);
+  const seen = new Set(untracked(() => list.value)?.rows.map(keyOf));
+  // Curves of rows that are not seen any more are not kept.
+  const kept = [...sparklines.value].filter(([key]) => seen.has(key));
+  sparklines.value = new Map([...kept, ...now.map((job) => [job.key, job] as const)]);
+  if (later.length > 0) inTurn(() => draw(later));
+}
+
+/** Keeps the sparklines of the list current, while it is the page. */
+export function startSparklines(): void {
+  let timer = 0;
+  let lastMs = 0;
+  let running: AbortController | undefined;
+  const look = async () => {
+    timer = 0;
+    const rows = (list.value?.rows ?? [])
+      .filter((row) => row.metrics.length > 0 && !asked.has(row)).slice(0, MOST_JOBS);
+    if (rows.length === 0 || sessionKey.value === undefined || view.value.page !== "jobs") return;
+    running = new AbortController();
+    lastMs = Date.now();
+    try {
+      for (const row of rows) asked.add(row);
+      await askFor(rows, running.signal);
+    } catch {
+      // The list goes without them, and its connection says what is wrong.
+      for (const row of rows) asked.delete(row);
+    } finally {
+      running = undefined;
+      plan();
+    }
+  };
+  const plan = () => {
+    if (timer !== 0 || running !== undefined) return;
+    if (!list.value?.rows.some((row) => row.metrics.length > 0 && !asked.has(row))) return;
+    timer = setTimeout(look, Math.max(0, lastMs + EVERY_MS - Date.now()));
+  };
+  effect(() => {
+    if (view.value.page === "jobs" && list.value !== undefined) untracked(plan);
+  });
+}

@@ -1,0 +1,216 @@
+/** Surroundings of the charts of a search: facts, controls, causes of stops, and missing parts. */
+import { Age, Hostile, Notice, Switch } from "../marks_and_signs.tsx";
+import { showSearch } from "../page_state.ts";
+import { numberText, plainText } from "../readable_text.ts";
+import type { Reading } from "../feed/repeated_reading.ts";
+import type { Search } from "./search_answer.ts";
+import { EXPERIMENTS, FIRST_SEARCHES, type SearchView } from "./search_view.ts";
+import { FIRST_VIEW, viewFragment } from "../url_state.ts";
+
+/** What the search is, and how far. */
+export function Facts({ search }: { search: Search }) {
+  const { objective, counts, notes, best, trials } = search;
+  const bestValue = trials.find(({ name }) => name === best)?.value;
+  return (
+    <dl class="facts">
+      <div>
+        <dt>Objective</dt>
+        <dd>
+          {objective === undefined ? "not known yet" : (
+            <>
+              {objective.direction} <Hostile text={objective.metric} />
+              {objective.goal !== undefined && `, to ${numberText(objective.goal)}`}
+            </>
+          )}
+        </dd>
+      </div>
+      {bestValue !== undefined && (
+        <div>
+          <dt>The best so far</dt>
+          <dd>
+            <span class="number">{numberText(bestValue)}</span>{" "}
+            <span class="quiet">
+              of <Hostile text={best} />
+            </span>
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Trials</dt>
+        <dd class="number">{counts.total}</dd>
+      </div>
+      <div>
+        <dt>{search.endedMs === undefined ? "Age" : "Took"}</dt>
+        <dd>
+          <Age sinceMs={search.createdMs} endMs={search.endedMs} />
+        </dd>
+      </div>
+      {notes.map(({ name, text }) => (
+        <div key={name}>
+          <dt>{plainText(name)}</dt>
+          <dd>
+            <Hostile text={text} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** By what trials are compared, and how. */
+export function Controls({ view, search }: { view: SearchView; search: Search }) {
+  const { objective, metrics } = search;
+  const names = [...new Set([...(objective ? [objective.metric] : []), ...metrics])];
+  return (
+    <div class="row tools">
+      <label class="choice">
+        <span>Compare by</span>
+        <select
+          value={objective?.metric ?? ""}
+          onChange={({ currentTarget: { value } }) => showSearch({ metric: value, direction: "" })}
+        >
+          {names.map((name) => <option key={name} value={name}>{plainText(name)}</option>)}
+        </select>
+      </label>
+      <label class="choice">
+        <span>Better is</span>
+        <select
+          value={objective?.direction ?? ""}
+          onChange={({ currentTarget: { value } }) =>
+            showSearch({
+              direction: value === "minimize" || value === "maximize" ? value : "",
+            })}
+        >
+          {objective?.direction === "" && <option value="">not said</option>}
+          <option value="minimize">less</option>
+          <option value="maximize">more</option>
+        </select>
+      </label>
+      <Switch isOn={view.isLog} onChange={(isLog) => showSearch({ isLog })}>Log axis</Switch>
+      {view.kind === EXPERIMENTS && (
+        <a
+          class="button"
+          href={viewFragment({
+            ...FIRST_VIEW,
+            experiment: view.name,
+            namespaces: [view.namespace],
+          })}
+        >
+          Jobs with its label
+        </a>
+      )}
+    </div>
+  );
+}
+
+/** What stopped which trials. */
+export function Stops({ search }: { search: Search }) {
+  if (search.stops.length === 0) return null;
+  return (
+    <section class="chart">
+      <h2>What stopped what</h2>
+      <ul class="stops">
+        {search.stops.slice(0, 20).map(({ text, trials }) => (
+          <li key={text}>
+            <p>
+              <b>
+                <Hostile text={text} />
+              </b>{" "}
+              <span class="quiet">
+                stopped {trials.length} {trials.length === 1 ? "trial" : "trials"}
+              </span>
+            </p>
+            <p class="row">
+              {trials.slice(0, 12).map((name) => (
+                <button
+                  key={name}
+                  type="button"
+                  class="small"
+                  aria-label={`Mark ${plainText(name)}`}
+                  onClick={() => showSearch({ trial: name }, true)}
+                >
+                  <Hostile text={name} />
+                </button>
+              ))}
+              {trials.length > 12 && (
+                <span class="quiet">and {trials.length - 12} more, in the table</span>
+              )}
+            </p>
+          </li>
+        ))}
+      </ul>
+      {search.stops.length > 20 && (
+        <p class="quiet">{search.stops.length - 20} more causes are in the table.</p>
+      )}
+    </section>
+  );
+}
+
+/** The search is loaded, gone, or not for this viewer. */
+export function Unread(
+  { view, problem }: { view: SearchView; problem: Reading<Search>["problem"] },
+) {
+  if (problem === undefined) {
+    return (
+      <Notice title="Loading the search…">
+        <div class="ghosts" aria-hidden="true" />
+      </Notice>
+    );
+  }
+  const back = (
+    <p>
+      <a class="button" href={viewFragment(FIRST_SEARCHES)}>Show all searches</a>
+    </p>
+  );
+  if (problem.status === 404) {
+    return (
+      <Notice title="This search is gone">
+        <p>
+          There is no search{" "}
+          <code>
+            <Hostile text={`${view.namespace}/${view.name}`} />
+          </code>{" "}
+          and no trial of it that you may see: it was deleted, was never there, or is not for you.
+        </p>
+        {back}
+      </Notice>
+    );
+  }
+  const title = problem.status === 403
+    ? "You may not see this search"
+    : "This search cannot be read now";
+  return (
+    <Notice kind="warning" title={title}>
+      <p>{plainText(problem.message)}</p>
+      {back}
+    </Notice>
+  );
+}
+
+/** What is shown is not all, or not of now. */
+export function Limits(
+  { search, problem }: { search: Search; problem: Reading<Search>["problem"] },
+) {
+  return (
+    <>
+      {problem !== undefined && (
+        <p class="down-bar" role="alert">
+          {problem.status === 404
+            ? "This search is gone by now; this is what was last read of it."
+            : `This is as it was before: ${plainText(problem.message)}`}
+        </p>
+      )}
+      {search.denied.length > 0 && (
+        <p class="denied">
+          You may not list all that belongs to it: <Hostile text={search.denied.join(", ")} />
+        </p>
+      )}
+      {search.isCut && (
+        <p class="denied">
+          There are more trials than are shown. These are {search.trials.length}{" "}
+          of them; the best, and all counts, are of what was read, at most 1,000 trials.
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,196 @@
+/** Page of all searches that the viewer may list. */
+import type { ComponentChildren } from "preact";
+import { DeniedList } from "../jobs/jobs_page.tsx";
+import { Age, Hostile, Notice, StateSign, stateWord } from "../marks_and_signs.tsx";
+import { isStale, show } from "../page_state.ts";
+import { plainText, valueText } from "../readable_text.ts";
+import { type Reading, useReading } from "../feed/repeated_reading.ts";
+import { readSearches, type SearchList, type SearchRow } from "./search_answer.ts";
+import { FIRST_SEARCHES, type SearchesView, searchView } from "./search_view.ts";
+import { viewFragment } from "../url_state.ts";
+
+/** Time between two readings, in milliseconds. */
+const EVERY_MS = 10_000;
+
+function Filters({ view }: { view: SearchesView }) {
+  const namespaces = view.namespaces.join(", ");
+  return (
+    <section class="filters" aria-label="Filters">
+      <div class="row">
+        <label class="field grow">
+          <span>Search</span>
+          <input
+            type="search"
+            maxLength={128}
+            placeholder="namespace/name"
+            value={view.text}
+            onInput={({ currentTarget }) => show({ ...view, text: currentTarget.value }, true)}
+          />
+        </label>
+        <label class="field">
+          <span>Namespaces</span>
+          <input
+            key={namespaces}
+            placeholder="all"
+            defaultValue={namespaces}
+            onChange={({ currentTarget: { value } }) =>
+              show({ ...view, namespaces: value.split(/[\s,]+/).filter((it) => it !== "") })}
+          />
+        </label>
+      </div>
+    </section>
+  );
+}
+
+function Row({ row }: { row: SearchRow }) {
+  return (
+    <tr>
+      <td>{row.state === "" ? <span class="quiet">–</span> : <StateSign state={row.state} />}</td>
+      <td class="name">
+        <a href={viewFragment(searchView(row))}>
+          <Hostile text={row.name} />
+        </a>
+        <span class="quiet">
+          <Hostile text={row.namespace} />
+          {row.state === "" && " · by its label, without an Experiment"}
+        </span>
+      </td>
+      <td class="number">{row.counts.total}</td>
+      <td>
+        {row.counts.states.map(([state, count]) => `${count} ${stateWord(state)}`).join(", ") ||
+          "–"}
+      </td>
+      <td>
+        {row.objective === undefined ? "–" : (
+          <>
+            {row.objective.direction} <Hostile text={row.objective.metric} />
+          </>
+        )}
+      </td>
+      <td>
+        {row.best === undefined ? "–" : (
+          <>
+            <span class="number">{valueText(row.best.value)}</span>{" "}
+            <span class="quiet">
+              <Hostile text={row.best.trial} />
+            </span>
+          </>
+        )}
+      </td>
+      <td class="number">
+        <Age sinceMs={row.createdMs} />
+      </td>
+    </tr>
+  );
+}
+
+function NoSearches({ view, list }: { view: SearchesView; list: SearchList }) {
+  if (list.denied.length > 0 && view.namespaces.length === 0) {
+    return (
+      <Notice kind="warning" title="You may not list searches in all namespaces">
+        <p>Name namespaces that you may see, above, or look below for what you may not list.</p>
+      </Notice>
+    );
+  }
+  if (view.text !== "" || view.namespaces.length > 0) {
+    return (
+      <Notice title="No search fits">
+        <p>
+          <a class="button" href={viewFragment(FIRST_SEARCHES)}>Show all searches</a>
+        </p>
+      </Notice>
+    );
+  }
+  return (
+    <Notice title="No searches yet">
+      <p>
+        An Experiment of Katib appears here, and so does every set of Trials or jobs whose label
+        {" "}
+        <code>katib.kubeflow.org/experiment</code> has the same value.
+      </p>
+      {list.absent.length > 0 && (
+        <p class="quiet">
+          The cluster does not have: <Hostile text={list.absent.join(", ")} />.
+        </p>
+      )}
+    </Notice>
+  );
+}
+
+const HEADERS = ["State", "Search", "Trials", "How they are", "Objective", "The best", "Age"];
+
+function Content({ view, reading }: { view: SearchesView; reading: Reading<SearchList> }) {
+  const { value: list, problem } = reading;
+  if (list === undefined) {
+    return problem === undefined ? <Notice title="Loading searches…" /> : (
+      <Notice
+        kind="warning"
+        title={problem.status === 403
+          ? "You may not see these searches"
+          : "Searches cannot be read now"}
+      >
+        <p>{plainText(problem.message)}</p>
+        {problem.status === 403 && (
+          <p>
+            Somebody who administers the cluster can grant <code>list</code>{" "}
+            of Experiments, Trials and jobs. You can also name namespaces that you may see, above.
+          </p>
+        )}
+      </Notice>
+    );
+  }
+  const rows = list.rows.filter(({ namespace, name }) =>
+    `${namespace}/${name}`.toLowerCase().includes(view.text.toLowerCase())
+  );
+  const denied: ComponentChildren = list.denied.length > 0 && (
+    <details class="denied">
+      <summary>
+        Not everything is shown: {list.denied.length}{" "}
+        {list.denied.length === 1 ? "kind" : "kinds or namespaces"} you may not list
+      </summary>
+      <DeniedList denied={list.denied} />
+    </details>
+  );
+  return (
+    <>
+      {problem && (
+        <p class="down-bar" role="alert">
+          This is as it was before: {plainText(problem.message)}
+        </p>
+      )}
+      {denied}
+      {rows.length === 0
+        ? <NoSearches view={view} list={list} />
+        : (
+          <div class="scroll" role="region" aria-label="Searches" tabIndex={0}>
+            <table class="jobs">
+              <thead>
+                <tr>
+                  {HEADERS.map((it) => <th key={it} scope="col">{it}</th>)}
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((row) => (
+                  <Row key={`${row.kind}/${row.namespace}/${row.name}`} row={row} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      {list.isCut && <p class="quiet">There are more than these: name namespaces to see others.</p>}
+    </>
+  );
+}
+
+/** The page. */
+export function SearchesPage({ view }: { view: SearchesView }) {
+  const query = new URLSearchParams(view.namespaces.map((it) => ["namespace", it]));
+  const reading = useReading(`/searches?${query}`, readSearches, EVERY_MS, "");
+  return (
+    <div class={isStale.value ? "stale" : undefined}>
+      <h1 class="hidden">Searches and their trials</h1>
+      <Filters view={view} />
+      <Content view={view} reading={reading} />
+    </div>
+  );
+}

@@ -1,0 +1,170 @@
+/** Table of trials: headers that sort, links to the jobs, and why each was stopped. */
+import { useState } from "preact/hooks";
+import { Hostile, StateSign } from "../marks_and_signs.tsx";
+import { now, showSearch } from "../page_state.ts";
+import { durationText, numberText, plainText, valueText } from "../readable_text.ts";
+import type { Search, Trial } from "./search_answer.ts";
+import type { SearchView } from "./search_view.ts";
+import { pointed } from "./trial_lines.tsx";
+import { sortedTrials, stopWords, tookMs } from "./trial_order.ts";
+import { jobNameOf, jobView, viewFragment } from "../url_state.ts";
+
+/** Rows that are drawn without being asked for, and metrics beside the objective. */
+const [FIRST_ROWS, MOST_METRICS] = [200, 3];
+
+function Header({ view, sort, children }: { view: SearchView; sort: string; children: string }) {
+  const isSorted = view.sort === sort;
+  const arrow = view.isDescending ? "▼" : "▲";
+  return (
+    <th
+      scope="col"
+      aria-sort={isSorted ? view.isDescending ? "descending" : "ascending" : undefined}
+    >
+      <button
+        type="button"
+        onClick={() => showSearch({ sort, isDescending: isSorted && !view.isDescending })}
+      >
+        <Hostile text={children.length > 24 ? `${children.slice(0, 23)}…` : children} />
+        <span class="arrow" aria-hidden="true">{isSorted ? arrow : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+function Row({ trial, view, isBest, newest, seenStop, metrics }: {
+  trial: Trial;
+  view: SearchView;
+  isBest: boolean;
+  newest: number | undefined;
+  seenStop: string;
+  metrics: readonly number[];
+}) {
+  const isMarked = view.trial === trial.name;
+  const job = jobNameOf(trial.job);
+  const took = tookMs(trial, now.value);
+  return (
+    <tr
+      class={isMarked ? "marked" : undefined}
+      onPointerEnter={() => {
+        pointed.value = trial.name;
+      }}
+      onPointerLeave={() => {
+        pointed.value = "";
+      }}
+    >
+      <td class="pick">
+        <input
+          type="checkbox"
+          checked={isMarked}
+          aria-label={`Mark ${plainText(trial.name)} in the charts`}
+          onChange={() => showSearch({ trial: isMarked ? "" : trial.name }, true)}
+        />
+      </td>
+      <td>
+        <StateSign state={trial.state} />
+      </td>
+      <td class="name">
+        {job === undefined ? <Hostile text={trial.name} /> : (
+          <a href={viewFragment(jobView(job))}>
+            <Hostile text={trial.name} />
+          </a>
+        )}
+        {isBest && <b class="best-word">★ the best</b>}
+      </td>
+      <td class="number">
+        {trial.value !== undefined
+          ? numberText(trial.value)
+          : newest === undefined
+          ? <span class="quiet">–</span>
+          : <span class="quiet">{numberText(newest)} now</span>}
+      </td>
+      {trial.values.map((value, index) => (
+        <td key={index} class="number value">
+          {value === undefined ? <span class="quiet">–</span> : <bdi>{valueText(value)}</bdi>}
+        </td>
+      ))}
+      {metrics.map((index) => (
+        <td key={index} class="number">{valueText(trial.metrics[index] ?? "–")}</td>
+      ))}
+      <td class="number">{took === undefined ? "–" : durationText(took / 1000)}</td>
+      <td class="wrap why">
+        {trial.stop !== undefined
+          ? <Hostile text={stopWords(trial.stop, seenStop)} />
+          : trial.message !== "" && <Hostile text={trial.message} />}
+      </td>
+    </tr>
+  );
+}
+
+/** Moves the focus from trial to trial. */
+function moveFocus(event: KeyboardEvent) {
+  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
+  if (!(event.target instanceof HTMLElement)) return;
+  const row = event.target.closest("tr");
+  const next = event.key === "ArrowDown" ? row?.nextElementSibling : row?.previousElementSibling;
+  next?.querySelector<HTMLElement>(event.target.tagName.toLowerCase())?.focus();
+  event.preventDefault();
+}
+
+/** The table. `newest` and `stops`: what curves say of trials, by their names. */
+export function TrialsTable({ view, search, newest, stops, isShown }: {
+  view: SearchView;
+  search: Search;
+  newest: ReadonlyMap<string, number>;
+  stops: ReadonlyMap<string, string>;
+  isShown: (trial: Trial) => boolean;
+}) {
+  const [isAll, setAll] = useState(false);
+  const { parameters, objective, best } = search;
+  const metrics = search.metrics.flatMap((name, index) => name === objective?.metric ? [] : [index])
+    .slice(0, MOST_METRICS);
+  const sorted = sortedTrials(search, view).filter(isShown);
+  const rows = isAll ? sorted : sorted.slice(0, FIRST_ROWS);
+  return (
+    <>
+      <div class="scroll" role="region" aria-label="Trials" tabIndex={0}>
+        <table class="trials">
+          <thead>
+            <tr>
+              <th scope="col">
+                <span class="hidden">Marked</span>
+              </th>
+              <Header view={view} sort="state">State</Header>
+              <Header view={view} sort="name">Trial</Header>
+              <Header view={view} sort="value">{objective?.metric ?? "Objective"}</Header>
+              {parameters.map(({ name }) => (
+                <Header key={name} view={view} sort={`p:${name}`}>{name}</Header>
+              ))}
+              {metrics.map((index) => {
+                const name = search.metrics[index] ?? "";
+                return <Header key={index} view={view} sort={`m:${name}`}>{name}</Header>;
+              })}
+              <Header view={view} sort="took">Took</Header>
+              <Header view={view} sort="stop">Why it ended early</Header>
+            </tr>
+          </thead>
+          <tbody onKeyDown={moveFocus}>
+            {rows.map((trial) => (
+              <Row
+                key={trial.name}
+                trial={trial}
+                view={view}
+                isBest={trial.name === best}
+                newest={newest.get(trial.name)}
+                seenStop={stops.get(trial.name) ?? ""}
+                metrics={metrics}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {rows.length < sorted.length && (
+        <p>
+          <button type="button" onClick={() => setAll(true)}>
+            Show {sorted.length - rows.length} more trials
+          </button>
+        </p>
+      )}
+    </>
+  );
+}

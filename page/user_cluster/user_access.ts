@@ -1,0 +1,43 @@
+/** Access of the page's sessions: each is the one user, with what the API server says that user may. */
+import type { Access, AccessObject, Reader } from "../../platform/http/callers/reader_access.ts";
+import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { BrowserSessions } from "../server/browser_sessions.ts";
+import type { UserRights } from "./user_rights.ts";
+
+/** Options of {@link createUserAccess}. */
+export interface UserAccessOptions {
+  readonly clock: Clock;
+  /** An open stream asks for its session again and again: that is use of it, and the stream ends with it. */
+  readonly sessions: Pick<BrowserSessions, "has">;
+  readonly rights: UserRights;
+  /** The user's name, for messages. */
+  readonly user: string;
+  /** Takes care that jobs which the user may list are in the caches; false if there is no room for them. */
+  readonly hold: (object: AccessObject) => Promise<boolean>;
+}
+
+/** Creates the checks of readers; a session's key is the bearer token. */
+export function createUserAccess(options: UserAccessOptions): ReaderParts {
+  const { clock, sessions, rights, user, hold } = options;
+  const reader: Reader = { username: user, groups: [], key: user };
+  const access: Access = {
+    wasAccepted: () => true,
+    wasRefused: () => false,
+    authenticate: ({ token }) => Promise.resolve(sessions.has(token) ? reader : "refused"),
+    async authorize(_, object, verb = "get") {
+      const may = await rights.may(object, verb);
+      if (may === undefined) return "unavailable";
+      return may && verb === "list" ? await hold(object) : may;
+    },
+    close: rights.close,
+  };
+  return {
+    access,
+    clock,
+    // Whoever calls has a session, and pays with nothing but this process's time.
+    peers: { waitMs: () => 0, isShunned: () => false, failed: () => {}, proved: () => {} },
+    takeRead: () => 0,
+    takeApiReview: () => 0,
+  };
+}

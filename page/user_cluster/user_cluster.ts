@@ -1,0 +1,138 @@
+/** Cluster of a kubeconfig as one user sees it: jobs, the manager and its curves, with that user's rights. */
+import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
+import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import { type Clock, systemClock } from "../../platform/base/clock.ts";
+import {
+  ConfigurationError,
+  KubeError,
+  messageOf,
+  TransportError,
+} from "../../platform/kube/errors.ts";
+import type { Connection } from "../../platform/kube/connection/kubeconfig.ts";
+import { createCurveMirror, type CurveMirror } from "../mirror/curve_mirror.ts";
+import { createUserJobs, type UserJobs } from "./user_jobs.ts";
+import { createUserManager, type UserManager } from "./user_manager.ts";
+import { createUserRights, type UserRights } from "./user_rights.ts";
+
+const DEADLINE_MS = 10_000;
+const MAX_BYTES = 65_536;
+
+/** Where it is, and what is looked at. */
+export interface UserClusterOptions {
+  /** The namespaces that are looked at where the user may not list all. Default: the context's. */
+  readonly namespaces: readonly string[];
+  /** Whether no others are looked at, whatever the user may list. Default: false. */
+  readonly noOthers?: boolean;
+  /** What is not needed: it is not asked for. */
+  readonly without?: readonly ("jobs" | "manager")[];
+  readonly managerNamespace: string;
+  readonly managerService: string;
+}
+
+/** The cluster. */
+export interface UserCluster {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly kinds: JobKinds;
+  /** URL of the API server. */
+  readonly server: string;
+  readonly namespaces: readonly string[];
+  readonly rights: UserRights;
+  readonly jobs: UserJobs;
+  readonly manager: UserManager;
+  readonly mirror: CurveMirror;
+  /** Returns what is not shown, and why, as sentences. */
+  missing(): readonly string[];
+  /** Resolves when nothing of it runs. */
+  close(): Promise<void>;
+}
+
+/** Throws a {@link ConfigurationError} if the API server does not take this user's credentials, and a {@link TransportError} if it does not answer. */
+async function checkCluster(
+  client: KubeClient,
+  connection: Connection,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { currentContext: context } = connection;
+  const server = connection.getCurrentCluster()?.server;
+  try {
+    await client.read("/version", { deadlineMs: DEADLINE_MS, maxBytes: MAX_BYTES, signal });
+  } catch (cause) {
+    if (cause instanceof ConfigurationError || signal?.aborted) throw cause;
+    if (cause instanceof KubeError && cause.code === 401) {
+      const refused = `${server} does not accept the credentials of the context ${context}`;
+      const advice = "log in again, or choose another with --context";
+      throw new ConfigurationError(`${refused}: ${advice}`, { cause });
+    }
+    // Who may not read the version may still read jobs.
+    if (cause instanceof KubeError && cause.code === 403) return;
+    const advice = "is this the right context, and the network there?";
+    const problem = `cannot reach the cluster of the context ${context}: ${messageOf(cause)}`;
+    throw new TransportError(`${problem}; ${advice}`, { cause });
+  }
+}
+
+/** What it is opened with. */
+export interface UserClusterParts {
+  readonly connection: Connection;
+  readonly clock?: Clock;
+  /** Ends the opening. */
+  readonly signal?: AbortSignal;
+}
+
+/** Opens it. Leaves nothing running if it throws, as it does when the signal aborts before it is open. */
+export async function openUserCluster(
+  options: UserClusterOptions,
+  { connection, clock = systemClock, signal }: UserClusterParts,
+): Promise<UserCluster> {
+  const kinds = JOB_KINDS;
+  const context = connection.getContextObject(connection.currentContext);
+  const namespaces = options.namespaces.length > 0
+    ? options.namespaces
+    : [context?.namespace ?? "default"];
+  const { noOthers = false, managerNamespace: namespace, managerService: service } = options;
+  await using cleanup = new AsyncDisposableStack();
+  const client = createClient({ connection, clock });
+  cleanup.defer(() => client.close());
+  await checkCluster(client, connection, signal);
+  const rights = createUserRights({ client, clock });
+  cleanup.defer(() => rights.close());
+  const jobs = createUserJobs({ client, clock, kinds, rights, namespaces, noOthers });
+  const found = { connection, client, clock, namespace, service };
+  const manager = createUserManager(found);
+  const mirror = createCurveMirror({
+    manager: manager.client,
+    missing: () => manager.missing().join("; "),
+    clock,
+  });
+  const loops = new AbortController();
+  const { without = [] } = options;
+  const running = [
+    ...(without.includes("jobs") ? [] : [jobs.run(loops.signal)]),
+    ...(without.includes("manager") ? [] : [manager.run(loops.signal)]),
+  ];
+  cleanup.defer(async () => {
+    loops.abort();
+    await Promise.all([...running, mirror.close()]);
+  });
+  // With the loops ends the first look.
+  const endLoops = () => loops.abort();
+  signal?.addEventListener("abort", endLoops, { once: true });
+  if (!without.includes("jobs")) await jobs.looked;
+  signal?.removeEventListener("abort", endLoops);
+  signal?.throwIfAborted();
+  const opened = cleanup.move();
+  return {
+    client,
+    clock,
+    kinds,
+    server: connection.getCurrentCluster()?.server ?? "",
+    namespaces,
+    rights,
+    jobs,
+    manager,
+    mirror,
+    missing: () => [...rights.missing(), ...jobs.missing(), ...manager.missing()],
+    close: () => opened.disposeAsync(),
+  };
+}

@@ -1,0 +1,110 @@
+/** Launch of a container: its environment, command and folders as a program to start. */
+import type { Container } from "../../../crds/kubernetes.ts";
+import { hostnameOf } from "../names/addresses.ts";
+import {
+  type ContainerPaths,
+  containerPaths,
+  type ContainerPathsContext,
+} from "./container_paths.ts";
+import { buildCommand, buildEnvironment, referencesOf } from "./environment.ts";
+import { ConfigProblem, type PodFacts } from "./field_refs.ts";
+import { exceptPods } from "./inherited_environment.ts";
+import { StartProblem } from "../processes/processes.ts";
+import type { ObjectSource } from "../volumes/volume_files.ts";
+
+/** A program, ready to start. */
+export interface Launch {
+  readonly command: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** File in which the program may leave its last words. */
+  readonly messageFile: string;
+  /** Adapts another command, of a probe or a hook, as this one was adapted. */
+  readonly adapt: (command: readonly string[]) => string[];
+  /** Returns the command that runs another one, as it is, where this one runs. */
+  readonly enter: (command: readonly string[]) => string[];
+}
+
+/** Input of {@link prepareLaunch}. */
+export interface LaunchContext extends ContainerPathsContext {
+  readonly objects: ObjectSource;
+  readonly facts: PodFacts;
+  /** Variables that every container has; its own go before them. Holds PATH. */
+  readonly baseEnv: Readonly<Record<string, string>>;
+  /** Variables of Services, to which a container's own may refer. */
+  readonly services: Readonly<Record<string, string>>;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await Deno.stat(path).then(() => true, () => false);
+}
+
+/** Reads all ConfigMaps and Secrets that the environment names. */
+async function readReferences(container: Container, objects: ObjectSource) {
+  const { configMaps, secrets } = referencesOf(container);
+  const maps = await Promise.all(
+    [...configMaps].map(async (name) => [name, await objects.configMap(name)] as const),
+  );
+  const hidden = await Promise.all(
+    [...secrets].map(async (name) => [name, await objects.secret(name)] as const),
+  );
+  const byName = { maps: new Map(maps), secrets: new Map(hidden) };
+  return {
+    configMap: (name: string) => byName.maps.get(name),
+    secret: (name: string) => byName.secrets.get(name),
+  };
+}
+
+/** The program's file: as given if it has a slash, else the first on the search path. */
+async function findProgram(
+  program: string,
+  { cwd, onMachine }: ContainerPaths,
+  searchPath: string,
+): Promise<string> {
+  if (program.includes("/")) {
+    const path = program.startsWith("/") ? program : `${cwd}/${program}`;
+    if (await isThere(onMachine(path))) return path;
+    throw new StartProblem(`cannot start "${program}": there is no such file on this machine`);
+  }
+  for (const folder of searchPath.split(":").filter((part) => part.startsWith("/"))) {
+    const path = `${folder}/${program}`;
+    const info = await Deno.stat(onMachine(path)).catch(() => undefined);
+    if (info?.isFile && ((info.mode ?? 0) & 0o111) !== 0) return path;
+  }
+  throw new StartProblem(
+    `cannot start "${program}": not found on PATH; images are not pulled, so the program must be ` +
+      "installed on this machine",
+  );
+}
+
+/**
+ * The program of a container. Throws a `ConfigProblem` for references that lead nowhere, a
+ * `StartProblem` if the program does not exist, and errors of the client.
+ */
+export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
+  const { pod, container, folder, facts, names, baseEnv } = context;
+  const objects = await readReferences(container, context.objects);
+  const raw = buildEnvironment({ pod, container, objects, facts, services: context.services });
+  const words = buildCommand(container, { ...baseEnv, ...raw });
+  if (words.length === 0) throw new ConfigProblem("no command specified");
+  const paths = await containerPaths(context, [...words, ...Object.values(raw)]);
+  const { rewrite, wrap } = paths;
+  const own = Object.entries(raw).map(([name, value]) => [name, rewrite(value)] as const);
+  const env: Record<string, string> = {
+    HOSTNAME: hostnameOf(pod),
+    HOME: `${folder}/home`,
+    TMPDIR: `${folder}/tmp`,
+    ...exceptPods(baseEnv, names),
+    ...Object.fromEntries(own),
+  };
+  const searchPath = [env.PATH, baseEnv.PATH].filter(Boolean).join(":");
+  const [program = "", ...args] = words.map(rewrite);
+  return {
+    command: wrap([await findProgram(program, paths, searchPath), ...args], env),
+    cwd: paths.startIn,
+    env,
+    messageFile: paths.messageFile,
+    adapt: (command) => wrap(command.map(rewrite), env),
+    enter: (command) => wrap(command, env),
+  };
+}

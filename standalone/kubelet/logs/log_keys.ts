@@ -1,0 +1,64 @@
+/** Choice of the container start that a log request means. Pure. */
+import type { Pod } from "../../../crds/kubernetes.ts";
+import { POD_REASONS } from "../../../crds/pod_names.ts";
+import type { LogKey } from "./logs.ts";
+
+/** There is no such log. `code` is the HTTP status that fits. */
+export class LogProblem extends Error {
+  readonly code: 400 | 404;
+  constructor(message: string, code: 400 | 404) {
+    super(message);
+    this.name = "LogProblem";
+    this.code = code;
+  }
+}
+
+type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+
+function statusOf(pod: Pod, container: string): ContainerStatus | undefined {
+  const statuses = [
+    ...pod.status?.initContainerStatuses ?? [],
+    ...pod.status?.containerStatuses ?? [],
+  ];
+  return statuses.find(({ name }) => name === container);
+}
+
+function isContainerOf(pod: Pod, container: string): boolean {
+  const specs = [...pod.spec?.initContainers ?? [], ...pod.spec?.containers ?? []];
+  return specs.some(({ name }) => name === container);
+}
+
+/** Returns whether a container has run at least once, by its status. */
+function hasRun({ lastState, state }: ContainerStatus): boolean {
+  return Boolean(lastState?.terminated || state?.running || state?.terminated);
+}
+
+/**
+ * The start that is meant: the present one, or with `previous` the one before. The status may lag
+ * behind the process, so `isOpen` says whether a start is being written. Throws a
+ * {@link LogProblem} if there is no such container or it has not begun.
+ */
+export function logKeyOf(
+  pod: Pod,
+  container: string,
+  previous: boolean,
+  isOpen: (key: LogKey) => boolean,
+): LogKey {
+  const name = pod.metadata?.name ?? "";
+  if (!isContainerOf(pod, container)) {
+    throw new LogProblem(`container ${container} is not valid for pod ${name}`, 400);
+  }
+  const status = statusOf(pod, container);
+  const told = { podUid: pod.metadata?.uid ?? "", container, attempt: status?.restartCount ?? 0 };
+  const next = { ...told, attempt: told.attempt + 1 };
+  const key = isOpen(next) ? next : told;
+  if (!isOpen(key) && !(status && hasRun(status))) {
+    const reason = status?.state?.waiting?.reason ?? POD_REASONS.containerCreating;
+    const message = `container "${container}" in pod "${name}" is waiting to start: ${reason}`;
+    throw new LogProblem(message, 400);
+  }
+  if (!previous) return key;
+  if (key.attempt > 0) return { ...key, attempt: key.attempt - 1 };
+  const message = `previous terminated container "${container}" in pod "${name}" not found`;
+  throw new LogProblem(message, 400);
+}

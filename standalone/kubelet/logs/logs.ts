@@ -1,0 +1,194 @@
+/** Container logs: files in CRI format, of bounded size. */
+import { getLogger } from "@logtape/logtape";
+import { createKeyedListeners } from "../../../platform/base/keyed_listeners.ts";
+import { removeIfThere } from "../processes/removal.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** Which start of which container. */
+export interface LogKey {
+  readonly podUid: string;
+  readonly container: string;
+  /** Restarts before this start. */
+  readonly attempt: number;
+}
+
+/** Takes the output of one start of a container. */
+export interface LogWriter {
+  write(stream: "stdout" | "stderr", chunk: Uint8Array): void;
+  /** Writes what has no line end yet and closes the file. */
+  close(): void;
+}
+
+/** Store of container logs. */
+export interface LogStore {
+  open(key: LogKey): LogWriter;
+  /** Files of one start that are there, the oldest first. */
+  files(key: LogKey): Promise<string[]>;
+  /** Whether a start is being written. */
+  isOpen(key: LogKey): boolean;
+  /** Resolves at the next write to, or the closing of, a start; at once if it is closed. */
+  changed(key: LogKey, signal: AbortSignal): Promise<void>;
+  /** Removes all logs of a pod. */
+  remove(podUid: string): Promise<void>;
+}
+
+/** Options of {@link createLogStore}. */
+export interface LogStoreOptions {
+  readonly folder: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** A file is put aside at this size, in bytes; one such older file is kept. Default 10 MiB. */
+  readonly mostBytes?: number;
+}
+
+const NEWLINE = 10;
+/** A line longer than this is cut into pieces, marked `P`, as CRI does. */
+const LONGEST_LINE = 16_384;
+const DEFAULT_MOST_BYTES = 10 * 2 ** 20;
+
+/** RFC 3339 with nanoseconds, of which the clock knows milliseconds. */
+function rfc3339Nano(ms: number): string {
+  return new Date(ms).toISOString().replace("Z", "000000Z");
+}
+
+function join(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const both = new Uint8Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
+
+/** Cuts a stream of bytes into lines and pieces of long lines. */
+class LineCutter {
+  #rest: Uint8Array = new Uint8Array();
+
+  *push(chunk: Uint8Array): Generator<{ text: Uint8Array; whole: boolean }> {
+    let data = this.#rest.length > 0 ? join(this.#rest, chunk) : chunk;
+    while (data.length > 0) {
+      const end = data.indexOf(NEWLINE);
+      if (end >= 0 && end <= LONGEST_LINE) {
+        yield { text: data.subarray(0, end), whole: true };
+        data = data.subarray(end + 1);
+      } else if (data.length > LONGEST_LINE) {
+        yield { text: data.subarray(0, LONGEST_LINE), whole: false };
+        data = data.subarray(LONGEST_LINE);
+      } else break;
+    }
+    this.#rest = data.slice();
+  }
+
+  *flush(): Generator<{ text: Uint8Array; whole: boolean }> {
+    if (this.#rest.length > 0) yield { text: this.#rest, whole: true };
+    this.#rest = new Uint8Array();
+  }
+}
+
+/** A file that is put aside when it is full. */
+class RotatingFile {
+  readonly #path: string;
+  readonly #mostBytes: number;
+  #file: Deno.FsFile;
+  #size = 0;
+
+  constructor(path: string, mostBytes: number) {
+    this.#path = path;
+    this.#mostBytes = mostBytes;
+    this.#file = this.#create();
+  }
+
+  #create(): Deno.FsFile {
+    return Deno.openSync(this.#path, { create: true, truncate: true, write: true, mode: 0o600 });
+  }
+
+  append(data: Uint8Array): void {
+    if (this.#size > 0 && this.#size + data.length > this.#mostBytes) {
+      Deno.renameSync(this.#path, `${this.#path}.old`);
+      // The full file stays open until there is another one, which a full disk may refuse.
+      const next = this.#create();
+      this.#file.close();
+      this.#file = next;
+      this.#size = 0;
+    }
+    for (let at = 0; at < data.length;) at += this.#file.writeSync(data.subarray(at));
+    this.#size += data.length;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+}
+
+/** A store of logs in a folder. */
+export function createLogStore(options: LogStoreOptions): LogStore {
+  const { folder, now, mostBytes = DEFAULT_MOST_BYTES } = options;
+  const encoder = new TextEncoder();
+  const open = new Set<string>();
+  const readers = createKeyedListeners();
+  const folderOf = (key: LogKey) => `${folder}/${key.podUid}/${key.container}`;
+  const pathOf = (key: LogKey) => `${folderOf(key)}/${key.attempt}.log`;
+
+  return {
+    open(key) {
+      Deno.mkdirSync(folderOf(key), { recursive: true, mode: 0o700 });
+      const path = pathOf(key);
+      const file = new RotatingFile(path, mostBytes);
+      const cutters = { stdout: new LineCutter(), stderr: new LineCutter() };
+      let lossy = false;
+      open.add(path);
+      // Kubernetes keeps the last start and the one before it.
+      removeIfThere(`${folderOf(key)}/${key.attempt - 2}.log`);
+      removeIfThere(`${folderOf(key)}/${key.attempt - 2}.log.old`);
+      const append = (
+        stream: "stdout" | "stderr",
+        { text, whole }: { text: Uint8Array; whole: boolean },
+      ) => {
+        const head = encoder.encode(`${rfc3339Nano(now())} ${stream} ${whole ? "F" : "P"} `);
+        try {
+          file.append(join(join(head, text), Uint8Array.of(NEWLINE)));
+        } catch (error) { // a full disk must not end the program whose output this is
+          if (!lossy) logger.error("Cannot write a container's log", { path, error });
+          lossy = true;
+        }
+      };
+      return {
+        write(stream, chunk) {
+          for (const line of cutters[stream].push(chunk)) append(stream, line);
+          readers.notify(path);
+        },
+        close() {
+          for (const stream of ["stdout", "stderr"] as const) {
+            for (const line of cutters[stream].flush()) append(stream, line);
+          }
+          file.close();
+          open.delete(path);
+          readers.notify(path);
+        },
+      };
+    },
+    async files(key) {
+      const found: string[] = [];
+      for (const path of [`${pathOf(key)}.old`, pathOf(key)]) {
+        const info = await Deno.stat(path).catch(() => undefined);
+        if (info?.isFile) found.push(path);
+      }
+      return found;
+    },
+    isOpen: (key) => open.has(pathOf(key)),
+    changed(key, signal) {
+      if (!open.has(pathOf(key)) || signal.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        const wake = () => {
+          signal.removeEventListener("abort", wake);
+          remove();
+          resolve();
+        };
+        const remove = readers.add(pathOf(key), wake);
+        signal.addEventListener("abort", wake, { once: true });
+      });
+    },
+    async remove(podUid) {
+      await removeIfThere(`${folder}/${podUid}`, { recursive: true });
+    },
+  };
+}

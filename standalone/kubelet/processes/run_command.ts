@@ -1,0 +1,48 @@
+/** Commands of exec probes and preStop hooks, run to their end within a deadline. */
+import type { Clock } from "../../../platform/base/clock.ts";
+import { type Processes, type ProcessSpec, StartProblem } from "./processes.ts";
+
+/** Options of {@link runCommand}. */
+export interface RunCommandOptions {
+  readonly spec: Omit<ProcessSpec, "onOutput">;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+}
+
+/** Output beyond this many bytes is dropped. */
+const OUTPUT_BYTES = 16_384;
+
+/**
+ * Runs the command and returns its exit code and output. A command that cannot start, or is killed
+ * because it takes too long, has failed; the output says why.
+ */
+export async function runCommand(
+  { spec, processes, clock, timeoutMs }: RunCommandOptions,
+): Promise<{ exitCode: number; output: string }> {
+  const decoder = new TextDecoder();
+  let output = "";
+  try {
+    const process = processes.start({
+      ...spec,
+      onOutput: (_stream, chunk) => {
+        if (output.length < OUTPUT_BYTES) output += decoder.decode(chunk, { stream: true });
+      },
+    });
+    const ended = new AbortController();
+    let late = false;
+    const timer = clock.sleep(timeoutMs, ended.signal).then(async () => {
+      if (ended.signal.aborted) return;
+      late = true;
+      await process.stop(0);
+    });
+    const exitCode = await process.ended;
+    ended.abort();
+    await timer;
+    if (late) return { exitCode: 1, output: `command took longer than ${timeoutMs} ms` };
+    return { exitCode, output };
+  } catch (error) {
+    if (error instanceof StartProblem) return { exitCode: 126, output: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+/** A log of observations that several managers share, in this process. */
+import { z } from "zod";
+import { startObservationLog } from "../../../app/observation_log/observation_log.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { MANAGER } from "../../../crds/names.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+
+const text = z.string().transform((it) => atob(it));
+const secretSchema = z.looseObject({
+  data: z.looseObject({ "ca.crt": text, "tls.crt": text, "tls.key": text }),
+});
+
+/** Writes the certificates that the first manager made into a folder. */
+export async function writeCertificates(client: KubeClient, folder: string): Promise<void> {
+  const key = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret };
+  const { data } = secretSchema.parse(await client.get(KINDS.secret, key));
+  for (const [name, content] of Object.entries(data)) {
+    await Deno.writeTextFile(`${folder}/${name}`, String(content));
+  }
+}
+
+/** The log of observations, with the certificates that the first manager made. */
+export async function startLog(client: KubeClient, port: number, folder: string) {
+  await writeCertificates(client, folder);
+  return await startObservationLog({
+    bindAddress: "127.0.0.1",
+    port,
+    dataDir: folder,
+    tlsCert: `${folder}/tls.crt`,
+    tlsKey: `${folder}/tls.key`,
+    clientCa: `${folder}/ca.crt`,
+  });
+}

@@ -1,0 +1,133 @@
+/** Tests of a job's details: what is read, conditions in words, which changes are offered, and YAML. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { parse } from "yaml";
+import {
+  type Action,
+  actionsOf,
+  conditionWords,
+  readDetails,
+  readRights,
+} from "../../../../page/front/job/job_details.ts";
+import { yamlText } from "../../../../page/front/job/object_yaml.ts";
+
+Deno.test("readDetails() orders pods by rank and events by time", () => {
+  const details = readDetails({
+    object: {},
+    pods: [{ name: "p-10", rank: 10 }, { name: "p-2", rank: 2 }],
+    events: [
+      { reason: "Old", lastTimestamp: "2026-01-01T00:00:00Z" },
+      {
+        reason: "New",
+        eventTime: "2026-01-02T00:00:00Z",
+        involvedObject: { kind: "Pod", name: "p" },
+      },
+    ],
+  });
+  assert.deepEqual(details.pods.map(({ name }) => name), ["p-2", "p-10"]);
+  assert.deepEqual(details.events.map(({ reason, about }) => [reason, about]), [
+    ["New", "Pod/p"],
+    ["Old", ""],
+  ]);
+});
+
+Deno.test("readDetails() knows what is denied and what is cut off, and nothing else by those names", () => {
+  const { denied, cut, uid } = readDetails({
+    object: { metadata: { uid: "u" } },
+    denied: ["events", "constructor", 1],
+    cut: ["pods"],
+  });
+  assert.deepEqual([[...denied], [...cut], uid], [["events"], ["pods"], "u"]);
+  assert.deepEqual([...readDetails({ denied: "pods" }).denied], []);
+});
+
+Deno.test("readDetails() knows a stop, and when its grace is over", () => {
+  const { stop } = readDetails({
+    object: { status: { stop: { time: "1970-01-01T00:00:10Z", graceSeconds: 5, reason: "R" } } },
+  });
+  assert.deepEqual(stop, {
+    reason: "R",
+    message: "",
+    user: "",
+    timeMs: 10_000,
+    graceSeconds: 5,
+  });
+});
+
+const suspended: Record<string, { spec: unknown; want: boolean }> = {
+  "a TrainJob": { spec: { suspend: true }, want: true },
+  "a job with a run policy": { spec: { runPolicy: { suspend: true } }, want: true },
+  "a text": { spec: { suspend: "true" }, want: false },
+  "nothing": { spec: undefined, want: false },
+};
+for (const [sentence, { spec, want }] of Object.entries(suspended)) {
+  Deno.test(`readDetails() knows whether it is suspended: ${sentence}`, () => {
+    assert.equal(readDetails({ object: { spec } }).isSuspended, want);
+  });
+}
+
+const words: readonly (readonly [type: string, status: string, want: string])[] = [
+  ["Complete", "True", "The job has completed"],
+  ["Suspended", "False", "The job is not suspended"],
+  ["Odd", "True", "Odd holds"],
+  ["Odd", "False", "Odd does not hold"],
+  ["constructor", "True", "constructor holds"],
+  ["Failed", "Unknown", "Whether Failed holds is not known"],
+];
+for (const [type, status, want] of words) {
+  Deno.test(`conditionWords() of ${type} ${status}`, () => {
+    assert.equal(conditionWords({ type, status }), want);
+  });
+}
+
+const ALL = readRights({ suspend: true, resume: true, stop: true, delete: true });
+const STOP = { reason: "", message: "", user: "", timeMs: 0, graceSeconds: 1 };
+const RUNS = { isSuspended: false, stop: undefined };
+const offers: Record<string, { got: readonly Action[]; want: readonly Action[] }> = {
+  "a job that runs": { got: actionsOf(ALL, "Running", RUNS), want: ["suspend", "stop", "delete"] },
+  "a job that is suspended": {
+    got: actionsOf(ALL, "Suspended", { ...RUNS, isSuspended: true }),
+    want: ["resume", "stop", "delete"],
+  },
+  "a job that is being stopped": {
+    got: actionsOf(ALL, "Running", { ...RUNS, stop: STOP }),
+    want: ["delete"],
+  },
+  "a job that has ended": { got: actionsOf(ALL, "Failed", RUNS), want: ["delete"] },
+  "a viewer without rights": { got: actionsOf(new Set(), "Running", RUNS), want: [] },
+  "rights that are no booleans": {
+    got: actionsOf(readRights({ delete: "true", stop: 1 }), "Running", RUNS),
+    want: [],
+  },
+};
+for (const [sentence, { got, want }] of Object.entries(offers)) {
+  Deno.test(`actionsOf() of ${sentence}`, () => assert.deepEqual(got, want));
+}
+
+Deno.test("yamlText() is readable", () => {
+  const object = {
+    apiVersion: "v1",
+    spec: { args: ["--lr", "0.1", "on"], nodes: [{ name: "a", count: 1 }], none: {}, empty: [] },
+  };
+  assert.equal(
+    yamlText(object),
+    `apiVersion: v1
+spec:
+  args:
+  - "--lr"
+  - "0.1"
+  - "on"
+  nodes:
+  - name: a
+    count: 1
+  none: {}
+  empty: []
+`,
+  );
+});
+
+Deno.test("yamlText() of any JSON reads back as it was", () => {
+  fc.assert(fc.property(fc.jsonValue(), (value) => {
+    assert.deepEqual(parse(yamlText(value)), JSON.parse(JSON.stringify(value)));
+  }));
+});

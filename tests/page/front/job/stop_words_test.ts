@@ -1,0 +1,81 @@
+/** Tests of what is said of a stop while its grace passes, and after. */
+import assert from "node:assert/strict";
+import { readDetails } from "../../../../page/front/job/job_details.ts";
+import { podsWords, type StoppedJob, stopPhase } from "../../../../page/front/job/stop_words.ts";
+
+const { stop } = readDetails({
+  object: { status: { stop: { time: "1970-01-01T00:00:10Z", graceSeconds: 30, reason: "R" } } },
+});
+const pod = (phase: string) => readDetails({ pods: [{ name: phase, phase }] }).pods;
+const TOLD = { isTold: true, podsEnded: 0, pods: 1 };
+
+interface Case {
+  readonly job: Partial<StoppedJob>;
+  readonly atMs: number;
+  readonly want: Partial<ReturnType<typeof stopPhase>>;
+  readonly says?: RegExp;
+}
+
+const cases: Record<string, Case> = {
+  "the grace counts down": { job: {}, atMs: 15_000, want: { phase: "grace", leftSeconds: 25 } },
+  "a report before the stop tells nobody": {
+    job: { reportedMs: 9_000, pods: pod("Running") },
+    atMs: 15_000,
+    want: { isTold: false },
+    says: /next report; there has been none/,
+  },
+  "a report after it does": {
+    job: { reportedMs: 12_000, pods: pod("Running") },
+    atMs: 15_000,
+    want: TOLD,
+    says: /was told/,
+  },
+  "one of two pods has ended": {
+    job: { pods: [...pod("Running"), ...pod("Succeeded")] },
+    atMs: 15_000,
+    want: { podsEnded: 1, pods: 2 },
+    says: /1 of 2 pods/,
+  },
+  "all have": { job: { pods: pod("Failed") }, atMs: 15_000, want: {}, says: /All of its pods/ },
+  "the grace is over": { job: {}, atMs: 99_000, want: { phase: "late", leftSeconds: 0 } },
+  "it was stopped": {
+    job: {
+      state: "EarlyStopped",
+      conditions: readDetails({
+        object: {
+          status: {
+            conditions: [{
+              type: "EarlyStopped",
+              status: "True",
+              lastTransitionTime: "1970-01-01T00:00:17Z",
+            }],
+          },
+        },
+      }).conditions,
+    },
+    atMs: 99_000,
+    want: { phase: "stopped", tookSeconds: 7 },
+  },
+  "nobody says when": {
+    job: { state: "EarlyStopped" },
+    atMs: 99_000,
+    want: { phase: "stopped", tookSeconds: undefined },
+  },
+  "it ended by itself": {
+    job: { state: "Failed" },
+    atMs: 11_000,
+    want: { phase: "ended", state: "Failed" },
+  },
+};
+for (const [sentence, { job, atMs, want, says }] of Object.entries(cases)) {
+  Deno.test(`stopPhase(): ${sentence}`, () => {
+    assert.ok(stop !== undefined);
+    const all = { stop, state: "Running", pods: [], conditions: [], reportedMs: undefined, ...job };
+    const phase = stopPhase(all, atMs);
+    assert.partialDeepStrictEqual(phase, want);
+    if (says !== undefined) {
+      assert.ok(phase.phase === "grace");
+      assert.match(podsWords(phase), says);
+    }
+  });
+}
