@@ -1,6 +1,6 @@
 /** TFJob of 2018, `kubeflow.caicloud.io/v1alpha1`: names and schema of a kind that is converted, and never served. */
 import { z } from "zod";
-import { kubernetesSchema, type PodTemplateSpec, schemas } from "./kubernetes.ts";
+import { kubernetesSchema, type PodTemplateSpec, schemas } from "../platform/kube/kubernetes.ts";
 import { int32 } from "./schema_marks.ts";
 
 export const CAICLOUD_API_VERSION = "kubeflow.caicloud.io/v1alpha1";

@@ -1,5 +1,5 @@
 /** Failure of a pod in words: which of its containers ended how, or why it was ended as a whole. Pure. */
-import type { Pod } from "./kubernetes.ts";
+import type { Pod } from "../platform/kube/kubernetes.ts";
 import { POD_CONDITIONS } from "./pod_names.ts";
 
 /** The first failure of a pod. */

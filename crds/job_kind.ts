@@ -1,7 +1,7 @@
 /** Job kind descriptors: everything in which one kind of job differs from another, as data. */
 import { z } from "zod";
-import { apiVersionOf, type Kind } from "./kinds.ts";
-import { schemas } from "./kubernetes.ts";
+import { apiVersionOf, type Kind } from "../platform/kube/resource.ts";
+import { schemas } from "../platform/kube/kubernetes.ts";
 
 const conditionSchema = z.looseObject({
   type: z.string(),

@@ -1,6 +1,6 @@
 /** JobSet, `jobset.x-k8s.io/v1alpha2`: the workload of a TrainJob (docs/decisions/0028). */
 import { z } from "zod";
-import { schemas } from "./kubernetes.ts";
+import { schemas } from "../platform/kube/kubernetes.ts";
 import { JOBSET_API_VERSION } from "./jobset_names.ts";
 import { atomicList, embeddedMeta, int32, listMap } from "./schema_marks.ts";
 

@@ -343,12 +343,6 @@ export const UI = {
   tlsSecret: "kubeflow-trainer-ui-tls",
 } as const;
 
-/** Bounds of all ports of a replica together. */
-export const SERVING_LIMITS = {
-  /** Bytes of bodies that are read, or in use. */
-  bodyBytes: 67_108_864,
-} as const;
-
 /** Bounds of a push (docs/reference/http.md). */
 export const PUSH_LIMITS = {
   bodyBytes: 65_536,

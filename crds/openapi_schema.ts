@@ -2,7 +2,7 @@
 import { z } from "zod";
 import kubernetesSchemas from "./kubernetes_schemas.json" with { type: "json" };
 import { isObject } from "../platform/base/json.ts";
-import { OPENAPI_NAME } from "./kubernetes.ts";
+import { OPENAPI_NAME } from "../platform/kube/kubernetes.ts";
 
 /** An OpenAPI schema, as a CRD carries one. */
 export type OpenApiSchema = { [key: string]: unknown };

@@ -1,6 +1,6 @@
 /** RuntimePatch: changes of a TrainJob, or of Kueue, to the template of its runtime. */
 import { z } from "zod";
-import { schemas } from "./kubernetes.ts";
+import { schemas } from "../platform/kube/kubernetes.ts";
 import { atomicList, embeddedMeta, int64, listMap } from "./schema_marks.ts";
 
 const immutable = {

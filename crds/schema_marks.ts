@@ -1,6 +1,6 @@
 /** Zod schemas that carry Kubernetes' list types, integer formats and embedded metadata. */
 import { z } from "zod";
-import { type ObjectMeta, schemas } from "./kubernetes.ts";
+import { type ObjectMeta, schemas } from "../platform/kube/kubernetes.ts";
 
 /** A list that is merged by the values of `keys` (`x-kubernetes-list-type: map`). */
 export function listMap<T extends z.ZodType>(item: T, keys: string[]) {

@@ -1,5 +1,5 @@
 /** Suspension of jobs: the place of the switch in the specification of each kind. Pure. */
-import type { Kind } from "./kinds.ts";
+import type { Kind } from "../platform/kube/resource.ts";
 import { KATIB } from "./katib_names.ts";
 
 /** The kinds of the Training Operator and of the MPI Operator have the switch in their run policy. */

@@ -1,7 +1,7 @@
 /** TrainingRuntime and ClusterTrainingRuntime: blueprints of TrainJobs. */
 import { z } from "zod";
 import { jobSetTemplateSchema } from "./jobset.ts";
-import { schemas } from "./kubernetes.ts";
+import { schemas } from "../platform/kube/kubernetes.ts";
 import { TRAINER_API_VERSION } from "./names.ts";
 import { int32, listMap, listSet } from "./schema_marks.ts";
 

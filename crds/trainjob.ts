@@ -1,6 +1,6 @@
 /** TrainJob, `trainer.kubeflow.org/v1alpha1`: a training run. */
 import { z } from "zod";
-import { schemas } from "./kubernetes.ts";
+import { schemas } from "../platform/kube/kubernetes.ts";
 import { DNS_LABEL_1035 } from "./name_syntax.ts";
 import {
   DNS_LABEL_MAX,

@@ -1,7 +1,7 @@
 /** Katib's Trial, `kubeflow.org/v1beta1`: the fields that are read. */
 import { z } from "zod";
 import { KATIB } from "./katib_names.ts";
-import { schemas } from "./kubernetes.ts";
+import { schemas } from "../platform/kube/kubernetes.ts";
 
 /**
  * A part that Katib's CRD does not check: what has another shape is as good as absent here, so that one

@@ -5,8 +5,9 @@
  */
 import { z } from "zod";
 import type { JobSet, ReplicatedJob } from "./jobset.ts";
-import { type Kind, KINDS } from "./kinds.ts";
-import { type ConfigMap, schemas } from "./kubernetes.ts";
+import { KINDS } from "./kinds.ts";
+import type { Kind } from "../platform/kube/resource.ts";
+import { type ConfigMap, schemas } from "../platform/kube/kubernetes.ts";
 import {
   ANNOTATIONS,
   CA_KEY,

@@ -4,7 +4,7 @@
  */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../crds/kinds.ts";
-import type { Secret } from "../crds/kubernetes.ts";
+import type { Secret } from "../platform/kube/kubernetes.ts";
 import { MANAGER } from "../crds/names.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "../platform/kube/errors.ts";

@@ -1,6 +1,6 @@
 /** Secret of CA and serving certificate: format, and checks of what it holds. */
 import { Buffer } from "node:buffer";
-import type { Secret } from "../crds/kubernetes.ts";
+import type { Secret } from "../platform/kube/kubernetes.ts";
 import { CA_KEY } from "../crds/names.ts";
 import {
   certificateFacts,

@@ -1,11 +1,12 @@
 /** Keeps the webhook configurations in the cluster as they should be, CA bundle included. */
 import { getLogger } from "@logtape/logtape";
 import { isDeepStrictEqual } from "node:util";
-import { type Kind, KINDS } from "../crds/kinds.ts";
+import { KINDS } from "../crds/kinds.ts";
+import type { Kind } from "../platform/kube/resource.ts";
 import type {
   MutatingWebhookConfiguration,
   ValidatingWebhookConfiguration,
-} from "../crds/kubernetes.ts";
+} from "../platform/kube/kubernetes.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import { type ObjectStore, upsert } from "../platform/kube/upsert.ts";
 import {

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import type {
   MutatingWebhookConfiguration,
   ValidatingWebhookConfiguration,
-} from "../crds/kubernetes.ts";
+} from "../platform/kube/kubernetes.ts";
 import type { JobKind } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { KATIB } from "../crds/katib_names.ts";

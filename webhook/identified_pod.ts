@@ -1,7 +1,7 @@
 /** Shape of the pods that get an identity: as much of it as the injection reads. */
 import { z } from "zod";
 import { asList, objectAt } from "../platform/base/json.ts";
-import type { Pod } from "../crds/kubernetes.ts";
+import type { Pod } from "../platform/kube/kubernetes.ts";
 
 /** Containers of a pod, init containers included: each of them gets variables and a mount. */
 const MAX_CONTAINERS = 256;

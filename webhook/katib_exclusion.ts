@@ -1,5 +1,5 @@
 /** Check that Katib's pod webhook is kept away from the pods of trials that Milepost serves. Pure. */
-import type { MutatingWebhookConfiguration } from "../crds/kubernetes.ts";
+import type { MutatingWebhookConfiguration } from "../platform/kube/kubernetes.ts";
 import { KATIB_KEPT_OUT } from "../crds/katib_names.ts";
 import { LABELS } from "../crds/names.ts";
 

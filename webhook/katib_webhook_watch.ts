@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../crds/kinds.ts";
 import { KATIB } from "../crds/katib_names.ts";
-import type { MutatingWebhookConfiguration } from "../crds/kubernetes.ts";
+import type { MutatingWebhookConfiguration } from "../platform/kube/kubernetes.ts";
 import { EVENT_REASONS } from "../crds/names.ts";
 import type { EventRecorder } from "../platform/kube/events.ts";
 import type { Informer } from "../platform/kube/watching/informer.ts";

@@ -6,7 +6,7 @@
  * The names belong to the injection: whatever the user has under the volume's name, the mount path or
  * a variable's name is replaced in place. So a pod that is admitted twice stays as it is.
  */
-import type { Container, EnvVar, Pod, Volume, VolumeMount } from "../crds/kubernetes.ts";
+import type { Container, EnvVar, Pod, Volume, VolumeMount } from "../platform/kube/kubernetes.ts";
 import { type JobRef, statusPath } from "../crds/job_kind.ts";
 import {
   ANNOTATIONS,

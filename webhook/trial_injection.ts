@@ -7,7 +7,7 @@
  * no variable.
  */
 import { ISTIO_INJECT, KATIB } from "../crds/katib_names.ts";
-import type { Container, EnvVar, Pod } from "../crds/kubernetes.ts";
+import type { Container, EnvVar, Pod } from "../platform/kube/kubernetes.ts";
 import { selectingLabels } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { TRAINER_GROUP } from "../crds/names.ts";

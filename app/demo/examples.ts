@@ -3,7 +3,7 @@
  * has them on every machine.
  */
 import { parse as parseYaml } from "yaml";
-import type { ConfigMap } from "../../crds/kubernetes.ts";
+import type { ConfigMap } from "../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";

@@ -3,7 +3,7 @@ import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
 import { type AnyJob, type JobKind, podSelector } from "../../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import { LABELS, MANAGER } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { mayBeChild, wantedPartOf, WATCHED, type WatchedPod } from "../../crds/watched.ts";
@@ -29,7 +29,7 @@ import {
   type Informer,
   type InformerOptions,
 } from "../../platform/kube/watching/informer.ts";
-import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import { createRestingInformer } from "../../platform/kube/watching/resting_informer.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import {
@@ -89,7 +89,7 @@ const PAGES_AT_A_TIME = 2;
 export function createCaches(options: CacheOptions) {
   const { kinds, client, clock } = options;
   const places = createSemaphore(PAGES_AT_A_TIME);
-  const common = (kind: Pick<ResourceKind<unknown>, "plural">) => ({
+  const common = (kind: Pick<Kind<unknown>, "plural">) => ({
     client,
     clock,
     places,
@@ -191,7 +191,7 @@ export function createCaches(options: CacheOptions) {
   }
   const byKind = new Map<JobKind, JobKindCaches>(kinds.all.map((kind) => [kind, cachesOf(kind)]));
   /** Of a kind that may have no CRD; only the objects that were made for TrainJobs. */
-  const createChildCache = (kind: ResourceKind<KubeObject>, onServed: () => void) =>
+  const createChildCache = (kind: Kind<KubeObject>, onServed: () => void) =>
     createRestingInformer({
       ...common(kind),
       kind: wantedPartOf(kind),

@@ -2,7 +2,7 @@
 import { POLICIES } from "../../controller/runtime/policies/table.ts";
 import { type Policies, policyRules } from "../../controller/runtime/policy.ts";
 import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
-import type { PolicyRule } from "../../crds/kubernetes.ts";
+import type { PolicyRule } from "../../platform/kube/kubernetes.ts";
 import { MANAGER } from "../../crds/names.ts";
 import { clusterRulesOf, MANAGER_PARTS, type ManagerPart, namespaceRulesOf } from "./rights.ts";
 

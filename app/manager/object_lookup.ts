@@ -7,7 +7,7 @@ import {
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 
 /** Bounds of one read on a miss of a cache. */
@@ -22,7 +22,7 @@ export interface ObjectLookupParts<T> extends Omit<LookupOptions<T>, "cached" | 
 /** Creates the lookup of a kind. */
 export function createObjectLookup<T extends KubeObject>(
   { client, ...options }: ObjectLookupParts<T>,
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   cache: Pick<Informer<T>, "get">,
 ): Lookup<T> {
   return createLookup<T>({

@@ -1,6 +1,6 @@
 /** Wiring of pushes: the status endpoint of this replica, and forwarding to the owner of the state. */
 import type { JobKind } from "../../crds/job_kind.ts";
-import { MANAGER } from "../../crds/names.ts";
+import { MANAGER, OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import { createReaders } from "../../platform/http/callers/readers.ts";
 import type { HttpHandler } from "../../platform/http/message.ts";
 import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
@@ -182,6 +182,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   });
   cleanup.defer(() => endpoint.close());
   const readers = createReaders({
+    audience: OBSERVATION_AUDIENCE,
     client,
     clock,
     peers: endpoint.peers,

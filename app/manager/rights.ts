@@ -8,7 +8,7 @@ import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
 import { JOBSET_GROUP, VOLUME_CLAIMS_PART } from "../../crds/jobset_names.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { PolicyRule } from "../../crds/kubernetes.ts";
+import type { PolicyRule } from "../../platform/kube/kubernetes.ts";
 import { MANAGER, POLICY_SECRETS, TRAINER_GROUP } from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
 import {

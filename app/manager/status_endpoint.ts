@@ -1,7 +1,8 @@
 /** Wiring of the status endpoint: authentication, lookups and the chain of stages. */
 import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { type Kind, KINDS } from "../../crds/kinds.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { controlShown } from "../../katib/stopping/stop_decision.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";

@@ -16,7 +16,7 @@ import { POLICIES } from "../../controller/runtime/policies/table.ts";
 import { priorityClassesOf } from "../../controller/runtime/policy.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { PriorityClass } from "../../crds/kubernetes.ts";
+import type { PriorityClass } from "../../platform/kube/kubernetes.ts";
 import { childNames } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { Trial } from "../../crds/trial.ts";

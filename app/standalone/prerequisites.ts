@@ -9,11 +9,7 @@ import { trialCrd } from "../../crds/trial_manifest.ts";
 import { trialResourceRules } from "../../katib/trials/trial_resources.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isAlreadyExists } from "../../platform/kube/errors.ts";
-import {
-  type KubeObject,
-  type ResourceKind,
-  withMetadataOnly,
-} from "../../platform/kube/resource.ts";
+import { type Kind, type KubeObject, withMetadataOnly } from "../../platform/kube/resource.ts";
 import { upsert } from "../../platform/kube/upsert.ts";
 import {
   clusterAccess,
@@ -65,7 +61,7 @@ function resource(
   kind: string,
   plural: string,
   namespaced: boolean,
-): ResourceKind<unknown> {
+): Kind<unknown> {
   return { group, version, kind, plural, namespaced, parse: (value) => value };
 }
 
@@ -77,7 +73,7 @@ const CRD = resource(
   false,
 );
 
-function rbacKind({ kind }: RbacObject): ResourceKind<unknown> {
+function rbacKind({ kind }: RbacObject): Kind<unknown> {
   const namespaced = kind === "Role" || kind === "RoleBinding";
   return resource("rbac.authorization.k8s.io", "v1", kind, `${kind.toLowerCase()}s`, namespaced);
 }
@@ -95,7 +91,7 @@ function fingerprinted<T extends KubeObject>(object: T): { object: T; hash: stri
  */
 async function put<T extends KubeObject>(
   client: KubeClient,
-  kind: ResourceKind<unknown>,
+  kind: Kind<unknown>,
   manifest: T,
   { keepsForeign = false } = {},
 ): Promise<void> {
@@ -111,7 +107,7 @@ async function put<T extends KubeObject>(
 /** Creates an object unless there is one of its name. */
 async function createOnce<T extends KubeObject>(
   client: KubeClient,
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   object: T,
 ): Promise<void> {
   try {

@@ -4,7 +4,7 @@
  */
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { ConfigMap, Job } from "../../crds/kubernetes.ts";
+import type { ConfigMap, Job } from "../../platform/kube/kubernetes.ts";
 import { CA_KEY, childNames, LABELS, TRAINER_API_VERSION } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 

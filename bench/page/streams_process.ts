@@ -2,6 +2,7 @@
  * Process with the list of 10,000 jobs that change, and streams of it in this process: prints the part of a core that it
  * took, and how long another user waited for a list, as JSON. Arguments: streams of one user, and users.
  */
+import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import { type AnyJob, jobSchema } from "../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { TRAINJOB_STATES } from "../../crds/names.ts";
@@ -63,6 +64,7 @@ const list = createJobList({
 });
 const view = createViewApi({
   access: NAMED_ACCESS,
+  audience: OBSERVATION_AUDIENCE,
   clock,
   peers: fewPeers(),
   takeRead: () => 0,

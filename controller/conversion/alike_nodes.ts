@@ -1,5 +1,5 @@
 /** Conversion of jobs whose replicas are alike but for their rank: PyTorchJob, XGBoostJob and JAXJob. */
-import type { EnvVar } from "../../crds/kubernetes.ts";
+import type { EnvVar } from "../../platform/kube/kubernetes.ts";
 import { NODE } from "../../crds/names.ts";
 import type { MlPolicy } from "../../crds/training_runtime.ts";
 import { KIND_RULES } from "../jobs/rules_by_kind.ts";

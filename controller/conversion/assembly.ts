@@ -1,5 +1,5 @@
 /** TrainJob and TrainingRuntime of converted nodes, checked as admission checks them. Pure. */
-import type { ObjectMeta } from "../../crds/kubernetes.ts";
+import type { ObjectMeta } from "../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS, LAST_APPLIED, TRAINER_API_VERSION, TRAINER_GROUP } from "../../crds/names.ts";
 import type { TrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";

@@ -1,5 +1,5 @@
 /** Names of a v1 job's replicas, and labels of its pods, in its pod templates: TrainJobs have others. Pure. */
-import type { Container, EnvVar } from "../../crds/kubernetes.ts";
+import type { Container, EnvVar } from "../../platform/kube/kubernetes.ts";
 import { isObject } from "../../platform/base/json.ts";
 import { NODE } from "../../crds/names.ts";
 import { V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts";

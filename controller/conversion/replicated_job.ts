@@ -1,6 +1,6 @@
 /** Replicated job for the replicas of one type of a v1 job. */
 import type { ReplicatedJob } from "../../crds/jobset.ts";
-import type { Container, EnvVar, Job, PodTemplateSpec } from "../../crds/kubernetes.ts";
+import type { Container, EnvVar, Job, PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
 import { LABELS, NODE, STEPS } from "../../crds/names.ts";
 import { trainingContainer } from "../jobs/defaults.ts";
 import type { Replicas, Run } from "../jobs/run.ts";

@@ -1,5 +1,5 @@
 /** Clean-up of a v1 job that has ended: which pods go by its policy, and when the job itself does. Pure. */
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { Run } from "./run.ts";
 
 const UNFINISHED: readonly (string | undefined)[] = ["Running", "Pending"];

@@ -1,6 +1,6 @@
 /** Counts of a v1 job's pods by replica type, in the status and for its verdict. Pure. */
 import { formatIndexes } from "../../crds/completion_indexes.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { Counts, Standing } from "./kind_rules.ts";

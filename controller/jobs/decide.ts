@@ -1,5 +1,5 @@
 /** Decision of a pass: from a job and its objects to a plan. Pure. */
-import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Condition, V1Status } from "../../crds/v1/job.ts";
 import { type CleanPodPolicy, V1_CONDITIONS, type V1ConditionType } from "../../crds/v1/names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";

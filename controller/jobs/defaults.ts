@@ -1,5 +1,5 @@
 /** Defaults of a v1 job: they exist while it is reconciled, and are never stored. */
-import type { Container, PodTemplateSpec } from "../../crds/kubernetes.ts";
+import type { Container, PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
 import { type ReplicaSpec, replicaSpecsOf, type V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import {

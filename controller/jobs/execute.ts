@@ -1,13 +1,13 @@
 /** Execution of a plan: the writes of a pass, in the order in which an interrupted pass can be repeated. */
 import { createHash } from "node:crypto";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import type { OwnWrites } from "../../platform/kube/own_writes.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
-import { keyOf, type ObjectKey, type ResourceKind } from "../../platform/kube/resource.ts";
+import { keyOf, type Kind, type ObjectKey } from "../../platform/kube/resource.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
 import { type GangScheduler, namesOtherScheduler } from "./gang.ts";
@@ -53,7 +53,7 @@ export const LOOK_AGAIN_MS = 5 * 60_000;
 export interface Execution extends JobWriter {
   readonly run: Run;
   readonly rules: KindRules;
-  readonly resource: ResourceKind<V1Job>;
+  readonly resource: Kind<V1Job>;
   readonly jobWrites: OwnWrites<V1Job>;
   /** What was written of the children of jobs, by the UID of the job. */
   readonly kept: Pick<Map<string, KeptChildren>, "get"> & {

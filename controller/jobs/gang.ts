@@ -1,9 +1,9 @@
 /** Gang of a v1 job: its pod group, and what its pods say of it. Pure. */
 import { COSCHEDULING, VOLCANO } from "../../crds/gang_names.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { ResourceSum } from "../../platform/base/resource_list.ts";
-import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import { ownerOf } from "./owner.ts";
 import { podRequests } from "../runtime/pod_requests.ts";
 import { type Replicas, type Run, totalReplicas } from "./run.ts";
@@ -18,7 +18,7 @@ export interface Members {
 export interface GangScheduler {
   /** Given to pods that name no scheduler. */
   readonly schedulerName: string;
-  readonly groupKind: ResourceKind<KubeObject>;
+  readonly groupKind: Kind<KubeObject>;
   /** Whether pods wait until the scheduler has taken the group. */
   readonly admitsGroups: boolean;
   /** Returns the pod of a type as a member of the group. */

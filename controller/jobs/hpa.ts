@@ -1,5 +1,5 @@
 /** HorizontalPodAutoscaler of an elastic PyTorchJob, which scales its workers by metrics. Pure. */
-import type { MetricSpec } from "../../crds/kubernetes.ts";
+import type { MetricSpec } from "../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { V1_API_VERSION } from "../../crds/v1/names.ts";
 import type { JobChild } from "./kind_rules.ts";

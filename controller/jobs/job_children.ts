@@ -1,5 +1,5 @@
 /** Objects of a job beside its pods and Services: created, kept as the job wants them, and deleted. */
-import { apiVersionOf } from "../../crds/kinds.ts";
+import { apiVersionOf, type KubeObject } from "../../platform/kube/resource.ts";
 import {
   isAlreadyExists,
   isConflict,
@@ -8,7 +8,6 @@ import {
   messageOf,
 } from "../../platform/kube/errors.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
-import type { KubeObject } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { covers } from "../trainjob/fingerprint.ts";
 import type { JobChild } from "./kind_rules.ts";

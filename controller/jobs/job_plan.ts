@@ -1,5 +1,5 @@
 /** Plan of a pass over a v1 job: what the pass knows, and what it does. */
-import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import type { JobCount } from "./job_metrics.ts";
 import type { JobChild, KindRules } from "./kind_rules.ts";

@@ -1,7 +1,7 @@
 /** Rules of a v1 kind: in what the engine does differently for it. */
-import type { Container, EnvVar, Pod, PodSpec } from "../../crds/kubernetes.ts";
+import type { Container, EnvVar, Pod, PodSpec } from "../../platform/kube/kubernetes.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
-import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import type { PodList } from "../job_bounds.ts";
 import type { Replica, Run } from "./run.ts";
 
@@ -38,7 +38,7 @@ export interface TypeVerdict {
 
 /** An object beside the pods and Services of a job, which the job controls. */
 export interface JobChild {
-  readonly kind: ResourceKind<KubeObject>;
+  readonly kind: Kind<KubeObject>;
   readonly object: KubeObject;
   /** Its fields that follow the job after its creation. Default: none. */
   readonly changes?: readonly string[];

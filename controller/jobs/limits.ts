@@ -1,5 +1,5 @@
 /** Limits of a v1 job: how often its pods may be restarted, and how long it may be active. Pure. */
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { conditionOf } from "./condition_list.ts";

@@ -1,8 +1,8 @@
 /** Observation of a job: its pods and Services in the caches, after adoption and release. */
-import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import { keyOf, type KubeObject, type ResourceKind } from "../../platform/kube/resource.ts";
+import { keyOf, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { claimsOf } from "./job_claims.ts";
@@ -33,7 +33,7 @@ export interface Observed {
 /** Returns the job as the API server has it; undefined if that is another one, or one that is being deleted. */
 export async function readLive(
   { client, job, signal }: Pick<JobWriter, "client" | "job" | "signal">,
-  resource: ResourceKind<V1Job>,
+  resource: Kind<V1Job>,
 ): Promise<V1Job | undefined> {
   const { namespace = "", name = "", uid } = job.metadata;
   const live = await getOrUndefined(client, resource, { namespace, name }, { signal });
@@ -85,7 +85,7 @@ async function claim<T extends KubeObject>(
  */
 export async function observe(
   writer: JobWriter,
-  resource: ResourceKind<V1Job>,
+  resource: Kind<V1Job>,
   { pods, services }: Pick<JobCaches, "pods" | "services">,
 ): Promise<Observed> {
   let live: Promise<V1Job | undefined> | undefined;

@@ -1,5 +1,5 @@
 /** Ownership and labels of everything that is made for a v1 job. */
-import type { OwnerReference } from "../../crds/kubernetes.ts";
+import type { OwnerReference } from "../../platform/kube/kubernetes.ts";
 import { V1_API_VERSION, V1_FORMER_LABELS, V1_GROUP, V1_LABELS } from "../../crds/v1/names.ts";
 import { controllerReference } from "../../platform/kube/owner_references.ts";
 import { isLauncher, type Replica, type Run } from "./run.ts";

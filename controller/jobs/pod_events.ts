@@ -1,5 +1,5 @@
 /** Events about the pods of a v1 job: containers that wait or end badly (training-operator v1.9: pkg/controller.v1/common). Pure. */
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { Run } from "./run.ts";
 import { exitCodeOf, isTerminating } from "./slots.ts";
 import type { JobEvent, Notice } from "./verdict.ts";

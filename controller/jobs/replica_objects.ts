@@ -1,10 +1,10 @@
 /** Objects of a replica: its pod and its Service, and how each is written, watched and named in events. */
-import { type Kind, KINDS } from "../../crds/kinds.ts";
-import type { Pod, Service } from "../../crds/kubernetes.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { formatKey, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
+import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
-import { formatKey, type KubeObject } from "../../platform/kube/resource.ts";
 import type { ExpectationKey, Expected } from "./expectations.ts";
 
 /** One of the two kinds. */

@@ -1,5 +1,5 @@
 /** Plan for the replicas of a job: which pods and Services are made, deleted and made again. Pure. */
-import type { Pod, Service } from "../../crds/kubernetes.ts";
+import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { isTrue } from "./condition_list.ts";
 import type { Replica, Replicas, Run } from "./run.ts";

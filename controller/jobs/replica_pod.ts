@@ -1,5 +1,5 @@
 /** Pod of a replica of a v1 job. Pure. */
-import type { Container, EnvVar, Pod } from "../../crds/kubernetes.ts";
+import type { Container, EnvVar, Pod } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { LABELS } from "../../crds/names.ts";
 import { MASTER_ROLE, V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts";

@@ -1,5 +1,5 @@
 /** Service of a replica: headless, and with the name of its pod. */
-import type { Service } from "../../crds/kubernetes.ts";
+import type { Service } from "../../platform/kube/kubernetes.ts";
 import { trainingContainer } from "./defaults.ts";
 import { ownerOf, replicaLabels, replicaSelector } from "./owner.ts";
 import { type Replica, replicaName, type Run } from "./run.ts";

@@ -1,5 +1,5 @@
 /** Run of a v1 job: the job as the engine reads it, with every default in place; never stored. */
-import type { PodTemplateSpec } from "../../crds/kubernetes.ts";
+import type { PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
 import type { V1Spec, V1Status } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import type { FieldProblem } from "../../crds/field_problem.ts";

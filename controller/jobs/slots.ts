@@ -1,6 +1,6 @@
 /** Slots of a replica type: for each index its pod, and what is to be done with it. Pure. */
 import { parseIndexes } from "../../crds/completion_indexes.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { KubeObject } from "../../platform/kube/resource.ts";
 import { isLauncher, type Replicas, type Run } from "./run.ts";

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Job } from "../../crds/kubernetes.ts";
+import type { Job } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_API_VERSION, JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";

@@ -1,7 +1,7 @@
 /** Calls about the PersistentVolumeClaims of a JobSet: reads by name, and creations. */
 import { JOBSET_REASONS, VOLUME_CLAIMS_PART } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { PersistentVolumeClaim } from "../../crds/kubernetes.ts";
+import type { PersistentVolumeClaim } from "../../platform/kube/kubernetes.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isAlreadyExists, lacksRight, messageOf } from "../../platform/kube/errors.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";

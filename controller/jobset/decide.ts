@@ -2,7 +2,7 @@
 import { type FieldProblem, problemsSummary } from "../../crds/field_problem.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
-import type { PersistentVolumeClaim, Service } from "../../crds/kubernetes.ts";
+import type { PersistentVolumeClaim, Service } from "../../platform/kube/kubernetes.ts";
 import { JOB_LIMITS } from "../../crds/job_limits.ts";
 import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";

@@ -1,6 +1,6 @@
 /** Defaults of a JobSet's spec, applied in memory only, whether or not a webhook set them. */
 import type { FailurePolicyRule, JobSet, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
-import type { JobTemplateSpec, PersistentVolumeClaim } from "../../crds/kubernetes.ts";
+import type { JobTemplateSpec, PersistentVolumeClaim } from "../../platform/kube/kubernetes.ts";
 import { restartsOneJob } from "./job_restarts.ts";
 
 /** A replicated job with every default. */

@@ -1,5 +1,5 @@
 /** Choice of the JobSet executor: upstream's controller if it is installed, else the built-in one. */
-import type { MutatingWebhookConfiguration } from "../../crds/kubernetes.ts";
+import type { MutatingWebhookConfiguration } from "../../platform/kube/kubernetes.ts";
 import { UPSTREAM_JOBSET_WEBHOOK } from "../../crds/jobset_names.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { Executor } from "../runtime/draft.ts";

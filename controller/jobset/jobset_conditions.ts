@@ -1,6 +1,6 @@
 /** Conditions of a JobSet, and the rules by which they change. */
 import type { JobSetStatus } from "../../crds/jobset.ts";
-import type { Condition } from "../../crds/kubernetes.ts";
+import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_CONDITIONS as TYPES, JOBSET_REASONS as REASONS } from "../../crds/jobset_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { findCondition, setCondition } from "../../platform/kube/conditions.ts";

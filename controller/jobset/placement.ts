@@ -1,6 +1,6 @@
 /** Exclusive placement of Jobs on nodes that are reserved for them by a label and a taint. Pure. */
 import { JOBSET_KEYS, RESERVED_NODES } from "../../crds/jobset_names.ts";
-import type { ObjectMeta, PodSpec } from "../../crds/kubernetes.ts";
+import type { ObjectMeta, PodSpec } from "../../platform/kube/kubernetes.ts";
 
 const { exclusiveTopology, nodeSelectorStrategy } = JOBSET_KEYS;
 

@@ -7,7 +7,7 @@ import type {
   PersistentVolumeClaim,
   PodTemplateSpec,
   Service,
-} from "../../crds/kubernetes.ts";
+} from "../../platform/kube/kubernetes.ts";
 import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";

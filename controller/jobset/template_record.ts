@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { type PodTemplateSpec, schemas } from "../../crds/kubernetes.ts";
+import { type PodTemplateSpec, schemas } from "../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 

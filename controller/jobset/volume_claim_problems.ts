@@ -1,7 +1,7 @@
 /** Validation of the volume claim policies of a JobSet: the rules of upstream's webhook, and what a claim needs. Pure. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec } from "../../crds/jobset.ts";
-import type { PersistentVolumeClaim } from "../../crds/kubernetes.ts";
+import type { PersistentVolumeClaim } from "../../platform/kube/kubernetes.ts";
 import { dnsSubdomain } from "../../crds/name_syntax.ts";
 import { DNS_LABEL_MAX } from "../../crds/names.ts";
 import { isQuantity } from "../../platform/base/quantity.ts";

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
-import type { PersistentVolumeClaim, PodSpec } from "../../crds/kubernetes.ts";
+import type { PersistentVolumeClaim, PodSpec } from "../../platform/kube/kubernetes.ts";
 import { compareQuantities, parseQuantity } from "../../platform/base/quantity.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";

@@ -1,5 +1,5 @@
 /** Objects that a policy wants beside the JobSet of a TrainJob. */
-import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 
 /**
  * The fields of a child beside its name, namespace and owner, as a merge patch: fields that are not
@@ -14,7 +14,7 @@ export interface ChildContent {
 }
 
 interface ChildName {
-  readonly kind: ResourceKind<KubeObject>;
+  readonly kind: Kind<KubeObject>;
   /** In the TrainJob's namespace. */
   readonly name: string;
 }

@@ -1,6 +1,6 @@
 /** Environment variables and ports of containers, as lists that Kubernetes keys by a field. */
 import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
-import type { Container, EnvVar } from "../../crds/kubernetes.ts";
+import type { Container, EnvVar } from "../../platform/kube/kubernetes.ts";
 import { unshared } from "./copy.ts";
 
 /**

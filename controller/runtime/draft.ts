@@ -1,7 +1,7 @@
 /** Working copy of a runtime's template, which the stages of rendering change. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
-import type { Container, PodSpec } from "../../crds/kubernetes.ts";
+import type { Container, PodSpec } from "../../platform/kube/kubernetes.ts";
 import { LABELS, type Step, STEP_CONTAINERS, STEPS } from "../../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";

@@ -1,5 +1,5 @@
 /** GPUs and CPUs of a node, from which its number of processes follows. */
-import type { ResourceRequirements } from "../../crds/kubernetes.ts";
+import type { ResourceRequirements } from "../../platform/kube/kubernetes.ts";
 import { roundUp } from "../../platform/base/quantity.ts";
 
 function gpuIn(resources: Record<string, string> | undefined): number | undefined {

@@ -1,6 +1,6 @@
 /** Rules of `spec.runtimePatches` that need no runtime: managers, metadata and reserved names. */
 import { type FieldProblem, forbidden, invalid } from "../../crds/field_problem.ts";
-import type { ObjectMeta } from "../../crds/kubernetes.ts";
+import type { ObjectMeta } from "../../platform/kube/kubernetes.ts";
 import { IDENTITY_VOLUME, LABELS, RESERVED_STATUS_ENV } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { PodSpecPatch, ReplicatedJobPatch, RuntimePatch } from "../../crds/runtime_patch.ts";

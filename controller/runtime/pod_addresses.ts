@@ -1,5 +1,5 @@
 /** Host names of a TrainJob's pods, and the places of their indexes. */
-import type { EnvVar } from "../../crds/kubernetes.ts";
+import type { EnvVar } from "../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { STEPS } from "../../crds/names.ts";

@@ -1,7 +1,7 @@
 /** ML policies and gangs: the parts of a runtime that one API field each adds to rendering. */
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { EnvVar, ObjectMeta, PolicyRule } from "../../crds/kubernetes.ts";
+import type { EnvVar, ObjectMeta, PolicyRule } from "../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { Child, Progress } from "./child.ts";

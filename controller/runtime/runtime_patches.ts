@@ -1,7 +1,13 @@
 /** Stage that merges `spec.runtimePatches` into the template, in list order. */
 import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
-import type { Container, EnvVar, ObjectMeta, PodSpec, Volume } from "../../crds/kubernetes.ts";
+import type {
+  Container,
+  EnvVar,
+  ObjectMeta,
+  PodSpec,
+  Volume,
+} from "../../platform/kube/kubernetes.ts";
 import { STEP_CONTAINERS } from "../../crds/names.ts";
 import type {
   ContainerPatch,

@@ -1,7 +1,7 @@
 /** Stages of the trainer and the initializers: what a TrainJob sets on their containers. */
 import { type FieldProblem, invalid } from "../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
-import type { Container, ResourceRequirements } from "../../crds/kubernetes.ts";
+import type { Container, ResourceRequirements } from "../../platform/kube/kubernetes.ts";
 import {
   INITIALIZER_VOLUME,
   LABELS,

@@ -6,9 +6,9 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { isNotFound, isNotServed, KubeError, lacksRight } from "../../platform/kube/errors.ts";
 import {
   formatKey,
+  type Kind,
   type KubeObject,
   type ObjectKey,
-  type ResourceKind,
 } from "../../platform/kube/resource.ts";
 import { type ChildCaches, notServedProblem } from "./child_caches.ts";
 import type { ChildPlan, ChildWrite } from "./children.ts";
@@ -27,7 +27,7 @@ export interface Writer {
 
 /** The API server does not serve the kind of a child, as if its definition was removed. */
 export class NotServedError extends Error {
-  constructor(kind: ResourceKind<unknown>) {
+  constructor(kind: Kind<unknown>) {
     super(notServedProblem(kind));
     this.name = "NotServedError";
   }

@@ -1,6 +1,6 @@
 /** Deadline of a TrainJob, `spec.activeDeadlineSeconds`. Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
-import type { Condition } from "../../crds/kubernetes.ts";
+import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";

@@ -11,7 +11,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { isNotFound, isNotServed } from "../../platform/kube/errors.ts";
 import type { Change } from "../../platform/kube/watching/informer.ts";
 import { createOwnWrites, type OwnWrites } from "../../platform/kube/own_writes.ts";
-import { formatKey, type KubeObject, type ResourceKind } from "../../platform/kube/resource.ts";
+import { formatKey, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
 import type { RestingInformer } from "../../platform/kube/watching/resting_informer.ts";
 import type { Source } from "../../platform/kube/sources.ts";
 import type { Child } from "../runtime/child.ts";
@@ -34,7 +34,7 @@ export interface ChildLookup {
 
 /** Creates the cache of a kind; `onServed` is called when the API server begins to serve it. */
 export type ChildCacheFactory = (
-  kind: ResourceKind<KubeObject>,
+  kind: Kind<KubeObject>,
   onServed: () => void,
 ) => RestingInformer<KubeObject>;
 
@@ -44,7 +44,7 @@ export interface ChildCaches extends Source {
   read(child: Child, how: ChildLookup): Promise<LiveChild>;
   /** Runs a creation or a change, and remembers the response until the cache has it. */
   track(
-    kind: ResourceKind<KubeObject>,
+    kind: Kind<KubeObject>,
     key: string,
     write: () => Promise<KubeObject>,
   ): Promise<KubeObject>;
@@ -68,7 +68,7 @@ interface ChildCache {
 }
 
 /** Returns the message about a kind that the API server does not serve. */
-export function notServedProblem({ kind, group, version, plural }: ResourceKind<unknown>): string {
+export function notServedProblem({ kind, group, version, plural }: Kind<unknown>): string {
   const source = group === KINDS.jobSet.group
     ? ", which JobSet brings and `milepost crds` prints"
     : " with the scheduler that the runtime names";
@@ -91,7 +91,7 @@ async function readLive(
   { kind, name, mode }: Child,
   { namespace, signal }: ChildLookup,
 ): Promise<LiveChild> {
-  const read: ResourceKind<KubeObject> = mode === "once" ? identityOf(kind) : kind;
+  const read: Kind<KubeObject> = mode === "once" ? identityOf(kind) : kind;
   try {
     return await client.get(read, { namespace, name }, { signal });
   } catch (error) {
@@ -111,7 +111,7 @@ export function createChildCaches(options: ChildCachesOptions): ChildCaches {
     for (const key of keys) enqueue(key);
   };
 
-  function cacheOf(kind: ResourceKind<KubeObject>): ChildCache | undefined {
+  function cacheOf(kind: Kind<KubeObject>): ChildCache | undefined {
     const id = `${kind.plural}.${kind.group}`;
     const known = caches.get(id);
     if (known !== undefined || createCache === undefined) return known;

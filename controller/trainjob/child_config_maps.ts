@@ -10,7 +10,7 @@ import { createBoundedCache, createSizedCache } from "../../platform/base/bounde
 import type { ReadBudget } from "../../platform/kube/watching/cached_lookup.ts";
 import type { CallOptions, KubeClient } from "../../platform/kube/client.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeObject, ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { owns } from "./observed.ts";
 
@@ -88,7 +88,7 @@ export function createChildConfigMaps(
 
   /** Returns the object, or no more than its metadata, as the kind says. */
   function get<T>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     key: ObjectKey,
     call: CallOptions,
   ): Promise<T | undefined> {

@@ -2,7 +2,7 @@
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { LABELS } from "../../crds/names.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
-import type { KubeObject, OwnerRef, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeObject, OwnerRef } from "../../platform/kube/resource.ts";
 import type { Child, ChildContent } from "../runtime/child.ts";
 import { covers } from "./fingerprint.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
@@ -23,7 +23,7 @@ export type ChildWrite =
 
 /** The write of one child; with a problem there is nothing to write. */
 export interface ChildPlan {
-  readonly kind: ResourceKind<KubeObject>;
+  readonly kind: Kind<KubeObject>;
   readonly name: string;
   readonly write: ChildWrite;
   readonly problem?: string;
@@ -86,7 +86,7 @@ export function ownerText(trainJob: TrainJob, { metadata }: KubeObject): string 
 /** Returns the message about an object of a child's name that is not the TrainJob's. */
 export function foreignProblem(
   trainJob: TrainJob,
-  { kind }: Pick<ResourceKind<unknown>, "kind">,
+  { kind }: Pick<Kind<unknown>, "kind">,
   live: KubeObject,
 ): string {
   return `${kind} "${live.metadata?.name}" exists and ${

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS, LABELS, TRAINER_API_VERSION } from "../../crds/names.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";

@@ -1,6 +1,6 @@
 /** Plan for the JobSet of a TrainJob, which follows the rendering while it is suspended. Pure. */
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
-import type { PodSpec, PodTemplateSpec } from "../../crds/kubernetes.ts";
+import type { PodSpec, PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";

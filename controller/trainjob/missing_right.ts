@@ -1,11 +1,11 @@
 /** Messages about rights to children that the manager lacks. */
 import { KINDS } from "../../crds/kinds.ts";
 import { POLICY_SECRETS } from "../../crds/names.ts";
-import type { ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 
 /** Returns what to do so that the manager may read and create children of the kind. */
 export function rightToGrant(
-  { group, plural }: ResourceKind<unknown>,
+  { group, plural }: Kind<unknown>,
   managerName: string,
 ): string {
   if (group === KINDS.secret.group && plural === KINDS.secret.plural) {

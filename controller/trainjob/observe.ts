@@ -12,7 +12,7 @@ import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.t
 import { WATCHED, type WatchedIdentity, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import { formatKey, type ObjectKey, type ResourceKind } from "../../platform/kube/resource.ts";
+import { formatKey, type Kind, type ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Executor } from "../runtime/draft.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
@@ -76,7 +76,7 @@ export interface Sources {
 /** Reads one object, from its cache or from the API server. */
 type Read = <T>(
   cache: Informer<T>,
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   key: ObjectKey,
 ) => Promise<T | undefined>;
 

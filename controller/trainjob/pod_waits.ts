@@ -1,6 +1,6 @@
 /** Waits of a TrainJob for its first pod: when one is long, and the causes that pods name. Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { runStart } from "./active_deadline.ts";

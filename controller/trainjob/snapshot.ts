@@ -2,7 +2,7 @@
 import { parse, stringify } from "yaml";
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
-import type { ConfigMap } from "../../crds/kubernetes.ts";
+import type { ConfigMap } from "../../platform/kube/kubernetes.ts";
 import { childNames, LABELS, RUNTIME_SNAPSHOT_KEY } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";

@@ -1,6 +1,6 @@
 /** Value of `status.state`, which the STATE column shows (docs/decisions/0002). Pure. */
 import type { JobSet } from "../../crds/jobset.ts";
-import type { Condition } from "../../crds/kubernetes.ts";
+import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { LABELS, STEPS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJobStatus } from "../../crds/trainjob.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";

@@ -1,7 +1,7 @@
 /** Status of a TrainJob, derived from what is observed (docs/decisions/0002). Pure. */
 import { isDeepStrictEqual } from "node:util";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { Condition } from "../../crds/kubernetes.ts";
+import type { Condition } from "../../platform/kube/kubernetes.ts";
 import {
   EVENT_REASONS,
   TRAINJOB_CONDITIONS,

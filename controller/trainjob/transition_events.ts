@@ -5,7 +5,7 @@ import {
   TRAINJOB_MESSAGES,
   TRAINJOB_REASONS,
 } from "../../crds/names.ts";
-import type { Condition } from "../../crds/kubernetes.ts";
+import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { EventText } from "../../platform/kube/event_object.ts";
 import type { OwnStatus } from "./status.ts";

@@ -7,7 +7,7 @@ import {
   OPENAPI_NAME,
   type PodTemplateSpec,
   schemas,
-} from "../kubernetes.ts";
+} from "../../platform/kube/kubernetes.ts";
 import { atomicList, int32, int64 } from "../schema_marks.ts";
 import { jobStopSchema, trainerStatusSchema } from "../trainjob.ts";
 import type { V1Kind } from "./kinds.ts";

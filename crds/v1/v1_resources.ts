@@ -1,6 +1,6 @@
 /** REST resources of the v1 kinds: the path of each, and the parser at its door. */
 import type { z } from "zod";
-import type { Kind } from "../kinds.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 import { replicaSpecsSchema, type V1Job, v1JobSchema, v1SpecSchema } from "./job.ts";
 import { V1_KINDS, type V1Kind } from "./kinds.ts";
 import { V1_GROUP, V1_VERSION } from "./names.ts";

@@ -44,10 +44,10 @@ export const ROOMS: Diagram = {
     ]),
     nameOf(316, 66, "1", "foundation"),
     ...floor(316, 66, [
+      { title: "owner/", lines: ["state of one replica"] },
       { title: "trials/", lines: ["templates, rules"] },
-      { title: "http/", lines: ["serving, callers, limits"] },
-      { title: "kube/", lines: ["client, informers, leader"] },
       { title: "crds/", lines: ["schemas, names, kinds"] },
+      { title: "platform/", lines: ["http/, kube/, base/"] },
     ]),
   ],
   arrows: [

@@ -9,7 +9,7 @@ import type { Trial } from "../../crds/trial.ts";
 import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
-import type { KubeMeta, ObjectKey, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeMeta, ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
@@ -212,7 +212,7 @@ class TrialStopper implements Stopper {
   }
 
   #get<T>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     { namespace, name }: ObjectKey,
     signal: AbortSignal,
   ): Promise<T | undefined> {
@@ -222,7 +222,7 @@ class TrialStopper implements Stopper {
 
   /** Returns false if the object changed. Other errors leave the outcome unknown. */
   async #patch(
-    kind: ResourceKind<unknown>,
+    kind: Kind<unknown>,
     { namespace, name }: ObjectKey,
     { body }: Extract<StopWrite, { kind: "patch" }>,
     signal: AbortSignal,

@@ -1,7 +1,7 @@
 /** Cache of the observation plans of jobs. */
 import type { LRUCache } from "lru-cache";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import type { Kind } from "../../crds/kinds.ts";
+import { formatKey, type Kind, type ObjectKey } from "../../platform/kube/resource.ts";
 import { earlyStopOf, endOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
@@ -16,7 +16,6 @@ import { findCondition, isConditionTrue } from "../../platform/kube/conditions.t
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
-import { formatKey, type ObjectKey } from "../../platform/kube/resource.ts";
 import type { RestingInformer } from "../../platform/kube/watching/resting_informer.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { PlanSource, StopControl } from "../adapter/adapter.ts";

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
 import type { JobKind } from "../../crds/job_kind.ts";
-import type { PolicyRule } from "../../crds/kubernetes.ts";
+import type { PolicyRule } from "../../platform/kube/kubernetes.ts";
 import {
   formatTrialResource,
   guessPlural,

@@ -1,10 +1,9 @@
 /** Bounded reads of objects for one request: so many of each kind and so many bytes, a page at a time. */
 import { type JsonObject, objectAt } from "../../platform/base/json.ts";
-import type { Kind } from "../../crds/kinds.ts";
+import type { Kind, ObjectKey } from "../../platform/kube/resource.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isForbidden } from "../../platform/kube/errors.ts";
 import { MAX_OBJECT_BYTES, pagesOf } from "../../platform/kube/watching/paged_list.ts";
-import type { ObjectKey } from "../../platform/kube/resource.ts";
 import type { Semaphore } from "../../platform/base/semaphore.ts";
 
 /** Bounds of what one request reads, beside those of each list. */

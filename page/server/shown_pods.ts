@@ -3,7 +3,7 @@ import type { JobKind } from "../../crds/job_kind.ts";
 import { podSelector } from "../../crds/job_kind.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
-import type { CoreEvent, Pod } from "../../crds/kubernetes.ts";
+import type { CoreEvent, Pod } from "../../platform/kube/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { copiedText } from "../curves/bounded_text.ts";
 

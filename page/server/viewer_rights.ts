@@ -1,6 +1,7 @@
 /** Rights of the viewer, as the API server says of the user itself. */
 import { z } from "zod";
-import { type Kind, KINDS } from "../../crds/kinds.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { NamedJob } from "./job_details.ts";
 

@@ -1,9 +1,9 @@
 /** Katib's searches: Experiments, and Trials and jobs that no more than a label puts together. */
 import { textAt } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
-import { type Kind, KINDS } from "../../crds/kinds.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { type Kind, withMetadataOnly } from "../../platform/kube/resource.ts";
 import { isForbidden, isNotFound, isNotServed } from "../../platform/kube/errors.ts";
-import { withMetadataOnly } from "../../platform/kube/resource.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import {
   asItIs,

@@ -1,4 +1,5 @@
 /** Access of the page's sessions: each is the one user, with what the API server says that user may. */
+import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { Access, AccessObject, Reader } from "../../platform/http/callers/reader_access.ts";
 import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import type { Clock } from "../../platform/base/clock.ts";
@@ -34,6 +35,7 @@ export function createUserAccess(options: UserAccessOptions): ReaderParts {
   };
   return {
     access,
+    audience: OBSERVATION_AUDIENCE,
     clock,
     // Whoever calls has a session, and pays with nothing but this process's time.
     peers: { waitMs: () => 0, isShunned: () => false, failed: () => {}, proved: () => {} },

@@ -10,7 +10,6 @@ import { createServer as createTlsServer, type Server as HttpsServer } from "nod
 import type { Duplex } from "node:stream";
 import type { SecureVersion, TLSSocket } from "node:tls";
 import { getLogger } from "@logtape/logtape";
-import { SERVING_LIMITS } from "../../crds/names.ts";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../kube/errors.ts";
 import type { RefusePeer } from "./connection_admission.ts";
@@ -84,6 +83,8 @@ export interface Server {
   close(drainMs: number): Promise<void>;
 }
 
+/** Bytes of bodies that are read, or in use, unless a budget is given. */
+const BODY_BYTES = 67_108_864;
 const SHUTTING_DOWN = failureResponse(unavailable("shutting down"), { headers: retryAfter(1000) });
 
 const badRequest = (code: number, message: string) =>
@@ -140,7 +141,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const log = getLogger(["milepost", "http"]).with({ server: name });
   const closing = new AbortController();
   const server = createRuntimeServer(options);
-  const { bodyBudget = createFairShare(SERVING_LIMITS.bodyBytes) } = options;
+  const { bodyBudget = createFairShare(BODY_BYTES) } = options;
   const budget = divideShare(bodyBudget, reserved, ({ bodyBytes }) => bodyBytes);
   const onReceive = createReceivedGarbage();
   const bodies = createHeldBodies({

@@ -3,7 +3,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Connection } from "./connection/kubeconfig.ts";
 import type { OpenResponse } from "./connection/open_response.ts";
 import type { Deletion, Patch } from "./connection/request.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "./resource.ts";
+import type { Kind, KubeObject, ObjectKey } from "./resource.ts";
 import type { WatchEvent } from "./watching/watch.ts";
 
 export { createClient } from "./connection/connected_client.ts";
@@ -122,31 +122,31 @@ export interface RequestReport {
  * repeated only after 429 and 503 with `Retry-After`.
  */
 export interface KubeClient {
-  get<T>(kind: ResourceKind<T>, key: ObjectKey, options?: ResponseBounds & CallOptions): Promise<T>;
-  list<T>(kind: ResourceKind<T>, options?: ListOptions & CallOptions): Promise<ListResult<T>>;
+  get<T>(kind: Kind<T>, key: ObjectKey, options?: ResponseBounds & CallOptions): Promise<T>;
+  list<T>(kind: Kind<T>, options?: ListOptions & CallOptions): Promise<ListResult<T>>;
   /** Creates in the namespace of the metadata; `apiVersion` and `kind` are filled in. */
   create<T extends KubeObject>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     object: T,
     options?: CallOptions,
   ): Promise<T>;
   /** Replaces the object, or one subresource; fails with a conflict if its resourceVersion is old. */
   replace<T extends KubeObject>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     object: T,
     options?: CallOptions & { subresource?: string },
   ): Promise<T>;
   patch<T>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     key: ObjectKey,
     patch: Patch,
     options?: CallOptions & { subresource?: string },
   ): Promise<T>;
   /** Deletes the object. A missing object is an error like any other (404). */
-  delete(kind: ResourceKind<unknown>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
+  delete(kind: Kind<unknown>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
   /** Posts to a subresource, such as `token` of a service account; returns what the server sends. */
   createSubresource(
-    kind: ResourceKind<unknown>,
+    kind: Kind<unknown>,
     key: ObjectKey,
     subresource: string,
     body: unknown,
@@ -156,7 +156,7 @@ export interface KubeClient {
    * Changes from `resourceVersion` on, with bookmarks. Ends when the server ends it, when nothing
    * came for `idleMs`, or after an event of type `error`; throws like every call.
    */
-  watch<T>(kind: ResourceKind<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  watch<T>(kind: Kind<T>, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /** Requests any path of the server and reads the whole response, within one deadline and a bound of bytes. */
   read(path: string, options?: ReadOptions): Promise<WholeResponse>;
   /**

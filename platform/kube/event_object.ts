@@ -1,5 +1,5 @@
 /** core/v1 Events as values: names, fields, and which of them are counted as one. Pure. */
-import type { CoreEvent } from "../../crds/kubernetes.ts";
+import type { CoreEvent } from "./kubernetes.ts";
 import { rfc3339 } from "../base/timestamps.ts";
 
 /** The object that an event is about. */

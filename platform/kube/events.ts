@@ -3,8 +3,8 @@ import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "../base/bounded_cache.ts";
 import { backoffMs } from "../base/backoff.ts";
 import type { KubeClient } from "./client.ts";
-import { KINDS } from "../../crds/kinds.ts";
-import { identityOf } from "../../crds/watched.ts";
+import { KUBERNETES_KINDS } from "./kubernetes_kinds.ts";
+import { withMetadataOnly } from "./resource.ts";
 import { rfc3339 } from "../base/timestamps.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { isAlreadyExists, isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
@@ -59,7 +59,7 @@ const LAST_WORDS_MS = 2000;
 const RETRY = { firstMs: 200, longestMs: 5000 } as const;
 
 /** Events, of which a response need not repeat more than which one it is. */
-const EVENT = identityOf(KINDS.event);
+const EVENT = withMetadataOnly(KUBERNETES_KINDS.event);
 
 const logger = getLogger(["milepost", "kube", "events"]);
 
@@ -163,7 +163,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const body = { count: entry.count, lastTimestamp: rfc3339(entry.lastMs) };
     const bounds = { signal, deadlineMs: WRITE_DEADLINE_MS };
     try {
-      await client.patch(KINDS.event, entry.written, { type: "merge", body }, bounds);
+      await client.patch(KUBERNETES_KINDS.event, entry.written, { type: "merge", body }, bounds);
     } catch (error) {
       // The API server forgets events after an hour.
       if (!isNotFound(error)) throw error;

@@ -1,8 +1,8 @@
 /** Kinds, keys and metadata of Kubernetes objects. */
 import { isObject } from "../base/json.ts";
 
-/** A kind: the path of its objects, and how one is parsed. No kind is defined here. */
-export interface ResourceKind<T> {
+/** API paths of a kind, and the parser of its objects. */
+export interface Kind<T> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -10,7 +10,7 @@ export interface ResourceKind<T> {
   readonly namespaced: boolean;
   /** Whether reads request no more than the metadata. Default false. */
   readonly metadataOnly?: boolean;
-  /** Parses an object from the API server. Throws if it is not one of this kind. */
+  /** Reads an object from the API server. Throws if it is not one of this kind. */
   readonly parse: (value: unknown) => T;
 }
 
@@ -48,7 +48,7 @@ export interface KubeObject {
 }
 
 /** The kind, of whose objects no more than the metadata is read. */
-export function withMetadataOnly(kind: ResourceKind<unknown>): ResourceKind<KubeObject> {
+export function withMetadataOnly(kind: Kind<unknown>): Kind<KubeObject> {
   return {
     ...kind,
     metadataOnly: true,
@@ -85,6 +85,6 @@ export function parseKey(key: string): ObjectKey {
 }
 
 /** `apiVersion` of a kind: `v1`, or `group/version`. */
-export function groupVersion(kind: Pick<ResourceKind<unknown>, "group" | "version">): string {
+export function apiVersionOf(kind: Pick<Kind<unknown>, "group" | "version">): string {
   return kind.group === "" ? kind.version : `${kind.group}/${kind.version}`;
 }

@@ -1,20 +1,20 @@
 /** Reads and writes of objects that may not exist. */
 import type { CallOptions } from "./client.ts";
 import { isAlreadyExists, isConflict, isNotFound } from "./errors.ts";
-import { formatKey, type KubeObject, type ObjectKey, type ResourceKind } from "./resource.ts";
+import { formatKey, type Kind, type KubeObject, type ObjectKey } from "./resource.ts";
 
 /** The calls of a client by which objects of one kind are read and written. */
 export interface ObjectStore<T> {
-  get(kind: ResourceKind<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
-  create(kind: ResourceKind<T>, object: T, options?: CallOptions): Promise<T>;
+  get(kind: Kind<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
+  create(kind: Kind<T>, object: T, options?: CallOptions): Promise<T>;
   /** Fails with a conflict if the object's resourceVersion is not the stored one. */
-  replace(kind: ResourceKind<T>, object: T, options?: CallOptions): Promise<T>;
+  replace(kind: Kind<T>, object: T, options?: CallOptions): Promise<T>;
 }
 
 /** Reads an object. Returns undefined if it, or its whole resource, does not exist. */
 export async function getOrUndefined<T>(
   client: Pick<ObjectStore<NoInfer<T>>, "get">,
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   key: ObjectKey,
   options?: CallOptions,
 ): Promise<T | undefined> {
@@ -42,7 +42,7 @@ const ATTEMPTS = 5;
  */
 export async function upsert<T extends KubeObject>(
   client: ObjectStore<NoInfer<T>>,
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   key: ObjectKey,
   change: (stored: T | undefined) => T | undefined,
   options?: CallOptions,

@@ -1,6 +1,6 @@
 /** Completion index of a pod (Kubernetes batch/v1). Pure. */
 import { MAX_INDEX } from "../../crds/completion_indexes.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 
 /** The completion index of a pod, by its annotation; undefined if it has none below `limit`. */

@@ -1,5 +1,5 @@
 /** Decision about a Job: from its state and its pods to a plan. Pure. */
-import type { Job, Pod } from "../../crds/kubernetes.ts";
+import type { Job, Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/job_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import {

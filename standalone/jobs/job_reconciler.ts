@@ -1,6 +1,6 @@
 /** Job reconciler: observes, decides and acts. */
 import { KINDS } from "../../crds/kinds.ts";
-import type { Job, Pod } from "../../crds/kubernetes.ts";
+import type { Job, Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_CONTROLLER } from "../../crds/job_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";

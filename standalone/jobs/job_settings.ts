@@ -1,5 +1,5 @@
 /** Job settings: the spec with Kubernetes' defaults, in memory only, and the fields that are refused. */
-import type { Job } from "../../crds/kubernetes.ts";
+import type { Job } from "../../platform/kube/kubernetes.ts";
 
 type JobSpec = NonNullable<Job["spec"]>;
 /** A rule of `spec.podFailurePolicy`. */

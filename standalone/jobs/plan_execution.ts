@@ -1,7 +1,7 @@
 /** Execution of a plan: the only writes of the Job controller. */
 import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Job, Pod } from "../../crds/kubernetes.ts";
+import type { Job, Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_KEYS, JOB_REASONS } from "../../crds/job_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";

@@ -1,5 +1,5 @@
 /** Rendering of a Job's pods. Pure. */
-import type { Container, EnvVar, Job, ObjectMeta, Pod } from "../../crds/kubernetes.ts";
+import type { Container, EnvVar, Job, ObjectMeta, Pod } from "../../platform/kube/kubernetes.ts";
 import { DNS_LABEL_MAX } from "../../crds/names.ts";
 import { COMPLETION_INDEX_ENV, JOB_KEYS } from "../../crds/job_names.ts";
 import { SUFFIX_LENGTH } from "../../platform/base/random_suffix.ts";

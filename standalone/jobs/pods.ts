@@ -1,5 +1,5 @@
 /** Reading of a Job's pods: phase, tracking, times. Pure. */
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 
 /** Whether the Job controller has not counted the pod for good yet. */

@@ -1,7 +1,7 @@
 /** Kubelet: runs the pods that are bound to its node as processes of this machine. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { NODES } from "../../crds/pod_names.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { createInformer, type Informer } from "../../platform/kube/watching/informer.ts";

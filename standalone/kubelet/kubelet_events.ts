@@ -1,5 +1,5 @@
 /** Events of the kubelet about pods and claims. */
-import type { ObjectMeta } from "../../crds/kubernetes.ts";
+import type { ObjectMeta } from "../../platform/kube/kubernetes.ts";
 
 /** An event of the kubelet. */
 export interface KubeletEvent {

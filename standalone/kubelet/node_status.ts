@@ -1,7 +1,7 @@
 /** This machine as a Node object, kept alive by a Lease. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Node } from "../../crds/kubernetes.ts";
+import type { Node } from "../../platform/kube/kubernetes.ts";
 import { NODES } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { rfc3339, rfc3339Micro } from "../../platform/base/timestamps.ts";

@@ -1,6 +1,6 @@
 /** Pod launcher: folder, volumes and programs of one pod. */
 import { KINDS } from "../../crds/kinds.ts";
-import type { Container, Pod } from "../../crds/kubernetes.ts";
+import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
 import { isForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";

@@ -1,6 +1,6 @@
 /** Refusals: fields of a pod that this kubelet does not support, by their paths. Pure. */
 import { type FieldProblem, problemsSummary } from "../../crds/field_problem.ts";
-import type { Container, Pod, PodSpec, Volume } from "../../crds/kubernetes.ts";
+import type { Container, Pod, PodSpec, Volume } from "../../platform/kube/kubernetes.ts";
 
 /** Volume sources that become files in the pod's folder. */
 const VOLUME_SOURCES = ["configMap", "secret", "emptyDir", "projected", "downwardAPI"];

@@ -1,5 +1,5 @@
 /** Status of a pod, as the kubelet writes it into the Pod object. Pure. */
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { setCondition } from "../../platform/kube/conditions.ts";

@@ -1,5 +1,5 @@
 /** Dependencies that all pods of a kubelet share. */
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { Backoff } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";

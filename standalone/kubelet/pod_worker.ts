@@ -1,6 +1,6 @@
 /** Pod worker: runs one pod from its arrival to its end, by its plan, and writes its status. */
 import { getLogger } from "@logtape/logtape";
-import type { Container, Pod } from "../../crds/kubernetes.ts";
+import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
 import { hasEnded } from "../jobs/pods.ts";
 import type { PodAddress } from "./names/addresses.ts";

@@ -1,6 +1,6 @@
 /** Workers of a node's pods: one for each pod, by its UID. */
 import { getLogger } from "@logtape/logtape";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { type AddressBook, identityOf } from "./names/addresses.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorker } from "./pod_worker.ts";

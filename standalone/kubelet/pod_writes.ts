@@ -1,7 +1,7 @@
 /** Writes of a pod to the API server: its status, and the removal of its object. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import type { PodStatus } from "./pod_status.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";

@@ -1,7 +1,7 @@
 /** Scheduler: binds pods without a node to one node, in the order of their creation. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod, PodSpec } from "../../crds/kubernetes.ts";
+import type { Pod, PodSpec } from "../../platform/kube/kubernetes.ts";
 import { hasLabels, meetsRequirement } from "../../crds/label_selector.ts";
 import { NODES, POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";

@@ -1,5 +1,5 @@
 /** Fields of a pod that are accepted but not enforced; an event reports them. Pure. */
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
 import type { AdaptedPod } from "./launch_agent/mpi_pods.ts";
 

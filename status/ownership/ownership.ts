@@ -1,10 +1,9 @@
 /** Ownership of pods: decides by UIDs, never by labels, for which job a pod may report. */
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { JobKind, OwnerLink } from "../../crds/job_kind.ts";
-import type { Kind } from "../../crds/kinds.ts";
+import type { Kind, KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 import type { Lookup } from "../../platform/kube/watching/cached_lookup.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
-import type { KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 import type { ForbiddenReason } from "../chain/answer.ts";
 
 /** The fields of an object by which ownership is decided. */

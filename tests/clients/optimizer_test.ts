@@ -7,7 +7,7 @@ import { type Experiment, experimentOf } from "../../trials/mapping/experiment.t
 import { isPrimaryPod, outcomeOf } from "../../trials/mapping/outcome.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import type { ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 import { run } from "../support/command.ts";
 import { shellRuntime, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
@@ -20,7 +20,7 @@ const anyObject = z.looseObject({ metadata: z.looseObject({ name: z.string().opt
 function kind(group: string, version: string, name: string, namespaced: boolean) {
   const plural = `${name.toLowerCase()}s`;
   const parse = (value: unknown) => anyObject.parse(value);
-  return { group, version, kind: name, plural, namespaced, parse } satisfies ResourceKind<unknown>;
+  return { group, version, kind: name, plural, namespaced, parse } satisfies Kind<unknown>;
 }
 
 const EXPERIMENT = kind("kubeflow.org", "v1beta1", "Experiment", true);

@@ -1,7 +1,7 @@
 /** Tests of faults around the manager: missing CRDs, an unreachable webhook, wrong clocks, a deleted namespace. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { crdManifests } from "../../crds/manifests.ts";
 import { IDENTITY_VOLUME, LABELS, STATUS_ENV } from "../../crds/names.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KATIB, KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime } from "../support/standalone.ts";

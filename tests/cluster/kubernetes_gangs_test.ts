@@ -1,7 +1,7 @@
 /** Kubernetes' own gang scheduling (alpha in 1.36): TrainJobs need nothing of Milepost for it. */
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod, PodSpec } from "../../crds/kubernetes.ts";
+import type { Pod, PodSpec } from "../../platform/kube/kubernetes.ts";
 import { until } from "../support/until.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { apply, type Cluster, kubectl, withCluster } from "./support/installation.ts";

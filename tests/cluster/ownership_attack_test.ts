@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Job, Pod } from "../../crds/kubernetes.ts";
+import type { Job, Pod } from "../../platform/kube/kubernetes.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import {

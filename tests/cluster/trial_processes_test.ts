@@ -11,7 +11,7 @@ import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import type { ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 import { programIn, TELL } from "../support/pod_program.ts";
 import { processesThatMention } from "../support/processes.ts";
 import { progress, shellRuntime } from "../support/standalone.ts";
@@ -38,7 +38,7 @@ const WITHOUT_COLLECTOR: ClusterOptions = {
 /** Deletes each job as Katib's trial controller does, as soon as its Trial has ended. */
 async function deleteStopped(
   client: KubeClient,
-  kind: ResourceKind<unknown>,
+  kind: Kind<unknown>,
   signal: AbortSignal,
 ): Promise<void> {
   const { resourceVersion } = await client.list(KINDS.trial, { namespace: "default" });
@@ -55,7 +55,7 @@ async function deleteStopped(
 /** Runs `work` beside {@link deleteStopped}. */
 async function besideKatib(
   client: KubeClient,
-  kind: ResourceKind<unknown>,
+  kind: Kind<unknown>,
   work: () => Promise<void>,
 ): Promise<void> {
   const over = new AbortController();

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_KIND_LIST, V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts";

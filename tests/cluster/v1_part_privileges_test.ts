@@ -15,7 +15,7 @@ import {
   V1_MPI_PART,
 } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
-import type { ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { until } from "../support/until.ts";
 import { installPodGroupCrds } from "./parity/pod_group_crds.ts";
@@ -47,7 +47,7 @@ async function change(cluster: Cluster, kind: "MPIJob" | "PyTorchJob", spec: unk
 /** Waits until an object is as wanted. */
 async function thatIs<T>(
   { plane: { client } }: Cluster,
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   name: string,
   isSo: (object: T | undefined) => boolean,
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { ClusterTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { Container, ObjectMeta } from "../../crds/kubernetes.ts";
+import type { Container, ObjectMeta } from "../../platform/kube/kubernetes.ts";
 
 /** A TrainJob `ml/tj` of the cluster runtime `rt`. */
 export function trainJob(spec: Partial<TrainJobSpec> = {}, metadata: ObjectMeta = {}): TrainJob {

@@ -7,12 +7,12 @@ import type { CallOptions, KubeClient, ListResult, Patch } from "../../platform/
 import { KubeError } from "../../platform/kube/errors.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import {
-  groupVersion,
+  apiVersionOf,
   keyOf,
+  type Kind,
   type KubeMeta,
   type KubeObject,
   type ObjectKey,
-  type ResourceKind,
 } from "../../platform/kube/resource.ts";
 import { applyJsonPatch, applyMergePatch } from "./memory_patch.ts";
 import { createView, type View } from "./memory_view.ts";
@@ -61,7 +61,7 @@ const WITH_STATUS = [
 const WRITES = new Set(["create", "replace", "patch", "delete"]);
 
 /** The error of an absent object. */
-export function notFound(kind: ResourceKind<unknown>, name: string): KubeError {
+export function notFound(kind: Kind<unknown>, name: string): KubeError {
   const resource = kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`;
   const details = { name, group: kind.group, kind: kind.plural };
   return new KubeError(`${resource} "${name}" not found`, {
@@ -112,7 +112,7 @@ export class MemoryCluster {
   now: () => number = () => Date.parse("2026-01-01T00:00:00Z");
 
   readonly #store = new Map<string, Map<string, Stored>>();
-  readonly #kinds = new Map<string, ResourceKind<unknown>>();
+  readonly #kinds = new Map<string, Kind<unknown>>();
   readonly #views: View[] = [];
   readonly #held: (() => void)[] = [];
   #holds: (kind: string) => boolean = () => false;
@@ -125,7 +125,7 @@ export class MemoryCluster {
   }
 
   /** From now on caches see no change, or none of those kinds, until {@link catchUp}. */
-  hold(...kinds: readonly ResourceKind<unknown>[]): void {
+  hold(...kinds: readonly Kind<unknown>[]): void {
     const names = kinds.map(({ kind }) => kind);
     this.#holds = (kind) => names.length === 0 || names.includes(kind);
   }
@@ -137,18 +137,18 @@ export class MemoryCluster {
   }
 
   /** Returns the stored object, without a call. */
-  peek<T>(kind: ResourceKind<T>, key: string): T | undefined {
+  peek<T>(kind: Kind<T>, key: string): T | undefined {
     const stored = this.#of(kind).get(key);
     return stored && kind.parse(structuredClone(stored));
   }
 
   /** All objects of a kind, without a call. */
-  all<T>(kind: ResourceKind<T>): T[] {
+  all<T>(kind: Kind<T>): T[] {
     return [...this.#of(kind).values()].map((stored) => kind.parse(structuredClone(stored)));
   }
 
   /** Stores an object as it is, status included, without a call, faults or admission. */
-  put<T extends KubeObject>(kind: ResourceKind<T>, object: T): T {
+  put<T extends KubeObject>(kind: Kind<T>, object: T): T {
     const stored = toStored(object);
     const old = this.#of(kind).get(keyOf(stored));
     this.#identify(kind, stored, old);
@@ -157,7 +157,7 @@ export class MemoryCluster {
   }
 
   /** Changes a stored object, status included, without a call. Throws where it is absent. */
-  edit<T extends KubeObject>(kind: ResourceKind<T>, key: string, body: unknown): T {
+  edit<T extends KubeObject>(kind: Kind<T>, key: string, body: unknown): T {
     const old = this.#of(kind).get(key);
     if (!old) throw notFound(kind, key);
     const stored = toStored(applyMergePatch(old, body));
@@ -169,14 +169,14 @@ export class MemoryCluster {
   }
 
   /** Deletes a stored object with its dependents, without a call. */
-  remove(kind: ResourceKind<unknown>, key: string): void {
+  remove(kind: Kind<unknown>, key: string): void {
     const old = this.#of(kind).get(key);
     if (old) this.#drop(kind, old);
   }
 
   /** A cache of the kind. `indexes` as the informer's. */
   informer<T extends KubeObject>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     indexes: Record<string, (object: T) => string[]> = {},
     label?: string,
   ): Informer<T> {
@@ -278,28 +278,28 @@ export class MemoryCluster {
     }
   }
 
-  #of(kind: ResourceKind<unknown>): Map<string, Stored> {
+  #of(kind: Kind<unknown>): Map<string, Stored> {
     const objects = this.#store.get(kind.kind) ?? new Map<string, Stored>();
     this.#store.set(kind.kind, objects);
     this.#kinds.set(kind.kind, kind);
     return objects;
   }
 
-  #need(kind: ResourceKind<unknown>, key: ObjectKey): Stored {
+  #need(kind: Kind<unknown>, key: ObjectKey): Stored {
     const stored = this.#of(kind).get(text(key));
     if (!stored) throw notFound(kind, key.name);
     return stored;
   }
 
-  #list<T>(kind: ResourceKind<T>, namespace: string | undefined): ListResult<T> {
+  #list<T>(kind: Kind<T>, namespace: string | undefined): ListResult<T> {
     const items = [...this.#of(kind).values()]
       .filter((stored) => namespace === undefined || stored.metadata.namespace === namespace)
       .map((stored) => kind.parse(structuredClone(stored)));
     return { items, resourceVersion: String(this.#version), problems: [] };
   }
 
-  #identify(kind: ResourceKind<unknown>, stored: Stored, old: Stored | undefined): void {
-    stored.apiVersion = groupVersion(kind);
+  #identify(kind: Kind<unknown>, stored: Stored, old: Stored | undefined): void {
+    stored.apiVersion = apiVersionOf(kind);
     stored.kind = kind.kind;
     stored.metadata.uid ??= old?.metadata.uid ?? `uid-${++this.#uid}`;
     stored.metadata.creationTimestamp ??= old?.metadata.creationTimestamp ??
@@ -307,7 +307,7 @@ export class MemoryCluster {
     stored.metadata.generation ??= old?.metadata.generation ?? 1;
   }
 
-  #create(kind: ResourceKind<unknown>, object: KubeObject): Stored {
+  #create(kind: Kind<unknown>, object: KubeObject): Stored {
     const stored = toStored(object);
     const key = keyOf(stored);
     if (this.#of(kind).has(key)) {
@@ -326,7 +326,7 @@ export class MemoryCluster {
   }
 
   #patch(
-    kind: ResourceKind<unknown>,
+    kind: Kind<unknown>,
     key: ObjectKey,
     patch: Patch,
     subresource: string | undefined,
@@ -339,7 +339,7 @@ export class MemoryCluster {
     return this.#update(kind, toStored(changed), subresource);
   }
 
-  #update(kind: ResourceKind<unknown>, next: Stored, subresource: string | undefined): Stored {
+  #update(kind: Kind<unknown>, next: Stored, subresource: string | undefined): Stored {
     const name = next.metadata.name ?? "";
     const old = this.#need(kind, { namespace: next.metadata.namespace, name });
     const { uid, resourceVersion } = next.metadata;
@@ -365,7 +365,7 @@ export class MemoryCluster {
 
   /** Keeps what a request may not change: the status, or all but the status. */
   #restrict(
-    kind: ResourceKind<unknown>,
+    kind: Kind<unknown>,
     next: Stored,
     old: Stored,
     subresource: string | undefined,
@@ -385,7 +385,7 @@ export class MemoryCluster {
     }
   }
 
-  #commit(kind: ResourceKind<unknown>, stored: Stored, old: Stored | undefined): void {
+  #commit(kind: Kind<unknown>, stored: Stored, old: Stored | undefined): void {
     stored.metadata.resourceVersion = String(++this.#version);
     if (typeof stored.status === "object" && stored.status !== null) {
       for (const field of this.dropped) Reflect.deleteProperty(stored.status, field);
@@ -394,7 +394,7 @@ export class MemoryCluster {
     this.#publish(kind, old ? "updated" : "added", stored);
   }
 
-  #drop(kind: ResourceKind<unknown>, old: Stored): void {
+  #drop(kind: Kind<unknown>, old: Stored): void {
     if ((old.metadata.finalizers ?? []).length > 0) {
       if (old.metadata.deletionTimestamp) return;
       const stored = structuredClone(old);
@@ -420,7 +420,7 @@ export class MemoryCluster {
   }
 
   #publish(
-    kind: ResourceKind<unknown>,
+    kind: Kind<unknown>,
     type: "added" | "updated" | "deleted",
     stored: Stored,
   ): void {

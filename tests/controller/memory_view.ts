@@ -1,12 +1,7 @@
 /** The caches of the cluster in memory: the interface of an informer, fed by hand. */
 import { z } from "zod";
 import type { Change, Informer } from "../../platform/kube/watching/informer.ts";
-import {
-  keyOf,
-  type KubeObject,
-  type ObjectKey,
-  type ResourceKind,
-} from "../../platform/kube/resource.ts";
+import { keyOf, type Kind, type KubeObject, type ObjectKey } from "../../platform/kube/resource.ts";
 
 /** Receiver of the cluster's changes. */
 export interface View {
@@ -36,7 +31,7 @@ export interface Selection<T> {
 
 /** A cache of one kind and the door through which it is fed. */
 export function createView<T extends KubeObject>(
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   { indexes = {}, label }: Selection<T>,
 ): { informer: Informer<T>; view: View } {
   const selects = (value: unknown) =>

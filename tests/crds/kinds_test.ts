@@ -1,6 +1,7 @@
 /** Tests of the parsers of objects: accepted, refused, and unknown fields that are kept. */
 import assert from "node:assert/strict";
-import { apiVersionOf, KINDS } from "../../crds/kinds.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { apiVersionOf } from "../../platform/kube/resource.ts";
 
 const trainJob = {
   apiVersion: "trainer.kubeflow.org/v1alpha1",

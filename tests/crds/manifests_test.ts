@@ -9,7 +9,7 @@ import {
 } from "../../crds/manifests.ts";
 import { openApiSchema } from "../../crds/openapi_schema.ts";
 import { z } from "zod";
-import { kubernetesSchema } from "../../crds/kubernetes.ts";
+import { kubernetesSchema } from "../../platform/kube/kubernetes.ts";
 
 /** Bound of the annotation in which client-side `kubectl apply` keeps the object. */
 const ANNOTATION_LIMIT = 262_144;

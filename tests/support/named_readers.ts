@@ -1,4 +1,5 @@
 /** Readers whose tokens are their names, a site of the page for them, and the spellings of their header. */
+import { OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import type { Access } from "../../platform/http/callers/reader_access.ts";
 import { createPeers } from "../../platform/http/limits/peers.ts";
@@ -47,6 +48,7 @@ export function namedSite(
     clock,
     readers: {
       access: NAMED_ACCESS,
+      audience: OBSERVATION_AUDIENCE,
       clock,
       peers: fewPeers(),
       takeRead: () => 0,

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import type { KubeObject, ResourceKind } from "../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 
 /** An object that is deleted during pushes. */
 export interface Revocation<T extends KubeObject> {
   readonly client: KubeClient;
-  readonly kind: ResourceKind<T>;
+  readonly kind: Kind<T>;
   readonly object: { metadata?: { name?: string; namespace?: string; uid?: string } };
   /** Deletes the object for good. */
   readonly remove: () => Promise<unknown>;

@@ -1,8 +1,9 @@
 /** Katib's Trials in a cluster without Katib: the CRD, a Trial and its TrainJob, and pods that push for it. */
 import assert from "node:assert/strict";
 import { KATIB } from "../../crds/katib_names.ts";
-import { apiVersionOf, KINDS } from "../../crds/kinds.ts";
-import type { CoreEvent } from "../../crds/kubernetes.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { apiVersionOf, type Kind, type KubeMeta } from "../../platform/kube/resource.ts";
+import type { CoreEvent } from "../../platform/kube/kubernetes.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
@@ -10,13 +11,12 @@ import { trialCrd } from "../../crds/trial_manifest.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isNotFound } from "../../platform/kube/errors.ts";
-import type { KubeMeta, ResourceKind } from "../../platform/kube/resource.ts";
 import type { Standalone } from "../../app/standalone/standalone.ts";
 import { push, type PushAnswer, requestToken } from "./standalone.ts";
 import { until } from "./until.ts";
 
 /** CustomResourceDefinitions, whatever is in them. */
-const CRD: ResourceKind<{ metadata?: KubeMeta }> = {
+const CRD: Kind<{ metadata?: KubeMeta }> = {
   group: "apiextensions.k8s.io",
   version: "v1",
   kind: "CustomResourceDefinition",

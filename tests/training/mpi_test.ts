@@ -4,7 +4,7 @@
  * users that processes of a machine cannot have.
  */
 import { KINDS } from "../../crds/kinds.ts";
-import type { PodSpec } from "../../crds/kubernetes.ts";
+import type { PodSpec } from "../../platform/kube/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import {

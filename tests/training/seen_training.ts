@@ -1,7 +1,7 @@
 /** Tests that a program trains: in `standalone`, as processes of this machine, to Complete at 100 percent. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
-import type { ConfigMap, EnvVar } from "../../crds/kubernetes.ts";
+import type { ConfigMap, EnvVar } from "../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";

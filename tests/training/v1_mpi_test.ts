@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";
-import type { EnvVar } from "../../crds/kubernetes.ts";
+import type { EnvVar } from "../../platform/kube/kubernetes.ts";
 import { replicaSpecsSchema, type V1Job } from "../../crds/v1/job.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";

@@ -4,7 +4,7 @@ import type { HttpRequest } from "../../platform/http/message.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
-import type { Container, Pod } from "../../crds/kubernetes.ts";
+import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
 import { LABELS, STEP_CONTAINERS } from "../../crds/names.ts";
 import type { RuntimePatch } from "../../crds/runtime_patch.ts";
 import type { ClusterTrainingRuntime, TrainingRuntimeSpec } from "../../crds/training_runtime.ts";

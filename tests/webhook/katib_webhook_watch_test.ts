@@ -1,7 +1,7 @@
 /** Tests of the warnings about Katib's webhook. */
 import assert from "node:assert/strict";
 import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
-import type { MutatingWebhookConfiguration } from "../../crds/kubernetes.ts";
+import type { MutatingWebhookConfiguration } from "../../platform/kube/kubernetes.ts";
 import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
 import type { EventSubject, EventText } from "../../platform/kube/events.ts";
 import { logged } from "../support/logged.ts";

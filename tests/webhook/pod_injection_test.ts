@@ -1,7 +1,7 @@
 /** Tests of the identity that pods of TrainJobs get. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { IDENTITY_VOLUME, LABELS } from "../../crds/names.ts";
 import { jsonPatch } from "../../webhook/json_diff.ts";

@@ -1,7 +1,7 @@
 /** Tests of the CA that the manager publishes: it is written when it is another one, and only then. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import type { ConfigMap } from "../../crds/kubernetes.ts";
+import type { ConfigMap } from "../../platform/kube/kubernetes.ts";
 import { MANAGER } from "../../crds/names.ts";
 import { KubeError } from "../../platform/kube/errors.ts";
 import { keepPublicAuthority } from "../../webhook/public_authority.ts";

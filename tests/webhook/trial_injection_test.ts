@@ -1,7 +1,7 @@
 /** Tests of the injection into pods of trials, also beside Katib's webhook. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import type { Pod } from "../../crds/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { LABELS } from "../../crds/names.ts";
 import { injectIdentity } from "../../webhook/pod_injection.ts";

@@ -1,7 +1,7 @@
 /** The objects of `examples/trial-controller/`, for the control plane of the demo. */
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
-import type { ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind } from "../../../platform/kube/resource.ts";
 import manifests from "../../../examples/trial-controller/controller.yaml" with { type: "text" };
 
 /** Name of all its objects, as in `examples/trial-controller/`. */
@@ -30,7 +30,7 @@ const jobSchema = objectSchema.extend({
 });
 
 /** How objects of such a kind are created: those of the manifests have regular plurals. */
-export function kindOf({ apiVersion, kind }: AnyObject): ResourceKind<AnyObject> {
+export function kindOf({ apiVersion, kind }: AnyObject): Kind<AnyObject> {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
   return {
     group,

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { readFileSync } from "node:fs";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
-import { MANAGER, PORTS } from "../../../crds/names.ts";
+import { MANAGER, OBSERVATION_AUDIENCE, PORTS } from "../../../crds/names.ts";
 import { createReaders } from "../../../platform/http/callers/readers.ts";
 import { createPeers } from "../../../platform/http/limits/peers.ts";
 import {
@@ -123,6 +123,7 @@ export async function startClusterUi(
   const manager = managerOf(options);
   cleanup.defer(() => manager.close());
   const readers = createReaders({
+    audience: OBSERVATION_AUDIENCE,
     client,
     clock,
     peers: createPeers({ failures: PER_PEER, maxKeys: MAX_PEERS }),

@@ -1,5 +1,5 @@
 /** JAXJob: the processes of jax.distributed; the first worker coordinates. */
-import type { EnvVar } from "../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules } from "../kind_rules.ts";
 import { type Replica, replicaName, replicasOf, type Run, totalReplicas } from "../run.ts";

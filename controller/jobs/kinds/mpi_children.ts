@@ -2,7 +2,7 @@
  * Objects beside the pods of an MPIJob: the launcher's hostfile and scripts, and the account with which it starts
  * processes in the workers through the API server.
  */
-import type { ConfigMap, Pod, ServiceAccount } from "../../../crds/kubernetes.ts";
+import type { ConfigMap, Pod, ServiceAccount } from "../../../platform/kube/kubernetes.ts";
 import { JOB_LIMITS } from "../../../crds/job_limits.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { JobChild, Standing } from "../kind_rules.ts";

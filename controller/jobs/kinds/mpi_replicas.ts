@@ -1,5 +1,5 @@
 /** Pods of an MPIJob: the launcher has kubectl, the hostfile and the scripts; the workers wait for commands. */
-import type { Container, EnvVar, PodSpec, Volume } from "../../../crds/kubernetes.ts";
+import type { Container, EnvVar, PodSpec, Volume } from "../../../platform/kube/kubernetes.ts";
 import { V1_MPI } from "../../../crds/v1/names.ts";
 import { isLauncher, type Replica, type Replicas, type Run } from "../run.ts";
 import { variables } from "./rendezvous.ts";

@@ -1,5 +1,5 @@
 /** MPIJob (v1): a launcher that reaches its workers through the API server, without SSH. */
-import type { EnvVar } from "../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
 import { isLauncher, type Replica, type Run } from "../run.ts";

@@ -1,5 +1,5 @@
 /** MXJob: MXNet's scheduler, servers and workers, or a tuner of TVM. */
-import type { EnvVar } from "../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
 import { type Replica, replicaName, type Replicas, replicasOf, type Run } from "../run.ts";

@@ -1,5 +1,5 @@
 /** PaddleJob: the master and the nodes of paddle.distributed.launch. */
-import type { EnvVar } from "../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules } from "../kind_rules.ts";
 import {

@@ -1,5 +1,5 @@
 /** PyTorchJob: variables of torch.distributed and torchrun, for a fixed or an elastic number of workers. */
-import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
+import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
 import type { ElasticPolicy } from "../../../crds/v1/job.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";

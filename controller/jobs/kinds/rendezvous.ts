@@ -1,5 +1,5 @@
 /** Rendezvous of the replicas of a v1 job: names, ports and variables that several kinds share. */
-import type { EnvVar } from "../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { trainingContainer } from "../defaults.ts";
 import { replicaName, type Replicas, replicasOf, type Run } from "../run.ts";
 

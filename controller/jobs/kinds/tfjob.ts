@@ -1,5 +1,5 @@
 /** TFJob: TensorFlow's parameter servers and workers, which find each other by `TF_CONFIG`. */
-import type { EnvVar } from "../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
 import { variableBytes } from "../../job_bounds.ts";

@@ -1,5 +1,5 @@
 /** XGBoostJob: Rabit's or LightGBM's master and workers. */
-import type { EnvVar } from "../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import type { KindRules } from "../kind_rules.ts";
 import { variableBytes } from "../../job_bounds.ts";

@@ -1,7 +1,7 @@
 /** Time to live of a finished JobSet. Pure. */
 import type { JobSetStatus } from "../../../crds/jobset.ts";
 import { JOBSET_CONDITIONS } from "../../../crds/jobset_names.ts";
-import type { Condition } from "../../../crds/kubernetes.ts";
+import type { Condition } from "../../../platform/kube/kubernetes.ts";
 
 /** Returns the condition that ended the JobSet, if there is one. */
 export function terminalCondition(status: JobSetStatus | undefined): Condition | undefined {

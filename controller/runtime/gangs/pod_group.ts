@@ -1,5 +1,5 @@
 /** Pod group of a TrainJob: what the groups of all gang schedulers have in common. Pure. */
-import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import { ResourceSum } from "../../../platform/base/resource_list.ts";
 import type { FollowingChild, Progress } from "../child.ts";
 import { type Draft, jobsOf, podSpecOf } from "../draft.ts";
@@ -8,7 +8,7 @@ import { type Gang, gangOf, type Members } from "./members.ts";
 
 /** The group of one scheduler. */
 export interface PodGroupSketch {
-  readonly kind: ResourceKind<KubeObject>;
+  readonly kind: Kind<KubeObject>;
   /** Whether the scheduler counts pods that have succeeded among those that it waits for. */
   readonly countsSucceeded: boolean;
   /** The fields of the spec beside `minMember` and `minResources`. */

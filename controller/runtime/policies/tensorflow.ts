@@ -1,7 +1,7 @@
 /** ML policy tensorflow: `TF_CONFIG`, the cluster of a job and the place of each pod in it. Not upstream's. */
 import { type FieldProblem, forbidden, invalid } from "../../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../../crds/jobset.ts";
-import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
+import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { NODE, TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
 import { declarePort, reservedEnvProblems, upsertEnv } from "../container_environment.ts";

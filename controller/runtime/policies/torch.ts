@@ -1,6 +1,6 @@
 /** ML policy torch: the variables of torchrun. */
 import { type FieldProblem, invalid } from "../../../crds/field_problem.ts";
-import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
+import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { RENDEZVOUS_PORT, STEPS, TORCH_ENV } from "../../../crds/names.ts";
 import {
   containersOf,

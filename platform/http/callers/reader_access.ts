@@ -1,8 +1,7 @@
 /** Access of readers: TokenReview for who reads, SubjectAccessReview for what they may. */
 import { createHash } from "node:crypto";
 import { createBoundedCache } from "../../base/bounded_cache.ts";
-import type { Kind } from "../../../crds/kinds.ts";
-import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
+import type { Kind } from "../../kube/resource.ts";
 import { createQuestions } from "./questions.ts";
 import {
   reviewAccess,
@@ -67,6 +66,8 @@ export interface Access {
 
 /** Options of {@link createAccess}. */
 export interface AccessOptions {
+  /** Audience that tokens must be for, unless they are for the API server. */
+  readonly audience: string;
   readonly client: Pick<KubeClient, "create">;
   readonly clock: Clock;
   /** Budget of TokenReviews. Tokens that were accepted before come first. */
@@ -107,7 +108,7 @@ function readerOf(
 
 /** Creates an {@link Access}. */
 export function createAccess(options: AccessOptions): Access {
-  const { client, clock, onReview, maxAnswers = 20_000 } = options;
+  const { audience, client, clock, onReview, maxAnswers = 20_000 } = options;
   const turns = options.accessReviews;
   const readers = createExpiringMemory<Reader | "refused">(clock, maxAnswers);
   const rights = createExpiringMemory<boolean>(clock, maxAnswers);
@@ -128,7 +129,7 @@ export function createAccess(options: AccessOptions): Access {
     { hash, token, isForApi }: ReaderToken,
     signal: AbortSignal,
   ): Promise<Reader | "refused"> {
-    const audiences = isForApi ? undefined : [OBSERVATION_AUDIENCE];
+    const audiences = isForApi ? undefined : [audience];
     const asked = { token, ...(audiences && { audiences }) };
     const reader = readerOf(await reviewToken(client, asked, { signal }), audiences);
     const isRefused = reader === "refused";

@@ -10,6 +10,8 @@ import { type ReaderToken, readerToken } from "./reader_token.ts";
 /** Parts of the checks. */
 export interface ReaderParts {
   readonly access: Access;
+  /** Audience that tokens must be for, unless they are for the API server. */
+  readonly audience: string;
   readonly clock: Clock;
   /** Shared with pushes: failures here count there. */
   readonly peers: Pick<Peers, "waitMs" | "isShunned" | "failed" | "proved">;
@@ -39,8 +41,9 @@ const UNCHECKED: Readonly<Record<Unchecked, ReaderRefusal>> = {
   over_budget: { why: "check_limit", retryAfterMs: SOON_MS },
 };
 
-const tokenOf = ({ clock, takeApiReview }: ReaderParts, request: HttpRequest) =>
+const tokenOf = ({ audience, clock, takeApiReview }: ReaderParts, request: HttpRequest) =>
   readerToken(request.header("authorization"), clock.now(), {
+    audience,
     apiTokens: takeApiReview !== undefined,
   });
 
@@ -123,9 +126,12 @@ export async function identify(
     readonly limit?: LimitReason;
   } = {},
 ): Promise<Identified | ReaderRefusal> {
-  const { access, clock, takeApiReview } = parts;
+  const { access, audience, clock, takeApiReview } = parts;
   const token = tokenOf(parts, request);
-  if ("why" in token) return token;
+  if ("why" in token) {
+    const { why } = token;
+    return why === "no_token" || why === "wrong_audience" ? { why, audience } : { why };
+  }
   if (access.wasRefused(token)) return { why: "refused_before" };
   if (token.isForApi && !access.wasAccepted(token)) {
     const waitMs = takeApiReview?.(request.peer, clock.monotonic()) ?? 0;

@@ -1,5 +1,4 @@
 /** Refusals of readers, whatever they read: why, and the response to each. */
-import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
 import type { HttpResponse } from "../message.ts";
 import {
   type FailureCause,
@@ -26,11 +25,16 @@ export type LimitReason =
   | "stream_limit"
   | "subject_stream_limit";
 
+/** Refusals that say which token is wanted instead. */
+type NoSuchToken = "no_token" | "wrong_audience";
+
 /** Why a request was refused. Tests and debug logs match `why`; clients see a terse Status. */
 export type ReaderRefusal =
   | { readonly why: "unknown_path" | "internal" }
   | { readonly why: "wrong_method"; readonly allow: string }
-  | { readonly why: TokenRefusal }
+  | { readonly why: Exclude<TokenRefusal, NoSuchToken> }
+  /** `audience`: the one that tokens must be for. */
+  | { readonly why: NoSuchToken; readonly audience: string }
   /** `object`: its kind, namespace and name, or what else was asked for, for people. */
   | {
     readonly why: "forbidden";
@@ -45,20 +49,21 @@ export type ReaderRefusal =
 const NOT_ACCEPTED = "the API server does not accept the bearer token";
 
 const FIXED: Readonly<
-  Record<TokenRefusal | LimitReason | "unknown_path" | "wrong_method" | "internal", FailureShape>
+  Record<
+    | Exclude<TokenRefusal, NoSuchToken>
+    | LimitReason
+    | "unknown_path"
+    | "wrong_method"
+    | "internal",
+    FailureShape
+  >
 > = {
   unknown_path: notFound("no such path: see GET /openapi/v3"),
   wrong_method: WRONG_METHOD,
   internal: INTERNAL_ERROR,
-  no_token: unauthorized(
-    `send the header Authorization: Bearer and a token with the audience ${OBSERVATION_AUDIENCE}`,
-  ),
   malformed_token: unauthorized("the bearer token is no token of a service account"),
   expired: unauthorized("the bearer token has expired: ask for a new one"),
   not_yet_valid: unauthorized("the bearer token is not valid yet: check the clock of the node"),
-  wrong_audience: unauthorized(
-    `the bearer token is for another audience: ask for one for ${OBSERVATION_AUDIENCE}`,
-  ),
   refused: unauthorized(NOT_ACCEPTED),
   refused_before: unauthorized(NOT_ACCEPTED),
   peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
@@ -80,6 +85,14 @@ export function readerRefusalShape(refusal: ReaderRefusal): FailureShape {
   switch (refusal.why) {
     case "forbidden":
       return forbidden(`${refusal.subject} may not ${refusal.verb} ${refusal.object}`);
+    case "no_token":
+      return unauthorized(
+        `send the header Authorization: Bearer and a token with the audience ${refusal.audience}`,
+      );
+    case "wrong_audience":
+      return unauthorized(
+        `the bearer token is for another audience: ask for one for ${refusal.audience}`,
+      );
     case "invalid_query":
       return invalid("query", refusal.causes);
     case "unavailable":

@@ -1,7 +1,6 @@
 /** Claims of readers' bearer tokens, before the API server is asked whether they are true. Pure. */
 import { decodeJwt } from "jose";
 import { z } from "zod";
-import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
 import { bearerOf } from "./bearer.ts";
 
 /** Nothing that proves who calls. */
@@ -55,8 +54,8 @@ function untimely(
   return nbf * 1000 > nowMs + LEEWAY_MS ? { why: "not_yet_valid" } : undefined;
 }
 
-const isForUs = ({ aud }: z.infer<typeof ourClaims>) =>
-  (typeof aud === "string" ? [aud] : aud).includes(OBSERVATION_AUDIENCE);
+const isFor = (audience: string, { aud }: z.infer<typeof ourClaims>) =>
+  (typeof aud === "string" ? [aud] : aud).includes(audience);
 
 /** Reads a token by which users call the API server: it need not be a JWT, and then says nothing. */
 function apiToken({ token, hash }: { token: string; hash: string }, nowMs: number) {
@@ -66,13 +65,13 @@ function apiToken({ token, hash }: { token: string; hash: string }, nowMs: numbe
 }
 
 /**
- * Reads the Authorization header: a JWT for the audience of this API that has not expired. Any other token is
+ * Reads the Authorization header: a JWT for `audience` that has not expired. Any other token is
  * refused without a question to the API server, unless `apiTokens` says that those for the API server are taken.
  */
 export function readerToken(
   header: string | undefined,
   nowMs: number,
-  { apiTokens = false }: { readonly apiTokens?: boolean } = {},
+  { audience, apiTokens = false }: { readonly audience: string; readonly apiTokens?: boolean },
 ): ReaderToken | { readonly why: TokenRefusal } {
   const bearer = bearerOf(header, () => false, {
     maxLength: MAX_TOKEN_LENGTH,
@@ -83,7 +82,7 @@ export function readerToken(
   }
   const { token, hash } = bearer;
   const claims = token.endsWith(".") ? undefined : claimsOf(token, ourClaims);
-  if (claims !== undefined && isForUs(claims)) {
+  if (claims !== undefined && isFor(audience, claims)) {
     const expiresMs = claims.exp * 1000;
     return untimely(claims, nowMs) ?? { token, hash, isForApi: false, expiresMs };
   }

@@ -9,7 +9,9 @@ import type { ReaderParts } from "./reader_checks.ts";
 
 /** Options of {@link createReaders}. */
 export interface ReadersOptions
-  extends Pick<ReaderParts, "clock" | "peers">, Required<Pick<AccessOptions, "onReview">> {
+  extends
+    Pick<ReaderParts, "audience" | "clock" | "peers">,
+    Required<Pick<AccessOptions, "onReview">> {
   readonly client: Pick<KubeClient, "create">;
   readonly clock: Clock;
   /** TokenReviews, and SubjectAccessReviews, that readers may cause each second. */
@@ -39,9 +41,10 @@ const API_REVIEWS_PER_PEER = { ratePerSecond: 1, burst: 20 } as const;
 
 /** Creates {@link Readers}. */
 export function createReaders(options: ReadersOptions): Readers {
-  const { client, clock, peers, reviewsPerSecond, apiTokens, onReview } = options;
+  const { audience, client, clock, peers, reviewsPerSecond, apiTokens, onReview } = options;
   const { apiReviewsPerPeer = API_REVIEWS_PER_PEER } = options;
   const access = createAccess({
+    audience,
     client,
     clock,
     takeTokenReview: createReservedBudget(reviewsPerSecond),
@@ -54,6 +57,7 @@ export function createReaders(options: ReadersOptions): Readers {
   });
   return {
     access,
+    audience,
     clock,
     peers,
     takeRead: createKeyedBuckets(READS_PER_SUBJECT, MAX_SUBJECTS).take,

@@ -1,5 +1,5 @@
 /** TokenReview and SubjectAccessReview: what the API server says of callers. */
-import { KINDS } from "../../../crds/kinds.ts";
+import { KUBERNETES_KINDS } from "../../kube/kubernetes_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
 
 /** Outcomes of questions about tokens: label of `token_reviews_total{result}`. */
@@ -65,7 +65,7 @@ export async function reviewToken(
   { token, audiences }: { readonly token: string; readonly audiences?: readonly string[] },
   bounds: ReviewBounds = {},
 ): Promise<ReviewedUser | undefined> {
-  const { status } = await client.create(KINDS.tokenReview, {
+  const { status } = await client.create(KUBERNETES_KINDS.tokenReview, {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenReview",
     metadata: {},
@@ -90,7 +90,7 @@ export async function reviewAccess(
   attributes: ResourceAttributes,
   bounds: ReviewBounds = {},
 ): Promise<boolean> {
-  const { status } = await client.create(KINDS.subjectAccessReview, {
+  const { status } = await client.create(KUBERNETES_KINDS.subjectAccessReview, {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
     metadata: {},

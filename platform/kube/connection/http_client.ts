@@ -22,7 +22,7 @@ import {
   patchRequest,
   replaceRequest,
 } from "./request.ts";
-import type { ResourceKind } from "../resource.ts";
+import type { Kind } from "../resource.ts";
 import { decodeList, decodeOrThrow, discard, errorOf, jsonOf, readBody } from "./response.ts";
 import type { HttpRequest, Transport } from "./transport.ts";
 import { watchStream } from "../watching/watch_stream.ts";
@@ -107,7 +107,7 @@ export function createClientOver(
   }
 
   async function callFor<T>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     request: KubeRequest,
     { maxBytes, onBytes, ...options }: ResponseBounds & CallOptions,
   ): Promise<T> {

@@ -1,5 +1,5 @@
 /** Requests as values: paths, queries and bodies of the Kubernetes API. Pure. */
-import { groupVersion, type KubeObject, type ObjectKey, type ResourceKind } from "../resource.ts";
+import { apiVersionOf, type Kind, type KubeObject, type ObjectKey } from "../resource.ts";
 
 /** One operation of a JSON patch (RFC 6902). */
 export type JsonPatchOperation =
@@ -15,7 +15,7 @@ export type Patch =
 
 /** Fields of a kind that a request is made of. */
 export type ResourcePath = Pick<
-  ResourceKind<unknown>,
+  Kind<unknown>,
   "group" | "version" | "kind" | "plural" | "namespaced" | "metadataOnly"
 >;
 
@@ -50,7 +50,7 @@ function segment(text: string | undefined, what: string): string {
 /** Path of all objects of a kind, in one namespace if one is given. */
 export function collectionPath(kind: ResourcePath, namespace?: string): string {
   const root = kind.group === "" ? "/api" : "/apis";
-  const base = `${root}/${groupVersion(kind)}`;
+  const base = `${root}/${apiVersionOf(kind)}`;
   if (namespace === undefined || !kind.namespaced) return `${base}/${kind.plural}`;
   return `${base}/namespaces/${segment(namespace, "a namespace")}/${kind.plural}`;
 }
@@ -135,7 +135,7 @@ export function watchRequest(
 
 /** The object with the `apiVersion` and `kind` of its kind. */
 function typed(kind: ResourcePath, object: KubeObject): KubeObject {
-  return { ...object, apiVersion: groupVersion(kind), kind: kind.kind };
+  return { ...object, apiVersion: apiVersionOf(kind), kind: kind.kind };
 }
 
 /** Creates an object in the namespace of its metadata. */

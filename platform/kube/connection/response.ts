@@ -10,7 +10,7 @@ import {
   TransportError,
 } from "../errors.ts";
 import type { KubeRequest } from "./request.ts";
-import { formatKey, groupVersion, type ResourceKind } from "../resource.ts";
+import { apiVersionOf, formatKey, type Kind } from "../resource.ts";
 
 /** Longest response that is read if the caller sets no other limit, in bytes. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024;
@@ -150,16 +150,16 @@ export async function jsonOf(
 }
 
 /** Items of a list lack `apiVersion` and `kind`: the kind knows them. */
-function filled(kind: ResourceKind<unknown>, value: unknown): unknown {
+function filled(kind: Kind<unknown>, value: unknown): unknown {
   if (!isObject(value)) return value;
-  return { apiVersion: groupVersion(kind), kind: kind.kind, ...value };
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...value };
 }
 
 /** An object, or the problem with it. */
 export type Decoded<T> = { ok: true; object: T } | { ok: false; problem: string };
 
 /** Reads an object by its kind. */
-export function decode<T>(kind: ResourceKind<T>, value: unknown): Decoded<T> {
+export function decode<T>(kind: Kind<T>, value: unknown): Decoded<T> {
   try {
     return { ok: true, object: kind.parse(filled(kind, value)) };
   } catch (error) {
@@ -168,14 +168,14 @@ export function decode<T>(kind: ResourceKind<T>, value: unknown): Decoded<T> {
 }
 
 /** Parses an object by its kind. Throws if it is not one. */
-export function decodeOrThrow<T>(kind: ResourceKind<T>, value: unknown): T {
+export function decodeOrThrow<T>(kind: Kind<T>, value: unknown): T {
   const decoded = decode(kind, value);
   if (decoded.ok) return decoded.object;
   throw new Error(`${kind.kind} ${identify(value).key} cannot be read: ${decoded.problem}`);
 }
 
 /** Parses a page of a list; objects that cannot be read are reported as problems. */
-export function decodeList<T>(kind: ResourceKind<T>, value: unknown): ListResult<T> {
+export function decodeList<T>(kind: Kind<T>, value: unknown): ListResult<T> {
   const list = listSchema.parse(value);
   const items: T[] = [];
   const problems: ListProblem[] = [];

@@ -1,6 +1,6 @@
 /** coordination.k8s.io Leases, as leader election uses them. */
 import { z } from "zod";
-import type { KubeObject, ResourceKind } from "../resource.ts";
+import type { Kind, KubeObject } from "../resource.ts";
 
 /** A Lease. Times are RFC 3339 with microseconds. */
 export interface LeaseObject extends KubeObject {
@@ -30,7 +30,7 @@ const leaseSchema = z.looseObject({
 });
 
 /** Leases of coordination.k8s.io/v1. */
-export const LEASE_KIND: ResourceKind<LeaseObject> = {
+export const LEASE_KIND: Kind<LeaseObject> = {
   group: "coordination.k8s.io",
   version: "v1",
   kind: "Lease",

@@ -5,13 +5,7 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { createGate } from "../../base/gate.ts";
 import { type Change, createInformerCache } from "./informer_cache.ts";
 import { runListWatch } from "./list_watch.ts";
-import {
-  formatKey,
-  keyOf,
-  type KubeObject,
-  type ObjectKey,
-  type ResourceKind,
-} from "../resource.ts";
+import { formatKey, keyOf, type Kind, type KubeObject, type ObjectKey } from "../resource.ts";
 import type { Semaphore } from "../../base/semaphore.ts";
 
 export { type Change, isRemoval } from "./informer_cache.ts";
@@ -41,7 +35,7 @@ export interface Informer<T> {
 /** Options of {@link createInformer}. */
 export interface InformerOptions<T> {
   client: KubeClient;
-  kind: ResourceKind<T>;
+  kind: Kind<T>;
   /** Without it: all namespaces. */
   namespace?: string;
   labelSelector?: string;

@@ -6,7 +6,7 @@ import type { KubeClient, ListProblem, WatchEvent } from "../client.ts";
 import type { Clock } from "../../base/clock.ts";
 import { isGone, isNotFound, messageOf } from "../errors.ts";
 import { listAll } from "./paged_list.ts";
-import type { KubeObject, ResourceKind } from "../resource.ts";
+import type { Kind, KubeObject } from "../resource.ts";
 import type { Semaphore } from "../../base/semaphore.ts";
 import { createSharing } from "../../base/sharing.ts";
 import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
@@ -25,7 +25,7 @@ export interface Sink<T> {
 /** Options of listing and watching. */
 export interface ListWatchOptions<T> {
   readonly client: Pick<KubeClient, "list" | "watch">;
-  readonly kind: ResourceKind<T>;
+  readonly kind: Kind<T>;
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -58,7 +58,7 @@ const logger = getLogger(["milepost", "kube", "informer"]);
  * The parser, without `managedFields`, which are never read and fill memory. What many objects
  * repeat is held once.
  */
-function lean<T extends object>(kind: ResourceKind<T>, clock: Clock): ResourceKind<T> {
+function lean<T extends object>(kind: Kind<T>, clock: Clock): Kind<T> {
   const sharing = createSharing({ now: () => clock.monotonic() });
   function parse(value: unknown): T {
     if (!isObject(value) || !isObject(value.metadata)) return kind.parse(value);
@@ -76,7 +76,7 @@ function lean<T extends object>(kind: ResourceKind<T>, clock: Clock): ResourceKi
 }
 
 class ListWatch<T extends KubeObject> {
-  readonly #kind: ResourceKind<T>;
+  readonly #kind: Kind<T>;
   readonly #selection: { namespace?: string; labelSelector?: string; fieldSelector?: string };
   readonly #problems = createBoundedCache<string>(REMEMBERED_PROBLEMS);
   #listed = false;

@@ -1,7 +1,7 @@
 /** Paged list of one kind. No response exceeds a bound, and no object can prevent the list. */
 import type { CallOptions, KubeClient, ListOptions, ListProblem, ListResult } from "../client.ts";
 import { TooLargeError } from "../errors.ts";
-import { type KubeObject, type ResourceKind, withMetadataOnly } from "../resource.ts";
+import { type Kind, type KubeObject, withMetadataOnly } from "../resource.ts";
 import { identify } from "../connection/response.ts";
 import type { Semaphore } from "../../base/semaphore.ts";
 
@@ -22,7 +22,7 @@ export const MAX_OBJECT_BYTES = 16 * 1024 * 1024;
 /** Options of {@link pagesOf}. */
 export interface PagedListOptions<T> {
   readonly client: Pick<KubeClient, "list">;
-  readonly kind: ResourceKind<T>;
+  readonly kind: Kind<T>;
   readonly selection: Pick<ListOptions, "namespace" | "labelSelector" | "fieldSelector">;
   readonly signal: AbortSignal;
   /** Most objects of a page. Default 100. */
@@ -82,7 +82,7 @@ class PageReader<T> {
 
   /** The page of an object that is too large, whose name and continue token its metadata give. */
   async #withoutContent(token: string | undefined, error: TooLargeError): Promise<ListResult<T>> {
-    const kind: ResourceKind<KubeObject> = withMetadataOnly(this.options.kind);
+    const kind: Kind<KubeObject> = withMetadataOnly(this.options.kind);
     const page = await this.#request(kind, 1, token);
     const named = page.items.map((item): ListProblem => ({
       key: identify(item).key,
@@ -92,7 +92,7 @@ class PageReader<T> {
   }
 
   #request<R>(
-    kind: ResourceKind<R>,
+    kind: Kind<R>,
     limit: number,
     token: string | undefined,
   ): Promise<ListResult<R>> {

@@ -1,7 +1,7 @@
 /** Decoder of a watch: one JSON object per line. */
 import { z } from "zod";
 import { KubeError } from "../errors.ts";
-import type { ResourceKind } from "../resource.ts";
+import type { Kind } from "../resource.ts";
 import { decode, identify, statusError } from "../connection/response.ts";
 
 /** An event of a watch. */
@@ -91,7 +91,7 @@ function errorEvent(object: unknown): KubeError {
  * The event of one line; undefined for a type that is not known. Throws {@link CorruptStreamError}
  * if the line is no event at all; an event whose object cannot be read is a `problem`.
  */
-export function decodeEvent<T>(kind: ResourceKind<T>, line: string): WatchEvent<T> | undefined {
+export function decodeEvent<T>(kind: Kind<T>, line: string): WatchEvent<T> | undefined {
   const { type, object } = parseLine(line);
   if (type === "ERROR") return { type: "error", error: errorEvent(object) };
   const { key, resourceVersion } = identify(object);

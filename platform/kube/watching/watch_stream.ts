@@ -3,7 +3,7 @@ import type { WatchOptions } from "../client.ts";
 import { KubeError, messageOf, TransportError } from "../errors.ts";
 import { type OpenResponse, SilentError } from "../connection/open_response.ts";
 import { type KubeRequest, watchRequest } from "../connection/request.ts";
-import type { ResourceKind } from "../resource.ts";
+import type { Kind } from "../resource.ts";
 import { CorruptStreamError, decodeEvent, lines, type WatchEvent } from "./watch.ts";
 
 /** Returns the error for a reader of a watch stream from a caught one. */
@@ -16,7 +16,7 @@ function watchError(error: unknown): unknown {
 
 /** The events of one watch. Ends and throws as `KubeClient.watch` says. */
 export async function* watchStream<T>(
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   options: WatchOptions,
   open: (
     request: KubeRequest,

@@ -3,7 +3,7 @@
  * noted in the status by uid, then loses its finalizer, then goes from the note into the counter
  * (Kubernetes batch/v1, uncountedTerminatedPods): pure.
  */
-import type { Job, Pod } from "../../../crds/kubernetes.ts";
+import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { parseIndexes } from "../../../crds/completion_indexes.ts";
 import { indexOf } from "../indexes.ts";
 import { hasEnded, isDeleting, isTracked } from "../pods.ts";

@@ -1,5 +1,5 @@
 /** Failure and success of a Job, with the reason (Kubernetes batch/v1). Pure. */
-import type { Job, Pod } from "../../../crds/kubernetes.ts";
+import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../../crds/job_names.ts";
 import { findCondition } from "../../../platform/kube/conditions.ts";
 import { parseIndexes } from "../../../crds/completion_indexes.ts";

@@ -1,5 +1,5 @@
 /** `spec.podFailurePolicy`: the consequence of a failed pod for its Job (Kubernetes batch/v1). Pure. */
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { containerStatuses } from "../pods.ts";
 import type { PodFailureRule } from "../job_settings.ts";
 

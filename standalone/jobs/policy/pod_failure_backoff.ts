@@ -1,5 +1,5 @@
 /** Back-off before a Job replaces failed pods (Kubernetes batch/v1). Pure. */
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { type Backoff, exponentialMs } from "../../../platform/base/backoff.ts";
 import { endedAt, isDeleting } from "../pods.ts";
 import type { PodFailureRule } from "../job_settings.ts";

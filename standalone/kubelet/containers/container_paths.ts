@@ -1,6 +1,6 @@
 /** Paths and names of a container as its processes see them: real in a mount namespace, else rewritten. */
 
-import type { Container, Pod } from "../../../crds/kubernetes.ts";
+import type { Container, Pod } from "../../../platform/kube/kubernetes.ts";
 import { hostnameOf } from "../names/addresses.ts";
 import { ConfigProblem } from "./field_refs.ts";
 import type { MountNamespaces } from "../volumes/mount_namespace.ts";

@@ -1,5 +1,5 @@
 /** Probes of one container in their order: startup first, then readiness and liveness. */
-import type { Container } from "../../../crds/kubernetes.ts";
+import type { Container } from "../../../platform/kube/kubernetes.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 import { type Probe, type ProbeResult, type ProbeTarget, watchProbe } from "./probes.ts";
 

@@ -1,5 +1,11 @@
 /** Environment, command and arguments of a container, as Kubernetes defines them. Pure. */
-import type { ConfigMap, Container, EnvVar, Pod, Secret } from "../../../crds/kubernetes.ts";
+import type {
+  ConfigMap,
+  Container,
+  EnvVar,
+  Pod,
+  Secret,
+} from "../../../platform/kube/kubernetes.ts";
 import { ConfigProblem, type PodFacts, readField, readResource } from "./field_refs.ts";
 
 /** The ConfigMaps and Secrets of the pod's namespace that its containers name. */

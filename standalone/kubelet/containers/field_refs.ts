@@ -1,5 +1,5 @@
 /** Values of fieldRef and resourceFieldRef (the downward API). Pure. */
-import type { Container, Pod } from "../../../crds/kubernetes.ts";
+import type { Container, Pod } from "../../../platform/kube/kubernetes.ts";
 import { divideQuantities, parseQuantity, type Quantity } from "../../../platform/base/quantity.ts";
 
 /** A reference that cannot be followed: the container waits with this message. */

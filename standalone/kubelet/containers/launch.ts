@@ -1,5 +1,5 @@
 /** Launch of a container: its environment, command and folders as a program to start. */
-import type { Container } from "../../../crds/kubernetes.ts";
+import type { Container } from "../../../platform/kube/kubernetes.ts";
 import { hostnameOf } from "../names/addresses.ts";
 import {
   type ContainerPaths,

@@ -1,5 +1,5 @@
 /** One container of a pod over all its starts: its process, its probes, its state. */
-import type { Container } from "../../../crds/kubernetes.ts";
+import type { Container } from "../../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
 import { type Backoff, exponentialMs } from "../../../platform/base/backoff.ts";
 import type { Clock } from "../../../platform/base/clock.ts";

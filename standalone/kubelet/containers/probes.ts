@@ -1,5 +1,5 @@
 /** Container probes: HTTP, TCP and exec, with their periods and thresholds. */
-import type { Container } from "../../../crds/kubernetes.ts";
+import type { Container } from "../../../platform/kube/kubernetes.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 
 /** `livenessProbe`, `readinessProbe` or `startupProbe` of a container. */

@@ -1,5 +1,5 @@
 /** Counts of extended resources, such as nvidia.com/gpu, in a pod and its containers. Pure. */
-import type { Container, PodSpec } from "../../../crds/kubernetes.ts";
+import type { Container, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import { roundUp } from "../../../platform/base/quantity.ts";
 
 /** Devices of one resource that a pod needs at a time, and which of them each container has. */

@@ -1,5 +1,5 @@
 /** Pool of the node's GPUs, of which each belongs to one pod at most. */
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { NODES } from "../../../crds/pod_names.ts";
 import { deviceShares } from "./device_requests.ts";
 import { type Gpu, VISIBLE_DEVICES_ENV, visibleGpus } from "./visible_gpus.ts";

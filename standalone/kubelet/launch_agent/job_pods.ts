@@ -1,5 +1,5 @@
 /** Pods of MPI jobs that the launch agent can reach: each by its job and its host names, and each with a token. */
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { identityOf, type PodAddress, type PodIdentity } from "../names/addresses.ts";
 import type { RunningProcess } from "../processes/processes.ts";
 import type { MpiPod } from "./mpi_pods.ts";

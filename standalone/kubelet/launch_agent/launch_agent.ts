@@ -1,6 +1,6 @@
 /** Launch agent of MPI jobs: commands of a launcher run in the other pods of its job, without SSH. */
 import { getLogger } from "@logtape/logtape";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { LAUNCH_AGENT } from "../../../crds/pod_names.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 import { messageOf } from "../../../platform/kube/errors.ts";

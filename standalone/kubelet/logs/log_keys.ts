@@ -1,5 +1,5 @@
 /** Choice of the container start that a log request means. Pure. */
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
 import type { LogKey } from "./logs.ts";
 

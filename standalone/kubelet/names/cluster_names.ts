@@ -1,5 +1,5 @@
 /** Table of the names of a namespace's pods and Services, with their addresses. Pure. */
-import type { Pod, Service } from "../../../crds/kubernetes.ts";
+import type { Pod, Service } from "../../../platform/kube/kubernetes.ts";
 import { hasLabels } from "../../../crds/label_selector.ts";
 import { isActive, isReady } from "../../jobs/pods.ts";
 import { type AddressBook, identityOf } from "./addresses.ts";

@@ -1,7 +1,7 @@
 /** PersistentVolumeClaims as folders of this machine: one for each claim, until it and its pods are gone. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { PersistentVolumeClaim } from "../../../crds/kubernetes.ts";
+import type { PersistentVolumeClaim } from "../../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import type { Clock } from "../../../platform/base/clock.ts";

@@ -1,5 +1,5 @@
 /** Volumes of one pod: folders on this machine, updated from their sources in the API server. */
-import type { Pod, Volume } from "../../../crds/kubernetes.ts";
+import type { Pod, Volume } from "../../../platform/kube/kubernetes.ts";
 import { replaceFolder, sameFiles } from "./atomic_folder.ts";
 import type { ClaimFolders } from "./claim_folders.ts";
 import { removeIfThere } from "../processes/removal.ts";

@@ -1,7 +1,7 @@
 /** Service account tokens bound to one pod, renewed when four fifths of their life are over. */
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 

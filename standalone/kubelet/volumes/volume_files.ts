@@ -1,5 +1,12 @@
 /** Files of a pod's volumes, with their contents and modes. */
-import type { ConfigMap, Container, Pod, Secret, Volume, Wire } from "../../../crds/kubernetes.ts";
+import type {
+  ConfigMap,
+  Container,
+  Pod,
+  Secret,
+  Volume,
+  Wire,
+} from "../../../platform/kube/kubernetes.ts";
 import type * as k8s from "@kubernetes/client-node";
 import { ConfigProblem, type PodFacts, readField, readResource } from "../containers/field_refs.ts";
 import type { TokenSource } from "./tokens.ts";

@@ -11,7 +11,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { endOf, progressOf } from "../../../crds/job_state.ts";
 import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS, LABELS, MANAGER, PUSH_AUDIENCE, STATUS_ENV } from "../../../crds/names.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import { openEvents } from "../../support/event_client.ts";

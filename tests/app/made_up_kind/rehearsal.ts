@@ -9,9 +9,9 @@ import {
 } from "../../../crds/job_kind.ts";
 import { createJobKinds, type JobKinds, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
-import type { OwnerRef, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, OwnerRef } from "../../../platform/kube/resource.ts";
 
 /** The user that runs rehearsals, besides the manager. */
 export const OPERATOR = "system:serviceaccount:theatre:operator";
@@ -65,7 +65,7 @@ export const REHEARSAL: JobKind = defineJobKind({
 export const WITH_REHEARSALS: JobKinds = createJobKinds(TRAINJOB, REHEARSAL);
 
 /** CustomResourceDefinitions, whatever is in them. */
-const CRD: ResourceKind<{ metadata?: { name?: string } }> = {
+const CRD: Kind<{ metadata?: { name?: string } }> = {
   group: "apiextensions.k8s.io",
   version: "v1",
   kind: "CustomResourceDefinition",

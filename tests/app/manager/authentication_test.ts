@@ -1,7 +1,7 @@
 /** Tests of the three modes of `--authentication` in a whole Milepost. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { jobAudience, statusPath } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";

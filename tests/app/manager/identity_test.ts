@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { generateKeyPair, SignJWT } from "jose";
 import type { Standalone } from "../../../app/standalone/standalone.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { jobAudience } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";

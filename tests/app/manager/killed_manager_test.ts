@@ -9,7 +9,7 @@ import type { KubeClient } from "../../../platform/kube/client.ts";
 import { isConditionTrue } from "../../../platform/kube/conditions.ts";
 import { KubeError, TransportError } from "../../../platform/kube/errors.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
-import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import { managerLauncher } from "../../support/manager_process.ts";
 import { shellRuntime, trainJob } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
@@ -85,7 +85,7 @@ const isTyped = (kind: V1KindName): kind is keyof typeof V1_TYPES => kind in V1_
 /** Collects the UIDs that each name of a kind has had. */
 function recordUids<T extends KubeObject>(
   client: KubeClient,
-  kind: ResourceKind<T>,
+  kind: Kind<T>,
   signal: AbortSignal,
 ) {
   const uids = new Map<string, Set<string>>();

@@ -6,7 +6,7 @@ import { addToKubeconfig } from "../../../app/standalone/kubeconfig_file.ts";
 import { type ControlPlane, startControlPlane } from "../../../app/standalone/control_plane.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { CA_KEY, MANAGER } from "../../../crds/names.ts";
-import type { ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind } from "../../../platform/kube/resource.ts";
 import { createAuthority } from "../../../webhook/certificate_authority.ts";
 import { shellRuntime } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
@@ -167,7 +167,7 @@ Deno.test("SIGTERM ends a manager within 10 s even if the API server is gone", a
   assert.ok(tookMs < 10_000, `took ${tookMs} ms`);
 });
 
-const CRD: ResourceKind<unknown> = {
+const CRD: Kind<unknown> = {
   group: "apiextensions.k8s.io",
   version: "v1",
   kind: "CustomResourceDefinition",

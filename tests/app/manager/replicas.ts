@@ -5,7 +5,7 @@ import { type Manager, startManager } from "../../../app/manager/manager.ts";
 import { createMetrics, type Metrics } from "../../../app/manager/metrics.ts";
 import { type ControlPlane, startControlPlane } from "../../../app/standalone/control_plane.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { statusPath } from "../../../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";

@@ -1,7 +1,7 @@
 /** Test of an MPI job on a shipped runtime in `standalone`, without SSH; a script stands for mpirun. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import { trainJob, trainJobThat, withStandalone } from "../../support/standalone.ts";

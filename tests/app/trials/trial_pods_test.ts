@@ -1,7 +1,7 @@
 /** Tests of the pods of a trial in a whole Milepost without Katib: their injection and their variables. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Container, Pod } from "../../../crds/kubernetes.ts";
+import type { Container, Pod } from "../../../platform/kube/kubernetes.ts";
 import { CA_KEY, childNames, LABELS } from "../../../crds/names.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import { installTrialCrd } from "../../../app/standalone/prerequisites.ts";

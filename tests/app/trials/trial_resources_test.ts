@@ -1,11 +1,11 @@
 /** Tests of Katib's Trials over kinds that other operators run: recorded, stopped, and ended as they can be. */
 import assert from "node:assert/strict";
 import { KATIB } from "../../../crds/katib_names.ts";
-import { type Kind, KINDS } from "../../../crds/kinds.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import { EVENT_REASONS } from "../../../crds/names.ts";
 import { parseTrialResource, trialResourceKind } from "../../../crds/trial_resource.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
-import type { KubeObject } from "../../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../../platform/kube/upsert.ts";
 import { programIn } from "../../support/pod_program.ts";
 import { progress, withStandalone } from "../../support/standalone.ts";

@@ -1,7 +1,7 @@
 /** Trials in a whole Milepost, and pushes of their pods. */
 import type { Standalone } from "../../../app/standalone/standalone.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";

@@ -8,7 +8,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { createClient, type KubeClient } from "../../../platform/kube/client.ts";
 import { isForbidden } from "../../../platform/kube/errors.ts";
 import { connectionTo, loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
-import type { ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind } from "../../../platform/kube/resource.ts";
 import { boundedReads } from "../../../page/server/bounded_reads.ts";
 import { KATIB_SEARCH } from "../../../page/trials/katib_search.ts";
 import { HOSTILE_TEXTS } from "../../browser/hostile_corpus.ts";
@@ -30,7 +30,7 @@ function resource(group: string, version: string, kind: string, namespaced: bool
     return value;
   };
   const plural = `${kind.toLowerCase()}s`;
-  return { group, version, kind, plural, namespaced, parse } satisfies ResourceKind<JsonObject>;
+  return { group, version, kind, plural, namespaced, parse } satisfies Kind<JsonObject>;
 }
 
 const DEFINITION = resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition", false);

@@ -5,7 +5,7 @@ import type { Standalone } from "../../../app/standalone/standalone.ts";
 import { jobSchema, observationPath, statusPath, stopPath } from "../../../crds/job_kind.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { CA_KEY, childNames, OBSERVATION_AUDIENCE, PUSH_AUDIENCE } from "../../../crds/names.ts";
 import { V1_KIND_LIST, V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";

@@ -6,7 +6,7 @@ import { statusPath } from "../../../crds/job_kind.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { JobSet } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Job, Pod } from "../../../crds/kubernetes.ts";
+import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { LABELS, MANAGER, TRAINER_API_VERSION } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { parts } from "../../../deploy/parts.ts";

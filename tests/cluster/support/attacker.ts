@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Job, Pod, PodSpec } from "../../../crds/kubernetes.ts";
+import type { Job, Pod, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import { type JobKind, statusPath } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { CA_KEY, childNames, MANAGER, PUSH_AUDIENCE } from "../../../crds/names.ts";

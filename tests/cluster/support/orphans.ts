@@ -1,6 +1,6 @@
 /** Orphans of the controllers of `apps/v1`, which carry the labels by which a Job adopts pods. */
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { MANAGER } from "../../../crds/names.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { POLICY_SECRETS, policyChildNames } from "../../../crds/names.ts";
-import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import { shellRuntime, trainJob } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
 import type { Cluster } from "./installation.ts";
@@ -48,7 +48,7 @@ const minMember = (group: KubeObject) =>
 /** The pod group of the job is made; somebody changes it, and it follows the job again. */
 async function groupFollows(
   { plane: { client } }: Cluster,
-  kind: ResourceKind<KubeObject>,
+  kind: Kind<KubeObject>,
   name: string,
 ): Promise<void> {
   const key = { namespace: "default", name };

@@ -1,5 +1,5 @@
 /** Used and unused privileges of a user, from the API server's audit log. Pure. */
-import type { PolicyRule } from "../../../crds/kubernetes.ts";
+import type { PolicyRule } from "../../../platform/kube/kubernetes.ts";
 import type { AuditEvent } from "../control_plane/audit.ts";
 
 /** What one request asked for, as a rule of RBAC names it. */

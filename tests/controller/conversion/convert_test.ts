@@ -7,7 +7,7 @@ import { podOf } from "../../../controller/jobs/replica_pod.ts";
 import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
 import { replicaName } from "../../../controller/jobs/run.ts";
 import { renderJobSet } from "../../../controller/runtime/render.ts";
-import type { Container } from "../../../crds/kubernetes.ts";
+import type { Container } from "../../../platform/kube/kubernetes.ts";
 import type { V1Job } from "../../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";

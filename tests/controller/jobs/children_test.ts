@@ -7,7 +7,7 @@ import { runOf } from "../../../controller/jobs/defaults.ts";
 import { podOf } from "../../../controller/jobs/replica_pod.ts";
 import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
 import { standingOf } from "../../../controller/jobs/counts.ts";
-import type { Container } from "../../../crds/kubernetes.ts";
+import type { Container } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import { podsIn, replicaOf, v1Job, v1Run } from "./v1_jobs.ts";
 

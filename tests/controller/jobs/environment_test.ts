@@ -1,6 +1,6 @@
 /** Tests of the variables, labels and ports of v1 jobs' pods and Services. */
 import assert from "node:assert/strict";
-import type { EnvVar } from "../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
 import { podOf } from "../../../controller/jobs/replica_pod.ts";
 import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";

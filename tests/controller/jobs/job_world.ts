@@ -5,7 +5,7 @@ import type { JobCaches } from "../../../controller/jobs/observe.ts";
 import { replicaIndexes } from "../../../controller/jobs/replica_objects.ts";
 import { createV1Controller } from "../../../controller/jobs/v1_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import type { V1Job } from "../../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";

@@ -5,7 +5,7 @@ import { podOf } from "../../../controller/jobs/replica_pod.ts";
 import { serviceOf } from "../../../controller/jobs/replica_service.ts";
 import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
 import { replicaName, type Run } from "../../../controller/jobs/run.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { KIND_NAMES, TYPES } from "./every_kind.ts";
 import { replicaOf, v1Job, v1Run } from "./v1_jobs.ts";

@@ -1,7 +1,7 @@
 /** Tests of the right of an MPIJob's launcher to run commands in its workers: to which pods, and when. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import type { KubeObject } from "../../../platform/kube/resource.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { JobWorld, pyTorchSpec, replicas } from "./job_world.ts";

@@ -6,7 +6,7 @@ import { V1_FORMER_LABELS, V1_LABELS } from "../../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
 import { controllerOf } from "../../../platform/kube/owner_references.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
-import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import { JobWorld, pyTorchSpec, tfSpec } from "./job_world.ts";
 
 const FORBIDDEN = new KubeError("no", { code: 403, reason: "Forbidden" });
@@ -23,7 +23,7 @@ async function running(spec: unknown): Promise<JobWorld> {
 }
 
 /** Gives the objects of a kind the labels that operators gave them before version 1.4. */
-function makeFormer<T extends KubeObject>(world: JobWorld, kind: ResourceKind<T>): void {
+function makeFormer<T extends KubeObject>(world: JobWorld, kind: Kind<T>): void {
   const former: readonly string[] = Object.values(V1_FORMER_LABELS);
   for (const object of world.cluster.all(kind)) {
     const kept = Object.entries(object.metadata?.labels ?? {})

@@ -1,5 +1,5 @@
 /** Jobs of the v1 kinds and their pods, for tests. */
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import type { V1Job } from "../../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { runOf } from "../../../controller/jobs/defaults.ts";

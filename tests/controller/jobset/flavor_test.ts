@@ -1,6 +1,6 @@
 /** Tests of Jobs that are resumed with another template, as Kueue does for another flavor. */
 import { deepEqual, equal } from "node:assert/strict";
-import type { PodSpec, PodTemplateSpec } from "../../../crds/kubernetes.ts";
+import type { PodSpec, PodTemplateSpec } from "../../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { jobSet, replicated, World } from "./world.ts";
 

@@ -1,7 +1,7 @@
 /** Tests of the executor's policies and of its rendering, by tables. */
 import { deepEqual, equal, throws } from "node:assert/strict";
 import type { FailurePolicyRule, JobSetSpec, ReplicatedJobStatus } from "../../../crds/jobset.ts";
-import type { Job } from "../../../crds/kubernetes.ts";
+import type { Job } from "../../../platform/kube/kubernetes.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { bucketJobs, isJobReady } from "../../../controller/jobset/buckets.ts";
 import {

@@ -1,7 +1,7 @@
 /** Tests of `controller/jobset/problems.ts`, and of the condition that refuses a JobSet. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { JobSetSpec, ReplicatedJob } from "../../../crds/jobset.ts";
-import type { Volume } from "../../../crds/kubernetes.ts";
+import type { Volume } from "../../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { jobSetProblems } from "../../../controller/jobset/problems.ts";
 import { jobSet, replicated, World } from "./world.ts";

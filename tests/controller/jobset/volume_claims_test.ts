@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { JobSet, VolumeClaimPolicy } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Container, PersistentVolumeClaim } from "../../../crds/kubernetes.ts";
+import type { Container, PersistentVolumeClaim } from "../../../platform/kube/kubernetes.ts";
 import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { jobSet, replicated, World } from "./world.ts";

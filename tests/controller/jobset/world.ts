@@ -3,7 +3,7 @@ import type { JobSet, JobSetSpec, ReplicatedJob } from "../../../crds/jobset.ts"
 import { jobSetSchema } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
-import type { Job } from "../../../crds/kubernetes.ts";
+import type { Job } from "../../../platform/kube/kubernetes.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "../../../crds/jobset_names.ts";
 import { createJobSetReconciler, jobSetJobIndexes } from "../../../controller/jobset/reconciler.ts";
 import type { EventText } from "../../../platform/kube/events.ts";

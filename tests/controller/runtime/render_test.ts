@@ -4,7 +4,7 @@ import type { Executor } from "../../../controller/runtime/draft.ts";
 import { POLICIES } from "../../../controller/runtime/policies/table.ts";
 import { renderJobSet, stagesOf } from "../../../controller/runtime/render.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
-import type { Container, EnvVar } from "../../../crds/kubernetes.ts";
+import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../../crds/training_runtime.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { createSharing } from "../../../platform/base/sharing.ts";

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { byField, mergeLists, mergeObjects } from "../../../controller/runtime/merge.ts";
 import { renderJobSet } from "../../../controller/runtime/render.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
-import type { Container, PodSpec } from "../../../crds/kubernetes.ts";
+import type { Container, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import type { PodSpecPatch, RuntimePatch } from "../../../crds/runtime_patch.ts";
 import { jobSetOrProblems, nodeJob, replicatedJob, runtime, trainJob } from "../builders.ts";
 import { deepFreeze } from "../memory_view.ts";

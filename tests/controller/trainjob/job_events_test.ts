@@ -4,7 +4,7 @@ import { createFirstFailures } from "../../../controller/trainjob/first_failures
 import { waitCause } from "../../../controller/trainjob/pod_waits.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../../crds/names.ts";
 import type { TrainJobSpec } from "../../../crds/trainjob.ts";
 import { nodeJob, runtime, trainJob } from "../builders.ts";

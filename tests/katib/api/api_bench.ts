@@ -15,7 +15,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import { createFairRate } from "../../../platform/http/limits/fair_rate.ts";
 import { createPeers } from "../../../platform/http/limits/peers.ts";
 import { createStreamSlots } from "../../../platform/http/limits/stream_limits.ts";
@@ -74,7 +74,7 @@ function apiServer() {
     hold: undefined,
   };
   const client = {
-    async create<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
+    async create<T extends KubeObject>(kind: Kind<T>, object: T): Promise<T> {
       const about = JSON.stringify("spec" in object ? object.spec : {});
       server.asked.push(`${kind.kind} ${about}`);
       await server.hold;
@@ -168,6 +168,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   let stopAnswer = (): OwnerStopAnswer => ({ stop: STOPPED });
   const reviews = createKeyedBuckets({ ratePerSecond: 10, burst: 10 }, 1);
   const access = createAccess({
+    audience: AUDIENCE,
     client,
     clock,
     takeTokenReview: (nowMs) => reviews.take("", nowMs) === 0,
@@ -178,6 +179,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const api = createObservationApi({
     kinds: JOB_KINDS,
     access,
+    audience: AUDIENCE,
     clock,
     peers: createPeers({ failures: { ratePerSecond: 1, burst: 5 }, maxKeys: 10 }),
     takeRead: reads.take,

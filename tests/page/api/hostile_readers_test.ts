@@ -1,5 +1,6 @@
 /** Tests of an honest reader beside accounts without rights that ask for all that they can, by a fake clock. */
 import assert from "node:assert/strict";
+import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Reader } from "../../../platform/http/callers/reader_access.ts";
@@ -32,6 +33,7 @@ function start() {
     close() {},
   }, { clock });
   const readers = createReaders({
+    audience: OBSERVATION_AUDIENCE,
     client,
     clock,
     peers: createPeers({ failures: { ratePerSecond: 20, burst: 200 }, maxKeys: 100 }),

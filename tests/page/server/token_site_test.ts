@@ -1,5 +1,6 @@
 /** Tests of the page for many users: rights and tokens that are lost end what streams, within 80 s by a fake clock. */
 import assert from "node:assert/strict";
+import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
 import { z } from "zod";
 import type { AnyJob } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
@@ -88,6 +89,7 @@ function start() {
     }, { clock });
 
   const readers = createReaders({
+    audience: OBSERVATION_AUDIENCE,
     client: clientAs(() => "the-ui"),
     clock,
     peers: createPeers({ failures: { ratePerSecond: 20, burst: 400 }, maxKeys: 100 }),

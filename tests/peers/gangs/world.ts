@@ -1,7 +1,7 @@
 /** A gang scheduler and Milepost on one control plane, and what the tests read of them. */
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { getOrUndefined } from "../../../platform/kube/upsert.ts";

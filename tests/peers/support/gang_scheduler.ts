@@ -1,5 +1,5 @@
 /** Gang schedulers as peers: what the scenes of `../gangs/` need of each. */
-import type { KubeObject, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
 import type { ControlPlane } from "../../cluster/control_plane/control_plane.ts";
 import {
@@ -16,7 +16,7 @@ export interface GangScheduler {
   /** Of the pods. */
   readonly schedulerName: string;
   readonly podGroupPolicy: NonNullable<TrainingRuntimeSpec["podGroupPolicy"]>;
-  readonly podGroup: ResourceKind<KubeObject>;
+  readonly podGroup: Kind<KubeObject>;
   /** Whether the scheduler counts pods that have succeeded (docs/decisions/0046). */
   readonly countsSucceeded: boolean;
   /** Whether it keeps room for the group of a suspended job. */

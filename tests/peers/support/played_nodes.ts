@@ -2,7 +2,7 @@
  * Nodes without kubelets: objects to which the scheduler binds pods, and a loop that sets the status of
  * the pods, as the test says, and removes those that are deleted.
  */
-import type { Node, Pod } from "../../../crds/kubernetes.ts";
+import type { Node, Pod } from "../../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
 import { V1_LABELS } from "../../../crds/v1/names.ts";

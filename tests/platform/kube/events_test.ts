@@ -8,7 +8,7 @@ import {
   type DropCause,
   type EventText,
 } from "../../../platform/kube/events.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, KubeObject, ObjectKey } from "../../../platform/kube/resource.ts";
 import { FakeClock, settle, settlePromises, until } from "../../support/fake_clock.ts";
 import { logged } from "../../support/logged.ts";
 
@@ -29,7 +29,7 @@ function world() {
     if (fault) throw fault;
   };
   const client = {
-    async create<T extends KubeObject>(_kind: ResourceKind<T>, object: T): Promise<T> {
+    async create<T extends KubeObject>(_kind: Kind<T>, object: T): Promise<T> {
       writes.push("create");
       await Promise.resolve();
       attempt();
@@ -40,7 +40,7 @@ function world() {
       if (lost) throw lost;
       return object;
     },
-    async patch<T>(kind: ResourceKind<T>, key: ObjectKey, patch: Patch): Promise<T> {
+    async patch<T>(kind: Kind<T>, key: ObjectKey, patch: Patch): Promise<T> {
       writes.push("patch");
       await Promise.resolve();
       attempt();

@@ -1,6 +1,6 @@
 /** Fake API server of one kind, in memory, that misbehaves on demand. */
 import { type Connection, connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
-import { keyOf, type KubeObject, type ResourceKind } from "../../../platform/kube/resource.ts";
+import { keyOf, type Kind, type KubeObject } from "../../../platform/kube/resource.ts";
 
 /** The one kind that the server has. */
 export interface Widget extends KubeObject {
@@ -8,7 +8,7 @@ export interface Widget extends KubeObject {
 }
 
 /** Widgets; one whose spec says `broken` cannot be read. */
-export const WIDGET: ResourceKind<Widget> = {
+export const WIDGET: Kind<Widget> = {
   group: "test.example",
   version: "v1",
   kind: "Widget",

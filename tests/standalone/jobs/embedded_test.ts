@@ -5,7 +5,7 @@ import {
   jobSetJobIndexes,
 } from "../../../controller/jobset/jobset_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";

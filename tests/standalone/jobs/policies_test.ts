@@ -1,6 +1,6 @@
 /** Tests of the Job controller's pure parts, by tables (Kubernetes batch/v1). */
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { decideJob } from "../../../standalone/jobs/job_decision.ts";
 import { formatIndexes, parseIndexes } from "../../../crds/completion_indexes.ts";

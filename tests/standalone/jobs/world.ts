@@ -1,6 +1,6 @@
 /** A cluster in memory with the Job controller on it, and pods that a test moves by hand. */
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Job, Pod } from "../../../crds/kubernetes.ts";
+import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import type { EventText } from "../../../platform/kube/events.ts";
 import { createJobReconciler, jobPodIndexes } from "../../../standalone/jobs/job_reconciler.ts";

@@ -1,6 +1,6 @@
 /** Tests of the kubelet's decisions, by tables: plans, refusals, placements, back-off. */
 import assert from "node:assert/strict";
-import type { Pod, PodSpec } from "../../../crds/kubernetes.ts";
+import type { Pod, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import {
   type ContainerView,
   CRASH_BACK_OFF,

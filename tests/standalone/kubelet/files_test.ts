@@ -1,6 +1,6 @@
 /** Tests of logs, volumes and tokens on real files, with a fake clock. */
 import assert from "node:assert/strict";
-import type { Pod } from "../../../crds/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { createLogStore, type LogStore } from "../../../standalone/kubelet/logs/logs.ts";
 import { type LogOptions, readLog } from "../../../standalone/kubelet/logs/log_reader.ts";
 import { replaceFolder } from "../../../standalone/kubelet/volumes/atomic_folder.ts";

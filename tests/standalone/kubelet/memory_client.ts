@@ -1,7 +1,7 @@
 /** Fake API server for the kubelet, in memory: watches, status patches, tokens. */
 import type { KubeClient, WatchEvent } from "../../../platform/kube/client.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../../platform/kube/resource.ts";
+import type { Kind, KubeObject, ObjectKey } from "../../../platform/kube/resource.ts";
 
 type Json = Record<string, unknown>;
 
@@ -46,7 +46,7 @@ export class MemoryServer {
     (kind: string, type: "added" | "updated" | "deleted", o: Stored) => void
   >();
 
-  #key(kind: ResourceKind<unknown>, key: ObjectKey): string {
+  #key(kind: Kind<unknown>, key: ObjectKey): string {
     return `${kind.kind}|${key.namespace ?? ""}|${key.name}`;
   }
 
@@ -55,7 +55,7 @@ export class MemoryServer {
   }
 
   /** Creates or replaces an object as a user would. */
-  put(kind: ResourceKind<unknown>, from: object): Stored {
+  put(kind: Kind<unknown>, from: object): Stored {
     const object: Json = { ...from };
     const meta = isJson(object.metadata) ? object.metadata : {};
     const key = this.#key(kind, { namespace: text(meta.namespace), name: text(meta.name) ?? "" });
@@ -74,12 +74,12 @@ export class MemoryServer {
     return stored;
   }
 
-  read(kind: ResourceKind<unknown>, key: ObjectKey): Stored | undefined {
+  read(kind: Kind<unknown>, key: ObjectKey): Stored | undefined {
     return this.objects.get(this.#key(kind, key));
   }
 
   /** Deletes as a user would: a pod with a node gets a deletion timestamp. */
-  remove(kind: ResourceKind<unknown>, key: ObjectKey, graceSeconds?: number): void {
+  remove(kind: Kind<unknown>, key: ObjectKey, graceSeconds?: number): void {
     const stored = this.read(kind, key);
     if (!stored) throw refuse(404, "NotFound");
     const graceful = kind.kind === "Pod" && stored.spec?.nodeName !== undefined;
@@ -108,7 +108,7 @@ export class MemoryServer {
   }
 
   async *#watch<T>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     options: {
       fieldSelector?: string;
       namespace?: string;
@@ -150,7 +150,7 @@ export class MemoryServer {
     }
   }
 
-  #patch<T>(kind: ResourceKind<T>, key: ObjectKey, body: unknown): T {
+  #patch<T>(kind: Kind<T>, key: ObjectKey, body: unknown): T {
     const old = this.read(kind, key);
     if (!old) throw refuse(404, "NotFound");
     const uid = isJson(body) && isJson(body.metadata) ? body.metadata.uid : undefined;
@@ -159,7 +159,7 @@ export class MemoryServer {
     return kind.parse(structuredClone(this.put(kind, isJson(merged) ? merged : {})));
   }
 
-  #subresource(kind: ResourceKind<unknown>, key: ObjectKey, name: string, body: unknown): unknown {
+  #subresource(kind: Kind<unknown>, key: ObjectKey, name: string, body: unknown): unknown {
     if (name === "token") {
       const refusal = this.tokenRefusal();
       if (refusal) throw refusal;

@@ -1,6 +1,6 @@
 /** A kubelet on an API server in memory, and builders of pods for it. */
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Container, Pod, PodSpec } from "../../../crds/kubernetes.ts";
+import type { Container, Pod, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import { startKubelet } from "../../../standalone/kubelet/kubelet.ts";
 import type { Kubelet, KubeletOptions } from "../../../standalone/kubelet/kubelet_options.ts";
 import { createScheduler } from "../../../standalone/kubelet/scheduler.ts";

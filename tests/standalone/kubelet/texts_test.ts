@@ -1,7 +1,7 @@
 /** Tests of the pure text functions, by tables: environment, mount paths, names, addresses, resources. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Container, Pod } from "../../../crds/kubernetes.ts";
+import type { Container, Pod } from "../../../platform/kube/kubernetes.ts";
 import { createAddressBook } from "../../../standalone/kubelet/names/addresses.ts";
 import { nameTable } from "../../../standalone/kubelet/names/cluster_names.ts";
 import {

@@ -1,7 +1,12 @@
 /** ML policy flux: an instance of the workload manager Flux in every job, which runs the trainer's program. */
 import { type FieldProblem, forbidden, invalid } from "../../../../crds/field_problem.ts";
 import { KINDS } from "../../../../crds/kinds.ts";
-import type { Container, PodSpec, Volume, VolumeMount } from "../../../../crds/kubernetes.ts";
+import type {
+  Container,
+  PodSpec,
+  Volume,
+  VolumeMount,
+} from "../../../../platform/kube/kubernetes.ts";
 import {
   DNS_LABEL_MAX,
   FLUX,

@@ -1,5 +1,5 @@
 /** Implementations of MPI: the lines of their hostfiles, and the variables of their launchers. */
-import type { EnvVar } from "../../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../../platform/kube/kubernetes.ts";
 import { MPI } from "../../../../crds/names.ts";
 
 /** What an implementation reads from its surroundings. */

@@ -3,7 +3,12 @@ import { type FieldProblem, invalid } from "../../../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../../../crds/jobset.ts";
 import { JOB_LIMITS } from "../../../../crds/job_limits.ts";
 import { KINDS } from "../../../../crds/kinds.ts";
-import type { Container, EnvVar, Volume, VolumeMount } from "../../../../crds/kubernetes.ts";
+import type {
+  Container,
+  EnvVar,
+  Volume,
+  VolumeMount,
+} from "../../../../platform/kube/kubernetes.ts";
 import { LAUNCHER, MPI, NODE, policyChildNames, STEPS } from "../../../../crds/names.ts";
 import type { TrainingRuntimeSpec } from "../../../../crds/training_runtime.ts";
 import type { Child } from "../../child.ts";

@@ -8,7 +8,7 @@ import {
 } from "../../../../controller/runtime/policies/flux/curve.ts";
 import { POLICIES } from "../../../../controller/runtime/policies/table.ts";
 import { policyRules } from "../../../../controller/runtime/policy.ts";
-import type { Container } from "../../../../crds/kubernetes.ts";
+import type { Container } from "../../../../platform/kube/kubernetes.ts";
 import type { Trainer, TrainJob } from "../../../../crds/trainjob.ts";
 import type { ClusterTrainingRuntime, MlPolicy } from "../../../../crds/training_runtime.ts";
 import { nodeJob, replicatedJob, runtime, trainJob } from "../../builders.ts";

@@ -13,7 +13,7 @@ import {
 import { renderJobSet } from "../../../../controller/runtime/render.ts";
 import { runtimeProblems } from "../../../../controller/runtime/validation.ts";
 import type { ReplicatedJob } from "../../../../crds/jobset.ts";
-import type { Container } from "../../../../crds/kubernetes.ts";
+import type { Container } from "../../../../platform/kube/kubernetes.ts";
 import type { MlPolicy } from "../../../../crds/training_runtime.ts";
 import type { Trainer } from "../../../../crds/trainjob.ts";
 import { jobSetOf, jobSetOrProblems, replicatedJob, runtime, trainJob } from "../../builders.ts";

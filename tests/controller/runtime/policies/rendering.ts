@@ -1,6 +1,6 @@
 /** Rendering of a TrainJob with one policy, for the tests of policies. */
 import { renderJobSet } from "../../../../controller/runtime/render.ts";
-import type { Container, PodSpec } from "../../../../crds/kubernetes.ts";
+import type { Container, PodSpec } from "../../../../platform/kube/kubernetes.ts";
 import type { JobSet } from "../../../../crds/jobset.ts";
 import type { ClusterTrainingRuntime, MlPolicy } from "../../../../crds/training_runtime.ts";
 import type { ReplicatedJob } from "../../../../crds/jobset.ts";

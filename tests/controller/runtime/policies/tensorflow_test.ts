@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { runtimeProblems } from "../../../../controller/runtime/validation.ts";
 import type { JobSet, JobSetSpec, ReplicatedJob } from "../../../../crds/jobset.ts";
-import type { EnvVar } from "../../../../crds/kubernetes.ts";
+import type { EnvVar } from "../../../../platform/kube/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../../../crds/training_runtime.ts";
 import type { TrainJob } from "../../../../crds/trainjob.ts";
 import { buildEnvironment } from "../../../../standalone/kubelet/containers/environment.ts";

@@ -1,7 +1,7 @@
 /** Tests of `controller/runtime/policies/xgboost.ts`. */
 import { deepEqual, equal } from "node:assert/strict";
 import type { Trainer } from "../../../../crds/trainjob.ts";
-import type { Container } from "../../../../crds/kubernetes.ts";
+import type { Container } from "../../../../platform/kube/kubernetes.ts";
 import { trainJobProblems } from "../../../../controller/runtime/validation.ts";
 import { nodeJob, replicatedJob, runtime, trainJob } from "../../builders.ts";
 import { containerOf, envOf, INDEX, problemsOf, rendered, runtimeOf } from "./rendering.ts";

@@ -12,7 +12,7 @@ import { apiBench, AUDIENCE, NOW_MS, tokenWith } from "../../../katib/api/api_be
 const JOB = { kind: TRAINJOB, namespace: "team", name: "job" };
 
 function token(claims: Record<string, unknown> = {}) {
-  const read = readerToken(`Bearer ${tokenWith(claims)}`, NOW_MS);
+  const read = readerToken(`Bearer ${tokenWith(claims)}`, NOW_MS, { audience: AUDIENCE });
   if ("why" in read) throw new Error(read.why);
   return read;
 }

@@ -3,17 +3,18 @@ import assert from "node:assert/strict";
 import { readerToken } from "../../../../platform/http/callers/reader_token.ts";
 import { AUDIENCE, NOW_MS, tokenWith } from "../../../katib/api/api_bench.ts";
 
+const OURS = { audience: AUDIENCE };
 const SECOND = NOW_MS / 1000;
 
 Deno.test("`readerToken()` takes a token for this audience, whatever the spelling of the scheme", () => {
   const token = tokenWith({ aud: ["other", AUDIENCE] });
   for (const scheme of ["Bearer", "bearer", "BEARER"]) {
-    const read = readerToken(`${scheme} ${token}`, NOW_MS);
+    const read = readerToken(`${scheme} ${token}`, NOW_MS, OURS);
     assert.ok(!("why" in read));
     assert.equal(read.token, token);
     assert.equal(read.expiresMs, NOW_MS + 3_600_000);
   }
-  assert.ok(!("why" in readerToken(`Bearer ${tokenWith({ aud: AUDIENCE })}`, NOW_MS)));
+  assert.ok(!("why" in readerToken(`Bearer ${tokenWith({ aud: AUDIENCE })}`, NOW_MS, OURS)));
 });
 
 const encoded = (text: string) => btoa(text).replaceAll("=", "");
@@ -72,10 +73,10 @@ const cases: Readonly<Record<string, { header: string | undefined; want: string 
 
 for (const [what, { header, want }] of Object.entries(cases)) {
   Deno.test(`\`readerToken()\` refuses ${what}`, () =>
-    assert.deepEqual(readerToken(header, NOW_MS), { why: want }));
+    assert.deepEqual(readerToken(header, NOW_MS, OURS), { why: want }));
 }
 
-const API = { apiTokens: true };
+const API = { ...OURS, apiTokens: true };
 
 Deno.test("`readerToken()` takes tokens for the API server, of any form, where it is told to", () => {
   for (const token of [tokenWith({ aud: ["https://kubernetes.default.svc"] }), "sha256~opaque_1"]) {

@@ -1,7 +1,7 @@
 /** One Lease in memory, with clients that can be cut off. */
 import { KubeError } from "../../../../platform/kube/errors.ts";
 import { LEASE_KIND } from "../../../../platform/kube/leading/lease_object.ts";
-import type { KubeObject, ObjectKey, ResourceKind } from "../../../../platform/kube/resource.ts";
+import type { Kind, KubeObject, ObjectKey } from "../../../../platform/kube/resource.ts";
 
 /** One lease, at first without a holder as `deploy/` installs it, and clients of it that can be cut off. */
 export function leaseStore() {
@@ -13,18 +13,18 @@ export function leaseStore() {
   let stored: KubeObject | undefined = empty();
   const refuse = (code: number, reason: string) => new KubeError(reason, { code, reason });
   const clientOf = (link: { down: boolean }) => ({
-    async get<T>(kind: ResourceKind<T>, _key: ObjectKey): Promise<T> {
+    async get<T>(kind: Kind<T>, _key: ObjectKey): Promise<T> {
       await Promise.resolve();
       if (link.down) throw new Error("cut off");
       if (stored === undefined) throw refuse(404, "NotFound");
       return kind.parse(structuredClone(stored));
     },
-    create<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
+    create<T extends KubeObject>(kind: Kind<T>, object: T): Promise<T> {
       if (stored !== undefined) return Promise.reject(refuse(409, "AlreadyExists"));
       const metadata = { ...object.metadata, uid: `u${++uid}` };
       return write(kind, { ...object, metadata }, link);
     },
-    replace<T extends KubeObject>(kind: ResourceKind<T>, object: T): Promise<T> {
+    replace<T extends KubeObject>(kind: Kind<T>, object: T): Promise<T> {
       if (object.metadata?.resourceVersion !== stored?.metadata?.resourceVersion) {
         return Promise.reject(refuse(409, "Conflict"));
       }
@@ -32,7 +32,7 @@ export function leaseStore() {
     },
   });
   async function write<T extends KubeObject>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     object: T,
     link: { down: boolean },
   ): Promise<T> {

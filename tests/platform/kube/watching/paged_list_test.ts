@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { KubeClient, ListOptions, ListResult } from "../../../../platform/kube/client.ts";
 import { KubeError, TooLargeError } from "../../../../platform/kube/errors.ts";
 import { listAll } from "../../../../platform/kube/watching/paged_list.ts";
-import type { ResourceKind } from "../../../../platform/kube/resource.ts";
+import type { Kind } from "../../../../platform/kube/resource.ts";
 import { createSemaphore } from "../../../../platform/base/semaphore.ts";
 import { WIDGET, type Widget, widget } from "../fake_api_server.ts";
 
@@ -19,7 +19,7 @@ function serverOf(sizes: readonly number[]) {
   const requests: Request[] = [];
   const state = { now: 0, most: 0 };
   async function list<T>(
-    kind: ResourceKind<T>,
+    kind: Kind<T>,
     { limit = Infinity, continue: token = "0", maxBytes = Infinity }: ListOptions = {},
   ): Promise<ListResult<T>> {
     const { metadataOnly = false } = kind;

@@ -1,6 +1,6 @@
 /** Tests of the pure decisions about GPUs: which are visible, how many a pod needs, who has which. */
 import assert from "node:assert/strict";
-import type { Container, PodSpec } from "../../../../crds/kubernetes.ts";
+import type { Container, PodSpec } from "../../../../platform/kube/kubernetes.ts";
 import {
   deviceShares,
   extendedRequests,

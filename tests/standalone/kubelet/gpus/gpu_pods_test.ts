@@ -1,6 +1,6 @@
 /** Tests of pods that ask for GPUs, with scheduler and kubelet. */
 import assert from "node:assert/strict";
-import type { Container } from "../../../../crds/kubernetes.ts";
+import type { Container } from "../../../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../../../crds/kinds.ts";
 import type { Gpu } from "../../../../standalone/kubelet/gpus/visible_gpus.ts";
 import { NODE, pod, type Rig, shell, withKubelet } from "../rig.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { provideCommand } from "../../../../app/executable.ts";
 import { KINDS } from "../../../../crds/kinds.ts";
-import type { Container, Pod } from "../../../../crds/kubernetes.ts";
+import type { Container, Pod } from "../../../../platform/kube/kubernetes.ts";
 import { lives, pod, type Rig, withKubelet } from "../rig.ts";
 import { until } from "../../../support/fake_clock.ts";
 

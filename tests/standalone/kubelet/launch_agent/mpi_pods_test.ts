@@ -1,7 +1,7 @@
 /** Tests of what is different for pods of MPI jobs, and of the names by which they are found. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../../crds/kinds.ts";
-import type { Pod } from "../../../../crds/kubernetes.ts";
+import type { Pod } from "../../../../platform/kube/kubernetes.ts";
 import { hostNames, Members } from "../../../../standalone/kubelet/launch_agent/job_pods.ts";
 import {
   adaptMpiPod,

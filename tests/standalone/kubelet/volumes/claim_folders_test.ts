@@ -1,7 +1,7 @@
 /** Tests of PersistentVolumeClaims as folders: shared by pods, kept over them, and gone with the claim. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../../crds/kinds.ts";
-import type { PersistentVolumeClaim } from "../../../../crds/kubernetes.ts";
+import type { PersistentVolumeClaim } from "../../../../platform/kube/kubernetes.ts";
 import { until } from "../../../support/fake_clock.ts";
 import { MemoryServer } from "../memory_client.ts";
 import { pod, type Rig, shell, withKubelet } from "../rig.ts";

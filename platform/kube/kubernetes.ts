@@ -4,7 +4,7 @@
  */
 import type * as k8s from "@kubernetes/client-node";
 import { z } from "zod";
-import { isObject } from "../platform/base/json.ts";
+import { isObject } from "../base/json.ts";
 
 /** A client-node type as JSON has it: every time is an RFC 3339 string. */
 export type Wire<T> = T extends Date ? string
