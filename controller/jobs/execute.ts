@@ -5,7 +5,7 @@ import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
-import type { OwnWrites } from "../../platform/kube/own_writes.ts";
+import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import { keyOf, type Kind, type ObjectKey } from "../../platform/kube/resource.ts";
 import { hasEnded } from "./condition_list.ts";

@@ -11,7 +11,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
-import type { OwnWrites } from "../../platform/kube/own_writes.ts";
+import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { shorten } from "../shorten.ts";
 import { hasEnded, isTrue } from "./condition_list.ts";
 import { decide, refused } from "./decide.ts";

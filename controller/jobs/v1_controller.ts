@@ -10,7 +10,7 @@ import {
 } from "../../platform/kube/controller.ts";
 import { type Change, isRemoval } from "../../platform/kube/watching/informer.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
-import { createOwnWrites } from "../../platform/kube/own_writes.ts";
+import { createOwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
 import { hasEnded } from "./condition_list.ts";

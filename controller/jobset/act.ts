@@ -10,7 +10,7 @@ import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { isAlreadyExists, isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import { controllerOf, isControlledBy } from "../../platform/kube/owner_references.ts";
-import type { OwnWrites } from "../../platform/kube/own_writes.ts";
+import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";

@@ -10,7 +10,7 @@ import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
-import { createOwnWrites } from "../../platform/kube/own_writes.ts";
+import { createOwnWrites } from "../../platform/kit/own_writes.ts";
 import { keyOf, parseKey } from "../../platform/kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";

@@ -10,7 +10,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isNotFound, isNotServed } from "../../platform/kube/errors.ts";
 import type { Change } from "../../platform/kube/watching/informer.ts";
-import { createOwnWrites, type OwnWrites } from "../../platform/kube/own_writes.ts";
+import { createOwnWrites, type OwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
 import type { RestingInformer } from "../../platform/kube/watching/resting_informer.ts";
 import type { Source } from "../../platform/kube/sources.ts";

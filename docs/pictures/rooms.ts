@@ -47,7 +47,7 @@ export const ROOMS: Diagram = {
       { title: "owner/", lines: ["state of one replica"] },
       { title: "trials/", lines: ["templates, rules"] },
       { title: "crds/", lines: ["schemas, names, kinds"] },
-      { title: "platform/", lines: ["http/, kube/, base/"] },
+      { title: "platform/", lines: ["kit/, http/, kube/, base/"] },
     ]),
   ],
   arrows: [

@@ -8,7 +8,7 @@ import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
-import { createOwnWrites } from "../../platform/kube/own_writes.ts";
+import { createOwnWrites } from "../../platform/kit/own_writes.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { keyOf, parseKey } from "../../platform/kube/resource.ts";

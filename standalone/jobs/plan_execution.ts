@@ -7,7 +7,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { isConflict, isInvalid, isNotFound } from "../../platform/kube/errors.ts";
 import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
-import type { OwnWrites } from "../../platform/kube/own_writes.ts";
+import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";

@@ -1,7 +1,7 @@
 /** Own writes that a watched cache does not show yet, so that decisions are not made from a stale cache. */
 import type { Clock } from "../base/clock.ts";
-import { type Change, isRemoval } from "./watching/informer_cache.ts";
-import { keyOf, type KubeObject } from "./resource.ts";
+import { type Change, isRemoval } from "../kube/watching/informer_cache.ts";
+import { keyOf, type KubeObject } from "../kube/resource.ts";
 
 /** Options of {@link createOwnWrites}. */
 export interface OwnWritesOptions<T> {

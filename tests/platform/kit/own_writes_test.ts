@@ -1,6 +1,6 @@
 /** Tests of the memory of own writes, which makes up for a cache that lags. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { createOwnWrites, isOlderVersion } from "../../../platform/kube/own_writes.ts";
+import { createOwnWrites, isOlderVersion } from "../../../platform/kit/own_writes.ts";
 import { inParallel } from "../../../platform/base/parallel.ts";
 import type { KubeObject } from "../../../platform/kube/resource.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
