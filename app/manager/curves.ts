@@ -12,9 +12,9 @@ import {
   createCurveStore,
   type CurveSample,
   type CurveStore,
-} from "../../page/curves/curve_store.ts";
-import { marksOfChange, marksOfRestart } from "../../page/curves/marks_of_change.ts";
-import { describeStop, type StopDecision } from "../../katib/stopping/stop_decision.ts";
+} from "../../owner/curves/curve_store.ts";
+import { marksOfChange, marksOfRestart } from "../../owner/curves/marks_of_change.ts";
+import { describeStop, type StopDecision } from "../../owner/observations/stop_decision.ts";
 import type { OwnerAnswer, Push } from "../../status/chain/exchange.ts";
 import type { PushRecorder } from "../../status/ledger/owned_state.ts";
 import type { WatchedJobs } from "../../status/reading/job_ends.ts";

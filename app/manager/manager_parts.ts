@@ -24,7 +24,7 @@ import { createSink } from "../../katib/log/sink_choice.ts";
 import { createTermCurves, type TermCurves } from "./curves.ts";
 import { createOwnedState } from "../../status/ledger/owned_state.ts";
 import { createTrialResources, type TrialResources } from "../../katib/trials/trial_resources.ts";
-import { createTrialRecording, SINK_MS } from "../../katib/adapter/trial_recording.ts";
+import { createTrialRecording, SINK_MS } from "../../katib/trials/trial_recording.ts";
 import { katibIsKeptOut } from "../../webhook/katib_webhook_watch.ts";
 import { getLogger } from "@logtape/logtape";
 

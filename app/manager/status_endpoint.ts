@@ -4,7 +4,7 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
 import { WATCHED } from "../../crds/watched.ts";
-import { controlShown } from "../../katib/stopping/stop_decision.ts";
+import { controlShown } from "../../owner/observations/stop_decision.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { AcceptPush } from "../../status/chain/exchange.ts";

@@ -3,7 +3,7 @@
  * and records none. Needs `--expose-gc`.
  */
 import { z } from "zod";
-import { createCurveStore, type CurveStore } from "../../page/curves/curve_store.ts";
+import { createCurveStore, type CurveStore } from "../../owner/curves/curve_store.ts";
 import { rssMb } from "../process_stats.ts";
 import { quantile } from "../result.ts";
 

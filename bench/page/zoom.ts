@@ -1,11 +1,11 @@
 /** `deno task bench zoom`: curves of a time range from a log of 100,000 rows, and what pushes notice of viewers who zoom. */
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import type { ObservationSink } from "../../katib/log/sink.ts";
+import type { ObservationSink } from "../../owner/observations/sink.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import { createSqliteSink } from "../../katib/log/sqlite_sink.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { createLogZoom, type LogZoom, type ReadLog } from "../../page/api/log_zoom.ts";
-import { createCurveStore, type JobCurves } from "../../page/curves/curve_store.ts";
+import { createCurveStore, type JobCurves } from "../../owner/curves/curve_store.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessageSchema } from "../../crds/job_message.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import { SinkError } from "../log/sink.ts";
+import { SinkError } from "../../owner/observations/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
 import type { Position } from "./position.ts";

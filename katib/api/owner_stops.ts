@@ -4,7 +4,7 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessageSchema } from "../../crds/job_message.ts";
 import { jobStopSchema, STOP_LIMITS } from "../../crds/trainjob.ts";
-import type { StopRequest } from "../adapter/adapter.ts";
+import type { StopRequest } from "../../owner/observations/adapter.ts";
 import { stopRequestSchema } from "./messages.ts";
 
 const uid = z.string().min(1).max(128);

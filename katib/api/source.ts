@@ -1,5 +1,5 @@
 /** Source of observations: logs at the owner of all state. The adapter implements it. */
-import type { Adapter, ObservationReader } from "../adapter/adapter.ts";
+import type { Adapter, ObservationReader } from "../../owner/observations/adapter.ts";
 
 /**
  * The adapter of one term, as the API uses it: reads, and requests to stop. What the API relies on beyond its types:

@@ -6,7 +6,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { type KnownRow, knownRow } from "./known_row.ts";
 import type { LogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
-import { SinkError } from "./sink.ts";
+import { SinkError } from "../../owner/observations/sink.ts";
 import type { StoreWriter } from "./store_writer.ts";
 import {
   decodeGet,

@@ -8,9 +8,9 @@ import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import type { DbManagerClient } from "./db_manager_client.ts";
 import { GrpcWriter } from "./grpc_writer.ts";
 import { BACKOFF, PeerHealth } from "./peer_health.ts";
-import { afterSeen } from "./log_parts.ts";
+import { afterSeen } from "../../owner/observations/log_parts.ts";
 import { createLogMarks, ROWS_PER_MARK } from "./log_marks.ts";
-import type { LogRange, ObservationSink } from "./sink.ts";
+import type { LogRange, ObservationSink } from "../../owner/observations/sink.ts";
 import type { GetRequest } from "./wire.ts";
 import { rowsOf } from "./write_once.ts";
 

@@ -7,7 +7,7 @@ import { CallError } from "./db_manager_client.ts";
 import { knownRow } from "./known_row.ts";
 import { LogWrites, type PendingAppend } from "./log_writes.ts";
 import { BACKOFF, type PeerHealth } from "./peer_health.ts";
-import { SinkError } from "./sink.ts";
+import { SinkError } from "../../owner/observations/sink.ts";
 import { REFUSALS, Unsettled, writeOnce, type WriteOnceParts } from "./write_once.ts";
 
 /** Options of {@link GrpcWriter}. */

@@ -1,6 +1,6 @@
 /** Valid rows, as logs compare, send and store them. */
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
-import { SinkError } from "./sink.ts";
+import { SinkError } from "../../owner/observations/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { WireRow } from "./wire.ts";
 

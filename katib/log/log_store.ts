@@ -6,7 +6,7 @@ import { z } from "zod";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { microsOf } from "../../trials/recording/micros.ts";
 import type { KnownRow } from "./known_row.ts";
-import { afterSeen } from "./log_parts.ts";
+import { afterSeen } from "../../owner/observations/log_parts.ts";
 import { FILE_PRAGMAS, prepareStatements, sizePragmas, TABLES } from "./log_store_sql.ts";
 
 /** Rows to append to one log. */

@@ -3,7 +3,7 @@
  * again, once an abandoned write of it must have appeared.
  */
 import type { KnownRow } from "./known_row.ts";
-import type { SinkError } from "./sink.ts";
+import type { SinkError } from "../../owner/observations/sink.ts";
 
 /** Most rows of unknown outcome that are remembered; with more, every row is looked for. */
 const MAX_UNCERTAIN = 500;

@@ -1,7 +1,7 @@
 /** Observation sink in the memory of this process. */
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { openLogStore } from "./log_store.ts";
-import type { ObservationSink } from "./sink.ts";
+import type { ObservationSink } from "../../owner/observations/sink.ts";
 import { createStoreSink } from "./sqlite_sink.ts";
 
 /** Options of {@link createMemorySink}. */

@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { backoffMs } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 
-import { SinkError } from "./sink.ts";
+import { SinkError } from "../../owner/observations/sink.ts";
 
 const log = getLogger(["milepost", "katib"]);
 

@@ -2,7 +2,7 @@
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ClientTls } from "./peer_protocol.ts";
-import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
+import { type ObservationSink, SinkError, type SinkName } from "../../owner/observations/sink.ts";
 
 /** Kinds of observation sinks. */
 export type SinkChoice =

@@ -4,7 +4,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
-import { type ObservationSink, SinkError, type SinkName } from "./sink.ts";
+import { type ObservationSink, SinkError, type SinkName } from "../../owner/observations/sink.ts";
 import { logKeyOf, logKeyText } from "../../trials/recording/observation_row.ts";
 import { createStoreWriter } from "./store_writer.ts";
 

@@ -2,7 +2,7 @@
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { LogStore, StoreAppend } from "./log_store.ts";
-import { SinkError } from "./sink.ts";
+import { SinkError } from "../../owner/observations/sink.ts";
 
 /** Options of {@link createStoreWriter}. */
 export interface StoreWriterOptions {

@@ -6,7 +6,12 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { isConflict, isNotFound } from "../../platform/kube/errors.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
-import { type StopWish, type StoreStep, storeStep } from "./stop_decision.ts";
+import {
+  type StopStore,
+  type StopWish,
+  type StoreOutcome,
+  storeStep,
+} from "../../owner/observations/stop_decision.ts";
 import { hasOtherEnd } from "./stop_writes.ts";
 
 /** Options of {@link createStopStore}. */
@@ -17,23 +22,6 @@ export interface StopStoreOptions {
   readonly leading: () => boolean;
   /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
   readonly deadlineMs: number;
-}
-
-/** How it ended that a decision was to be stored. */
-export type StoreOutcome =
-  | Exclude<StoreStep, { kind: "patch" }>
-  /** The API server does not keep the field. */
-  | { readonly kind: "pruned" }
-  /** The Trial has ended in another way. */
-  | { readonly kind: "trial ended" };
-
-/** Stores decisions. */
-export interface StopStore {
-  /**
-   * Stores a decision about the job, unless its status holds one; a shorter grace shortens that one's. `key`
-   * is the Trial's if the job is stopped as its trial. Idempotent. Rejects if the outcome is not known.
-   */
-  store(wish: StopWish, key: LogKey, signal: AbortSignal): Promise<StoreOutcome>;
 }
 
 /** Attempts of one decision: progress alone changes a job every second. */

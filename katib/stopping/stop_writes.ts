@@ -10,8 +10,8 @@ import {
   isConditionTrue,
   setCondition,
 } from "../../platform/kube/conditions.ts";
-import type { Stop } from "../adapter/adapter.ts";
-import { type StopDecision, storedForm } from "./stop_decision.ts";
+import type { Stop } from "../../owner/observations/adapter.ts";
+import { type StopDecision, storedForm } from "../../owner/observations/stop_decision.ts";
 
 /** The write that stops one object. */
 export type StopWrite =

@@ -11,12 +11,16 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Kind, KubeMeta, ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import type { Stop, StopOutcome, Stopper } from "../adapter/adapter.ts";
+import type { Stop, StopOutcome, Stopper } from "../../owner/observations/adapter.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
-import { decisionOf, describeStop } from "./stop_decision.ts";
+import {
+  decisionOf,
+  describeStop,
+  type StopStore,
+} from "../../owner/observations/stop_decision.ts";
 import { endForeignJob } from "./foreign_end.ts";
 import { HALT_MS, haltJob } from "./halt.ts";
-import { createStopStore, type StopStore, type StopStoreOptions } from "./stop_store.ts";
+import { createStopStore, type StopStoreOptions } from "./stop_store.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
 const log = getLogger(["milepost", "katib"]);

@@ -4,8 +4,8 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
-import type { Curve, JobCurves } from "../curves/curve_store.ts";
-import { LogPoints, type LogRow } from "../curves/log_points.ts";
+import type { Curve, JobCurves } from "../../owner/curves/curve_store.ts";
+import { LogPoints, type LogRow } from "../../owner/curves/log_points.ts";
 import { ZOOM_LIMITS } from "./view_limits.ts";
 
 /** A part of a log, both times included. */

@@ -6,7 +6,7 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
-import type { CurveStore } from "../curves/curve_store.ts";
+import type { CurveStore } from "../../owner/curves/curve_store.ts";
 import type { LogZoom } from "./log_zoom.ts";
 import { CURVE_LIMITS, ZOOM_LIMITS } from "./view_limits.ts";
 

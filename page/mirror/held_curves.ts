@@ -1,6 +1,6 @@
 /** Curves of one job as the mirror holds them: packed numbers, of which answers with fewer points are made. Pure. */
 import type { CurveAsk, ShownCurves } from "../api/owner_curves.ts";
-import { BASE_WIDTH_MS } from "../curves/series.ts";
+import { BASE_WIDTH_MS } from "../../owner/curves/series.ts";
 
 /** Time, minimum, maximum and last value. */
 const NUMBERS = 4;

@@ -5,7 +5,7 @@ import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { CoreEvent, Pod } from "../../platform/kube/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
-import { copiedText } from "../curves/bounded_text.ts";
+import { copiedText } from "../../owner/curves/bounded_text.ts";
 
 /** Bounds of what is kept of one of them. */
 const [CONTAINERS, TEXT, MESSAGE] = [64, 256, 1_024];

@@ -1,6 +1,6 @@
 /** A search for good parameters: what a kind of search finds of it, and what is shown. */
 import type { ShownState } from "../../crds/job_state.ts";
-import { copiedText } from "../curves/bounded_text.ts";
+import { copiedText } from "../../owner/curves/bounded_text.ts";
 
 /** Whether less or more of the objective is better. */
 export type Direction = "minimize" | "maximize";

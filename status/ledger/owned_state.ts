@@ -8,12 +8,12 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { isRemoval } from "../../platform/kube/watching/informer.ts";
 import type { Leadership } from "../../platform/kube/leading/leadership.ts";
 import type { AcceptPush, OwnerAnswer, Push } from "../chain/exchange.ts";
-import { createHeldStatuses, type HeldStatuses } from "../reading/held_statuses.ts";
+import { createHeldStatuses, type HeldStatuses } from "../../owner/ledger/held_statuses.ts";
 import type { WatchedJobs } from "../reading/job_ends.ts";
 import type { PollOwner } from "../../owner/owner_poll.ts";
-import type { Reading } from "../reading/reading.ts";
-import { createLedger, type Ledger, type LedgerOptions } from "./ledger.ts";
-import { createStatusWriter, type KeepsProgress } from "./status_writer.ts";
+import type { Reading } from "../../owner/ledger/reading.ts";
+import { createLedger, type Ledger, type LedgerOptions } from "../../owner/ledger/ledger.ts";
+import { createStatusWriter, type KeepsProgress } from "../../owner/ledger/status_writer.ts";
 
 const log = getLogger(["milepost", "manager"]);
 

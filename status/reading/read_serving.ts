@@ -6,7 +6,7 @@ import type { ForwardClient } from "../replicas/forward_client.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
 import { createOwnerPoll, type PollOwner } from "../../owner/owner_poll.ts";
 import type { ReadingParts } from "./read_stages.ts";
-import type { JobStatus, Reading } from "./reading.ts";
+import type { JobStatus, Reading } from "../../owner/ledger/reading.ts";
 import { createJobFeeds } from "../../owner/job_feeds.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { createJobEnds, type WatchedJobs } from "./job_ends.ts";

@@ -10,7 +10,12 @@ import {
   type Stage,
   type StageRun,
 } from "../chain/exchange.ts";
-import { type JobStatus, type ReadAnswer, type ReadStatus, statusView } from "./reading.ts";
+import {
+  type JobStatus,
+  type ReadAnswer,
+  type ReadStatus,
+  statusView,
+} from "../../owner/ledger/reading.ts";
 import type { AcceptDeadline } from "../chain/handover.ts";
 import type { JobFeeds } from "../../owner/job_feeds.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";

@@ -5,7 +5,7 @@ import {
   runEventLoop,
   type WriteEvents,
 } from "../../platform/http/event_stream.ts";
-import { isNews, type JobStatus, statusView, timeOf } from "./reading.ts";
+import { isNews, type JobStatus, statusView, timeOf } from "../../owner/ledger/reading.ts";
 
 export {
   commentText,

@@ -31,7 +31,7 @@ import {
 import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
 import type { CallBounds } from "../../platform/http/replicas/calls.ts";
 import type { PollAsk } from "../../owner/owner_poll.ts";
-import type { Reading } from "../reading/reading.ts";
+import type { Reading } from "../../owner/ledger/reading.ts";
 
 /** Options of {@link createForwardClient}. */
 export interface ForwardClientOptions {

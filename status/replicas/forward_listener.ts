@@ -26,7 +26,7 @@ import {
   splitPushes,
 } from "./forwarding.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
-import type { Reading } from "../reading/reading.ts";
+import type { Reading } from "../../owner/ledger/reading.ts";
 import type { JobVersion, PollOwner } from "../../owner/owner_poll.ts";
 
 /** Answers about observations. */

@@ -5,7 +5,7 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
 import type { JobVersion, PollAsk } from "../../owner/owner_poll.ts";
-import type { Reading } from "../reading/reading.ts";
+import type { Reading } from "../../owner/ledger/reading.ts";
 
 /** Path to which reads are forwarded, with POST. */
 export const readPath = (version: MessageVersion) => `/forward/${version}/read`;

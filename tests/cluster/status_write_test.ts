@@ -4,7 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { crdManifests } from "../../crds/manifests.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
-import { createStatusWriter } from "../../status/ledger/status_writer.ts";
+import { createStatusWriter } from "../../owner/ledger/status_writer.ts";
 import { trainJob } from "../support/standalone.ts";
 import { startControlPlane } from "./control_plane/control_plane.ts";
 import { apply, crdsServed } from "./support/installation.ts";

@@ -9,7 +9,7 @@ import {
 } from "../../../katib/api/observation_api.ts";
 import type { OwnerStopAnswer, StopAsk } from "../../../katib/api/owner_stops.ts";
 import type { ObservationSource } from "../../../katib/api/source.ts";
-import { partOf } from "../../../katib/log/log_parts.ts";
+import { partOf } from "../../../owner/observations/log_parts.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/job_kind.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { z } from "zod";
 import { failureSchema, observationSchema } from "../../../katib/api/messages.ts";
-import { SinkError } from "../../../katib/log/sink.ts";
+import { SinkError } from "../../../owner/observations/sink.ts";
 import { settle } from "../../support/fake_clock.ts";
 import { apiBench, requestOf, runningJob, tokenWith } from "./api_bench.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { answerAsk, createAskParser, parseAnswer } from "../../../katib/api/owner_requests.ts";
 import { behind, type Position } from "../../../katib/api/position.ts";
-import { SinkError } from "../../../katib/log/sink.ts";
+import { SinkError } from "../../../owner/observations/sink.ts";
 import { logOf } from "./api_bench.ts";
 
 const sent = { namespace: "team", name: "job", uid: "uid-1" };

@@ -1,7 +1,7 @@
 /** Tests of positions in a log: tables, and pages that add up to the whole log. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { partOf } from "../../../katib/log/log_parts.ts";
+import { partOf } from "../../../owner/observations/log_parts.ts";
 import {
   behind,
   laterOf,

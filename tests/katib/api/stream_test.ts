@@ -1,6 +1,6 @@
 /** Tests of streams of observations: each row once, each change of the state, and the end. */
 import assert from "node:assert/strict";
-import { SinkError } from "../../../katib/log/sink.ts";
+import { SinkError } from "../../../owner/observations/sink.ts";
 import { parseBlock } from "../../support/event_client.ts";
 import { settle } from "../../support/fake_clock.ts";
 import { apiBench, requestOf, runningJob, tokenWith } from "./api_bench.ts";

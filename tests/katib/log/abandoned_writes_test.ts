@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { status } from "@grpc/grpc-js";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { createGrpcSink } from "../../../katib/log/grpc_sink.ts";
-import type { ObservationSink } from "../../../katib/log/sink.ts";
+import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { until } from "../../support/until.ts";
 import { trial } from "./sink_conformance.ts";

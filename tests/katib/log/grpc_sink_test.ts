@@ -5,7 +5,7 @@ import { status } from "@grpc/grpc-js";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { createGrpcSink, type GrpcSinkOptions } from "../../../katib/log/grpc_sink.ts";
-import { type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
+import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { freePort } from "../../support/free_port.ts";
 import { until } from "../../support/until.ts";

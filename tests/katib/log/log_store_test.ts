@@ -8,7 +8,7 @@ import {
   type StoreAppend,
   StoreFull,
 } from "../../../katib/log/log_store.ts";
-import { SinkError } from "../../../katib/log/sink.ts";
+import { SinkError } from "../../../owner/observations/sink.ts";
 import { createStoreWriter } from "../../../katib/log/store_writer.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createMetrics, sinkMetrics } from "../../../app/manager/metrics.ts";
 import { createSink, type SinkOptions } from "../../../katib/log/sink_choice.ts";
-import { SinkError } from "../../../katib/log/sink.ts";
+import { SinkError } from "../../../owner/observations/sink.ts";
 import { type LogKey } from "../../../trials/recording/observation_row.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { startFakeDbManager } from "./fake_db_manager.ts";

@@ -1,7 +1,11 @@
 /** Conformance cases for every implementation of `ObservationSink`. */
 import assert from "node:assert/strict";
-import { partOf } from "../../../katib/log/log_parts.ts";
-import { type LogRange, type ObservationSink, SinkError } from "../../../katib/log/sink.ts";
+import { partOf } from "../../../owner/observations/log_parts.ts";
+import {
+  type LogRange,
+  type ObservationSink,
+  SinkError,
+} from "../../../owner/observations/sink.ts";
 import type { LogKey, ObservationRow } from "../../../trials/recording/observation_row.ts";
 
 /** A sink under test, and its server or file. */

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { WATCHED } from "../../../crds/watched.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { ONE_RUN } from "../../../trials/recording/present_run.ts";
-import { createLogState } from "../../../katib/adapter/log_state.ts";
+import { createLogState } from "../../../owner/observations/log_state.ts";
 import { derivePlan } from "../../../trials/plan/derive_plan.ts";
 
 const odd = fc.oneof(

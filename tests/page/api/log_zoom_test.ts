@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createLogZoom, type LogPart, type ReadLog } from "../../../page/api/log_zoom.ts";
 import { ZOOM_LIMITS } from "../../../page/api/view_limits.ts";
-import { createCurveStore, type CurveStore } from "../../../page/curves/curve_store.ts";
-import { partOf } from "../../../katib/log/log_parts.ts";
+import { createCurveStore, type CurveStore } from "../../../owner/curves/curve_store.ts";
+import { partOf } from "../../../owner/observations/log_parts.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00:00Z");

@@ -1,7 +1,7 @@
 /** Tests of curves as the mirror holds them: fewer points are those that the owner would have answered. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { Series } from "../../../page/curves/series.ts";
+import { Series } from "../../../owner/curves/series.ts";
 import { areSame, heldCurves, NO_CURVES, shownCurves } from "../../../page/mirror/held_curves.ts";
 import type { ShownCurves } from "../../../page/api/owner_curves.ts";
 

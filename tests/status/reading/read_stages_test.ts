@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import type { ResponseSink } from "../../../platform/http/message.ts";
 import type { JobEnd } from "../../../status/reading/status_stream.ts";
 import type { ReadingParts } from "../../../status/reading/read_stages.ts";
-import type { JobStatus, ReadAnswer } from "../../../status/reading/reading.ts";
+import type { JobStatus, ReadAnswer } from "../../../owner/ledger/reading.ts";
 import {
   createStreamSlots,
   type StreamLimits,

@@ -6,7 +6,7 @@ import {
   runEventStream,
   type StreamEnd,
 } from "../../../status/reading/status_stream.ts";
-import type { JobStatus } from "../../../status/reading/reading.ts";
+import type { JobStatus } from "../../../owner/ledger/reading.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 
 const START = "2026-01-01T00:00:00.000Z";

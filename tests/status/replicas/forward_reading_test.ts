@@ -14,8 +14,8 @@ import {
   READ_MAX_BYTES,
   readingsThatFit,
 } from "../../../status/replicas/forward_reading.ts";
-import { createHeldStatuses } from "../../../status/reading/held_statuses.ts";
-import type { Reading } from "../../../status/reading/reading.ts";
+import { createHeldStatuses } from "../../../owner/ledger/held_statuses.ts";
+import type { Reading } from "../../../owner/ledger/reading.ts";
 import {
   createAuthority,
   issueServingCertificate,

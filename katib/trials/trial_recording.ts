@@ -1,0 +1,223 @@
+/** Recording of trials: the adapter of each term, over caches that outlive terms. */
+import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
+import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { Trial } from "../../crds/trial.ts";
+import { aborted } from "../../platform/base/aborted.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { EventRecorder, EventSubject } from "../../platform/kube/events.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { Leadership } from "../../platform/kube/leading/leadership.ts";
+import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
+import type { ObservationSource } from "../api/source.ts";
+import type { ObservationSink } from "../../owner/observations/sink.ts";
+import type { StopDecision } from "../../owner/observations/stop_decision.ts";
+import { createStopper } from "../stopping/stopper.ts";
+import { TRIALS_BY } from "./cached_trial.ts";
+import { followJobSets, type JobSetChecks } from "./job_set_checks.ts";
+import { createNotifier } from "./notifier.ts";
+import { createPlanCache, type PlanCacheOptions } from "./plan_cache.ts";
+import type { Adapter } from "../../owner/observations/adapter.ts";
+import { type AdapterOptions, createAdapter } from "../../owner/observations/create_adapter.ts";
+import { removeLeftLogs } from "./left_logs.ts";
+
+/** Options of {@link createTrialRecording}. */
+export interface TrialRecordingOptions {
+  readonly kinds: JobKinds;
+  readonly client: KubeClient;
+  /** The client of the leader, whose writes are fenced; it stops trials. */
+  readonly leaderClient: KubeClient;
+  readonly jobs: PlanCacheOptions["jobs"] & JobSetChecks["jobs"];
+  readonly trials: PlanCacheOptions["trials"] & Pick<Informer<Trial>, "onChange">;
+  readonly jobSets: JobSetChecks["jobSets"] & PlanCacheOptions["jobSets"];
+  readonly clock: Clock;
+  /** Kinds of collectors whose trials are adopted now. */
+  readonly adopted: () => ReadonlySet<string>;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
+  /** Called for each job that was stopped early, with the decision. */
+  readonly onStopped: (job: JobRef, decision: StopDecision) => void;
+  /** Called with the rows of a job's log when a term reads it for the first time. */
+  readonly onLogRead?: (job: JobRef, rows: readonly ObservationRow[]) => void;
+  readonly sink: ObservationSink;
+}
+
+/** Recorder of the pushes of one term. */
+export interface TermRecorder extends Pick<Adapter, "accept" | "stopped"> {
+  /** Forgets a job that was deleted; `object` is its last state. */
+  forget(job: JobRef, object: AnyJob): void;
+  /** Stops following a job, whose log stays. */
+  leave(job: JobRef): void;
+  /** Records and stops trials until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Records trials while this replica leads, and answers questions about trials always. */
+export interface TrialRecording {
+  /** Begins a term. */
+  begin(): TermRecorder;
+  /** The logs of the present term; undefined without one. */
+  readonly observations: ObservationSource | undefined;
+  /** Number of jobs that may be stopped by their rules. */
+  openTrials(): number;
+  /** Whether a stop of the job is being carried out, or was in this term. */
+  isStopping(trainJob: TrainJob): boolean;
+  /** Settles the log of a job that has ended by itself; see {@link Adapter.settle}. */
+  settle(trainJob: TrainJob, signal: AbortSignal): Promise<void> | undefined;
+  /** Resolves with the name of the Trial whose metrics the job's pods push. Rejects if not known now. */
+  trialOf(job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
+  /** Reports JobSets that do not fit their trials' templates, until `signal` aborts. */
+  check(signal: AbortSignal): Promise<void>;
+}
+
+/** Longest time of one call to the log, in milliseconds: clients wait for 5 s, the endpoint for 3. */
+export const SINK_MS = 2_500;
+/** Longest time of one read of the API server on a miss of a cache, in milliseconds. */
+const READ_MS = 2_000;
+/** Longest time of one write to it, in milliseconds. */
+const WRITE_MS = 5_000;
+/** Annotations by which a job asks to be recorded. */
+const ASKS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
+
+/** Returns the Trial, or the job without one, as the subject of an event. */
+function aboutPlan({ key, job }: ObservationPlan): EventSubject {
+  return key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob(job);
+}
+
+/** Returns callbacks that record events about a log. */
+function logEvents(events: Pick<EventRecorder, "record">) {
+  const warn = (plan: ObservationPlan, reason: string, message: string) =>
+    events.record(aboutPlan(plan), { type: "Warning", reason, message });
+  return {
+    onRefused: (plan, problem) =>
+      warn(
+        plan,
+        EVENT_REASONS.observationRefused,
+        `the observation log refused a push: ${problem}`,
+      ),
+    onUnreported: (plan, names) =>
+      warn(
+        plan,
+        EVENT_REASONS.ruleMetricMissing,
+        `the job has ended without pushing metrics that its rules name: ${names.join(", ")}`,
+      ),
+  } satisfies Partial<AdapterOptions>;
+}
+
+/** Creates {@link TrialRecording}. Nothing is recorded before a term begins. */
+export function createTrialRecording(options: TrialRecordingOptions): TrialRecording {
+  const { client, jobs, trials, clock, events, leadership, sink } = options;
+  const leading = () => leadership.leading;
+  const notify = createNotifier(events);
+  const plans = createPlanCache({
+    jobs,
+    trials,
+    jobSets: options.jobSets,
+    client,
+    clock,
+    settings: () => ({
+      adopted: options.adopted(),
+      namesOnly: sink.knowsTrialsByNameAlone,
+      keepsPlainJobs: sink.keepsPlainJobs,
+      keepsSteps: sink.keepsRuns,
+    }),
+    notify,
+    deadlineMs: READ_MS,
+  });
+  let current: Adapter | undefined;
+
+  const createTermAdapter = () =>
+    createAdapter({
+      sink,
+      plans,
+      stopper: createStopper({
+        client: options.leaderClient,
+        clock,
+        events,
+        leading,
+        deadlineMs: leadership.deadlineMs(WRITE_MS),
+      }),
+      clock,
+      leading,
+      sinkMs: leadership.deadlineMs(SINK_MS),
+      onStop: ({ plan: { job }, decision }, outcome) => {
+        if (outcome === "stopped") options.onStopped(job, decision);
+      },
+      ...logEvents(events),
+      onFirstRead: ({ job }, rows) => options.onLogRead?.(job, rows),
+    });
+
+  return {
+    begin() {
+      const adapter = current = createTermAdapter();
+      return {
+        accept: adapter.accept,
+        leave: adapter.leave,
+        stopped: adapter.stopped,
+        forget({ kind, namespace, name, uid }, { metadata: { annotations = {} } }) {
+          const asked = ASKS.some((it) => annotations[it] !== undefined);
+          adapter.forget({ kind, namespace, name, uid }, asked);
+        },
+        async run(signal) {
+          const stop = followTrials(trials, sink, adapter.drop);
+          const close = () => {
+            if (current === adapter) current = undefined;
+          };
+          signal.addEventListener("abort", close, { once: true });
+          try {
+            const { leaderClient: client } = options;
+            const left = { sink, trials, client, clock, random: Math.random, drop: adapter.drop };
+            await Promise.all([
+              adapter.run(signal),
+              removeLeftLogs({ ...left, deadlineMs: READ_MS }, signal),
+            ]);
+          } finally {
+            close();
+            stop();
+          }
+        },
+      };
+    },
+    get observations() {
+      return current;
+    },
+    openTrials: () => current?.openTrials() ?? 0,
+    isStopping: ({ metadata: { uid = "" } }) => current?.isStopping(uid) ?? false,
+    settle: (trainJob, signal) => current?.settle(jobRefOf(TRAINJOB, trainJob), signal),
+    async trialOf(job, signal) {
+      const kind = options.kinds.ofOwner(job);
+      return kind && await plans.trialOf(kind, job, signal);
+    },
+    async check(signal) {
+      const { kinds, jobSets } = options;
+      const stop = followJobSets({ kinds, jobSets, jobs, plans, notify }, signal);
+      await aborted(signal);
+      stop();
+    },
+  };
+}
+
+/**
+ * Ends the logs of Trials when their deletion begins, and again when they are gone. A sink that knows trials by
+ * name alone keeps the log if another Trial has the name. Returns a function that stops this.
+ */
+export function followTrials(
+  trials: Pick<Informer<Trial>, "onChange" | "byIndex">,
+  sink: Pick<ObservationSink, "knowsTrialsByNameAlone">,
+  drop: Adapter["drop"],
+): () => void {
+  return trials.onChange(({ type, object: { metadata }, old }) => {
+    const begins = metadata.deletionTimestamp !== undefined &&
+      old?.metadata.deletionTimestamp === undefined;
+    if (type !== "deleted" && !begins) return;
+    const { namespace = "", name = "", uid = "" } = metadata;
+    const hasNamesake = () =>
+      trials.byIndex(TRIALS_BY.name, name).some((it) => it.metadata.uid !== uid);
+    const isWanted = () => !sink.knowsTrialsByNameAlone || !hasNamesake();
+    drop({ kind: "trial", namespace, name, uid }, isWanted);
+  });
+}

@@ -1,0 +1,84 @@
+/** Newest status of each job that the owner holds for readers during one term. */
+import type { JobRef } from "../../crds/job_kind.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import type { JobStatus, Reading } from "./reading.ts";
+import { createWaitingPolls, type WaitingPolls } from "../waiting_polls.ts";
+import type { ObservedPush } from "../observations/adapter.ts";
+
+/** The newest status by job, for the readers of one term. */
+export interface HeldStatuses extends Pick<WaitingPolls<Reading>, "poll" | "close"> {
+  /** Returns the newest that a job pushed in this term; the same object until it pushes again. */
+  newestOf(jobUid: string): TrainerStatus | undefined;
+  /** A push was taken: it is the newest of its job now. */
+  put(
+    push: Pick<ObservedPush, "job" | "pod" | "receivedMs"> & {
+      readonly trainerStatus: TrainerStatus;
+    },
+  ): void;
+  /** The job is gone. */
+  forget(uid: string): void;
+}
+
+/** Options of {@link createHeldStatuses}. */
+export interface HeldStatusesOptions {
+  /** Returns what the object of that UID itself shows; undefined if it shows nothing. */
+  readonly shown: (job: JobRef) => TrainerStatus | undefined;
+  readonly clock: Clock;
+  /** Identifies this term. */
+  readonly term: string;
+  /** Jobs held; the longest unused are forgotten, and read from their objects. Default 100000. */
+  readonly maxJobs?: number;
+}
+
+/** The pushed status, unparsed: nearly all are replaced before they are read. */
+interface Held {
+  readonly trainerStatus: TrainerStatus;
+  readonly receivedMs: number;
+  readonly pod: string;
+  readonly version: number;
+}
+
+function statusOf({ trainerStatus, receivedMs, pod }: Held): JobStatus {
+  return { trainerStatus, receivedTime: new Date(receivedMs).toISOString(), pod };
+}
+
+/** Creates {@link HeldStatuses}, empty. */
+export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
+  const { shown, clock, term, maxJobs = 100_000 } = options;
+  const held = createBoundedCache<Held>(maxJobs);
+  let version = 0;
+
+  function read(job: JobRef): Reading {
+    const own = held.get(job.uid);
+    if (own !== undefined) {
+      return { uid: job.uid, cursor: `${term}.${own.version}`, status: statusOf(own) };
+    }
+    const trainerStatus = shown(job);
+    if (trainerStatus === undefined) return { uid: job.uid, cursor: `${term}.0` };
+    const receivedTime = trainerStatus.lastUpdatedTime;
+    return {
+      uid: job.uid,
+      cursor: `${term}.0.${receivedTime}`,
+      status: { trainerStatus, receivedTime },
+    };
+  }
+
+  const polls = createWaitingPolls({ read, clock });
+
+  return {
+    newestOf: (uid) => held.get(uid)?.trainerStatus,
+    put({ job: { uid }, pod, trainerStatus, receivedMs }) {
+      version += 1;
+      held.set(uid, { trainerStatus, receivedMs, pod: pod.name, version });
+      polls.changed(uid);
+    },
+    forget(uid) {
+      held.delete(uid);
+      polls.changed(uid);
+    },
+    poll: polls.poll,
+    close: polls.close,
+  };
+}

@@ -1,0 +1,235 @@
+/** Interfaces of the trial adapter: pushes and answers, stops, plans, and reads of logs. */
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { JobStop } from "../../crds/trainjob.ts";
+import type { MetricSummary } from "../../trials/recording/summary.ts";
+import type { Refused } from "../../platform/http/replicas/owner_router.ts";
+import type { TrialMetric } from "../../crds/trial.ts";
+import type { LogKey } from "../../trials/recording/observation_row.ts";
+import type { LogRange } from "./sink.ts";
+import type { PresentRun } from "../../trials/recording/present_run.ts";
+import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
+import type { StopDecision, StopStore } from "./stop_decision.ts";
+import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
+
+/** One sample of a push: the pod's metrics at one time. */
+export interface ObservedSample {
+  readonly metrics?: readonly { readonly name: string; readonly value: string }[] | undefined;
+  /** RFC 3339, between the pod's start and now. */
+  readonly lastUpdatedTime: string;
+  /** The step of the training, if the pod pushed it. */
+  readonly step?: number | undefined;
+}
+
+/** A push as the status endpoint passes it on. */
+export interface ObservedPush {
+  readonly job: JobRef;
+  readonly pod: { readonly name: string; readonly uid: string };
+  readonly trainerStatus: ObservedSample;
+  /** The earlier samples of a history, oldest first. */
+  readonly earlier?: readonly ObservedSample[] | undefined;
+  /** The times that the pod sent and that were clamped, for all samples in order. */
+  readonly sentTimes?: readonly (string | undefined)[] | undefined;
+  readonly sequence?: number | undefined;
+  /** Name of the container that pushed, if it said so. */
+  readonly container?: string | undefined;
+  /** Wall-clock time of arrival, in milliseconds. */
+  readonly receivedMs: number;
+}
+
+/** The instruction to a trainer to stop. */
+export interface StopControl {
+  readonly stop: true;
+  readonly reason: "EarlyStopped";
+  readonly message: string;
+}
+
+/** The answer to a push: its rows are in the log, or the client should retry. */
+export type PushAnswer =
+  | {
+    readonly ok: true;
+    readonly warnings?: readonly string[];
+    readonly control?: StopControl;
+  }
+  | Refused;
+
+/** The reason to stop a trial: its last rule was met. */
+export interface Verdict {
+  /** The rule that was met last, as in the object. */
+  readonly rule: { readonly name: string; readonly comparison: string; readonly value: string };
+  /** The value that met it: for the objective its best so far. */
+  readonly value: string;
+  /** The number of the report of that metric that met it, from 1, or the step of a rule that counts steps. */
+  readonly step: number;
+  /** Time of the deciding row, RFC 3339 with microseconds. */
+  readonly time: string;
+  /** Its arrival at this owner, in wall-clock milliseconds; absent if it was read from the log. */
+  readonly receivedMs?: number | undefined;
+  /** Metric, value, rule and step in words, for events and answers. */
+  readonly message: string;
+}
+
+/** The outcome of a stop. */
+export type StopOutcome =
+  /** The TrainJob and its Trial, if any, say EarlyStopped, perhaps already before. */
+  | "stopped"
+  /** The trial, or a job without one, had finished first, and is left as it is. */
+  | "finished before"
+  /** The TrainJob does not exist any more. */
+  | "gone";
+
+/** The job that is stopped, and the log whose Trial, if any, is stopped with it. */
+export type StopTarget = Pick<DerivedStopTarget, "key" | "job">;
+
+/** A stop of a trial. */
+export interface Stop {
+  readonly plan: StopTarget;
+  readonly decision: StopDecision;
+  /** The metrics of the Trial's status, by Katib's formula from all rows of the log; undefined: not read yet. */
+  readonly observation?: readonly TrialMetric[] | undefined;
+}
+
+/** A request to stop a job early, from somebody who may. */
+export interface StopRequest {
+  readonly job: JobRef;
+  /** UID of the Trial that controls the job, on which the user's rights were checked too; null if none does. */
+  readonly trialUid: string | null;
+  readonly user: string;
+  readonly reason: string;
+  readonly message: string;
+  /** Undefined: as the annotation says. */
+  readonly graceMs?: number | undefined;
+}
+
+/** The answer to a request to stop a job. */
+export type StopAnswer =
+  /** The decision that the job's status holds. */
+  | { readonly stop: JobStop }
+  | { readonly refusal: "ended" | "gone" | "elsewhere"; readonly reason: string }
+  | Refused;
+
+/** Stops trials and TrainJobs. */
+export interface Stopper extends StopStore {
+  /**
+   * Writes a stop. Idempotent: each part is written once, also by another owner that finds it half done.
+   * Rejects if it could not be written; the caller tries again.
+   */
+  stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome>;
+}
+
+/** Source of observation plans, and of what the caches say of stops. */
+export interface PlanSource {
+  /** Returns the job's plan, at once if caches have its objects. Never rejects: a failure is `unknown`. */
+  planFor(job: JobRef, signal: AbortSignal): PlanDecision | Promise<PlanDecision>;
+  /** Returns the plans of all jobs that have not finished and have rules. */
+  openPlans(): readonly ObservationPlan[];
+  /** Whether the job has not finished, so that it can still be stopped. */
+  isOpen(job: JobRef): boolean;
+  /**
+   * Returns what is stopped with the job, and the grace that its annotations give; undefined if the job's
+   * Trial is being deleted. Rejects if that is not known now.
+   */
+  stopTargetFor(
+    job: JobRef,
+    signal: AbortSignal,
+  ): Promise<DerivedStopTarget | undefined>;
+  /** Returns the decision to stop the job that its status holds. */
+  storedStop(job: JobRef): JobStop | undefined;
+  /** Returns the jobs that have not finished and whose status holds such a decision. */
+  stoppingJobs(): readonly JobRef[];
+  /** Returns the instruction to the pods of a job that was stopped early, as its objects show. */
+  stopShown(job: JobRef): StopControl | undefined;
+  /** Whether the plan's Trial has ended by its objects: Katib has read its log, or is about to. */
+  hasEnded(plan: ObservationPlan): boolean;
+  /** Returns why nothing of the job can be recorded: no pod of it is primary, or the primary one lacks the container. */
+  primaryProblem(plan: ObservationPlan): string | undefined;
+  /** Whether the job is suspended, so that no pod of it can use a grace period. */
+  isSuspended(job: JobRef): boolean;
+  /** Whether a pod is primary for the plan; undefined if that is not known now. */
+  isPrimary(
+    plan: ObservationPlan,
+    pod: ObservedPush["pod"],
+    signal: AbortSignal,
+  ): boolean | undefined | Promise<boolean | undefined>;
+  /** Returns the run of the primary pod that started last, by the caches. Rejects if it cannot be known now. */
+  presentRun(plan: ObservationPlan, signal: AbortSignal): PresentRun | Promise<PresentRun>;
+}
+
+/** The state of a job's log at its owner. */
+export interface LogSnapshot {
+  readonly plan: ObservationPlan;
+  /** Grows with every change; not comparable between owners. */
+  readonly version: number;
+  /** Sorted by name. */
+  readonly metrics: readonly MetricSummary[];
+  /** Number of rows. */
+  readonly rows: number;
+  /** The primary pod that pushed last, if one has pushed to this owner. */
+  readonly primaryPod?: string | undefined;
+  /** Present once the last rule was met. */
+  readonly verdict?: Verdict | undefined;
+}
+
+/** A part of a log, sorted by time. */
+export interface LogPage {
+  readonly rows: readonly {
+    readonly time: string;
+    readonly name: string;
+    readonly value: string;
+  }[];
+  /** Whether there are more rows behind it. */
+  readonly more: boolean;
+}
+
+/** A part of a log, of at most so many rows. */
+export type LogQuery = LogRange & { readonly limit: number };
+
+/** Reader of the logs at their owner, for the observation API. */
+export interface ObservationReader {
+  /** Resolves with undefined if nothing of the job is recorded. Rejects with a SinkError. */
+  snapshotOf(job: JobRef, signal: AbortSignal): Promise<LogSnapshot | undefined>;
+  /** Resolves with undefined if nothing of the job is recorded. Rejects with a SinkError. */
+  pageOf(job: JobRef, query: LogQuery, signal: AbortSignal): Promise<LogPage | undefined>;
+  /** Calls `listener` with the TrainJob's UID when its snapshot changed, until the result is called. */
+  onChange(listener: (jobUid: string) => void): () => void;
+}
+
+/** Records the pushes of trials and stops trials, at the owner of all state, for one term of leadership. */
+export interface Adapter extends ObservationReader {
+  /**
+   * Records a push. Returns undefined if nothing of it is recorded; otherwise an answer, when its rows are in
+   * the log, within the adapter's deadline. `signal` aborts when the caller no longer waits; the rows may be
+   * recorded nevertheless.
+   */
+  accept(
+    push: ObservedPush,
+    signal: AbortSignal,
+  ): undefined | PushAnswer | Promise<PushAnswer | undefined>;
+  /**
+   * Settles the log of a job that has ended by itself: resolves when its pending pushes are in the log or
+   * given up, and a stop that waits for its grace period has been written at once. Ends early when `signal`
+   * aborts. Returns undefined if nothing is pending.
+   */
+  settle(job: JobRef, signal: AbortSignal): Promise<void> | undefined;
+  /**
+   * Forgets a TrainJob that was deleted, and deletes the log if it was the job's own. `asked` says that its
+   * annotations asked for a log, which decides if this owner never used the log.
+   */
+  forget(job: JobRef, asked?: boolean): void;
+  /** Stops following a job that may exist: its log stays as it is, and is read again when the job is back. */
+  leave(job: JobRef): void;
+  /**
+   * Ends the log of a Trial that is being deleted, or was: nothing is recorded in it any more, and it is deleted
+   * once no write is under way, also after Katib has done that. Asks `isWanted` before each attempt.
+   */
+  drop(key: LogKey, isWanted?: () => boolean): void;
+  /** Stops a job early, once the decision is stored and read back, which is when it resolves. Idempotent. */
+  requestStop(request: StopRequest, signal: AbortSignal): Promise<StopAnswer>;
+  /** Returns the answer to all pushes of a job that was stopped early: nothing of them is kept. */
+  stopped(job: JobRef): PushAnswer | undefined;
+  /** Whether it is decided that the job is stopped, also if it was stopped in this term. */
+  isStopping(jobUid: string): boolean;
+  /** Returns the number of trials with rules that have not finished. */
+  openTrials(): number;
+  /** Replays and judges every open trial, and stops those whose rules were met, until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,134 @@
+/** State of one log in memory, which is replayed when it is needed. */
+import type { Clock } from "../../platform/base/clock.ts";
+import { withDeadline } from "../../platform/base/deadline.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
+import {
+  isSameRun,
+  laterRun,
+  ONE_RUN,
+  type PresentRun,
+} from "../../trials/recording/present_run.ts";
+import { type ObservationSink, SinkError } from "./sink.ts";
+import type { PlanSource } from "./adapter.ts";
+import { createLogState, type LogState } from "./log_state.ts";
+
+/** Options of {@link createLoadedLog}. */
+export interface LoadedLogOptions {
+  readonly sink: Pick<ObservationSink, "read" | "keepsRuns">;
+  /** Returns the run that rows without one belong to. */
+  readonly presentRun: PlanSource["presentRun"];
+  readonly clock: Clock;
+  /** Deadline of one call to the sink, in milliseconds. */
+  readonly sinkMs: number;
+  /** Returns the plan that says what the rows mean now. */
+  readonly plan: () => ObservationPlan;
+  /** Called with its rows when the log was read. */
+  readonly onReplay: (rows: readonly ObservationRow[]) => void;
+}
+
+/** The state of one log, while it is known. */
+export interface LoadedLog {
+  /** Undefined before the log is read, and after {@link LoadedLog.drop}. */
+  readonly state: LogState | undefined;
+  /** Monotonic time of the last read. */
+  readonly readAtMs: number;
+  readonly loading: boolean;
+  /** Forgets the state, so that the log is read before anything else is judged; a read that is under way begins again. */
+  drop(): void;
+  /** Resolves with the state, for which the log is read if needed. Rejects with a SinkError. */
+  load(): Promise<LogState>;
+  /** Resolves with the state of a read that begins now. Rejects with a SinkError. */
+  reload(): Promise<LogState>;
+  /** Whether rows without a run would belong to another run than when the log was read. Rejects with a SinkError. */
+  hasNewRun(log: LogState): Promise<boolean>;
+  /** Calls the sink within the deadline, else rejects with a SinkError. */
+  inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+/** Returns the parts of a plan that decide what the rows of its log mean. */
+export function meaningOf({ objective, records, rules }: ObservationPlan): string {
+  return JSON.stringify([objective, records, rules]);
+}
+
+/** Creates a {@link LoadedLog}. It reads nothing until it is used. */
+export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
+  const { sink, presentRun, clock, sinkMs, plan, onReplay } = options;
+  const { keepsRuns } = sink;
+  let state: LogState | undefined;
+  /** The last state, also while there is none. */
+  let last: LogState | undefined;
+  let loading: Promise<LogState> | undefined;
+  let readAtMs = -Infinity;
+  /** Grows each time the state is forgotten, so that a read which began before is no new state. */
+  let drops = 0;
+
+  function drop(): void {
+    state = undefined;
+    drops += 1;
+  }
+
+  const inTime = <T>(work: (signal: AbortSignal) => Promise<T>) =>
+    withDeadline({
+      clock,
+      deadlineMs: sinkMs,
+      onDeadline: () =>
+        new SinkError("unavailable", `the observation log did not answer within ${sinkMs} ms`),
+    }, work);
+
+  async function presentRunOf(asked: ObservationPlan, signal: AbortSignal): Promise<PresentRun> {
+    try {
+      return laterRun(last?.present, await presentRun(asked, signal));
+    } catch (cause) {
+      const problem = `the pods of the job are not known now: ${messageOf(cause)}`;
+      throw new SinkError("unavailable", problem, { cause, wroteNothing: true });
+    }
+  }
+
+  async function replay(): Promise<LogState> {
+    const asked = plan();
+    const began = drops;
+    const [rows, present] = await inTime(async (signal) => {
+      const rows = await sink.read(asked.key, signal);
+      const isKept = asked.rules.length === 0 ||
+        (keepsRuns && rows.every(({ run }) => run !== undefined));
+      return [rows, isKept ? ONE_RUN : await presentRunOf(asked, signal)] as const;
+    });
+    const replayed = createLogState(asked, rows, { present, keepsRuns, before: last });
+    readAtMs = clock.monotonic();
+    if (began !== drops) return await replay();
+    state = last = replayed;
+    onReplay(rows);
+    return replayed;
+  }
+
+  function load(): Promise<LogState> {
+    if (state !== undefined) return Promise.resolve(state);
+    loading ??= replay().finally(() => loading = undefined);
+    return loading;
+  }
+
+  return {
+    get state() {
+      return state;
+    },
+    get readAtMs() {
+      return readAtMs;
+    },
+    get loading() {
+      return loading !== undefined;
+    },
+    drop,
+    load,
+    reload() {
+      drop();
+      return load();
+    },
+    async hasNewRun({ present }) {
+      if (keepsRuns || plan().rules.length === 0) return false;
+      return !isSameRun(present, await inTime((signal) => presentRunOf(plan(), signal)));
+    },
+    inTime,
+  };
+}

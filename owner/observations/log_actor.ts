@@ -1,0 +1,267 @@
+/** Actor of one log at its owner: writes queued pushes in batches, and answers them when they are stored. */
+import { getLogger } from "@logtape/logtape";
+import { messageOf } from "../../platform/kube/errors.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
+import { type ObservationSink, SinkError } from "./sink.ts";
+import { controlOf, decidedByRules } from "./stop_decision.ts";
+import type { ObservedPush, PushAnswer, StopControl, Verdict } from "./adapter.ts";
+import { createLoadedLog, type LoadedLogOptions, meaningOf } from "./loaded_log.ts";
+import type { LogState } from "./log_state.ts";
+import { createPushQueue, type QueuedPush } from "./push_queue.ts";
+
+/** Options of {@link createLogActor}. */
+export interface LogActorOptions extends Omit<LoadedLogOptions, "plan" | "onReplay"> {
+  readonly sink: LoadedLogOptions["sink"] & Pick<ObservationSink, "append">;
+  /** Whether this replica may still act as the owner. */
+  readonly leading: () => boolean;
+  /** Called with the rows of the log when it is read for the first time. */
+  readonly onFirstRead?:
+    | ((plan: ObservationPlan, rows: readonly ObservationRow[]) => void)
+    | undefined;
+  /** Called for new rows or a verdict. Returns the log's new version. */
+  readonly onChange: () => number;
+  /** Called for rows that the sink will never take. */
+  readonly onRefused: (plan: ObservationPlan, problem: string) => void;
+}
+
+/** One log, whose pushes are written in order. */
+export interface LogActor {
+  readonly plan: ObservationPlan;
+  /** The pod that pushed last. */
+  readonly pod: string | undefined;
+  /** Whether nothing is queued or under way. */
+  readonly idle: boolean;
+  /** The state of the log; undefined before it is replayed, and after a write of unknown outcome. */
+  readonly state: LogState | undefined;
+  /** The instruction to its pods to stop, once the last rule was met. */
+  readonly control: StopControl | undefined;
+  /** Grows with every change. */
+  readonly version: number;
+  /** Whether the last write failed. */
+  readonly failing: boolean;
+  /** Changes the plan; the log is replayed if rules or metrics differ. */
+  usePlan(plan: ObservationPlan): void;
+  /** Resolves with an answer when the rows are in the log. Never rejects. */
+  accept(push: ObservedPush, signal: AbortSignal): Promise<PushAnswer>;
+  /** Resolves with the state, which is replayed if needed. Rejects with a SinkError. */
+  load(): Promise<LogState>;
+  /** Reads the log, also if its state is known. Rejects with a SinkError. */
+  reload(): Promise<LogState>;
+  /**
+   * Reads a log that does not keep runs again if its present run has changed, and once a minute, since others
+   * may write to it. Resolves with whether it was read. Rejects with a SinkError.
+   */
+  refresh(): Promise<boolean>;
+  /** Resolves when nothing is queued or under way. */
+  drained(): Promise<void>;
+}
+
+/** Times after which clients should retry, in milliseconds; much later for rows that will not be accepted. */
+const RETRY_AFTER_MS = { soon: 1_000, refused: 10_000 } as const;
+
+/** Interval between reads of a log to which others may write, in milliseconds. */
+const REFRESH_MS = 60_000;
+
+const REFUSED = {
+  notOwner: {
+    retryAfterMs: RETRY_AFTER_MS.soon,
+    reason: "this replica no longer owns the observation log: try again soon",
+  },
+  tooMany: {
+    retryAfterMs: RETRY_AFTER_MS.soon,
+    reason: "too many pushes of this job wait for the observation log: try again soon",
+  },
+} as const;
+
+const logger = getLogger(["milepost", "katib"]);
+
+/** Creates the actor of a log. It does nothing until it is used. */
+export function createLogActor(first: ObservationPlan, options: LogActorOptions): LogActor {
+  const { sink, clock, leading, onChange, onRefused } = options;
+  let plan = first;
+  let pod: string | undefined;
+  let version = 0;
+  let failing = false;
+  let wasRead = false;
+  let pumping: Promise<void> | undefined;
+  const queue = createPushQueue();
+  const loaded = createLoadedLog({
+    ...options,
+    plan: () => plan,
+    onReplay(rows) {
+      if (!wasRead) options.onFirstRead?.(plan, rows);
+      wasRead = true;
+      version = onChange();
+    },
+  });
+
+  /** Returns the instruction to a trainer whose trial is to stop. */
+  const instruction = (verdict: Verdict | undefined) =>
+    verdict && controlOf(decidedByRules(plan.job.kind, verdict, plan.graceMs));
+
+  /** Returns the state for the next push: that of the plan, also if this changes meanwhile. */
+  async function upToDate(): Promise<LogState> {
+    for (;;) {
+      const log = await loaded.load();
+      const latest = await loaded.hasNewRun(log) ? await loaded.reload() : log;
+      if (latest === loaded.state) return latest;
+    }
+  }
+
+  /** Returns the verdict of the rows that are in the log now, which others may have written or which the plan reads anew. */
+  async function confirmed(): Promise<Verdict | undefined> {
+    try {
+      return (await loaded.reload()).verdict;
+    } catch (error) {
+      logger.debug("the log of a trial to be stopped cannot be read", {
+        problem: messageOf(error),
+      });
+      return undefined;
+    }
+  }
+
+  const refusal = (reason: string, retryAfterMs: number = RETRY_AFTER_MS.soon): PushAnswer => ({
+    retryAfterMs,
+    reason,
+  });
+
+  /** Writes rows. If the sink wrote nothing the state before holds; otherwise the log must be replayed. */
+  async function append(rows: readonly ObservationRow[], takeBack: () => void): Promise<void> {
+    let wroteNothing = false;
+    try {
+      await loaded.inTime((signal) =>
+        sink.append(plan.key, rows, signal).catch((error) => {
+          wroteNothing = error instanceof SinkError && error.wroteNothing;
+          throw error;
+        })
+      );
+    } catch (error) {
+      // Otherwise rows may be in the log or not: it is read before anything else is judged.
+      if (wroteNothing) takeBack();
+      else loaded.drop();
+      throw error;
+    }
+  }
+
+  async function write(batch: readonly QueuedPush[]): Promise<readonly PushAnswer[]> {
+    const log = await upToDate();
+    const takeBack = log.mark();
+    const taken = batch.map(({ push }) => log.take(push));
+    const rows = taken.flatMap((it) => it.rows);
+    // An owner that was paused writes nothing when it wakes (docs/decisions/0014).
+    if (!leading()) {
+      loaded.drop();
+      return batch.map(() => REFUSED.notOwner);
+    }
+    let { verdict } = log;
+    const wasOpen = verdict === undefined;
+    if (rows.length > 0) {
+      await append(rows, takeBack);
+      const isCurrent = log === loaded.state;
+      if (isCurrent) {
+        taken.forEach(log.commit);
+        verdict = log.verdict;
+      }
+      if (!isCurrent || wasOpen && verdict !== undefined && !sink.keepsRuns) {
+        verdict = await confirmed();
+      } else version = onChange();
+    }
+    failing = false;
+    const control = instruction(verdict);
+    return taken.map(({ warnings }): PushAnswer => ({
+      ok: true,
+      ...(warnings.length > 0 && { warnings }),
+      ...(control && { control }),
+    }));
+  }
+
+  function failed(error: unknown): PushAnswer {
+    failing = true;
+    if (!(error instanceof SinkError)) {
+      loaded.drop();
+      const { namespace, name } = plan.job;
+      logger.error("cannot record a push", { namespace, name, error });
+      return refusal("the push could not be recorded: see the log of the manager");
+    }
+    if (error.kind === "unavailable") {
+      return refusal("the observation log is not available: try again soon", error.retryAfterMs);
+    }
+    onRefused(plan, error.message);
+    return refusal(
+      `the observation log refused the push: ${error.message}`,
+      Math.max(RETRY_AFTER_MS.refused, error.retryAfterMs),
+    );
+  }
+
+  async function pump(): Promise<void> {
+    for (let batch = queue.nextBatch(); batch.length > 0; batch = queue.nextBatch()) {
+      let answers: readonly PushAnswer[];
+      try {
+        answers = await write(batch);
+      } catch (error) {
+        const answer = failed(error);
+        answers = batch.map(() => answer);
+      }
+      batch.forEach(({ answer }, index) => answer(answers[index] ?? REFUSED.notOwner));
+    }
+  }
+
+  function wake(): void {
+    pumping ??= pump().finally(() => {
+      pumping = undefined;
+      // A push may have arrived with the last answers.
+      if (!queue.isEmpty) wake();
+    });
+  }
+
+  return {
+    get plan() {
+      return plan;
+    },
+    get pod() {
+      return pod;
+    },
+    get idle() {
+      return pumping === undefined && !loaded.loading && queue.isEmpty;
+    },
+    get state() {
+      return loaded.state;
+    },
+    get control() {
+      return instruction(loaded.state?.verdict);
+    },
+    get version() {
+      return version;
+    },
+    get failing() {
+      return failing;
+    },
+    usePlan(next) {
+      if (next === plan) return;
+      if (meaningOf(next) !== meaningOf(plan)) loaded.drop();
+      plan = next;
+    },
+    accept(push, signal) {
+      return new Promise((answer) => {
+        if (!queue.add({ push, signal, answer })) return answer(REFUSED.tooMany);
+        pod = push.pod.name;
+        wake();
+      });
+    },
+    load: loaded.load,
+    reload: loaded.reload,
+    async refresh() {
+      const { state, readAtMs } = loaded;
+      if (state === undefined) await loaded.load();
+      else if (sink.keepsRuns || pumping !== undefined || loaded.loading) return false;
+      else if (clock.monotonic() - readAtMs < REFRESH_MS && !await loaded.hasNewRun(state)) {
+        return false;
+      } else await loaded.reload();
+      return true;
+    },
+    async drained() {
+      while (pumping !== undefined) await pumping;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** Background deletion of logs, with a few tries each. */
+import { getLogger } from "@logtape/logtape";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { withDeadline } from "../../platform/base/deadline.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
+import { type ObservationSink, SinkError } from "./sink.ts";
+import { type LogKey } from "../../trials/recording/observation_row.ts";
+
+/** Options of {@link createDeletions}. */
+export interface DeletionsOptions {
+  readonly sink: Pick<ObservationSink, "delete">;
+  readonly clock: Clock;
+  /** Returns a number from 0 up to 1. */
+  readonly random: () => number;
+  /** Deadline of one call, in milliseconds. */
+  readonly sinkMs: number;
+}
+
+/** Conditions of a deletion. */
+export interface DeletionConditions {
+  /** The deletion begins when this has settled. */
+  readonly after?: Promise<void> | undefined;
+  /** Whether the log is still to be deleted, asked before each try. */
+  readonly isWanted?: (() => boolean) | undefined;
+}
+
+/** Deletes logs in the background. */
+export interface Deletions {
+  /** Deletes the log. Logs a warning if that fails. */
+  drop(key: LogKey, conditions?: DeletionConditions): void;
+  /** Aborts all deletions, and resolves when none is under way. */
+  close(): Promise<void>;
+}
+
+const TRIES = 5;
+/** Deletions at a time: with a namespace thousands of jobs may be deleted. */
+const AT_ONCE = 8;
+/** Pauses between tries. */
+const RETRY = { firstMs: 1_000, longestMs: 5_000 } as const;
+
+/** Creates {@link Deletions}. */
+export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOptions): Deletions {
+  const log = getLogger(["milepost", "katib"]);
+  const closed = new AbortController();
+  const running = new Set<Promise<void>>();
+  const semaphore = createSemaphore(AT_ONCE);
+
+  const deleteInTime = (key: LogKey) =>
+    withDeadline({
+      clock,
+      deadlineMs: sinkMs,
+      signal: closed.signal,
+      onDeadline: () => new SinkError("unavailable", `no answer within ${sinkMs} ms`),
+    }, (signal) => sink.delete(key, signal));
+  const deleteOnce = (key: LogKey) => semaphore.run(() => deleteInTime(key), closed.signal);
+
+  async function deleteLog(
+    key: LogKey,
+    { after, isWanted = () => true }: DeletionConditions,
+  ): Promise<void> {
+    await after;
+    for (let tries = 1; !closed.signal.aborted && isWanted(); tries++) {
+      try {
+        return await deleteOnce(key);
+      } catch (error) {
+        if (closed.signal.aborted) return;
+        const { namespace, name } = key;
+        const fields = { namespace, name, tries, problem: messageOf(error) };
+        log[tries < TRIES ? "debug" : "warn"]("cannot delete an observation log", fields);
+        if (tries === TRIES) return;
+      }
+      await clock.sleep(backoffMs(tries, RETRY, random), closed.signal);
+    }
+  }
+
+  return {
+    drop(key, conditions = {}) {
+      const deletion = deleteLog(key, conditions).finally(() => running.delete(deletion));
+      running.add(deletion);
+    },
+    async close() {
+      closed.abort();
+      await Promise.all(running);
+    },
+  };
+}

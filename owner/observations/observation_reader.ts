@@ -1,0 +1,65 @@
+/** Reader of observation logs at their owner, with notifications of changes. */
+import { type ObservationSink, SinkError } from "./sink.ts";
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { Actors } from "./actors.ts";
+import type { ObservationReader, PlanSource } from "./adapter.ts";
+import type { PlainLogs } from "./plain_logs.ts";
+
+/** Options of {@link createObservationReader}. */
+export interface ObservationReaderOptions {
+  readonly plans: Pick<PlanSource, "planFor">;
+  readonly actors: Pick<Actors, "of">;
+  readonly plainLogs: Pick<PlainLogs, "snapshotOf" | "pageOf">;
+  /** Whether the log of a plan is among `plainLogs`. */
+  readonly isInPlainLogs: (plan: ObservationPlan) => boolean;
+  readonly sink: Pick<ObservationSink, "read">;
+}
+
+/** A reader that is notified of changes. */
+export interface NotifiedReader extends ObservationReader {
+  /** Calls the listeners. */
+  changed(jobUid: string): void;
+}
+
+/** Creates the reader of one term. */
+export function createObservationReader(options: ObservationReaderOptions): NotifiedReader {
+  const { plans, actors, plainLogs, isInPlainLogs, sink } = options;
+  const listeners = new Set<(jobUid: string) => void>();
+
+  /** Resolves with undefined if nothing of the job is recorded. */
+  async function planOf(job: JobRef, signal: AbortSignal) {
+    const plan = await plans.planFor(job, signal);
+    if (plan.kind === "unknown") throw new SinkError("unavailable", plan.why);
+    return plan.kind === "plan" ? plan : undefined;
+  }
+
+  return {
+    async snapshotOf(job, signal) {
+      const plan = await planOf(job, signal);
+      if (plan === undefined) return undefined;
+      if (isInPlainLogs(plan)) {
+        return { plan, ...plainLogs.snapshotOf(job.uid) ?? { version: 0, metrics: [], rows: 0 } };
+      }
+      const actor = actors.of(plan);
+      const state = await actor.load();
+      const { version, pod: primaryPod } = actor;
+      return { plan, version, ...state.summary(), verdict: state.verdict, primaryPod };
+    },
+    async pageOf(job, query, signal) {
+      const plan = await planOf(job, signal);
+      if (plan === undefined) return undefined;
+      if (isInPlainLogs(plan)) return plainLogs.pageOf(job.uid, query);
+      const { limit } = query;
+      const rows = await sink.read(plan.key, signal, { ...query, limit: limit + 1 });
+      return { rows: rows.slice(0, limit), more: rows.length > limit };
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    changed(jobUid) {
+      for (const listener of listeners) listener(jobUid);
+    },
+  };
+}

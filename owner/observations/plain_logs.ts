@@ -1,0 +1,119 @@
+/**
+ * Short logs in memory for jobs with neither trial nor annotation. They are written synchronously, since such
+ * jobs are most of a cluster's, and nobody may ever read their logs.
+ */
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
+import { contentOf } from "../../trials/recording/content.ts";
+import { microsOf, timeOf } from "../../trials/recording/micros.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { LogPage, LogQuery, ObservedPush, PushAnswer } from "./adapter.ts";
+import type { MetricSummary } from "../../trials/recording/summary.ts";
+import { partOf } from "./log_parts.ts";
+import { createSummary, type Summary } from "../../trials/recording/summary.ts";
+
+/** Options of {@link createPlainLogs}: how much is kept. */
+export interface PlainLogsOptions {
+  /** Most logs; the least recently used ones are dropped. Default 20000. */
+  readonly maxLogs?: number;
+  /** Most rows of one log, which loses its oldest ones. Default 2000. */
+  readonly maxRows?: number;
+  /** Most rows of all logs; each gets an equal share of them, and at least 16. Default 200000. */
+  readonly maxRowsInAll?: number;
+}
+
+/** The state of one such log. */
+export interface PlainSnapshot {
+  readonly version: number;
+  readonly metrics: readonly MetricSummary[];
+  readonly rows: number;
+  readonly primaryPod: string;
+}
+
+/** The logs, by the UID of their TrainJobs. */
+export interface PlainLogs {
+  /** Records the samples of a push. A sample that equals the one before it is a retry. */
+  accept(plan: ObservationPlan, push: ObservedPush): PushAnswer;
+  /** Returns undefined if nothing was recorded. */
+  snapshotOf(jobUid: string): PlainSnapshot | undefined;
+  pageOf(jobUid: string, query: LogQuery): LogPage;
+  forget(jobUid: string): void;
+}
+
+interface PlainLog {
+  readonly rows: ObservationRow[];
+  readonly summary: Summary;
+  lastMicros: bigint;
+  /** The last sample as it was pushed, by which a retry is recognized. */
+  lastPushed: string;
+  pod: string;
+  version: number;
+}
+
+/** Rows that every log may have, whatever the number of logs. */
+const ROWS_AT_LEAST = 16;
+const ALL = {};
+
+/** Creates {@link PlainLogs}, empty. */
+export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
+  const { maxLogs = 20_000, maxRows = 2_000, maxRowsInAll = 200_000 } = options;
+  const logs = createBoundedCache<PlainLog>(maxLogs);
+
+  function logOf({ job }: ObservationPlan): PlainLog {
+    const known = logs.get(job.uid);
+    if (known !== undefined) return known;
+    const log = { rows: [], summary: createSummary(), lastMicros: 0n, lastPushed: "", pod: "" };
+    const made = { ...log, version: 0 };
+    logs.set(job.uid, made);
+    return made;
+  }
+
+  /** Drops old rows, many at once, so that it is seldom necessary. */
+  function makeRoom({ rows }: PlainLog): void {
+    const share = Math.floor(maxRowsInAll / Math.max(1, logs.size));
+    const room = Math.max(ROWS_AT_LEAST, Math.min(maxRows, share));
+    if (rows.length > room) rows.splice(0, rows.length - Math.ceil(room * 0.75));
+  }
+
+  function record(
+    log: PlainLog,
+    { metrics = [], lastUpdatedTime }: ObservedPush["trainerStatus"],
+  ): readonly string[] {
+    const { content, warnings } = contentOf(ALL, metrics);
+    const pushed = `${lastUpdatedTime} ${log.pod} ${JSON.stringify(content)}`;
+    if (content.length === 0 || pushed === log.lastPushed) return warnings;
+    const micros = microsOf(lastUpdatedTime) ?? log.lastMicros;
+    log.lastMicros = micros > log.lastMicros ? micros : log.lastMicros + 1n;
+    log.lastPushed = pushed;
+    const time = timeOf(log.lastMicros);
+    for (const { name, value } of content) {
+      const row = { time, name, value };
+      log.rows.push(row);
+      log.summary.add(row);
+    }
+    log.version += 1;
+    makeRoom(log);
+    return warnings;
+  }
+
+  return {
+    accept(plan, { pod, earlier = [], trainerStatus }) {
+      const log = logOf(plan);
+      log.pod = pod.name;
+      const warnings = [...earlier, trainerStatus].flatMap((sample) => record(log, sample));
+      return warnings.length === 0 ? { ok: true } : { ok: true, warnings: warnings.slice(0, 20) };
+    },
+    snapshotOf(jobUid) {
+      const log = logs.get(jobUid);
+      if (log === undefined) return undefined;
+      const { version, summary, pod: primaryPod } = log;
+      return { version, metrics: summary.metrics(), rows: summary.rows(), primaryPod };
+    },
+    pageOf(jobUid, query) {
+      const { limit } = query;
+      const rows = partOf(logs.get(jobUid)?.rows ?? [], { ...query, limit: limit + 1 });
+      return { rows: rows.slice(0, limit), more: rows.length > limit };
+    },
+    forget: (jobUid) => void logs.delete(jobUid),
+  };
+}

@@ -1,0 +1,204 @@
+/** Stops by decisions that jobs hold in their status: those of requests, and those that a former owner left. */
+import { getLogger } from "@logtape/logtape";
+import type { JobRef } from "../../crds/job_kind.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { settledOrAborted } from "../../platform/base/aborted.ts";
+import { inParallel } from "../../platform/base/parallel.ts";
+import type { Refused } from "../../platform/http/replicas/owner_router.ts";
+import { SinkError } from "./sink.ts";
+import {
+  controlOf,
+  decidedByRules,
+  decisionOf,
+  type StopDecision,
+  type StoreOutcome,
+} from "./stop_decision.ts";
+import type { Actors } from "./actors.ts";
+import type { PlanSource, PushAnswer, Stop, StopAnswer, Stopper, StopRequest } from "./adapter.ts";
+import type { Stops } from "./stops.ts";
+
+/** Options of {@link createStoredStops}. */
+export interface StoredStopsOptions {
+  readonly plans: PlanSource;
+  readonly actors: Pick<Actors, "get" | "of">;
+  readonly stops: Pick<Stops, "schedule" | "hurry" | "hurrySuspended" | "decision" | "pending">;
+  readonly stopper: Pick<Stopper, "store">;
+  readonly clock: Clock;
+}
+
+/** The stops of stored decisions, of one term. */
+export interface StoredStops {
+  /** Stores the decision that is asked for, and schedules the stop. Never rejects. */
+  request(request: StopRequest, signal: AbortSignal): Promise<StopAnswer>;
+  /** Adds to an answer that the job is to stop, whoever decided that, and whatever is recorded of it. */
+  withControl(job: JobRef, answer: PushAnswer | undefined): PushAnswer | undefined;
+  /** Writes the stop of a job that has ended by itself at once. Returns undefined if there is none. */
+  settle(job: JobRef, signal: AbortSignal): Promise<void> | undefined;
+  /** Schedules the stops of all jobs whose status holds a decision, every few seconds, until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Interval between looks at the jobs, in milliseconds. */
+const INTERVAL_MS = 5_000;
+/** Targets that are looked up at a time. */
+const AT_ONCE = 16;
+/** Times after which clients may try again, in milliseconds: soon, or when somebody has changed the cluster. */
+const RETRY_AFTER_MS = { soon: 1_000, pruned: 60_000 } as const;
+
+const soon = (reason: string): Refused => ({ retryAfterMs: RETRY_AFTER_MS.soon, reason });
+
+const jobText = ({ kind, namespace, name }: JobRef) => `${kind.kind} ${namespace}/${name}`;
+
+/** Returns the answer for a decision that is not stored, or for the one that is. */
+function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
+  const what = jobText(job);
+  switch (outcome.kind) {
+    case "stored":
+    case "stopped":
+      return { stop: outcome.stop };
+    case "ended":
+      return { refusal: "ended", reason: `${what} has ended, and was not stopped early` };
+    case "trial ended":
+      return {
+        refusal: "ended",
+        reason: `the Trial of ${what} has ended, and was not stopped early`,
+      };
+    case "gone":
+      return { refusal: "gone", reason: `${what} is being deleted, or is gone` };
+    case "elsewhere": {
+      const reason = `${what} is run by ${outcome.controller} in another cluster: stop it there`;
+      return { refusal: "elsewhere", reason };
+    }
+    case "changed":
+      return soon(`another Trial controls ${what} now: try again`);
+    case "pruned": {
+      const { kind, progress } = job.kind;
+      const isPatched = progress?.at === "status" && progress.orAnnotation !== undefined;
+      const reason = `the definition of ${kind} in this cluster drops status.stop: ` +
+        (isPatched
+          ? "`milepost crds --v1 --patch` prints what adds the field"
+          : "install the one that comes with Milepost");
+      return { retryAfterMs: RETRY_AFTER_MS.pruned, reason };
+    }
+  }
+}
+
+/** Creates {@link StoredStops}. */
+export function createStoredStops(options: StoredStopsOptions): StoredStops {
+  const { plans, actors, stops, stopper, clock } = options;
+  const log = getLogger(["milepost", "katib"]);
+
+  /** What the job's rules have decided, if anything. Rejects with a SinkError if the log cannot be read. */
+  async function decidedBefore(job: JobRef, signal: AbortSignal) {
+    const plan = await plans.planFor(job, signal);
+    if (plan.kind === "unknown") throw new SinkError("unavailable", plan.why);
+    if (plan.kind !== "plan" || plan.rules.length === 0) return undefined;
+    const { verdict } = await actors.of(plan).load();
+    return verdict && decidedByRules(job.kind, verdict, plan.graceMs);
+  }
+
+  async function store(request: StopRequest, signal: AbortSignal): Promise<StopAnswer> {
+    const { job, trialUid, user, reason, message } = request;
+    const target = await plans.stopTargetFor(job, signal);
+    if (target === undefined) return answerOf(job, { kind: "gone" });
+    const byRules = await decidedBefore(job, signal);
+    const receivedMs = clock.now();
+    const time = new Date(receivedMs).toISOString();
+    const graceMs = request.graceMs ?? target.graceMs;
+    const decision: StopDecision = { reason, message, user, graceMs, time, receivedMs };
+    const wish = { job, decision, byRules, trialUid };
+    const outcome = await stopper.store(wish, target.key, signal);
+    if (outcome.kind === "stored") {
+      stops.schedule({ plan: target, decision: decisionOf(outcome.stop) });
+    }
+    return answerOf(job, outcome);
+  }
+
+  async function resume(job: JobRef, signal: AbortSignal): Promise<void> {
+    const stored = plans.storedStop(job);
+    const target = stored && await plans.stopTargetFor(job, signal);
+    if (target) stops.schedule({ plan: target, decision: decisionOf(stored) });
+  }
+
+  async function resumeAll(signal: AbortSignal): Promise<void> {
+    const jobs = plans.stoppingJobs();
+    const errors = await inParallel(jobs, (job) => resume(job, signal), {
+      limit: AT_ONCE,
+      signal,
+    });
+    if (errors.length === 0 || signal.aborted) return;
+    log.debug("cannot look up what is stopped with a job; retrying", {
+      jobs: errors.length,
+      problem: messageOf(errors[0]),
+    });
+  }
+
+  return {
+    async request(request, signal) {
+      try {
+        return await store(request, signal);
+      } catch (error) {
+        const { namespace, name } = request.job;
+        const problem = messageOf(error);
+        log.debug("cannot store the decision to stop a job early", { namespace, name, problem });
+        return soon(`the decision could not be stored: ${problem}`);
+      }
+    },
+    withControl(job, answer) {
+      const stored = plans.storedStop(job);
+      const decision = stored === undefined ? stops.decision(job.uid) : decisionOf(stored);
+      if (decision === undefined || (answer !== undefined && !answer.ok)) return answer;
+      return { ok: true, ...answer, control: controlOf(decision) };
+    },
+    settle(job, signal) {
+      if (stops.pending(job.uid)) return stops.hurry(job.uid);
+      if (plans.storedStop(job) === undefined) return undefined;
+      return resume(job, signal).then(() => stops.hurry(job.uid));
+    },
+    async run(signal) {
+      while (!signal.aborted) {
+        stops.hurrySuspended();
+        await resumeAll(signal);
+        await clock.sleep(INTERVAL_MS, signal);
+      }
+    },
+  };
+}
+
+/**
+ * Returns the stop with the observation as the log has it now. A log that others may write to is read again, so that
+ * their rows count whenever they came. Rejects if it is needed and not known.
+ */
+export async function refreshedStop(
+  { plans, actors, othersWrite }: Pick<StoredStopsOptions, "plans" | "actors"> & {
+    /** Whether the log may have rows that Milepost did not write. */
+    readonly othersWrite: boolean;
+  },
+  stop: Stop,
+  signal: AbortSignal,
+): Promise<Stop> {
+  const { key, job } = stop.plan;
+  const actor = actors.get(job.uid);
+  // What was taken before the end is in the log first; nothing is taken after it.
+  if (actor !== undefined) await settledOrAborted(actor.drained(), signal);
+  signal.throwIfAborted();
+  const known = actor?.state?.observation();
+  if (key.kind === "job" || (known !== undefined && !othersWrite)) {
+    return known === undefined ? stop : { ...stop, observation: known };
+  }
+  const { observation = known } = stop;
+  const plan = await plans.planFor(job, signal);
+  if (plan.kind === "plan") {
+    try {
+      const log = actors.of(plan);
+      const { observation } = await (othersWrite ? log.reload() : log.load());
+      return { ...stop, observation: observation() };
+    } catch (error) {
+      // Its rows have met the rules: what was known then ends the Trial while the log is away.
+      if (observation === undefined) throw error;
+    }
+  }
+  if (plan.kind === "unknown" && observation === undefined) throw new Error(plan.why);
+  return { ...stop, observation: known ?? observation };
+}

@@ -1,0 +1,188 @@
+/** Tests of the curves of one job: what is skipped, what gives way, and marks of pods. */
+import assert from "node:assert/strict";
+import {
+  type CurveSample,
+  CurvesOfJob,
+  JOB_CURVE_LIMITS,
+  PROGRESS,
+} from "../../../owner/curves/job_curves.ts";
+
+const NOW_MS = Date.parse("2026-03-01T12:00:00Z");
+const POD = { name: "job-node-0-0-bcdfg", uid: "pod-1" };
+
+/** A sample that many seconds ago. */
+function sample(ago: number, metrics: Record<string, string>, progress?: number): CurveSample {
+  return {
+    timeMs: NOW_MS - ago * 1000,
+    metrics: Object.entries(metrics).map(([name, value]) => ({ name, value })),
+    progress,
+  };
+}
+
+function curvesOf(samples: readonly CurveSample[], pod = POD): CurvesOfJob {
+  const curves = new CurvesOfJob(128);
+  curves.record(pod, samples, NOW_MS);
+  return curves;
+}
+
+/** The last value of each curve. */
+const lastOf = (curves: CurvesOfJob) =>
+  Object.fromEntries(
+    curves.curves({}).map(({ name, points }) => [name, points.at(-1)?.[3]]),
+  );
+
+const skipped = [
+  "",
+  "NaN",
+  "nan",
+  "Inf",
+  "-Infinity",
+  "1e400",
+  "0x10",
+  "twelve",
+  "1 ",
+  "1,5",
+  "null",
+];
+for (const value of skipped) {
+  Deno.test(`CurvesOfJob skips the value "${value}", and keeps the others of its sample`, () => {
+    const curves = curvesOf([sample(1, { loss: value, lr: "1e-2" })]);
+    assert.deepEqual(lastOf(curves), { lr: 0.01 });
+    assert.equal(curves.record(POD, [sample(0, { loss: value })], NOW_MS), false);
+  });
+}
+
+Deno.test("progress is a curve of its own beside a metric of the same name", () => {
+  const curves = curvesOf([sample(1, { [PROGRESS]: "7", loss: "1" }, 40), sample(0, {}, NaN)]);
+  const shown = curves.curves({}).map(({ name, isProgress, points }) => [
+    name,
+    isProgress,
+    points.map((it) => it[3]),
+  ]);
+  assert.deepEqual(shown, [
+    [PROGRESS, undefined, [7]],
+    ["loss", undefined, [1]],
+    [PROGRESS, true, [40]],
+  ]);
+  assert.equal(curves.curves({ metrics: [PROGRESS] }).length, 2);
+  assert.deepEqual(curves.curves({ metrics: ["loss"] }).map(({ name }) => name), ["loss"]);
+  assert.deepEqual(curves.newest(9).map(({ name, value }) => [name, value]), [
+    [PROGRESS, 7],
+    ["loss", 1],
+  ]);
+});
+
+Deno.test("newest() has the newest value as it came, of the metrics that were named first", () => {
+  const curves = curvesOf([sample(5, { a: "0.1", b: "2" }), sample(9, { a: "3", c: "4" })]);
+  assert.deepEqual(curves.newest(2), [
+    { name: "a", value: 0.1, timeMs: NOW_MS - 5000 },
+    { name: "b", value: 2, timeMs: NOW_MS - 5000 },
+  ]);
+});
+
+const times: Record<string, { timeMs: number; want: number | undefined }> = {
+  "of an hour ago": { timeMs: NOW_MS - 3_600_000, want: NOW_MS - 3_600_000 },
+  "that is in the future": { timeMs: NOW_MS + 3_600_000, want: NOW_MS },
+  "of 1970": { timeMs: 1000, want: undefined },
+  "before 1970": { timeMs: -1, want: undefined },
+  "that is no number": { timeMs: NaN, want: undefined },
+  "that is infinite": { timeMs: -Infinity, want: undefined },
+};
+for (const [sentence, { timeMs, want }] of Object.entries(times)) {
+  Deno.test(`CurvesOfJob takes a sample of a time ${sentence} for what it is`, () => {
+    const curves = curvesOf([{ ...sample(0, { loss: "1" }), timeMs }]);
+    assert.equal(curves.newest(1)[0]?.timeMs, want);
+  });
+}
+
+/** The names m0, m1, ... as one sample. */
+const named = (count: number, from = 0) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${from + index}`, "1"]));
+const namesOf = (curves: CurvesOfJob) => curves.curves({}).map(({ name }) => name);
+
+Deno.test("a job that always reports too many metrics keeps the first ones whole", () => {
+  const { metrics } = JOB_CURVE_LIMITS;
+  const all = Array.from({ length: 300 }, (_, index) => sample(300 - index, named(metrics + 5)));
+  const curves = curvesOf(all);
+  assert.deepEqual(namesOf(curves), Object.keys(named(metrics)));
+  // Of 300 s at a width of 4 s.
+  for (const { points } of curves.curves({})) assert.ok(points.length >= 75);
+});
+
+Deno.test("a metric that is not pushed any more gives way to a new one, the one that was pushed last at the end", () => {
+  const { metrics, idleSamples } = JOB_CURVE_LIMITS;
+  const curves = curvesOf([sample(900, named(metrics)), sample(899, { m0: "2" })]);
+  const later = Array.from({ length: idleSamples }, (_, index) => sample(800 - index, { m0: "3" }));
+  curves.record(POD, later.slice(0, -3), NOW_MS);
+  curves.record(POD, [sample(600, { late: "4" })], NOW_MS);
+  assert.ok(!namesOf(curves).includes("late"));
+  const { bytes } = curves;
+  curves.record(POD, [sample(500, { late: "5" })], NOW_MS);
+  assert.deepEqual(namesOf(curves), [
+    ...Object.keys(named(metrics)).filter((name) => name !== "m1"),
+    "late",
+  ]);
+  const [late] = curves.curves({ metrics: ["late"] });
+  assert.deepEqual(late?.points.map(([, min, max]) => [min, max]), [[5, 5]]);
+  assert.equal(curves.bytes, bytes + "late".length - "m1".length);
+});
+
+Deno.test("names are bounded: one without characters or with too many bytes is not kept", () => {
+  const { nameBytes } = JOB_CURVE_LIMITS;
+  const fits = "ü".repeat(nameBytes / 2);
+  const curves = curvesOf([sample(1, { "": "1", [fits]: "2", [`${fits}x`]: "3" })]);
+  assert.deepEqual(lastOf(curves), { [fits]: 2 });
+});
+
+Deno.test("a pod that takes the place of another is marked once", () => {
+  const curves = curvesOf([sample(9, { loss: "1" })]);
+  assert.deepEqual(curves.marks, []);
+  const next = { name: "job-node-0-0-xxxxx", uid: "pod-2" };
+  curves.record(next, [sample(5, { loss: "1" }), sample(4, { loss: "1" })], NOW_MS);
+  curves.record(next, [sample(3, { loss: "1" })], NOW_MS);
+  assert.deepEqual(curves.marks, [{ timeMs: NOW_MS - 5000, kind: "pod", text: next.name }]);
+});
+
+Deno.test("ranks that push in turn leave no marks of pods", () => {
+  const curves = curvesOf([sample(9, { loss: "1" })]);
+  for (let turn = 0; turn < 10; turn++) {
+    for (const rank of [1, 2, 0]) {
+      const pod = rank === 0 ? POD : { name: `job-node-0-${rank}-bcdfg`, uid: `pod-${rank}` };
+      curves.record(pod, [sample(8 - turn / 2, { loss: "1" })], NOW_MS);
+    }
+    assert.deepEqual(curves.marks, []);
+  }
+});
+
+Deno.test("a rank that was made anew stays marked when the others push on", () => {
+  const curves = curvesOf([sample(9, { loss: "1" })]);
+  const pods = [{ name: "job-node-0-1-bcdfg", uid: "pod-2" }, POD, {
+    name: "job-node-0-1-xxxxx",
+    uid: "pod-3",
+  }, POD];
+  pods.forEach((pod, index) => {
+    curves.record(pod, [sample(8 - index, { loss: "1" })], NOW_MS);
+  });
+  assert.deepEqual(curves.marks.map(({ text }) => text), ["job-node-0-1-xxxxx"]);
+});
+
+Deno.test("mark() says whether a mark is new, and takes none without a time", () => {
+  const curves = new CurvesOfJob(128);
+  const gap = { timeMs: NOW_MS + 1, kind: "gap", text: "another owner" } as const;
+  assert.equal(curves.mark(gap, NOW_MS), true);
+  assert.equal(curves.mark(gap, NOW_MS), false);
+  assert.equal(curves.mark({ ...gap, timeMs: NaN }, NOW_MS), false);
+  assert.deepEqual(curves.marks, [{ ...gap, timeMs: NOW_MS }]);
+});
+
+Deno.test("a job takes at most as many bytes as its bounds say", () => {
+  const curves = new CurvesOfJob(128);
+  for (let turn = 0; turn < 1000; turn++) {
+    const pod = { name: `p${turn}`, uid: `u${turn}` };
+    curves.record(pod, [sample(2000 - turn, named(50, turn % 7), 1)], NOW_MS);
+    curves.mark({ timeMs: turn, kind: "stopped", text: "x".repeat(5000) }, NOW_MS);
+  }
+  assert.ok(curves.bytes < 160_000, `${curves.bytes} bytes`);
+  assert.equal(curves.marks.length, 64);
+  assert.equal(namesOf(curves).length, JOB_CURVE_LIMITS.metrics + 1);
+});
