@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jobMessageSchema } from "../../crds/job_message.ts";
+import { jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { SinkError } from "../../owner/observations/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";

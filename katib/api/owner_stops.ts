@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jobMessageSchema } from "../../crds/job_message.ts";
+import { jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { jobStopSchema, STOP_LIMITS } from "../../crds/trainjob.ts";
 import type { StopRequest } from "../../owner/observations/adapter.ts";
 import { stopRequestSchema } from "./messages.ts";

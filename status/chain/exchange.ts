@@ -5,7 +5,7 @@ import type { Refusal } from "./answer.ts";
 import type { Bearer } from "../../platform/http/callers/bearer.ts";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import type { Refused } from "../../platform/http/replicas/owner_router.ts";
-import type { PushBody } from "./push.ts";
+import type { PushBody } from "../../crds/wire/push.ts";
 import type { TokenIdentity } from "../../platform/http/callers/token_verification.ts";
 
 /**

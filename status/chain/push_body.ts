@@ -7,8 +7,8 @@ import type { Refusal } from "./answer.ts";
 import { podUid, subject } from "./caller.ts";
 import { type Packing, packingOf, unpack } from "./content_encoding.ts";
 import type { Exchange, Outcome, StageRun } from "./exchange.ts";
-import { readHistory } from "./history.ts";
-import { readPush } from "./push.ts";
+import { readHistory } from "../../crds/wire/history.ts";
+import { readPush } from "../../crds/wire/push.ts";
 
 /** Time after which a client may try again while others send histories. */
 const SOON_MS = 1000;

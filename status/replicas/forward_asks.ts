@@ -1,7 +1,7 @@
 /** Messages by which a replica asks the owner for an observation, or to stop a job, with their paths and bounds. */
 import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
-import type { MessageVersion } from "../../crds/job_message.ts";
+import type { MessageVersion } from "../../crds/wire/job_message.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
 
 /** Path at which observations are asked for, with POST. */

@@ -1,7 +1,7 @@
 /** Client for calls to the replica that owns the state. */
 import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jobMessage, type MessageVersion, messageVersion } from "../../crds/job_message.ts";
+import { jobMessage, type MessageVersion, messageVersion } from "../../crds/wire/job_message.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Push } from "../chain/exchange.ts";
 import {

@@ -1,6 +1,6 @@
 /** Listener for calls of other replicas, which need a certificate of our CA. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { MessageVersion } from "../../crds/job_message.ts";
+import type { MessageVersion } from "../../crds/wire/job_message.ts";
 import { type AnsweredCall, startReplicaListener } from "../../platform/http/replicas/listener.ts";
 import type { Server } from "../../platform/http/server.ts";
 import type { Clock } from "../../platform/base/clock.ts";

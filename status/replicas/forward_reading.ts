@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
+import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/wire/job_message.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
 import type { JobVersion, PollAsk } from "../../owner/owner_poll.ts";
 import type { Reading } from "../../owner/ledger/reading.ts";

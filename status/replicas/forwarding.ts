@@ -2,13 +2,13 @@
 import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/job_message.ts";
+import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/wire/job_message.ts";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { OwnerAnswer, Push } from "../chain/exchange.ts";
 import type { CallOutcome } from "../../platform/http/replicas/calls.ts";
 import type { TermRefusal } from "../../platform/http/replicas/terms.ts";
-import { parseHistory } from "../chain/history.ts";
-import { parsePush } from "../chain/push.ts";
+import { parseHistory } from "../../crds/wire/history.ts";
+import { parsePush } from "../../crds/wire/push.ts";
 
 /** Path to which pushes are forwarded, with POST. */
 export const forwardPath = (version: MessageVersion) => `/forward/${version}/pushes`;

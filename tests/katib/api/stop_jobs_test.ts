@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { failureSchema, stoppingSchema } from "../../../katib/api/messages.ts";
 import { createStopAskParser, parseStopAnswer } from "../../../katib/api/owner_stops.ts";
-import { jobMessage } from "../../../crds/job_message.ts";
+import { jobMessage } from "../../../crds/wire/job_message.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { stopPath } from "../../../crds/job_kind.ts";
 import { apiBench, requestOf, runningJob, STOPPED, tokenWith } from "./api_bench.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:https";
 import { defineJobKind, type JobRef } from "../../../crds/job_kind.ts";
 import { createJobKinds, JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { jobMessage } from "../../../crds/job_message.ts";
+import { jobMessage } from "../../../crds/wire/job_message.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import type { Push } from "../../../status/chain/exchange.ts";
 import {

@@ -8,7 +8,7 @@ import { recordPush } from "../../../trials/recording/record_push.ts";
 import { replay } from "../../../trials/recording/replay.ts";
 import type { Sample } from "../../../trials/recording/sample.ts";
 import { applyReport, startRules } from "../../../trials/rules/rules.ts";
-import { parsePush } from "../../../status/chain/push.ts";
+import { parsePush } from "../../../crds/wire/push.ts";
 
 const SCOPE = { objective: { name: "loss", type: "minimize" as const } };
 const START = microsOf("2026-01-02T03:04:05Z") ?? 0n;

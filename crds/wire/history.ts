@@ -1,7 +1,7 @@
 /** Body of a history: samples that a client kept while it could not push, in their order. */
 import { z } from "zod";
-import { HISTORY_LIMITS } from "../../crds/names.ts";
-import type { PushedStatus } from "../../crds/trainjob.ts";
+import { HISTORY_LIMITS } from "../names.ts";
+import type { PushedStatus } from "../trainjob.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
 import {
   causesOf,

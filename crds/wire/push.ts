@@ -1,8 +1,8 @@
 /** Body of a push: its schema, and the problems of one that does not fit. */
 import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
-import { DNS_LABEL_MAX, PUSH_LIMITS } from "../../crds/names.ts";
-import type { PushedStatus } from "../../crds/trainjob.ts";
+import { DNS_LABEL_MAX, PUSH_LIMITS } from "../names.ts";
+import type { PushedStatus } from "../trainjob.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
 
 /** Most problems that one response names. */

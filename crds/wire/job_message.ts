@@ -1,7 +1,7 @@
 /** Jobs in messages between replicas. */
 import { z } from "zod";
-import type { JobKind, JobRef } from "./job_kind.ts";
-import type { JobKinds } from "./job_kinds.ts";
+import type { JobKind, JobRef } from "../job_kind.ts";
+import type { JobKinds } from "../job_kinds.ts";
 
 /**
  * Version of a message about jobs. In the first one every job is of the implied kind, and none is named;

@@ -1,7 +1,7 @@
 /** Tests of bodies with histories: accepted ones, and the field names in refusals. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseHistory, readHistory } from "../../../status/chain/history.ts";
+import { parseHistory, readHistory } from "../../../crds/wire/history.ts";
 
 const at = (second: number, more: Record<string, unknown> = {}) => ({
   lastUpdatedTime: `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`,

@@ -1,7 +1,7 @@
 /** Tests of the push body's bounds. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { readPush } from "../../../status/chain/push.ts";
+import { readPush } from "../../../crds/wire/push.ts";
 
 const TIME = "2025-01-23T10:30:45Z";
 const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
