@@ -141,18 +141,6 @@ export const trainerStatusSchema = z.looseObject({
 });
 export type TrainerStatus = z.infer<typeof trainerStatusSchema>;
 
-/** Report of a pod as it pushes it: with the step of the training, which the status of a job does not show. */
-export type PushedStatus = TrainerStatus & {
-  /** Counted by the training itself, from 0. */
-  readonly step?: number;
-};
-
-/** Returns the part of a report that the status of a job shows. */
-export function shownStatus(pushed: PushedStatus): TrainerStatus {
-  if (pushed.step === undefined) return pushed;
-  const { step: _, ...shown } = pushed;
-  return shown;
-}
 /** Limits of the decision to stop a job early. */
 export const STOP_LIMITS = {
   /** Characters of the reason: it becomes that of a condition, as the message does. */

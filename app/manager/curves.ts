@@ -1,7 +1,8 @@
 /** Wiring of curves: what pods push and what becomes of their jobs is kept to be shown, for one term of leadership. */
 import { type AnyJob, jobNow, type JobRef } from "../../crds/job_kind.ts";
 import { endOf, progressOf } from "../../crds/job_state.ts";
-import type { PushedStatus, TrainerStatus } from "../../crds/trainjob.ts";
+import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { Sample } from "../../crds/wire/sample.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { aborted } from "../../platform/base/aborted.ts";
@@ -15,7 +16,8 @@ import {
 } from "../../owner/curves/curve_store.ts";
 import { marksOfChange, marksOfRestart } from "../../owner/curves/marks_of_change.ts";
 import { describeStop, type StopDecision } from "../../owner/observations/stop_decision.ts";
-import type { OwnerAnswer, Push } from "../../status/chain/exchange.ts";
+import type { PushAnswer } from "../../crds/wire/push_answer.ts";
+import type { Push } from "../../crds/wire/push.ts";
 import type { PushRecorder } from "../../status/ledger/owned_state.ts";
 import type { WatchedJobs } from "../../status/reading/job_ends.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
@@ -56,7 +58,7 @@ interface Term {
   readonly beganMs: number;
 }
 
-function sampleOf({ metrics = [], progressPercentage, lastUpdatedTime }: PushedStatus) {
+function sampleOf({ metrics = [], progressPercentage, lastUpdatedTime }: Sample) {
   return { timeMs: Date.parse(lastUpdatedTime), metrics, progress: progressPercentage };
 }
 
@@ -89,7 +91,7 @@ export function createTermCurves(
   }
 
   /** Keeps what was taken: of a push that was refused the client sends the samples again. */
-  function recordIfTaken(term: Term, push: Push, answer: OwnerAnswer | undefined) {
+  function recordIfTaken(term: Term, push: Push, answer: PushAnswer | undefined) {
     if (answer === undefined || answer.ok) record(term, push);
     return answer;
   }

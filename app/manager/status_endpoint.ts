@@ -7,7 +7,7 @@ import { WATCHED } from "../../crds/watched.ts";
 import { controlShown } from "../../owner/observations/stop_decision.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { AcceptPush } from "../../status/chain/exchange.ts";
+import type { AcceptPush } from "../../crds/wire/push_answer.ts";
 import type { Lookup } from "../../platform/kube/watching/cached_lookup.ts";
 import { isRemoval } from "../../platform/kube/watching/informer.ts";
 import {

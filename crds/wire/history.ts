@@ -1,17 +1,9 @@
 /** Body of a history: samples that a client kept while it could not push, in their order. */
 import { z } from "zod";
 import { HISTORY_LIMITS } from "../names.ts";
-import type { PushedStatus } from "../trainjob.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
-import {
-  causesOf,
-  compactStatus,
-  containerSchema,
-  MAX_CAUSES,
-  type ParsedPush,
-  readJson,
-  trainerStatusSchema,
-} from "./push.ts";
+import { causesOf, MAX_CAUSES, type ParsedPush, readJson } from "./push.ts";
+import { containerSchema, type Sample, sampleOf, sampleSchema } from "./sample.ts";
 
 const TOO_MANY =
   `must be a list of at most ${HISTORY_LIMITS.samples} samples, each a trainerStatus`;
@@ -38,13 +30,13 @@ function backwards(index: number): FailureCause {
 export function parseHistory(value: unknown): ParsedPush {
   const framed = frame.safeParse(value);
   if (!framed.success) return { ok: false, causes: causesOf(framed.error) };
-  const samples: PushedStatus[] = [];
+  const samples: Sample[] = [];
   const causes: FailureCause[] = [];
   let lastMs = -Infinity;
   for (const [index, sample] of framed.data.samples.entries()) {
-    const parsed = trainerStatusSchema.safeParse(sample);
+    const parsed = sampleSchema.safeParse(sample);
     if (parsed.success) {
-      const status = compactStatus(parsed.data);
+      const status = sampleOf(parsed.data);
       const timeMs = Date.parse(status.lastUpdatedTime);
       if (timeMs < lastMs) causes.push(backwards(index));
       lastMs = timeMs;

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { JobKind, JobRef } from "../job_kind.ts";
 import type { JobKinds } from "../job_kinds.ts";
+import { nameSchema, uidSchema } from "./message_fields.ts";
 
 /**
  * Version of a message about jobs. In the first one every job is of the implied kind, and none is named;
@@ -19,15 +20,13 @@ export function jobMessage({ implied }: JobKinds, { kind, namespace, name, uid }
   return kind === implied ? { namespace, name, uid } : { kind: kind.id, namespace, name, uid };
 }
 
-const name = z.string().min(1).max(253);
-
 /** Creates the schema that reads what {@link jobMessage} returns; it refuses unknown kinds. */
 export function jobMessageSchema(kinds: JobKinds) {
   return z.object({
     kind: z.string().optional(),
-    namespace: name,
-    name,
-    uid: z.string().min(1).max(128),
+    namespace: nameSchema,
+    name: nameSchema,
+    uid: uidSchema,
   }).transform(({ kind: id, ...job }, context): JobRef => {
     const kind = id === undefined ? kinds.implied : kinds.byId(id);
     if (kind !== undefined) return { kind, ...job };

@@ -3,14 +3,13 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessageSchema } from "../../crds/wire/job_message.ts";
+import { nameSchema, refusedSchema } from "../../crds/wire/message_fields.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { SinkError } from "../../owner/observations/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
 import type { Position } from "./position.ts";
 import type { ObservationSource } from "./source.ts";
-
-const name = z.string().min(1).max(253);
 
 const askSchemaOf = (kinds: JobKinds) =>
   z.object({
@@ -29,16 +28,13 @@ export interface ObservationAsk {
 }
 
 const seenSchema = z.object({
-  trial: name.optional(),
-  primaryPod: name.optional(),
+  trial: nameSchema.optional(),
+  primaryPod: nameSchema.optional(),
   metrics: z.array(metricSchema),
   rows: z.array(logRowSchema),
   more: z.boolean(),
 });
-const answerSchema = z.union([
-  seenSchema,
-  z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
-]);
+const answerSchema = z.union([seenSchema, refusedSchema]);
 
 /** The owner's rows and state of a job; empty if there are none. */
 export type ObservationSeen = z.infer<typeof seenSchema>;

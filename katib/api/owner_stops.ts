@@ -3,16 +3,15 @@ import { z } from "zod";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessageSchema } from "../../crds/wire/job_message.ts";
+import { refusedSchema, uidSchema } from "../../crds/wire/message_fields.ts";
 import { jobStopSchema, STOP_LIMITS } from "../../crds/trainjob.ts";
 import type { StopRequest } from "../../owner/observations/adapter.ts";
 import { stopRequestSchema } from "./messages.ts";
 
-const uid = z.string().min(1).max(128);
-
 const askSchemaOf = (kinds: JobKinds) =>
   z.object({
     job: jobMessageSchema(kinds),
-    trialUid: uid.nullable(),
+    trialUid: uidSchema.nullable(),
     user: z.string().min(1).max(STOP_LIMITS.userLength),
     // Which job is meant was decided before: replicas of older versions do not know the field.
     stop: stopRequestSchema.omit({ uid: true }),
@@ -30,7 +29,7 @@ export interface StopAsk {
 const answerSchema = z.union([
   z.object({ stop: jobStopSchema }),
   z.object({ refusal: z.enum(["ended", "gone", "elsewhere"]), reason: z.string() }),
-  z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
+  refusedSchema,
 ]);
 /** The owner's answer: the decision that holds, why there is none, or when to come again. */
 export type OwnerStopAnswer = z.infer<typeof answerSchema>;

@@ -18,7 +18,8 @@ import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import type { RestingInformer } from "../../platform/kube/watching/resting_informer.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import type { PlanSource, StopControl } from "../../owner/observations/adapter.ts";
+import type { PlanSource } from "../../owner/observations/adapter.ts";
+import type { Control } from "../../crds/wire/push_answer.ts";
 import { controlOfTrial, controlShown } from "../../owner/observations/stop_decision.ts";
 import { hasOtherEnd } from "../stopping/stop_writes.ts";
 import { isPrimaryPod } from "../../trials/mapping/outcome.ts";
@@ -172,7 +173,7 @@ class CachedPlans implements PlanCache {
     );
   }
 
-  stopShown(ref: JobRef): StopControl | undefined {
+  stopShown(ref: JobRef): Control | undefined {
     const job = jobNow(this.options.jobs, ref);
     if (job === undefined) return undefined;
     if (earlyStopOf(ref.kind, job) !== undefined) return controlShown(ref.kind, job);

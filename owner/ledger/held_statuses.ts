@@ -5,7 +5,7 @@ import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { JobStatus, Reading } from "./reading.ts";
 import { createWaitingPolls, type WaitingPolls } from "../waiting_polls.ts";
-import type { ObservedPush } from "../observations/adapter.ts";
+import type { Push } from "../../crds/wire/push.ts";
 
 /** The newest status by job, for the readers of one term. */
 export interface HeldStatuses extends Pick<WaitingPolls<Reading>, "poll" | "close"> {
@@ -13,7 +13,7 @@ export interface HeldStatuses extends Pick<WaitingPolls<Reading>, "poll" | "clos
   newestOf(jobUid: string): TrainerStatus | undefined;
   /** A push was taken: it is the newest of its job now. */
   put(
-    push: Pick<ObservedPush, "job" | "pod" | "receivedMs"> & {
+    push: Pick<Push, "job" | "pod" | "receivedMs"> & {
       readonly trainerStatus: TrainerStatus;
     },
   ): void;

@@ -3,7 +3,7 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { Refused } from "../../platform/http/replicas/owner_router.ts";
+import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import { createLedgerQueue, type LedgerEntry, type ShownStatus } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
 import { type Bucket, type BucketLimits, refill, take } from "../../platform/base/token_bucket.ts";
@@ -46,7 +46,7 @@ export interface LedgerOptions {
 /** Keeper of one pending value for each job; writes them in order within a budget. */
 export interface Ledger {
   /** Takes a job's newest status; an earlier one that was not written yet is dropped. */
-  submit(job: JobRef, status: TrainerStatus): { readonly ok: true } | Refused;
+  submit(job: JobRef, status: TrainerStatus): PushAnswer;
   /** Drops the pending value of a job that was deleted. */
   forget(uid: string): void;
   /** Number of jobs with a value that is not written: `ledger_pending`. */
@@ -98,7 +98,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   /** Jobs are due, but the loop waits for something else (budget, concurrency, Retry-After). */
   let isBlocked = false;
 
-  function submit(job: JobRef, status: TrainerStatus): ReturnType<Ledger["submit"]> {
+  function submit(job: JobRef, status: TrainerStatus): PushAnswer {
     if (flushing || writeAbort.signal.aborted) {
       return { retryAfterMs: SOON_MS, reason: "shutting down: try again soon" };
     }

@@ -1,6 +1,8 @@
 /** Interfaces of the trial adapter: pushes and answers, stops, plans, and reads of logs. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
+import type { Push } from "../../crds/wire/push.ts";
+import type { Control, PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
@@ -10,47 +12,6 @@ import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
 import type { StopDecision, StopStore } from "./stop_decision.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
-
-/** One sample of a push: the pod's metrics at one time. */
-export interface ObservedSample {
-  readonly metrics?: readonly { readonly name: string; readonly value: string }[] | undefined;
-  /** RFC 3339, between the pod's start and now. */
-  readonly lastUpdatedTime: string;
-  /** The step of the training, if the pod pushed it. */
-  readonly step?: number | undefined;
-}
-
-/** A push as the status endpoint passes it on. */
-export interface ObservedPush {
-  readonly job: JobRef;
-  readonly pod: { readonly name: string; readonly uid: string };
-  readonly trainerStatus: ObservedSample;
-  /** The earlier samples of a history, oldest first. */
-  readonly earlier?: readonly ObservedSample[] | undefined;
-  /** The times that the pod sent and that were clamped, for all samples in order. */
-  readonly sentTimes?: readonly (string | undefined)[] | undefined;
-  readonly sequence?: number | undefined;
-  /** Name of the container that pushed, if it said so. */
-  readonly container?: string | undefined;
-  /** Wall-clock time of arrival, in milliseconds. */
-  readonly receivedMs: number;
-}
-
-/** The instruction to a trainer to stop. */
-export interface StopControl {
-  readonly stop: true;
-  readonly reason: "EarlyStopped";
-  readonly message: string;
-}
-
-/** The answer to a push: its rows are in the log, or the client should retry. */
-export type PushAnswer =
-  | {
-    readonly ok: true;
-    readonly warnings?: readonly string[];
-    readonly control?: StopControl;
-  }
-  | Refused;
 
 /** The reason to stop a trial: its last rule was met. */
 export interface Verdict {
@@ -137,7 +98,7 @@ export interface PlanSource {
   /** Returns the jobs that have not finished and whose status holds such a decision. */
   stoppingJobs(): readonly JobRef[];
   /** Returns the instruction to the pods of a job that was stopped early, as its objects show. */
-  stopShown(job: JobRef): StopControl | undefined;
+  stopShown(job: JobRef): Control | undefined;
   /** Whether the plan's Trial has ended by its objects: Katib has read its log, or is about to. */
   hasEnded(plan: ObservationPlan): boolean;
   /** Returns why nothing of the job can be recorded: no pod of it is primary, or the primary one lacks the container. */
@@ -147,7 +108,7 @@ export interface PlanSource {
   /** Whether a pod is primary for the plan; undefined if that is not known now. */
   isPrimary(
     plan: ObservationPlan,
-    pod: ObservedPush["pod"],
+    pod: Push["pod"],
     signal: AbortSignal,
   ): boolean | undefined | Promise<boolean | undefined>;
   /** Returns the run of the primary pod that started last, by the caches. Rejects if it cannot be known now. */
@@ -201,7 +162,7 @@ export interface Adapter extends ObservationReader {
    * recorded nevertheless.
    */
   accept(
-    push: ObservedPush,
+    push: Push,
     signal: AbortSignal,
   ): undefined | PushAnswer | Promise<PushAnswer | undefined>;
   /**

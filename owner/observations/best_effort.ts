@@ -1,5 +1,6 @@
 /** Best-effort recording of jobs that did not ask for a log: an unavailable log never delays them. */
-import type { ObservedPush, PushAnswer } from "./adapter.ts";
+import type { PushAnswer } from "../../crds/wire/push_answer.ts";
+import type { Push } from "../../crds/wire/push.ts";
 import type { LogActor } from "./log_actor.ts";
 
 const NOT_RECORDED: PushAnswer = {
@@ -13,7 +14,7 @@ const NOT_RECORDED: PushAnswer = {
  */
 export function recordBestEffort(
   actor: LogActor,
-  push: ObservedPush,
+  push: Push,
   signal: AbortSignal,
 ): PushAnswer | Promise<PushAnswer> {
   if (!actor.failing) {

@@ -8,15 +8,9 @@ import type { ObservationSink } from "./sink.ts";
 import { logKeyText, type ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
-import type {
-  Adapter,
-  ObservedPush,
-  PlanSource,
-  PushAnswer,
-  Stop,
-  StopOutcome,
-  Stopper,
-} from "./adapter.ts";
+import type { Adapter, PlanSource, Stop, StopOutcome, Stopper } from "./adapter.ts";
+import type { PushAnswer } from "../../crds/wire/push_answer.ts";
+import type { Push } from "../../crds/wire/push.ts";
 import { isPrimaryContainer } from "../../trials/mapping/outcome.ts";
 import { recordBestEffort } from "./best_effort.ts";
 import { createDeletions } from "./log_deletions.ts";
@@ -161,7 +155,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     if (stop !== undefined && plans.isOpen(stop.plan.job)) stops.schedule(stop);
   }
 
-  function recordInMemory(plan: ObservationPlan, push: ObservedPush): PushAnswer {
+  function recordInMemory(plan: ObservationPlan, push: Push): PushAnswer {
     const answer = plainLogs.accept(plan, push);
     reader.changed(plan.job.uid);
     return answer;
@@ -178,7 +172,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
    * Answers a pod or container whose pushes are not recorded: it has to stop, too, if its trial has. A warning says so
    * if somebody may have meant it, which of a pod beside the primary one nobody does.
    */
-  function answerOther(plan: ObservationPlan, { container }: ObservedPush): PushAnswer | undefined {
+  function answerOther(plan: ObservationPlan, { container }: Push): PushAnswer | undefined {
     const control = actors.get(plan.job.uid)?.control;
     if (control !== undefined) return { ok: true, control };
     const wanted = plan.mapping?.primaryContainerName;
@@ -193,7 +187,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   function record(
     plan: ObservationPlan,
     isPrimary: boolean | undefined,
-    push: ObservedPush,
+    push: Push,
     signal: AbortSignal,
   ): PushAnswer | undefined | Promise<PushAnswer> {
     if (closed.signal.aborted) return CLOSED;
@@ -211,7 +205,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
     return plan.isPlain ? recordBestEffort(actor, push, signal) : actor.accept(push, signal);
   }
 
-  function recordByPlan(plan: PlanDecision, push: ObservedPush, signal: AbortSignal) {
+  function recordByPlan(plan: PlanDecision, push: Push, signal: AbortSignal) {
     if (plan.kind === "unknown") return { retryAfterMs: RETRY_AFTER_MS, reason: plan.why };
     if (plan.kind === "gone") return gone(plan.why);
     if (plan.kind !== "plan") return undefined;

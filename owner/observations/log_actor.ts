@@ -5,7 +5,9 @@ import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { type ObservationSink, SinkError } from "./sink.ts";
 import { controlOf, decidedByRules } from "./stop_decision.ts";
-import type { ObservedPush, PushAnswer, StopControl, Verdict } from "./adapter.ts";
+import type { Verdict } from "./adapter.ts";
+import type { Control, PushAnswer } from "../../crds/wire/push_answer.ts";
+import type { Push } from "../../crds/wire/push.ts";
 import { createLoadedLog, type LoadedLogOptions, meaningOf } from "./loaded_log.ts";
 import type { LogState } from "./log_state.ts";
 import { createPushQueue, type QueuedPush } from "./push_queue.ts";
@@ -35,7 +37,7 @@ export interface LogActor {
   /** The state of the log; undefined before it is replayed, and after a write of unknown outcome. */
   readonly state: LogState | undefined;
   /** The instruction to its pods to stop, once the last rule was met. */
-  readonly control: StopControl | undefined;
+  readonly control: Control | undefined;
   /** Grows with every change. */
   readonly version: number;
   /** Whether the last write failed. */
@@ -43,7 +45,7 @@ export interface LogActor {
   /** Changes the plan; the log is replayed if rules or metrics differ. */
   usePlan(plan: ObservationPlan): void;
   /** Resolves with an answer when the rows are in the log. Never rejects. */
-  accept(push: ObservedPush, signal: AbortSignal): Promise<PushAnswer>;
+  accept(push: Push, signal: AbortSignal): Promise<PushAnswer>;
   /** Resolves with the state, which is replayed if needed. Rejects with a SinkError. */
   load(): Promise<LogState>;
   /** Reads the log, also if its state is known. Rejects with a SinkError. */

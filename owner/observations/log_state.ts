@@ -10,7 +10,8 @@ import { describeMet } from "../../trials/rules/rules.ts";
 import { createRunRules } from "../../trials/rules/run_rules.ts";
 import { type PresentRun, runOf } from "../../trials/recording/present_run.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { ObservedPush, Verdict } from "./adapter.ts";
+import type { Verdict } from "./adapter.ts";
+import type { Push } from "../../crds/wire/push.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { createSummary } from "../../trials/recording/summary.ts";
 
@@ -34,7 +35,7 @@ export interface TakenPush {
 /** The state of one log; after a write of unknown outcome it is replayed from the log. */
 export interface LogState {
   /** Records a push, after those that were taken before. Returns the rows to write. */
-  take(push: ObservedPush): TakenPush;
+  take(push: Push): TakenPush;
   /** Returns a function that forgets all pushes taken from now on, if none of them came into the log. */
   mark(): () => void;
   /** Applies the rules to a push that is in the log now. */
@@ -95,7 +96,7 @@ function reportsByTime(
 const AHEAD_MS = 1000;
 
 /** Returns the samples of a push, oldest first. */
-function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: ObservedPush) {
+function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: Push) {
   return [...earlier, trainerStatus].map(({ lastUpdatedTime, metrics = [], step }, index) => {
     const measured = { metrics, ...(step !== undefined && { step }) };
     const sentTime = sentTimes?.[index];

@@ -7,7 +7,9 @@ import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { contentOf } from "../../trials/recording/content.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { LogPage, LogQuery, ObservedPush, PushAnswer } from "./adapter.ts";
+import type { LogPage, LogQuery } from "./adapter.ts";
+import type { PushAnswer } from "../../crds/wire/push_answer.ts";
+import type { Push } from "../../crds/wire/push.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { partOf } from "./log_parts.ts";
 import { createSummary, type Summary } from "../../trials/recording/summary.ts";
@@ -33,7 +35,7 @@ export interface PlainSnapshot {
 /** The logs, by the UID of their TrainJobs. */
 export interface PlainLogs {
   /** Records the samples of a push. A sample that equals the one before it is a retry. */
-  accept(plan: ObservationPlan, push: ObservedPush): PushAnswer;
+  accept(plan: ObservationPlan, push: Push): PushAnswer;
   /** Returns undefined if nothing was recorded. */
   snapshotOf(jobUid: string): PlainSnapshot | undefined;
   pageOf(jobUid: string, query: LogQuery): LogPage;
@@ -77,7 +79,7 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
 
   function record(
     log: PlainLog,
-    { metrics = [], lastUpdatedTime }: ObservedPush["trainerStatus"],
+    { metrics = [], lastUpdatedTime }: Push["trainerStatus"],
   ): readonly string[] {
     const { content, warnings } = contentOf(ALL, metrics);
     const pushed = `${lastUpdatedTime} ${log.pod} ${JSON.stringify(content)}`;

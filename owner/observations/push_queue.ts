@@ -1,9 +1,10 @@
 /** Bounded queue of pushes that wait for one log. */
-import type { ObservedPush, PushAnswer } from "./adapter.ts";
+import type { PushAnswer } from "../../crds/wire/push_answer.ts";
+import type { Push } from "../../crds/wire/push.ts";
 
 /** A push, and the function that answers it. */
 export interface QueuedPush {
-  readonly push: ObservedPush;
+  readonly push: Push;
   /** Aborts when the client no longer waits for the answer. */
   readonly signal: AbortSignal;
   readonly answer: (answer: PushAnswer) => void;
@@ -28,7 +29,7 @@ const ABANDONED: PushAnswer = {
   reason: "the client has closed the request",
 };
 
-function samplesOf({ earlier }: ObservedPush): number {
+function samplesOf({ earlier }: Push): number {
   return 1 + (earlier?.length ?? 0);
 }
 

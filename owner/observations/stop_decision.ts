@@ -5,7 +5,8 @@ import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
-import type { StopControl, Verdict } from "./adapter.ts";
+import type { Verdict } from "./adapter.ts";
+import type { Control } from "../../crds/wire/push_answer.ts";
 
 /** The decision to stop a job early. */
 export interface StopDecision {
@@ -73,7 +74,7 @@ export function describeStop(
 }
 
 /** Returns the instruction to a trainer whose job is to stop. */
-export function controlOf(decision: StopDecision): StopControl {
+export function controlOf(decision: StopDecision): Control {
   return { stop: true, reason: "EarlyStopped", message: describeStop(decision) };
 }
 
@@ -142,12 +143,12 @@ function stopOfEnd(kind: JobKind, job: AnyJob): JobStop | undefined {
 }
 
 /** Returns the instruction to a trainer whose Trial says that it was stopped; whoever did that knows why. */
-export function controlOfTrial(message: string = "Trial is early stopped"): StopControl {
+export function controlOfTrial(message: string = "Trial is early stopped"): Control {
   return { stop: true, reason: "EarlyStopped", message };
 }
 
 /** Returns the instruction to a trainer by what the job's object shows alone, whoever owns its state. */
-export function controlShown(kind: JobKind, job: AnyJob): StopControl | undefined {
+export function controlShown(kind: JobKind, job: AnyJob): Control | undefined {
   const stored = storedStopOf(job);
   if (stored !== undefined) return controlOf(decisionOf(stored));
   const condition = earlyStopOf(kind, job);

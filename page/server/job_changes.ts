@@ -1,5 +1,6 @@
 /** Changes of jobs that a viewer makes: suspended, resumed, deleted, as that viewer and no other. */
 import { z } from "zod";
+import { uidSchema } from "../../crds/wire/message_fields.ts";
 import { suspensionSpec } from "../../crds/suspension_switch.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { NamedJob } from "./job_details.ts";
@@ -11,7 +12,7 @@ export type JobChange = typeof JOB_CHANGES[number];
 /** The body of a change. */
 export const changeSchema = z.strictObject({
   /** Of the job that was seen; another one of the same name is left alone. */
-  uid: z.string().min(1).max(128).optional(),
+  uid: uidSchema.optional(),
 });
 
 const DEADLINE_MS = 15_000;

@@ -1,10 +1,8 @@
 /** A request in its chain of stages, with their results. */
-import type { JobKind, JobRef } from "../../crds/job_kind.ts";
-import type { PushedStatus } from "../../crds/trainjob.ts";
+import type { JobKind } from "../../crds/job_kind.ts";
 import type { Refusal } from "./answer.ts";
 import type { Bearer } from "../../platform/http/callers/bearer.ts";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
-import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import type { PushBody } from "../../crds/wire/push.ts";
 import type { TokenIdentity } from "../../platform/http/callers/token_verification.ts";
 
@@ -13,57 +11,6 @@ import type { TokenIdentity } from "../../platform/http/callers/token_verificati
  * GET …/status?watch=true.
  */
 export type Chain = "push" | "history" | "read" | "watch";
-
-/** A push that passed every check, as it is handed to its owner. */
-export interface Push {
-  readonly job: JobRef;
-  readonly pod: { readonly name: string; readonly uid: string };
-  readonly trainerStatus: PushedStatus;
-  /** Of a history: what came before `trainerStatus`, in order. */
-  readonly earlier?: readonly PushedStatus[];
-  /**
-   * Original times of those samples of `earlier` and `trainerStatus`, in order, whose time was adjusted;
-   * used to recognise retries. Absent if no time was adjusted.
-   */
-  readonly sentTimes?: readonly (string | undefined)[];
-  /** Number of the push, if the client counts them. */
-  readonly sequence?: number;
-  /** Name of the container that pushed, if it said so: a convention, since its pod has one token. */
-  readonly container?: string;
-  /** Wall-clock time of arrival, in milliseconds. */
-  readonly receivedMs: number;
-}
-
-/** Origin of a push, once ownership is known. */
-export interface PushOrigin {
-  readonly job: JobRef;
-  readonly pod: { readonly name: string; readonly uid: string };
-}
-
-/** Instruction to a trainer, in the response to a push. */
-export interface Control {
-  readonly stop: boolean;
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** The owner's answer to a push. */
-export type OwnerAnswer =
-  | {
-    readonly ok: true;
-    readonly warnings?: readonly string[];
-    readonly control?: Control | undefined;
-  }
-  | Refused;
-
-/**
- * Hands a push to the owner of its state. It returns no promise if nothing has to be waited for.
- * `signal` aborts when the answer is no longer awaited.
- */
-export type AcceptPush = (push: Push, signal: AbortSignal) => OwnerAnswer | Promise<OwnerAnswer>;
-
-/** Returns what the object of a job tells its trainers; undefined if they may go on. It waits for nothing. */
-export type ControlNow = (job: JobRef) => Control | undefined;
 
 /** State of a request, filled in by the stages in their order. */
 export interface Exchange {

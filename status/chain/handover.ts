@@ -1,17 +1,9 @@
 /** Stage that hands a push over to the owner of the job's state. */
 import { okResponse } from "./answer.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import {
-  type AcceptPush,
-  type ControlNow,
-  type Exchange,
-  type Outcome,
-  type OwnerAnswer,
-  type Push,
-  type PushOrigin,
-  required,
-  type StageRun,
-} from "./exchange.ts";
+import { type Exchange, type Outcome, required, type StageRun } from "./exchange.ts";
+import type { AcceptPush, ControlNow, PushAnswer } from "../../crds/wire/push_answer.ts";
+import type { Push, PushOrigin } from "../../crds/wire/push.ts";
 import { plausible } from "./plausible_time.ts";
 
 /** Time after which a client may try again while the owner is slow. */
@@ -28,10 +20,10 @@ const ANSWERED = "answered";
 
 async function inTime(
   { acceptDeadlineMs, clock }: AcceptDeadline,
-  acceptance: Promise<OwnerAnswer>,
+  acceptance: Promise<PushAnswer>,
   over: AbortController,
-): Promise<OwnerAnswer> {
-  const late = clock.sleep(acceptDeadlineMs, over.signal).then((): OwnerAnswer => ({
+): Promise<PushAnswer> {
+  const late = clock.sleep(acceptDeadlineMs, over.signal).then((): PushAnswer => ({
     retryAfterMs: SOON_MS,
     reason: "the owner of this job's status did not answer in time: try again soon",
   }));
@@ -80,7 +72,7 @@ function echo({ chain, body }: Exchange): Record<string, unknown> {
 }
 
 /** Makes the response from the owner's answer. */
-function answer(exchange: Exchange, acceptance: OwnerAnswer, warnings: readonly string[]): Outcome {
+function answer(exchange: Exchange, acceptance: PushAnswer, warnings: readonly string[]): Outcome {
   if (!acceptance.ok) {
     const { reason, retryAfterMs, gone } = acceptance;
     if (gone) return { why: "unknown_job" };
@@ -111,7 +103,7 @@ export function createHandOver(
   deadline: AcceptDeadline,
 ): StageRun {
   /** An answer that comes at once needs no timer. */
-  function acceptanceOf(push: Push): OwnerAnswer | Promise<OwnerAnswer> {
+  function acceptanceOf(push: Push): PushAnswer | Promise<PushAnswer> {
     const over = new AbortController();
     const acceptance = accept(push, over.signal);
     return acceptance instanceof Promise ? inTime(deadline, acceptance, over) : acceptance;

@@ -1,5 +1,5 @@
 /** Correction of implausible times: those in the future, or before the pod's start. */
-import type { PushedStatus } from "../../crds/trainjob.ts";
+import type { Sample } from "../../crds/wire/sample.ts";
 
 /** Moments between which a sample was taken, in milliseconds since the epoch. */
 export interface Bounds {
@@ -10,7 +10,7 @@ export interface Bounds {
 
 /** A status with a plausible time, and the bound to which its time was adjusted. */
 interface Moved {
-  readonly status: PushedStatus;
+  readonly status: Sample;
   readonly to?: keyof Bounds;
 }
 
@@ -22,12 +22,12 @@ const WHAT: Readonly<Record<keyof Bounds, { why: string; taken: string }>> = {
   startMs: { why: "is before the pod's start", taken: "its start" },
 };
 
-function isPlausible({ lastUpdatedTime }: PushedStatus, bounds: Bounds): boolean {
+function isPlausible({ lastUpdatedTime }: Sample, bounds: Bounds): boolean {
   const timeMs = Date.parse(lastUpdatedTime);
   return timeMs <= bounds.nowMs && timeMs >= Math.min(bounds.startMs ?? -Infinity, bounds.nowMs);
 }
 
-function moved(status: PushedStatus, { nowMs, startMs = -Infinity }: Bounds): Moved {
+function moved(status: Sample, { nowMs, startMs = -Infinity }: Bounds): Moved {
   const timeMs = Date.parse(status.lastUpdatedTime);
   if (timeMs > nowMs) {
     const to = timeMs - nowMs < UNNOTICED_MS ? undefined : "nowMs";
@@ -44,7 +44,7 @@ function moved(status: PushedStatus, { nowMs, startMs = -Infinity }: Bounds): Mo
 function warning(
   to: keyof Bounds,
   bounds: Bounds,
-  samples: readonly PushedStatus[],
+  samples: readonly Sample[],
   count: number,
 ) {
   const { why, taken } = WHAT[to];
@@ -60,10 +60,10 @@ function warning(
  * each kind of adjustment. The order of times stays the same.
  */
 export function plausible(
-  samples: readonly PushedStatus[],
+  samples: readonly Sample[],
   bounds: Bounds,
 ): {
-  readonly samples: readonly PushedStatus[];
+  readonly samples: readonly Sample[];
   /** Original times of the samples whose time was adjusted; absent if no time was. */
   readonly sentTimes?: readonly (string | undefined)[];
   readonly warnings: readonly string[];

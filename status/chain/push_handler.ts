@@ -6,13 +6,9 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
 import { OVERLOADED_MS, type RequestResult } from "../../platform/http/refusals.ts";
 import { type Refusal, refusalResponse, resultOf } from "./answer.ts";
-import {
-  type AcceptPush,
-  type ControlNow,
-  type Exchange,
-  type PushOrigin,
-  required,
-} from "./exchange.ts";
+import { type Exchange, required } from "./exchange.ts";
+import type { AcceptPush, ControlNow } from "../../crds/wire/push_answer.ts";
+import type { PushOrigin } from "../../crds/wire/push.ts";
 import {
   ClientGoneError,
   type HttpHandler,

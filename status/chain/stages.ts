@@ -9,15 +9,9 @@ import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
 import { body, createHistoryStages, type SampleRates } from "./push_body.ts";
 import * as caller from "./caller.ts";
-import type {
-  AcceptPush,
-  Chain,
-  ControlNow,
-  Exchange,
-  Outcome,
-  PushOrigin,
-  Stage,
-} from "./exchange.ts";
+import type { Chain, Exchange, Outcome, Stage } from "./exchange.ts";
+import type { AcceptPush, ControlNow } from "../../crds/wire/push_answer.ts";
+import type { PushOrigin } from "../../crds/wire/push.ts";
 import { createHandOver } from "./handover.ts";
 import { contentLength, createRouting } from "./status_routes.ts";
 

@@ -2,12 +2,14 @@
 import { getLogger } from "@logtape/logtape";
 import { type AnyJob, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { progressOf } from "../../crds/job_state.ts";
-import { shownStatus, type TrainerStatus } from "../../crds/trainjob.ts";
+import type { TrainerStatus } from "../../crds/trainjob.ts";
+import { shownStatus } from "../../crds/wire/sample.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isRemoval } from "../../platform/kube/watching/informer.ts";
 import type { Leadership } from "../../platform/kube/leading/leadership.ts";
-import type { AcceptPush, OwnerAnswer, Push } from "../chain/exchange.ts";
+import type { AcceptPush, PushAnswer } from "../../crds/wire/push_answer.ts";
+import type { Push } from "../../crds/wire/push.ts";
 import { createHeldStatuses, type HeldStatuses } from "../../owner/ledger/held_statuses.ts";
 import type { WatchedJobs } from "../reading/job_ends.ts";
 import type { PollOwner } from "../../owner/owner_poll.ts";
@@ -26,9 +28,9 @@ export interface PushRecorder {
   accept(
     push: Push,
     signal: AbortSignal,
-  ): undefined | OwnerAnswer | Promise<OwnerAnswer | undefined>;
+  ): undefined | PushAnswer | Promise<PushAnswer | undefined>;
   /** Returns the answer to all pushes of a job that was stopped early: they are written nowhere. */
-  stopped(job: JobRef): OwnerAnswer | undefined;
+  stopped(job: JobRef): PushAnswer | undefined;
   /** The job is deleted. */
   forget(job: JobRef, object: AnyJob): void;
   /** The job is not followed any more, and may exist: what is recorded of it stays. */
@@ -85,8 +87,8 @@ function recorded(
   recorder: PushRecorder,
   push: Push,
   signal: AbortSignal,
-  otherwise: OwnerAnswer,
-): OwnerAnswer | Promise<OwnerAnswer> {
+  otherwise: PushAnswer,
+): PushAnswer | Promise<PushAnswer> {
   const answer = recorder.accept(push, signal);
   return answer instanceof Promise ? answer.then((it) => it ?? otherwise) : answer ?? otherwise;
 }

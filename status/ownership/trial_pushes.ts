@@ -4,7 +4,7 @@ import { LABELS } from "../../crds/names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import type { PushOrigin } from "../chain/exchange.ts";
+import type { PushOrigin } from "../../crds/wire/push.ts";
 
 /**
  * Whether the push belongs to a trial, by the caches: by the pod's label, or by the controller of the job.

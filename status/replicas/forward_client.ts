@@ -3,7 +3,7 @@ import type { JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, type MessageVersion, messageVersion } from "../../crds/wire/job_message.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { Push } from "../chain/exchange.ts";
+import type { Push } from "../../crds/wire/push.ts";
 import {
   ASK_ANSWER_MAX_BYTES,
   askPath,

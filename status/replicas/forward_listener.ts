@@ -4,7 +4,7 @@ import type { MessageVersion } from "../../crds/wire/job_message.ts";
 import { type AnsweredCall, startReplicaListener } from "../../platform/http/replicas/listener.ts";
 import type { Server } from "../../platform/http/server.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { AcceptPush } from "../chain/exchange.ts";
+import type { AcceptPush } from "../../crds/wire/push_answer.ts";
 import {
   type AnswerAsk,
   ASK_MAX_BYTES,

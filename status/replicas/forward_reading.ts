@@ -3,6 +3,7 @@ import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/wire/job_message.ts";
+import { cursorSchema, nameSchema, uidSchema } from "../../crds/wire/message_fields.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
 import type { JobVersion, PollAsk } from "../../owner/owner_poll.ts";
 import type { Reading } from "../../owner/ledger/reading.ts";
@@ -19,15 +20,11 @@ export const READ_ANSWER_MAX_BYTES = 4 * ANSWER_SOFT_BYTES;
 const MAX_WAIT_MS = 20_000;
 const MAX_ENTRIES = 1000;
 
-const uid = z.string().min(1).max(128);
-const name = z.string().min(1).max(253);
-const cursor = z.string().max(256);
-
 const askSchemaOf = (kinds: JobKinds) =>
   z.object({
     transitions: z.int().min(0),
     waitMs: z.number().min(0).max(MAX_WAIT_MS),
-    entries: z.array(z.object({ job: jobMessageSchema(kinds), cursor: cursor.optional() }))
+    entries: z.array(z.object({ job: jobMessageSchema(kinds), cursor: cursorSchema.optional() }))
       .max(MAX_ENTRIES),
   });
 
@@ -58,12 +55,12 @@ export function createReadDecoder(
 
 const answerSchema = z.object({
   readings: z.array(z.object({
-    uid,
-    cursor,
+    uid: uidSchema,
+    cursor: cursorSchema,
     status: z.object({
       trainerStatus: trainerStatusSchema,
       receivedTime: z.string().max(64),
-      pod: name.optional(),
+      pod: nameSchema.optional(),
     }).optional(),
   })).max(MAX_ENTRIES),
 });

@@ -3,12 +3,13 @@ import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/wire/job_message.ts";
+import { nameSchema, uidSchema } from "../../crds/wire/message_fields.ts";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
-import type { OwnerAnswer, Push } from "../chain/exchange.ts";
+import { type PushAnswer, pushAnswerSchema } from "../../crds/wire/push_answer.ts";
+import { parsePush, type Push } from "../../crds/wire/push.ts";
 import type { CallOutcome } from "../../platform/http/replicas/calls.ts";
 import type { TermRefusal } from "../../platform/http/replicas/terms.ts";
 import { parseHistory } from "../../crds/wire/history.ts";
-import { parsePush } from "../../crds/wire/push.ts";
 
 /** Path to which pushes are forwarded, with POST. */
 export const forwardPath = (version: MessageVersion) => `/forward/${version}/pushes`;
@@ -40,16 +41,14 @@ export type ForwardOutcome =
 /** The outcome, with the answer for the client if there is one. */
 export interface ForwardResult {
   readonly outcome: ForwardOutcome;
-  readonly acceptance?: OwnerAnswer;
+  readonly acceptance?: PushAnswer;
 }
-
-const pod = z.object({ name: z.string().min(1).max(253), uid: z.string().min(1).max(128) });
 
 const envelopeSchemaOf = (kinds: JobKinds) =>
   z.object({
     transitions: z.int().min(0),
     job: jobMessageSchema(kinds),
-    pod,
+    pod: z.object({ name: nameSchema, uid: uidSchema }),
     receivedMs: z.number(),
     sentTimes: z.array(z.string().max(64).nullable()).max(HISTORY_LIMITS.samples).optional(),
     /** The body of a push, or that of a history. */
@@ -142,21 +141,12 @@ export function createPushDecoder(
 }
 
 const answerSchema = z.union([
-  z.object({
-    ok: z.literal(true),
-    warnings: z.array(z.string()).optional(),
-    control: z.object({ stop: z.boolean(), reason: z.string(), message: z.string() }).optional(),
-  }),
-  z.object({
-    retryAfterMs: z.number().min(0),
-    reason: z.string(),
-    gone: z.boolean().optional(),
-  }),
+  pushAnswerSchema,
   z.object({ refusal: z.enum(["not_owner", "older_transition"]) }),
 ]);
 
 /** The owner's answer, or that the asked replica is not the owner. */
-export type ForwardAnswer = OwnerAnswer | TermRefusal;
+export type ForwardAnswer = PushAnswer | TermRefusal;
 
 const answersSchema = z.object({ answers: z.array(answerSchema) });
 

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { createTermCurves } from "../../../app/manager/curves.ts";
 import type { AnyJob, JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
+import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import type { PushRecorder } from "../../../status/ledger/owned_state.ts";
 import type { Change } from "../../../platform/kube/watching/informer.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -128,7 +129,7 @@ Deno.test("what was restored from a log has a gap where more was known", () => {
   assert.equal(points(), 1);
 });
 
-const REFUSED: OwnerAnswer = { ok: false, retryAfterMs: 1000, reason: "busy" };
+const REFUSED: PushAnswer = { ok: false, retryAfterMs: 1000, reason: "busy" };
 const ANSWERS: Readonly<Record<string, readonly [ReturnType<PushRecorder["accept"]>, number]>> = {
   "that no log records": [undefined, 1],
   "that is taken": [{ ok: true }, 1],

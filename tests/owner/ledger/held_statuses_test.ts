@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Push } from "../../../status/chain/exchange.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import {
   createHeldStatuses,
   type HeldStatusesOptions,

@@ -1,13 +1,12 @@
 /** Fixture of the adapter: a sink in memory that can fail, and a stopper that notes its calls. */
 import type {
   Adapter,
-  ObservedPush,
   PlanSource,
-  PushAnswer,
   Stop,
-  StopControl,
   StopOutcome,
 } from "../../../owner/observations/adapter.ts";
+import type { Control, PushAnswer } from "../../../crds/wire/push_answer.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { JobStop } from "../../../crds/trainjob.ts";
 import { type StopWish, storedForm } from "../../../owner/observations/stop_decision.ts";
@@ -101,8 +100,8 @@ export function pushOf(
   plan: ObservationPlan,
   step: number,
   loss: string,
-  more: Partial<ObservedPush> = {},
-): ObservedPush {
+  more: Partial<Push> = {},
+): Push {
   return {
     job: plan.job,
     pod: { name: `${plan.job.name}-node-0-0`, uid: `pod-${plan.job.name}` },
@@ -141,13 +140,13 @@ export interface AdapterFixture {
   readonly stored: Map<string, JobStop>;
   readonly suspended: Set<string>;
   /** Early stops that objects show, and jobs whose Trial has ended otherwise, by UID; tests change them. */
-  readonly shown: Map<string, StopControl>;
+  readonly shown: Map<string, Control>;
   readonly ended: Set<string>;
   push(
     plan: ObservationPlan,
     step: number,
     loss: string,
-    more?: Partial<ObservedPush>,
+    more?: Partial<Push>,
   ): Promise<PushAnswer | undefined>;
   /** Runs everything that needs no time. */
   settle(): Promise<void>;
@@ -167,7 +166,7 @@ export async function withAdapter(
   const wishes: StopWish[] = [];
   const stored = new Map<string, JobStop>();
   const suspended = new Set<string>();
-  const shown = new Map<string, StopControl>();
+  const shown = new Map<string, Control>();
   const ended = new Set<string>();
   const answers = new Map(
     (options.plans ?? []).map((it): [string, PlanDecision] => [it.job.uid, it]),

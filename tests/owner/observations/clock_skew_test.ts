@@ -1,6 +1,6 @@
 /** Tests with pods whose clocks are ahead or behind: retries are recognized, and acknowledged rows stay. */
 import assert from "node:assert/strict";
-import type { ObservedPush } from "../../../owner/observations/adapter.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import { createLogState } from "../../../owner/observations/log_state.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
@@ -14,7 +14,7 @@ const never = new AbortController().signal;
 function arrival(plan: Parameters<typeof pushOf>[0], loss: string, sent: string, received: string) {
   const receivedMs = Date.parse(received);
   const isAhead = Date.parse(sent) > receivedMs;
-  const push: ObservedPush = {
+  const push: Push = {
     ...pushOf(plan, 0, loss),
     receivedMs,
     trainerStatus: {

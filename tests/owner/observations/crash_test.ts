@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { storedStopOf } from "../../../crds/job_state.ts";
-import type { PushAnswer } from "../../../owner/observations/adapter.ts";
+import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
 import { createAdapter } from "../../../owner/observations/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";

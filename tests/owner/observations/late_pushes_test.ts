@@ -1,12 +1,12 @@
 /** Tests of pushes that come when their trial has ended: the log stays what the Trial's observation says. */
 import assert from "node:assert/strict";
-import type { StopControl } from "../../../owner/observations/adapter.ts";
+import type { Control } from "../../../crds/wire/push_answer.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { createSummary } from "../../../trials/recording/summary.ts";
 import { trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
 
 const never = new AbortController().signal;
-const STOPPED: StopControl = { stop: true, reason: "EarlyStopped", message: "stopped early: m" };
+const STOPPED: Control = { stop: true, reason: "EarlyStopped", message: "stopped early: m" };
 
 async function values(sink: ReturnType<typeof createMemorySink>, name = "a"): Promise<string[]> {
   const rows = await sink.read(trialPlan(name).key, never);

@@ -1,7 +1,7 @@
 /** Property test: an owner judges a log live as any other owner that replays it. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { ObservedPush } from "../../../owner/observations/adapter.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import { createLogState } from "../../../owner/observations/log_state.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
@@ -71,7 +71,7 @@ function tell({ rules, happenings }: History): void {
     nowMs = Math.max(nowMs, clocks[pod]);
     const metrics = [{ name: "loss", value: one.loss }];
     if (one.acc !== undefined) metrics.push({ name: "acc", value: one.acc });
-    const pushed: ObservedPush = {
+    const pushed: Push = {
       job: plan.job,
       pod: { name: "p", uid: `pod-${pod}-${runs}` },
       trainerStatus: { metrics, step: one.step, lastUpdatedTime: timeOf(clocks[pod]) },

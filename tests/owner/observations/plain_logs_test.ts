@@ -1,7 +1,7 @@
 /** Tests of the short logs of plain jobs: their content and their limits. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { ObservedPush } from "../../../owner/observations/adapter.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import { createPlainLogs, type PlainLogsOptions } from "../../../owner/observations/plain_logs.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 
@@ -25,7 +25,7 @@ function scene(options: PlainLogsOptions = {}) {
     uid: string,
     second: number,
     metrics: Readonly<Record<string, string>>,
-    more: Partial<ObservedPush> = {},
+    more: Partial<Push> = {},
   ) => {
     const plan = plainPlan(uid);
     return logs.accept(plan, {

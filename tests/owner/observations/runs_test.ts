@@ -1,6 +1,7 @@
 /** Tests of runs: what a pod reported counts for that pod, at every owner, and over every kind of log. */
 import assert from "node:assert/strict";
-import type { ObservedPush, Stop } from "../../../owner/observations/adapter.ts";
+import type { Stop } from "../../../owner/observations/adapter.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { readTemplate } from "../../../trials/plan/plan_template.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
@@ -21,7 +22,7 @@ const reportOf = ({ decision }: Stop) => /at report (\d+)$/.exec(decision.messag
 
 const never = new AbortController().signal;
 
-const podOf = (uid: string): Partial<ObservedPush> => ({ pod: { name: `pod-${uid}`, uid } });
+const podOf = (uid: string): Partial<Push> => ({ pod: { name: `pod-${uid}`, uid } });
 
 /** The second on which a pod of {@link pushOf} pushes its n-th report. */
 const timeOf = (step: number) =>

@@ -1,7 +1,8 @@
 /** A push handler over a test cluster, with counts of everything that it may set off. */
 import type { HttpRequest } from "../../../platform/http/message.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
-import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
+import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import { createOwnership } from "../../../status/ownership/ownership.ts";
 import { createPushHandler, type PushHandlerOptions } from "../../../status/chain/push_handler.ts";
 import {
@@ -68,7 +69,7 @@ export function request(sent: Sent = {}): HttpRequest {
 /** Options of {@link handlerBench}. */
 export interface BenchOptions extends Partial<PushHandlerOptions> {
   readonly ask?: ReviewToken;
-  readonly answer?: OwnerAnswer;
+  readonly answer?: PushAnswer;
   readonly notReady?: boolean;
 }
 

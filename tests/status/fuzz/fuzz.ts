@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { LogRecord } from "@logtape/logtape";
 import fc from "fast-check";
-import type { Push } from "../../../status/chain/exchange.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import type { HttpRequest } from "../../../platform/http/message.ts";
 import { withLogs } from "../../support/logged.ts";
 import { assertStatus, hostileBench } from "../hostile/case.ts";

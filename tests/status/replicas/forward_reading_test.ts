@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type Clock, systemClock } from "../../../platform/base/clock.ts";
-import type { Push } from "../../../status/chain/exchange.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import { createForwardClient } from "../../../status/replicas/forward_client.ts";
 import { startForwardListener } from "../../../status/replicas/forward_listener.ts";
 import {

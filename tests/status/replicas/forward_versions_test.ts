@@ -6,7 +6,7 @@ import { defineJobKind, type JobRef } from "../../../crds/job_kind.ts";
 import { createJobKinds, JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { jobMessage } from "../../../crds/wire/job_message.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
-import type { Push } from "../../../status/chain/exchange.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import {
   askPath,
   changesPath,

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { HISTORY_LIMITS } from "../../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { OwnerAnswer, Push } from "../../../status/chain/exchange.ts";
+import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
+import type { Push } from "../../../crds/wire/push.ts";
 import { createReplicaCalls } from "../../../platform/http/replicas/calls.ts";
 import type { ReplicaTls } from "../../../platform/http/replicas/calls.ts";
 import { createForwardClient } from "../../../status/replicas/forward_client.ts";
@@ -371,7 +372,7 @@ Deno.test("an owner that was paused while it accepted a push does not answer", a
     assert.deepEqual(await forward(), { outcome: "not_owner" });
   }, {
     term: () => own,
-    acceptHere: (): Promise<OwnerAnswer> => {
+    acceptHere: (): Promise<PushAnswer> => {
       own.leading = false;
       return Promise.resolve({ ok: true });
     },
@@ -379,7 +380,7 @@ Deno.test("an owner that was paused while it accepted a push does not answer", a
 });
 
 Deno.test("a slow owner answers 503, and one that hangs is given up at the deadline", async () => {
-  const hangs = { acceptHere: () => new Promise<OwnerAnswer>(() => {}) };
+  const hangs = { acceptHere: () => new Promise<PushAnswer>(() => {}) };
   await withOwner(async ({ forward }) => {
     const { outcome } = await forward();
     assert.equal(outcome, "refused");

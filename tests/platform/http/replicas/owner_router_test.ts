@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../../crds/job_kinds.ts";
 import type { LeaderLocation } from "../../../../platform/kube/leading/leadership.ts";
-import type { OwnerAnswer, Push } from "../../../../status/chain/exchange.ts";
+import type { PushAnswer } from "../../../../crds/wire/push_answer.ts";
+import type { Push } from "../../../../crds/wire/push.ts";
 import type { ForwardResult } from "../../../../status/replicas/forwarding.ts";
 import {
   createOwnerRouter,
@@ -19,17 +20,17 @@ const push: Push = {
 const here: LeaderLocation = { kind: "here" };
 const nowhere: LeaderLocation = { kind: "nowhere" };
 const elsewhere: LeaderLocation = { kind: "elsewhere", address: "10.0.0.2:8443", transitions: 3 };
-const ok: OwnerAnswer = { ok: true };
+const ok: PushAnswer = { ok: true };
 const never = new AbortController().signal;
 
 /** A router whose owner is where `at.place` says; what it did stands in `did`. */
-function setUp(options: Partial<OwnerRouterOptions<Push, OwnerAnswer>> = {}) {
+function setUp(options: Partial<OwnerRouterOptions<Push, PushAnswer>> = {}) {
   const clock = new FakeClock();
   const at: { place: LeaderLocation } = { place: nowhere };
   const did: string[] = [];
   let looks = 0;
   const results: ForwardResult[] = [];
-  const accept = createOwnerRouter<Push, OwnerAnswer>({
+  const accept = createOwnerRouter<Push, PushAnswer>({
     leader: { locate: () => at.place, refresh: () => looks++ },
     acceptHere: () => {
       did.push("here");
@@ -48,9 +49,9 @@ function setUp(options: Partial<OwnerRouterOptions<Push, OwnerAnswer>> = {}) {
 }
 
 /** The answer, once there is one, with the time it took. */
-function timed(clock: FakeClock, answer: OwnerAnswer | Promise<OwnerAnswer>) {
+function timed(clock: FakeClock, answer: PushAnswer | Promise<PushAnswer>) {
   const began = clock.monotonic();
-  const seen: { answer?: OwnerAnswer; afterMs?: number } = {};
+  const seen: { answer?: PushAnswer; afterMs?: number } = {};
   Promise.resolve(answer).then((it) =>
     Object.assign(seen, { answer: it, afterMs: clock.monotonic() - began })
   );
@@ -86,7 +87,7 @@ Deno.test("`createOwnerRouter()` accepts at once if this replica is the owner", 
 Deno.test("`createOwnerRouter()` forwards to an owner on another replica, and passes its answer on", async () => {
   const { accept, at, did, results } = setUp();
   at.place = elsewhere;
-  const refused: OwnerAnswer = { retryAfterMs: 7000, reason: "too many jobs" };
+  const refused: PushAnswer = { retryAfterMs: 7000, reason: "too many jobs" };
   results.push({ outcome: "refused", acceptance: refused });
   assert.deepEqual(await accept(push, never), refused);
   assert.deepEqual(did, ["to 10.0.0.2:8443 of term 3"]);
