@@ -4,7 +4,7 @@ import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { recordPush } from "../../trials/recording/record_push.ts";
 import type { RecordState } from "../../trials/recording/record.ts";
 import { replay, withSentTimes } from "../../trials/recording/replay.ts";
-import type { RecordScope } from "../../trials/recording/sample.ts";
+import type { RecordScope } from "../../trials/recording/pod_sample.ts";
 import type { MetRule, Report } from "../../trials/rules/rule.ts";
 import { describeMet } from "../../trials/rules/rules.ts";
 import { createRunRules } from "../../trials/rules/run_rules.ts";

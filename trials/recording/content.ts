@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import { isWorst, type Objective, type Report, worstFinite } from "../rules/rule.ts";
-import type { RecordScope } from "./sample.ts";
+import type { RecordScope } from "./pod_sample.ts";
 
 /** Names and values of rows. */
 export type Content = readonly Report[];

@@ -2,7 +2,7 @@
 import type { ObservationRow } from "./observation_row.ts";
 import { type Content, contentOf, digestOf } from "./content.ts";
 import { microsOf, timeOf } from "./micros.ts";
-import type { Recorded, RecordScope, Sample } from "./sample.ts";
+import type { PodSample, Recorded, RecordScope } from "./pod_sample.ts";
 import { EMPTY_WINDOW, type Entry, exchange, newest, remember, type Window } from "./window.ts";
 
 /** Pods of one log whose last row is remembered; a log has one pod at a time, and few in all. */
@@ -59,7 +59,7 @@ interface Read {
   readonly content: Content;
 }
 
-function readSample(sample: Sample, content: Content): Read {
+function readSample(sample: PodSample, content: Content): Read {
   const { pod, metrics, sequence, time: text, sentTime = text } = sample;
   const time = microsOf(text);
   if (time === undefined) throw new RangeError(`"${text}" is not an RFC 3339 time`);
@@ -140,7 +140,7 @@ function afterRetry(state: RecordState, entry: Entry, read: Read): RecordState {
   return entry.isReplayed && entry.recorded === read.time ? withRow(after, read, read.time) : after;
 }
 
-function rowsAt(time: bigint, content: Content, { step }: Sample): ObservationRow[] {
+function rowsAt(time: bigint, content: Content, { step }: PodSample): ObservationRow[] {
   const text = timeOf(time);
   return content.map((row) => ({ time: text, ...row, ...(step !== undefined && { step }) }));
 }
@@ -150,7 +150,7 @@ function rowsAt(time: bigint, content: Content, { step }: Sample): ObservationRo
  * {@link REMEMBERED_MIN} samples came in between. The time of a new sample that is not after the pod's last
  * row becomes the microsecond after it. Throws a RangeError for an invalid time.
  */
-export function record(state: RecordState, sample: Sample): Recorded<RecordState> {
+export function record(state: RecordState, sample: PodSample): Recorded<RecordState> {
   const { content, reports, warnings } = contentOf(state.scope, sample.metrics);
   const read = readSample(sample, content);
   const done = { state, verdict: "new" as const, rows: [], reports: [], warnings };

@@ -2,7 +2,7 @@
 import type { ObservationRow } from "./observation_row.ts";
 import type { Report } from "../rules/rule.ts";
 import { record, type RecordState } from "./record.ts";
-import type { Recorded, Sample } from "./sample.ts";
+import type { PodSample, Recorded } from "./pod_sample.ts";
 
 /** Most warnings for one push. */
 export const WARNINGS_MAX = 20;
@@ -11,7 +11,7 @@ export const WARNINGS_MAX = 20;
 export interface SampledPush {
   /** UID of the pod. */
   readonly pod: string;
-  readonly samples: readonly Omit<Sample, "pod" | "sequence">[];
+  readonly samples: readonly Omit<PodSample, "pod" | "sequence">[];
   readonly sequence?: number;
 }
 

@@ -4,7 +4,7 @@ import type { ObservationRow } from "./observation_row.ts";
 import type { Report } from "../rules/rule.ts";
 import { microsOf } from "./micros.ts";
 import { PODS_MAX, type RecordState, replayedDigest, startRecord } from "./record.ts";
-import type { RecordScope } from "./sample.ts";
+import type { RecordScope } from "./pod_sample.ts";
 import { changed, type Entry, newest, remember, REMEMBERED_MIN } from "./window.ts";
 
 /** The rows of one time: a sample, or the part of it that is in the log. */

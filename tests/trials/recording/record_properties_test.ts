@@ -6,7 +6,7 @@ import { microsOf, timeOf } from "../../../trials/recording/micros.ts";
 import { record, type RecordState, startRecord } from "../../../trials/recording/record.ts";
 import { recordPush } from "../../../trials/recording/record_push.ts";
 import { replay } from "../../../trials/recording/replay.ts";
-import type { Sample } from "../../../trials/recording/sample.ts";
+import type { PodSample } from "../../../trials/recording/pod_sample.ts";
 import { applyReport, startRules } from "../../../trials/rules/rules.ts";
 import { parsePush } from "../../../crds/wire/push.ts";
 
@@ -18,7 +18,7 @@ function byTime(one: ObservationRow, other: ObservationRow): number {
 }
 
 /** Each sample is identified by its objective; other metrics may be equal. */
-const sampleOf = (index: number, micros: number, pod = "p"): Sample => ({
+const sampleOf = (index: number, micros: number, pod = "p"): PodSample => ({
   pod,
   time: timeOf(START + BigInt(micros)),
   metrics: [{ name: "loss", value: String(index) }, { name: "acc", value: "1" }],
@@ -39,7 +39,7 @@ const happenings = (samples: number, owners: boolean) =>
   );
 
 /** Runs the steps, then sends every sample once more. Returns the rows that each owner wrote. */
-function termsOf(samples: readonly Sample[], story: readonly Happening[]): ObservationRow[][] {
+function termsOf(samples: readonly PodSample[], story: readonly Happening[]): ObservationRow[][] {
   let state: RecordState = startRecord(SCOPE);
   let log: ObservationRow[] = [];
   const terms = [log];
@@ -61,7 +61,7 @@ function termsOf(samples: readonly Sample[], story: readonly Happening[]): Obser
 
 const namesAndValues = (rows: readonly ObservationRow[]) =>
   rows.map(({ name, value }) => `${name} ${value}`).sort();
-const metricsOf = (samples: readonly Sample[]) =>
+const metricsOf = (samples: readonly PodSample[]) =>
   samples.flatMap(({ metrics }) => metrics.map(({ name, value }) => `${name} ${value}`)).sort();
 
 Deno.test("every sample is recorded once, with any time, any number of retries and any owners", () => {
@@ -153,14 +153,14 @@ const runOfSamples = fc.array(
   { maxLength: 20 },
 ).map((all) => {
   let micros = 0;
-  return all.map(({ step, loss, acc }): Sample => ({
+  return all.map(({ step, loss, acc }): PodSample => ({
     pod: "p",
     time: timeOf(START + BigInt(micros += step)),
     metrics: [{ name: "loss", value: loss }, { name: "acc", value: acc }],
   }));
 });
 
-function recordAll(state: RecordState, samples: readonly Sample[]) {
+function recordAll(state: RecordState, samples: readonly PodSample[]) {
   return recordPush(state, { pod: "p", samples });
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { sortableTime } from "../../../trials/recording/row_time.ts";
 import { record, type RecordState, startRecord } from "../../../trials/recording/record.ts";
 import { replay } from "../../../trials/recording/replay.ts";
-import type { RecordScope } from "../../../trials/recording/sample.ts";
+import type { RecordScope } from "../../../trials/recording/pod_sample.ts";
 import { REMEMBERED_MIN } from "../../../trials/recording/window.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 

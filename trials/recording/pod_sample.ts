@@ -3,7 +3,7 @@ import type { ObservationRow } from "./observation_row.ts";
 import type { Objective, Report } from "../rules/rule.ts";
 
 /** The metrics of a pod at one moment. */
-export interface Sample {
+export interface PodSample {
   /** UID of the pod. */
   readonly pod: string;
   /** `lastUpdatedTime`, clamped to now; RFC 3339 with any offset and precision. */
