@@ -1,7 +1,7 @@
 /**
  * Runner of the tests that need neither a real control plane, nor a peer, a framework or packages of Python: the quick ones, which cannot
  * touch the machine, and then those that start servers and processes. With `quick` it runs only the
- * former. Further arguments are flags of `deno test`.
+ * former, with `cluster` those that need a real control plane. Further arguments are flags of `deno test`.
  */
 import { findTests } from "./support/pure_tests.ts";
 
@@ -55,9 +55,13 @@ async function runQuick(jobs: number, flags: string[]): Promise<number> {
 const cores = navigator.hardwareConcurrency;
 /** Number of the modules that import the pure files: so many that no core is idle at the end. */
 const PARTS = 2 * cores;
+/** Tests that start servers wait half of their time, for a lease to run out or a process to start: three run on two cores. */
+const WAITING_JOBS = 1.5 * cores;
 const [which, ...flags] = Deno.args;
+if (which === "cluster") {
+  Deno.exit(await run(["tests/cluster/"], ["--allow-all"], WAITING_JOBS, flags));
+}
 const quickCode = await runQuick(cores, which === "quick" ? flags : Deno.args);
 if (which === "quick") Deno.exit(quickCode);
-// The others wait half of their time, for a lease to run out or a process to start: three run on two cores.
-const othersCode = await run(others, ["--allow-all"], 1.5 * cores, Deno.args);
+const othersCode = await run(others, ["--allow-all"], WAITING_JOBS, Deno.args);
 Deno.exit(Math.max(quickCode, othersCode));
