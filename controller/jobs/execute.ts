@@ -4,16 +4,18 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
+import { asRead } from "../../platform/kit/as_read.ts";
+import { deleteExactly } from "../../platform/kit/deletion.ts";
+import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
-import { keyOf, type Kind, type ObjectKey } from "../../platform/kube/resource.ts";
+import { keyOf, type Kind, objectKeyOf } from "../../platform/kube/resource.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
 import { type GangScheduler, namesOtherScheduler } from "./gang.ts";
 import { deleteChild, keepChild } from "./job_children.ts";
 import type { KindRules } from "./kind_rules.ts";
-import { readLive } from "./observe.ts";
 import { podOf } from "./replica_pod.ts";
 import { deleteGroup, keepGroup } from "./pod_groups.ts";
 import { PODS, SERVICES } from "./replica_objects.ts";
@@ -28,9 +30,6 @@ import type { Replica, Run } from "./run.ts";
 import { serviceOf } from "./replica_service.ts";
 import { isTerminating } from "./slots.ts";
 import { statusPatch } from "./status_patch.ts";
-
-/** Concurrent calls to the API server in one pass. */
-const MAX_CALLS = 50;
 
 /**
  * Returns the name of the Trial whose metrics a job's pods push, for the label on them; undefined if the job belongs
@@ -74,21 +73,15 @@ export interface Execution extends JobWriter {
  */
 export type Executed = "done" | "outdated" | "waiting";
 
-const keyIn = ({ metadata: { namespace = "", name = "" } }: V1Job): ObjectKey => ({
-  namespace,
-  name,
-});
-
 async function writeStatus(execution: Execution, status: V1Status): Promise<void> {
   const { client, job, resource, jobWrites, signal } = execution;
   const changes = statusPatch(job.status, status);
   if (changes === undefined) return;
-  const { uid, resourceVersion } = job.metadata;
-  const body = { metadata: { uid, resourceVersion }, status: changes };
+  const body = asRead(job, { status: changes });
   const options = { subresource: "status", signal };
   await jobWrites.track(
     keyOf(job),
-    () => client.patch(resource, keyIn(job), { type: "merge", body }, options),
+    () => client.patch(resource, objectKeyOf(job), { type: "merge", body }, options),
   );
 }
 
@@ -97,9 +90,9 @@ async function writeStatus(execution: Execution, status: V1Status): Promise<void
  * because a cache is behind. The first pass of a job has no earlier state.
  */
 async function mayCreate(execution: Execution): Promise<boolean> {
-  const { job, resource } = execution;
+  const { client, job, resource, signal } = execution;
   if (job.status?.conditions === undefined) return true;
-  const live = await readLive(execution, resource);
+  const live = await readAgain(client, resource, job, { signal });
   return live !== undefined &&
     hasEnded(live.status?.conditions) === hasEnded(job.status.conditions) &&
     (live.spec.runPolicy?.suspend ?? false) === (job.spec.runPolicy?.suspend ?? false);
@@ -110,7 +103,7 @@ export async function deletePods(writer: JobWriter, pods: readonly Pod[]): Promi
   const [error] = await inParallel(
     pods.filter((pod) => !isTerminating(pod)),
     (pod) => deleteObject(writer, PODS, pod),
-    { limit: MAX_CALLS, signal: writer.signal },
+    writer,
   );
   if (error !== undefined) throw error;
 }
@@ -127,7 +120,7 @@ async function deleteAll(execution: Execution, plan: Plan): Promise<unknown[]> {
       deleteObject(execution, SERVICES, service)
     ),
   ];
-  return await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal });
+  return await inParallel(calls, (call) => call(), { signal });
 }
 
 function tellOfTemplate(execution: Execution, { of }: Replica): void {
@@ -186,7 +179,7 @@ async function createReplicas(execution: Execution, plan: Plan): Promise<{
       take(await createObject(execution, SERVICES, serviceOf(run, replica)))
     ),
   ];
-  const errors = await inParallel(calls, (call) => call(), { limit: MAX_CALLS, signal });
+  const errors = await inParallel(calls, (call) => call(), { signal });
   const result = creations.has("outdated")
     ? "outdated"
     : creations.has("taken")
@@ -225,16 +218,11 @@ async function keepChildren(
 
 async function deleteJob(execution: Execution): Promise<void> {
   const { client, job, kind, resource, signal } = execution;
-  const { uid, name } = job.metadata;
-  const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+  const { name } = job.metadata;
   try {
-    await client.delete(resource, keyIn(job), {
-      ...preconditions,
-      propagationPolicy: "Background",
-      signal,
-    });
+    const call = { propagationPolicy: "Background", signal } as const;
+    if (!(await deleteExactly(client, resource, job, call))) return;
   } catch (error) {
-    if (isNotFound(error) || isConflict(error)) return;
     const message = `Error deleting: ${messageOf(error)}`;
     recordJobEvent(execution, { type: "Warning", reason: "FailedDeleteJob", message });
     throw error;

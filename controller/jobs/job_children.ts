@@ -1,22 +1,13 @@
 /** Objects of a job beside its pods and Services: created, kept as the job wants them, and deleted. */
-import { apiVersionOf, type KubeObject } from "../../platform/kube/resource.ts";
-import {
-  isAlreadyExists,
-  isConflict,
-  isNotFound,
-  isNotServed,
-  messageOf,
-} from "../../platform/kube/errors.ts";
+import { asRead } from "../../platform/kit/as_read.ts";
+import { deleteExactly } from "../../platform/kit/deletion.ts";
+import { apiVersionOf, objectKeyOf } from "../../platform/kube/resource.ts";
+import { isAlreadyExists, isConflict, isNotServed, messageOf } from "../../platform/kube/errors.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { covers } from "../trainjob/fingerprint.ts";
 import type { JobChild } from "./kind_rules.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
-
-const keyIn = ({ metadata }: KubeObject) => ({
-  ...(metadata?.namespace !== undefined && { namespace: metadata.namespace }),
-  name: metadata?.name ?? "",
-});
 
 /** The fields that follow the job, as they are wanted. */
 function followed({ object, changes = [] }: JobChild): Record<string, unknown> {
@@ -27,7 +18,8 @@ function followed({ object, changes = [] }: JobChild): Record<string, unknown> {
 export async function writeChild(writer: JobWriter, child: JobChild): Promise<void> {
   const { client, job, signal } = writer;
   const { kind, object } = child;
-  const live = await getOrUndefined(client, kind, keyIn(object), { signal });
+  const key = objectKeyOf(object);
+  const live = await getOrUndefined(client, kind, key, { signal });
   if (live === undefined) {
     if (!child.isOnlyChanged) await client.create(kind, object, { signal });
     return;
@@ -38,9 +30,7 @@ export async function writeChild(writer: JobWriter, child: JobChild): Promise<vo
   }
   const wanted = followed(child);
   if (covers(live, wanted)) return;
-  const { uid, resourceVersion } = live.metadata ?? {};
-  const body = { ...wanted, metadata: { uid, resourceVersion } };
-  await client.patch(kind, keyIn(object), { type: "merge", body }, { signal });
+  await client.patch(kind, key, { type: "merge", body: asRead(live, wanted) }, { signal });
 }
 
 /** Does what a child of a kind needs. What it throws is told by an event first. */
@@ -75,14 +65,7 @@ export async function deleteChild(
   { client, job, signal }: JobWriter,
   { kind, object }: JobChild,
 ): Promise<boolean> {
-  const live = await getOrUndefined(client, kind, keyIn(object), { signal });
-  const uid = live?.metadata?.uid;
-  if (uid === undefined || !isControlledBy(live?.metadata, job.metadata.uid ?? "")) return false;
-  try {
-    await client.delete(kind, keyIn(object), { preconditions: { uid }, signal });
-    return true;
-  } catch (error) {
-    if (isNotFound(error) || isConflict(error)) return false;
-    throw error;
-  }
+  const live = await getOrUndefined(client, kind, objectKeyOf(object), { signal });
+  return live !== undefined && isControlledBy(live.metadata, job.metadata.uid ?? "") &&
+    await deleteExactly(client, kind, live, { signal });
 }

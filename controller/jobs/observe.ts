@@ -4,7 +4,7 @@ import type { V1Job } from "../../crds/v1/job.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { keyOf, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
-import { getOrUndefined } from "../../platform/kube/upsert.ts";
+import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { claimsOf } from "./job_claims.ts";
 import { PODS, REPLICA_INDEXES, type ReplicaObjectKind, SERVICES } from "./replica_objects.ts";
 import { adoptObject, type JobWriter, releaseObject } from "./replica_writes.ts";
@@ -28,19 +28,6 @@ export interface Observed {
   readonly services: readonly Service[];
   /** Of adoptions and releases; without those objects nothing can be created, for their names may be taken. */
   readonly errors: readonly unknown[];
-}
-
-/** Returns the job as the API server has it; undefined if that is another one, or one that is being deleted. */
-export async function readLive(
-  { client, job, signal }: Pick<JobWriter, "client" | "job" | "signal">,
-  resource: Kind<V1Job>,
-): Promise<V1Job | undefined> {
-  const { namespace = "", name = "", uid } = job.metadata;
-  const live = await getOrUndefined(client, resource, { namespace, name }, { signal });
-  if (live?.metadata.uid !== uid || live?.metadata.deletionTimestamp !== undefined) {
-    return undefined;
-  }
-  return live;
 }
 
 /** The objects of one kind, and the errors of the claims on others. */
@@ -89,7 +76,9 @@ export async function observe(
   { pods, services }: Pick<JobCaches, "pods" | "services">,
 ): Promise<Observed> {
   let live: Promise<V1Job | undefined> | undefined;
-  const mayAdopt = async () => (await (live ??= readLive(writer, resource))) !== undefined;
+  const { client, job, signal } = writer;
+  const mayAdopt = async () =>
+    (await (live ??= readAgain(client, resource, job, { signal }))) !== undefined;
   const ofPods = await claim(writer, PODS, pods, mayAdopt);
   const ofServices = await claim(writer, SERVICES, services, mayAdopt);
   return {

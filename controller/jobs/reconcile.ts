@@ -11,6 +11,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
+import { createNotices } from "../../platform/kit/notices.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { shorten } from "../shorten.ts";
 import { hasEnded, isTrue } from "./condition_list.ts";
@@ -121,14 +122,12 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
   const rules = KIND_RULES[kind.kind];
   const resource = V1_RESOURCES[kind.kind];
   const recreations = createBoundedCache<number>(REMEMBERED);
-  const given = createBoundedCache<true>(REMEMBERED);
+  const isNews = createNotices(REMEMBERED);
   const kept = createBoundedCache<KeptChildren>(REMEMBERED_CHILDREN);
 
   function giveNotice(writer: JobWriter, { pod = "", ...event }: Notice): void {
     const key = `${writer.job.metadata.uid} ${pod} ${event.reason} ${event.message}`;
-    if (given.has(key)) return;
-    given.set(key, true);
-    recordJobEvent(writer, event);
+    if (isNews(key)) recordJobEvent(writer, event);
   }
 
   /** Plans a pass. A job that would have been refused and that nobody has begun is told of, and no more. */

@@ -2,22 +2,20 @@
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import { V1_API_VERSION, V1_LABELS } from "../../crds/v1/names.ts";
+import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import {
-  isAlreadyExists,
-  isConflict,
-  isNotFound,
-  KubeError,
-  messageOf,
-} from "../../platform/kube/errors.ts";
+import { isAlreadyExists, isNotFound, KubeError, messageOf } from "../../platform/kube/errors.ts";
+import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
+import { asRead } from "../../platform/kit/as_read.ts";
+import { deleteExactly } from "../../platform/kit/deletion.ts";
 import {
-  controllerOf,
   controllerReference,
   isControlledBy,
+  isOfPredecessor,
 } from "../../platform/kube/owner_references.ts";
-import type { KubeMeta, KubeObject } from "../../platform/kube/resource.ts";
+import { type KubeMeta, type KubeObject, objectKeyOf } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { hasLabelsOf } from "./job_claims.ts";
 import type { Expectations } from "./expectations.ts";
@@ -43,33 +41,17 @@ export type Creation = "created" | "outdated" | "taken";
 
 /** Records an event about the job, from the controller that upstream names. */
 export function recordJobEvent({ events, kind, job }: JobWriter, event: EventText): void {
-  const { namespace, name = "", uid } = job.metadata;
-  const about = { apiVersion: V1_API_VERSION, kind: kind.kind, name };
-  events.record({ ...about, ...(namespace && { namespace }), ...(uid && { uid }) }, {
-    ...event,
-    component: kind.operatorName,
-  });
+  const about = subjectOf(V1_RESOURCES[kind.kind], job);
+  events.record(about, { ...event, component: kind.operatorName });
 }
 
 const titled = (word: string) => `${word[0]?.toUpperCase()}${word.slice(1)}`;
-
-const keyIn = ({ metadata }: KubeObject) => ({
-  ...(metadata?.namespace !== undefined && { namespace: metadata.namespace }),
-  name: metadata?.name ?? "",
-});
 
 const claimantOf = ({ kind, job }: JobWriter) => ({
   kind,
   name: job.metadata.name ?? "",
   uid: job.metadata.uid ?? "",
 });
-
-/** Reports whether an earlier job of the same name controls the object: the garbage collector deletes it. */
-function isPredecessors({ kind, job }: JobWriter, metadata: KubeMeta | undefined): boolean {
-  const owner = controllerOf(metadata);
-  return owner?.kind === kind.kind && owner.apiVersion === V1_API_VERSION &&
-    owner.name === job.metadata.name && owner.uid !== job.metadata.uid;
-}
 
 /** Reports whether the server gave up on the call, which may take effect still. */
 function isTimeout(error: unknown): boolean {
@@ -84,12 +66,13 @@ async function existing<T extends KubeObject>(
   error: unknown,
 ): Promise<Creation> {
   const { client, signal } = writer;
-  const live = await getOrUndefined(client, resource, keyIn(object), { signal });
+  const live = await getOrUndefined(client, resource, objectKeyOf(object), { signal });
   if (live === undefined) return "outdated";
   if (live.metadata?.deletionTimestamp !== undefined) return "taken";
   const claimant = claimantOf(writer);
   if (!isControlledBy(live.metadata, claimant.uid)) {
-    if (isPredecessors(writer, live.metadata)) return "taken";
+    const { kind, job } = writer;
+    if (isOfPredecessor(live.metadata, V1_RESOURCES[kind.kind], job.metadata)) return "taken";
     throw error;
   }
   if (hasLabelsOf(claimant, live.metadata)) {
@@ -117,9 +100,8 @@ async function labelObject<T extends KubeObject>(
   object: T,
   labels: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const { uid, resourceVersion } = object.metadata ?? {};
-  const body = { metadata: { uid, resourceVersion, labels } };
-  await client.patch(resource, keyIn(object), { type: "merge", body }, { signal });
+  const body = asRead(object, { metadata: { labels } });
+  await client.patch(resource, objectKeyOf(object), { type: "merge", body }, { signal });
 }
 
 /** Creates the object of a replica, unless it is there. Throws if it cannot be created, after the event that says so. */
@@ -167,11 +149,12 @@ export async function deleteObject<T extends KubeObject>(
   // A Service that is deleted twice does no harm; a pod would be counted twice.
   if (of.of === "pods") expectations.expectDeletion(key, uid);
   try {
-    await client.delete(of.resource, keyIn(object), { preconditions: { uid }, signal });
+    if (!(await deleteExactly(client, of.resource, object, { signal }))) {
+      expectations.deletionObserved(key, uid);
+      return;
+    }
   } catch (error) {
     expectations.deletionObserved(key, uid);
-    // It was deleted already, or another object has the name now.
-    if (isNotFound(error) || isConflict(error)) return;
     if (!signal.aborted) {
       const message = `Error deleting: ${messageOf(error)}`;
       recordJobEvent(writer, { type: "Warning", reason: `FailedDelete${reason}`, message });
@@ -191,9 +174,9 @@ async function patchOwners<T extends KubeObject>(
   object: T,
   change: (owners: OwnerReferences) => OwnerReferences,
 ): Promise<T> {
-  const { uid, resourceVersion, ownerReferences = [] } = object.metadata ?? {};
-  const body = { metadata: { uid, resourceVersion, ownerReferences: change(ownerReferences) } };
-  return await client.patch(resource, keyIn(object), { type: "merge", body }, { signal });
+  const ownerReferences = change(object.metadata?.ownerReferences ?? []);
+  const body = asRead(object, { metadata: { ownerReferences } });
+  return await client.patch(resource, objectKeyOf(object), { type: "merge", body }, { signal });
 }
 
 /** Makes the job the controller of an orphan. Returns undefined if the orphan has gone meanwhile. */

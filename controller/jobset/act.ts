@@ -3,25 +3,23 @@ import { isDeepStrictEqual } from "node:util";
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../platform/kube/kubernetes.ts";
-import { JOBSET_API_VERSION, JOBSET_REASONS } from "../../crds/jobset_names.ts";
+import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
-import { isAlreadyExists, isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
-import type { EventRecorder } from "../../platform/kube/events.ts";
-import { controllerOf, isControlledBy } from "../../platform/kube/owner_references.ts";
+import { isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { subjectOf } from "../../platform/kube/event_object.ts";
+import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
+import { isControlledBy, isOfPredecessor } from "../../platform/kube/owner_references.ts";
+import { deleteExactly } from "../../platform/kit/deletion.ts";
+import { readAgain } from "../../platform/kit/fresh_read.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
-import { keyOf } from "../../platform/kube/resource.ts";
-import { getOrUndefined } from "../../platform/kube/upsert.ts";
+import { keyOf, objectKeyOf } from "../../platform/kube/resource.ts";
 import { createClaims } from "./claim_calls.ts";
 import type { Plan, StatusPlan } from "./decide.ts";
-import { recordEvent } from "./jobset_events.ts";
 import { type JobPatch, suspendJobs } from "./policy/suspension.ts";
 import { renderJob } from "./render.ts";
-
-/** Concurrent calls to the API server in one pass. */
-const MAX_CALLS = 50;
 
 /** Dependencies of {@link act}. */
 export interface Actor {
@@ -42,40 +40,19 @@ interface Pass extends Actor {
   readonly now: number;
 }
 
-function nameOf(object: { metadata?: { namespace?: string; name?: string } }) {
-  return { namespace: object.metadata?.namespace, name: object.metadata?.name ?? "" };
+/** Records an event about the JobSet. */
+function tell({ events, jobSet }: Pick<Pass, "events" | "jobSet">, event: EventText): void {
+  events.record(subjectOf(KINDS.jobSet, jobSet), event);
 }
 
-/** Runs the calls and waits for all. Returns the errors. */
-function callAll<T>(
-  items: readonly T[],
-  call: (item: T) => Promise<unknown>,
-  { signal }: Pick<Pass, "signal">,
-): Promise<unknown[]> {
-  return inParallel(items, call, { limit: MAX_CALLS, signal });
-}
-
-async function deleteJob(pass: Pass, job: WatchedJob): Promise<void> {
+function deleteJob(pass: Pass, job: WatchedJob): Promise<boolean> {
   const { client, jobWrites, now, signal } = pass;
-  try {
-    await jobWrites.trackDeletion(job, rfc3339(now), () =>
-      client.delete(KINDS.job, nameOf(job), {
-        propagationPolicy: "Foreground",
-        preconditions: { uid: job.metadata?.uid },
-        signal,
-      }));
-  } catch (error) {
-    // It was deleted already, or another Job has the name now.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-    jobWrites.forget(keyOf(job));
-  }
-}
-
-/** Reports whether the Job belongs to an earlier JobSet of the same name. */
-function isPredecessors(job: WatchedJob, { jobSet }: Pass): boolean {
-  const owner = controllerOf(job.metadata);
-  return owner?.kind === "JobSet" && owner.name === jobSet.metadata.name &&
-    owner.apiVersion === JOBSET_API_VERSION;
+  const call = { propagationPolicy: "Foreground", signal } as const;
+  return jobWrites.trackDeletion(
+    job,
+    rfc3339(now),
+    () => deleteExactly(client, KINDS.job, job, call),
+  );
 }
 
 /**
@@ -90,22 +67,25 @@ async function createJob(pass: Pass, job: Job): Promise<void> {
     await jobWrites.track(key, () => client.create(KINDS.job, job, { signal }));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    const live = await jobWrites.track(key, () => client.get(KINDS.job, nameOf(job), { signal }));
+    const live = await jobWrites.track(
+      key,
+      () => client.get(KINDS.job, objectKeyOf(job), { signal }),
+    );
     if (isControlledBy(live.metadata, jobSet.metadata.uid ?? "")) return;
     jobWrites.forget(key);
-    if (!isPredecessors(live, pass)) throw error;
+    if (!isOfPredecessor(live.metadata, KINDS.jobSet, jobSet.metadata)) throw error;
   }
 }
 
 async function createJobs(pass: Pass, lists: Plan["createJobs"]): Promise<unknown[]> {
   for (const jobs of lists) {
-    const errors = await callAll(jobs, async (request) => {
+    const errors = await inParallel(jobs, async (request) => {
       const job = renderJob(request);
       try {
         await createJob(pass, job);
       } catch (error) {
         if (!pass.signal.aborted) {
-          recordEvent(pass, {
+          tell(pass, {
             type: "Warning",
             reason: JOBSET_REASONS.jobCreationFailed,
             message: `job "${job.metadata?.name}" creation failed with error: ${messageOf(error)}`,
@@ -125,7 +105,7 @@ async function createService(pass: Pass, service: Plan["createService"]): Promis
     await pass.client.create(KINDS.service, service, { signal: pass.signal });
   } catch (error) {
     if (isAlreadyExists(error)) return;
-    recordEvent(pass, {
+    tell(pass, {
       type: "Warning",
       reason: JOBSET_REASONS.serviceCreationFailed,
       message: messageOf(error),
@@ -144,13 +124,13 @@ async function patchJob(
   const metadata = { uid: job.metadata?.uid };
   try {
     if (clearStartTime) {
-      await client.patch(KINDS.job, nameOf(job), {
+      await client.patch(KINDS.job, objectKeyOf(job), {
         type: "merge",
         body: { metadata, status: { startTime: null } },
       }, { subresource: "status", signal });
     }
     await jobWrites.track(key, () =>
-      client.patch(KINDS.job, nameOf(job), {
+      client.patch(KINDS.job, objectKeyOf(job), {
         type: "merge",
         body: { ...body, metadata: { ...body.metadata, ...metadata } },
       }, { signal }));
@@ -169,10 +149,8 @@ function jobRestartsOf({ status }: JobSet) {
  * new Jobs for a JobSet that is being deleted or has restarted.
  */
 async function isUpToDate({ client, jobSet, signal }: Pass): Promise<boolean> {
-  const live = await getOrUndefined(client, KINDS.jobSet, nameOf(jobSet), { signal });
-  if (live === undefined) return false;
-  return live.metadata.uid === jobSet.metadata.uid &&
-    live.metadata.deletionTimestamp === undefined &&
+  const live = await readAgain(client, KINDS.jobSet, jobSet, { signal });
+  return live !== undefined &&
     (live.status?.restarts ?? 0) === (jobSet.status?.restarts ?? 0) &&
     isDeepStrictEqual(jobRestartsOf(live), jobRestartsOf(jobSet)) &&
     live.status?.terminalState === jobSet.status?.terminalState &&
@@ -191,19 +169,7 @@ async function writeStatus(pass: Pass, { status, events }: StatusPlan): Promise<
         }),
     );
   }
-  for (const event of events) recordEvent(pass, event);
-}
-
-async function deleteJobSet({ client, jobSet, signal }: Pass): Promise<void> {
-  try {
-    await client.delete(KINDS.jobSet, nameOf(jobSet), {
-      propagationPolicy: "Foreground",
-      preconditions: { uid: jobSet.metadata.uid },
-      signal,
-    });
-  } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
+  for (const event of events) tell(pass, event);
 }
 
 /** Suspends the Jobs of a JobSet that is suspended. Returns the errors. */
@@ -216,7 +182,7 @@ export async function suspend(
   },
 ): Promise<unknown[]> {
   const pass = { ...actor, signal };
-  return await callAll(suspendJobs(jobSet, jobs), (patch) => patchJob(pass, patch), pass);
+  return await inParallel(suspendJobs(jobSet, jobs), (patch) => patchJob(pass, patch), pass);
 }
 
 /** Makes what Jobs need: an outdated cache must not lead to it, nor to Jobs. */
@@ -237,7 +203,7 @@ async function start(pass: Pass, plan: Plan): Promise<"outdated" | readonly unkn
     return [error];
   }
   const errors = await createJobs(pass, plan.createJobs);
-  return [...errors, ...await callAll(plan.resumeJobs, (patch) => patchJob(pass, patch), pass)];
+  return [...errors, ...await inParallel(plan.resumeJobs, (patch) => patchJob(pass, patch), pass)];
 }
 
 /**
@@ -256,14 +222,17 @@ export async function act(
   },
 ): Promise<ActResult> {
   const pass: Pass = { ...actor, jobSet, signal, now };
-  const deletions = await callAll(plan.deleteJobs, (job) => deleteJob(pass, job), pass);
+  const deletions = await inParallel(plan.deleteJobs, (job) => deleteJob(pass, job), pass);
   const started = await start(pass, plan);
   if (started === "outdated") return started;
   signal.throwIfAborted();
   const errors = [...before, ...deletions, ...started];
   if (errors.length === 0) await writeStatus(pass, plan);
   else if (jobSet.status !== undefined) await writeStatus(pass, plan.undone);
-  if (plan.deleteJobSet) await deleteJobSet(pass);
+  if (plan.deleteJobSet) {
+    const { client } = actor;
+    await deleteExactly(client, KINDS.jobSet, jobSet, { propagationPolicy: "Foreground", signal });
+  }
   if (errors.length > 0) throw errors[0];
   return "done";
 }

@@ -1,16 +1,20 @@
 /** Calls about the PersistentVolumeClaims of a JobSet: reads by name, and creations. */
+import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_REASONS, VOLUME_CLAIMS_PART } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PersistentVolumeClaim } from "../../platform/kube/kubernetes.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isAlreadyExists, lacksRight, messageOf } from "../../platform/kube/errors.ts";
+import { subjectOf } from "../../platform/kube/event_object.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { ResolvedVolumeClaim } from "./defaults.ts";
-import { type EventAbout, recordEvent } from "./jobset_events.ts";
 import type { ExistingClaims } from "./volume_claims.ts";
 
 /** Context of the calls. */
-export interface ClaimCalls extends EventAbout {
+export interface ClaimCalls {
+  readonly jobSet: JobSet;
+  readonly events: Pick<EventRecorder, "record">;
   readonly client: KubeClient;
   /** The name of the manager, with which the names of its roles begin. */
   readonly managerName: string;
@@ -28,7 +32,7 @@ function missingRight({ managerName }: ClaimCalls, error: unknown): string {
 /** Reports an error by an event, and returns it. */
 function reported(calls: ClaimCalls, error: unknown): unknown {
   if (!calls.signal.aborted) {
-    recordEvent(calls, {
+    calls.events.record(subjectOf(KINDS.jobSet, calls.jobSet), {
       type: "Warning",
       reason: JOBSET_REASONS.claimCreationFailed,
       message: messageOf(error) + missingRight(calls, error),

@@ -6,19 +6,19 @@ import type { WatchedIdentity, WatchedJob } from "../../crds/watched.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
-import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
+import { subjectOf } from "../../platform/kube/event_object.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
-import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
-import { createOwnWrites } from "../../platform/kit/own_writes.ts";
-import { keyOf, parseKey } from "../../platform/kube/resource.ts";
+import { createNotices } from "../../platform/kit/notices.ts";
+import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
+import { keyOf, type ObjectKey } from "../../platform/kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { act, type Actor, type ActResult, suspend } from "./act.ts";
 import { readClaims } from "./claim_calls.ts";
 import { decide } from "./decide.ts";
 import { resolveSpec } from "./defaults.ts";
-import { recordEvent } from "./jobset_events.ts";
 import { needsClaims } from "./volume_claims.ts";
 
 /** Name of the index of Jobs by the uid of their controller. */
@@ -59,8 +59,6 @@ export interface JobSetReconciler {
   readonly sources: readonly Source[];
 }
 
-/** After this time a Job that was created and never seen is looked up, in milliseconds. */
-const UNSEEN_AFTER_MS = 10_000;
 /** Delay of the next pass if the cache was outdated, in milliseconds. */
 const OUTDATED_RETRY_MS = 500;
 /** Notices that are remembered. */
@@ -68,18 +66,6 @@ const NOTICES = 1000;
 
 function isOurs(jobSet: JobSet): boolean {
   return jobSet.spec?.managedBy === MILEPOST_JOBSET_CONTROLLER;
-}
-
-/** Forgets Jobs that were created here and deleted before the cache showed them. */
-async function dropGone(
-  { client, jobWrites }: Actor,
-  uid: string,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const key of jobWrites.overdue(uid, UNSEEN_AFTER_MS)) {
-    const live = await getOrUndefined(client, KINDS.job, parseKey(key), { signal });
-    if (live === undefined || controllerOf(live.metadata)?.uid !== uid) jobWrites.forget(key);
-  }
 }
 
 /** Creates a reconciler with its memory of own writes. */
@@ -91,14 +77,7 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
   });
   const jobSetWrites = createOwnWrites<JobSet>({ clock, groupOf: keyOf });
   const actor: Actor = { client, events, managerName, jobWrites, jobSetWrites };
-  const given = createBoundedCache<true>(NOTICES);
-
-  function giveNotice(jobSet: JobSet, notice: EventText): void {
-    const key = `${jobSet.metadata.uid} ${notice.message}`;
-    if (given.has(key)) return;
-    given.set(key, true);
-    recordEvent({ events, jobSet }, notice);
-  }
+  const isNews = createNotices(NOTICES);
 
   function observeJobSet(key: string): JobSet | undefined {
     const cached = informers.jobSets.get(key);
@@ -119,7 +98,8 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
       return errors.length > 0 ? { error: errors[0] } : undefined;
     }
     const keep = (error: unknown) => void errors.push(error);
-    await dropGone(actor, uid, signal).catch(keep);
+    const read = (key: ObjectKey) => getOrUndefined(client, KINDS.job, key, { signal });
+    await jobWrites.confirm(uid, read).catch(keep);
     const jobs = jobsNow();
     const spec = resolveSpec(jobSet);
     const name = spec.network.subdomain;
@@ -130,8 +110,10 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
       : undefined;
     const now = clock.now();
     const plan = decide({ jobSet, jobs, hasService, claims, maxPods }, now);
-    if (plan.notice !== undefined) giveNotice(jobSet, plan.notice);
-    const { requeueAfterMs } = plan;
+    const { notice, requeueAfterMs } = plan;
+    if (notice !== undefined && isNews(`${uid} ${notice.message}`)) {
+      events.record(subjectOf(KINDS.jobSet, jobSet), notice);
+    }
     let result: ActResult;
     try {
       result = await act(actor, { jobSet, plan, before: errors, signal, now });
@@ -140,11 +122,8 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     }
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
     if (requeueAfterMs !== undefined) return { requeueAfterMs };
-    const cached = new Set(
-      informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid).map((job) => job.metadata?.uid),
-    );
-    const unseen = jobWrites.merge(uid, []).some((job) => !cached.has(job.metadata?.uid));
-    return unseen ? { requeueAfterMs: UNSEEN_AFTER_MS } : undefined;
+    const cached = informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid);
+    return jobWrites.hasUnseen(uid, cached) ? { requeueAfterMs: UNSEEN_MS } : undefined;
   }
 
   const sources = [

@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
+import { KINDS } from "../../crds/kinds.ts";
 import type { PersistentVolumeClaim, PodSpec } from "../../platform/kube/kubernetes.ts";
 import { compareQuantities, parseQuantity } from "../../platform/base/quantity.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
-import { controllerOf } from "../../platform/kube/owner_references.ts";
+import { controllerOf, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import { bucketJobs, isJobReady } from "./buckets.ts";
 import type { ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";
 import { isSuccessful } from "./policy/success.ts";
@@ -60,12 +60,10 @@ export interface ClaimState {
 /** Reports whether the claim goes away by itself: it is being deleted, or its JobSet was. */
 function isLeaving(
   { metadata }: PersistentVolumeClaim,
-  { metadata: { name, uid } }: JobSet,
+  jobSet: JobSet,
 ): boolean {
-  const owner = controllerOf(metadata);
   return metadata?.deletionTimestamp !== undefined ||
-    (owner?.kind === "JobSet" && owner.apiVersion === JOBSET_API_VERSION && owner.name === name &&
-      owner.uid !== uid);
+    isOfPredecessor(metadata, KINDS.jobSet, jobSet.metadata);
 }
 
 function isAtLeast(one: string | undefined, other: string): boolean {

@@ -2,6 +2,8 @@
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { identityOf } from "../../crds/watched.ts";
+import { asRead } from "../../platform/kit/as_read.ts";
+import { deleteExactly } from "../../platform/kit/deletion.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isNotFound, isNotServed, KubeError, lacksRight } from "../../platform/kube/errors.ts";
 import {
@@ -11,7 +13,7 @@ import {
   type ObjectKey,
 } from "../../platform/kube/resource.ts";
 import { type ChildCaches, notServedProblem } from "./child_caches.ts";
-import type { ChildPlan, ChildWrite } from "./children.ts";
+import type { ChildPlan } from "./children.ts";
 import { rightToGrant } from "./missing_right.ts";
 
 /** The TrainJob to write for, and the client. */
@@ -63,20 +65,6 @@ async function createOnce(
   }
 }
 
-/** Deletes a child; that it does not exist any more is no error. */
-async function deleteChild(
-  { client, key, signal }: Writer,
-  { kind, name }: ChildPlan,
-  { uid, propagation }: Extract<ChildWrite, { kind: "delete" }>,
-): Promise<void> {
-  const options = { propagationPolicy: propagation, preconditions: { uid }, signal };
-  try {
-    await client.delete(kind, { namespace: key.namespace, name }, options);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
-}
-
 /**
  * Writes one child. Returns the object after a creation or a change, but of a secret one. Throws a conflict
  * if it exists already; the caller then reads it again. Throws a {@link NotServedError} if there is no such kind.
@@ -112,9 +100,12 @@ async function write(writer: Writer, plan: ChildPlan): Promise<KubeObject | unde
       const patch = { type: "merge", body: write.body } as const;
       return await track(kind, formatKey(key), () => client.patch(kind, key, patch, { signal }));
     }
-    case "delete":
-      await deleteChild(writer, plan, write);
+    case "delete": {
+      const { uid, propagation: propagationPolicy } = write;
+      const child = { metadata: { ...key, uid } };
+      await deleteExactly(client, kind, child, { propagationPolicy, signal });
       return undefined;
+    }
   }
 }
 
@@ -124,8 +115,7 @@ export async function writeStatus(
   trainJob: TrainJob,
   changes: Record<string, unknown>,
 ): Promise<TrainJob> {
-  const { uid, resourceVersion } = trainJob.metadata;
-  const body = { metadata: { uid, resourceVersion }, status: changes };
+  const body = asRead(trainJob, { status: changes });
   const options = { subresource: "status", signal };
   return await client.patch(KINDS.trainJob, key, { type: "merge", body }, options);
 }

@@ -1,8 +1,10 @@
 /** Plans for the children of a TrainJob, by the mode of each. Pure. */
+import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { LABELS } from "../../crds/names.ts";
-import { controllerOf } from "../../platform/kube/owner_references.ts";
-import type { Kind, KubeObject, OwnerRef } from "../../platform/kube/resource.ts";
+import { asRead } from "../../platform/kit/as_read.ts";
+import { controllerOf, isOfPredecessor } from "../../platform/kube/owner_references.ts";
+import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import type { Child, ChildContent } from "../runtime/child.ts";
 import { covers } from "./fingerprint.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
@@ -70,16 +72,12 @@ function createPlan(trainJob: TrainJob, child: Child): ChildWrite {
   return { kind: "create-once", make };
 }
 
-/** Reports whether the owner is an earlier TrainJob of the same name, which is gone. */
-function isPredecessor(trainJob: TrainJob, owner: OwnerRef | undefined): owner is OwnerRef {
-  return owner?.kind === "TrainJob" && owner.name === trainJob.metadata.name;
-}
-
 /** Returns a phrase with the owner of an object that is not the TrainJob's. */
 export function ownerText(trainJob: TrainJob, { metadata }: KubeObject): string {
   const owner = controllerOf(metadata);
   if (owner === undefined) return "is owned by no controller";
-  const which = isPredecessor(trainJob, owner) ? ` with another UID, ${owner.uid}` : "";
+  const isPredecessors = isOfPredecessor(metadata, KINDS.trainJob, trainJob.metadata);
+  const which = isPredecessors ? ` with another UID, ${owner.uid}` : "";
   return `is owned by ${owner.kind} "${owner.name}"${which}`;
 }
 
@@ -116,20 +114,19 @@ export function planChild(child: Child, { trainJob, live, runs }: ChildState): C
   if (live === undefined) return { kind, name, write: createPlan(trainJob, child) };
   if (!owns(trainJob, live.metadata)) {
     const problem = foreignProblem(trainJob, kind, live);
-    const isCollected = isPredecessor(trainJob, controllerOf(live.metadata));
+    const isCollected = isOfPredecessor(live.metadata, KINDS.trainJob, trainJob.metadata);
     const retryMs = isCollected ? COLLECTED_RETRY_MS : CHILD_RETRY_MS;
     return { kind, name, write: NONE, problem, retryMs };
   }
   const content = followed(child, runs);
   const isLeftAlone = content === undefined || live.metadata?.deletionTimestamp !== undefined;
   if (isLeftAlone || covers(live, content, true)) return { kind, name, write: NONE };
-  const { uid, resourceVersion } = live.metadata ?? {};
   // The label too: what upstream's controller created has none, and is not watched without it.
   const labels = { [LABELS.trainJobName]: trainJob.metadata.name ?? "" };
   const metadata = content.metadata ?? {};
-  const body = {
+  const change = {
     ...content,
-    metadata: { ...metadata, labels: { ...labels, ...metadata.labels }, uid, resourceVersion },
+    metadata: { ...metadata, labels: { ...labels, ...metadata.labels } },
   };
-  return { kind, name, write: { kind: "patch", body } };
+  return { kind, name, write: { kind: "patch", body: asRead(live, change) } };
 }

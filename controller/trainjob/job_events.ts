@@ -1,12 +1,13 @@
 /** Recording of a TrainJob's events. Reads of pods for them never fail a reconciliation. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
-import { EVENT_REASONS, LABELS, TRAINER_API_VERSION } from "../../crds/names.ts";
+import { EVENT_REASONS, LABELS } from "../../crds/names.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
+import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import type { FirstFailures } from "./first_failures.ts";
@@ -46,7 +47,7 @@ export interface JobEventOptions {
   /** Time at which this controller began: what was due before has been said by the one before. */
   readonly since: number;
   /** Reports whether this warning about this TrainJob was not given recently. */
-  readonly isNews: (uid: string, message: string) => boolean;
+  readonly isNews: (warning: string) => boolean;
 }
 
 /** Records an event about the TrainJob. */
@@ -55,9 +56,7 @@ export function recordEvent(
   trainJob: TrainJob,
   event: EventText,
 ): void {
-  const { namespace, name = "", uid } = trainJob.metadata;
-  const about = { apiVersion: TRAINER_API_VERSION, kind: "TrainJob", namespace, name, uid };
-  events.record(about, event);
+  events.record(subjectOf(KINDS.trainJob, trainJob), event);
 }
 
 /** Records a warning, if there is one and it was not given recently. */
@@ -66,7 +65,7 @@ export function warnOnce(
   trainJob: TrainJob,
   { reason, message }: { readonly reason: string; readonly message: string | undefined },
 ): void {
-  if (message === undefined || !options.isNews(trainJob.metadata.uid ?? "", message)) return;
+  if (message === undefined || !options.isNews(`${trainJob.metadata.uid} ${message}`)) return;
   recordEvent(options, trainJob, { type: "Warning", reason, message });
 }
 

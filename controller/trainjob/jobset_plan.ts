@@ -3,6 +3,7 @@ import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import type { PodSpec, PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
+import { asRead, type MergeFields } from "../../platform/kit/as_read.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { ChildWrite } from "./children.ts";
@@ -59,9 +60,8 @@ function toCreate(desired: JobSet): JobSet {
   return { ...desired, metadata: { ...desired.metadata, annotations } };
 }
 
-function patchOf(live: JobSet, body: { metadata?: object; spec?: object }): ChildWrite {
-  const { uid, resourceVersion } = live.metadata;
-  return { kind: "patch", body: { ...body, metadata: { ...body.metadata, uid, resourceVersion } } };
+function patchOf(live: JobSet, change: MergeFields): ChildWrite {
+  return { kind: "patch", body: asRead(live, change) };
 }
 
 /** Returns the write that suspends. */

@@ -2,6 +2,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import { readAgain } from "../../platform/kit/fresh_read.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { parseKey } from "../../platform/kube/resource.ts";
@@ -56,10 +57,9 @@ const OUTDATED = Symbol("outdated");
  * its creation fails.
  */
 async function isCurrent(writer: Writer, trainJob: TrainJob): Promise<boolean> {
-  const { client, key, signal } = writer;
-  const { metadata } = await client.get(KINDS.trainJob, key, { signal });
-  return metadata.uid === trainJob.metadata.uid &&
-    metadata.resourceVersion === trainJob.metadata.resourceVersion;
+  const { client, signal } = writer;
+  const live = await readAgain(client, KINDS.trainJob, trainJob, { signal });
+  return live?.metadata.resourceVersion === trainJob.metadata.resourceVersion;
 }
 
 /** Writes one of the job's ConfigMaps, and remembers what it holds now. */
@@ -79,9 +79,8 @@ async function actOnTls(
   trainJob: TrainJob,
   plan: ChildPlan,
 ): Promise<unknown> {
-  const { uid = "" } = trainJob.metadata;
   const warnOfIt = (message: string) => {
-    if (options.isNews(uid, message)) warn(options, trainJob, message);
+    if (options.isNews(`${trainJob.metadata.uid} ${message}`)) warn(options, trainJob, message);
   };
   if (plan.problem !== undefined) warnOfIt(plan.problem);
   try {

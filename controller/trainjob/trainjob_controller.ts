@@ -7,6 +7,7 @@ import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { findCondition } from "../../platform/kube/conditions.ts";
+import { createNotices } from "../../platform/kit/notices.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import {
   type Controller,
@@ -176,10 +177,6 @@ function sourcesOf(
 export function createTrainJobController(options: TrainJobControllerOptions): Controller {
   const { client, informers, events, clock, executor, progress, trials, workers, metrics } =
     options;
-  const warned = createBoundedCache<true>(WARNINGS_MAX, {
-    ttl: REPEAT_WARNING_MS,
-    perf: { now: () => clock.monotonic() },
-  });
   const runningPods = createRunningPods();
   const firstFailures = createFirstFailures();
   const endedJobSets = createEndedJobSets();
@@ -211,12 +208,10 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     trials,
     settling,
     caBundle: () => progress?.caBundle(),
-    isNews(uid: string, message: string) {
-      const key = `${uid} ${message}`;
-      if (warned.has(key)) return false;
-      warned.set(key, true);
-      return true;
-    },
+    isNews: createNotices(WARNINGS_MAX, {
+      ttl: REPEAT_WARNING_MS,
+      perf: { now: () => clock.monotonic() },
+    }),
   };
   return createController({
     name: "trainjob",

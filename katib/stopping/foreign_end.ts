@@ -3,13 +3,8 @@ import { z } from "zod";
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { hasRunPolicy, suspensionSpec } from "../../crds/suspension_switch.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import {
-  isConflict,
-  isForbidden,
-  isNotFound,
-  KubeError,
-  messageOf,
-} from "../../platform/kube/errors.ts";
+import { isForbidden, isNotFound, KubeError, messageOf } from "../../platform/kube/errors.ts";
+import { deleteExactly } from "../../platform/kit/deletion.ts";
 
 /** What became of the job: it ends, or goes on for that reason. */
 export type ForeignEnd = { readonly left?: undefined } | { readonly left: string };
@@ -68,16 +63,11 @@ export async function endForeignJob(
   if (retain && isSuspended(kind, job)) return {};
   try {
     if (retain) return await suspendForeignJob(ref, options);
-    await client.delete(kind, { namespace, name }, {
-      preconditions: { uid },
-      propagationPolicy: "Background",
-      signal,
-      deadlineMs,
-    });
+    const call = { propagationPolicy: "Background", signal, deadlineMs } as const;
+    await deleteExactly(client, kind, { metadata: { namespace, name, uid } }, call);
     return {};
   } catch (error) {
-    // It is gone, or another job has its name.
-    if (isNotFound(error) || (isConflict(error) && !retain)) return {};
+    if (isNotFound(error)) return {};
     if (!isRefused(error)) throw error;
     return { left: messageOf(error) };
   }

@@ -3,6 +3,7 @@ import { TRIAL_CONDITIONS, TRIAL_EARLY_STOPPED } from "../../crds/katib_names.ts
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
 import { type Trial, trialConditionSchema } from "../../crds/trial.ts";
+import { asRead } from "../../platform/kit/as_read.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import {
   type ConditionLike,
@@ -33,10 +34,6 @@ const OTHER_ENDS = [
 /** Whether the Trial has ended in another way than by an early stop. */
 export function hasOtherEnd({ status }: Pick<Trial, "status">): boolean {
   return OTHER_ENDS.some((type) => isConditionTrue(status?.conditions, type));
-}
-
-function preconditions({ metadata: { uid, resourceVersion } }: Pick<AnyJob, "metadata">) {
-  return { uid, resourceVersion };
 }
 
 /**
@@ -71,7 +68,7 @@ export function trialStop(
     completionTime: now,
     ...(observation.length > 0 && { observation: { metrics: observation } }),
   };
-  return { kind: "patch", body: { metadata: preconditions(trial), status } };
+  return { kind: "patch", body: asRead(trial, { status }) };
 }
 
 /**
@@ -100,5 +97,5 @@ export function jobStop(
     ? after.map((one) => before.includes(one) ? one : { ...one, lastUpdateTime: now })
     : after;
   const stop = stored === undefined && { stop: storedForm(decision, nowMs) };
-  return { kind: "patch", body: { metadata: preconditions(job), status: { conditions, ...stop } } };
+  return { kind: "patch", body: asRead(job, { status: { conditions, ...stop } }) };
 }

@@ -1,5 +1,5 @@
 /** Events for notices, each recorded once. */
-import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { createNotices } from "../../platform/kit/notices.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Notice } from "../../trials/plan/notice.ts";
 
@@ -10,13 +10,11 @@ const REMEMBERED = 10_000;
 export function createNotifier(
   events: Pick<EventRecorder, "record">,
 ): (notices: readonly Notice[]) => void {
-  const sent = createBoundedCache<true>(REMEMBERED);
+  const isNews = createNotices(REMEMBERED);
   return (notices) => {
     for (const { about, reason, message } of notices) {
       const key = [about.kind, about.namespace, about.name, about.uid, reason, message].join("\n");
-      if (sent.has(key)) continue;
-      sent.set(key, true);
-      events.record(about, { type: "Warning", reason, message });
+      if (isNews(key)) events.record(about, { type: "Warning", reason, message });
     }
   };
 }

@@ -1,7 +1,7 @@
 /** Own writes that a watched cache does not show yet, so that decisions are not made from a stale cache. */
 import type { Clock } from "../base/clock.ts";
 import { type Change, isRemoval } from "../kube/watching/informer_cache.ts";
-import { keyOf, type KubeObject } from "../kube/resource.ts";
+import { keyOf, type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
 
 /** Options of {@link createOwnWrites}. */
 export interface OwnWritesOptions<T> {
@@ -12,6 +12,9 @@ export interface OwnWritesOptions<T> {
   limit?: number;
 }
 
+/** After this time what was written and never seen is looked up, in milliseconds. */
+export const UNSEEN_MS = 10_000;
+
 /** Remembers the results of own writes until the cache has them or the object is gone. */
 export interface OwnWrites<T> {
   /**
@@ -20,18 +23,20 @@ export interface OwnWrites<T> {
    */
   track(key: string, write: () => Promise<T>): Promise<T>;
   /**
-   * Runs the deletion of an object. After it succeeds and until the cache shows it, the object is
-   * returned with a `deletionTimestamp`; `at` is that time, RFC 3339.
+   * Runs the deletion of an object, which returns whether there was one, and returns the same. From then on and until
+   * the cache shows it, the object has a `deletionTimestamp`; `at` is that time, RFC 3339.
    */
-  trackDeletion(object: T, at: string, call: () => Promise<void>): Promise<void>;
+  trackDeletion(object: T, at: string, call: () => Promise<boolean>): Promise<boolean>;
   /** Takes in a change of the cache. Connect it to the informer. */
   seen(change: Pick<Change<T>, "type" | "object">): void;
   /** The newer one of the cached and the written object. */
   latest(key: string, cached: T | undefined): T | undefined;
   /** The objects of a group: the cached ones, each in its newest form, and those only written. */
   merge(group: string, cached: readonly T[]): T[];
-  /** Keys of the group that were written `ageMs` ago or earlier; check whether these objects still exist. */
-  overdue(group: string, ageMs: number): string[];
+  /** Whether an object of the group was written that the cached ones lack: {@link confirm} it after {@link UNSEEN_MS}. */
+  hasUnseen(group: string, cached: readonly T[]): boolean;
+  /** Reads the objects of the group that were written {@link UNSEEN_MS} ago or earlier; forgets those that left it. */
+  confirm(group: string, read: (key: ObjectKey) => Promise<T | undefined>): Promise<void>;
   /** Forgets the object of that key: it is gone, or the cache is right about it. */
   forget(key: string): void;
   /** How many objects are remembered. */
@@ -82,13 +87,14 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return result;
   }
 
-  async trackDeletion(object: T, at: string, call: () => Promise<void>): Promise<void> {
+  async trackDeletion(object: T, at: string, call: () => Promise<boolean>): Promise<boolean> {
     const key = keyOf(object);
-    const { deleted } = await this.#watched(key, call);
-    if (deleted.has(object.metadata?.uid ?? "")) return;
+    const { result: existed, deleted } = await this.#watched(key, call);
+    if (deleted.has(object.metadata?.uid ?? "")) return existed;
     this.forget(key);
     const metadata = { ...object.metadata, deletionTimestamp: at };
-    this.#remember(key, { ...object, metadata }, true);
+    if (existed) this.#remember(key, { ...object, metadata }, true);
+    return existed;
   }
 
   seen({ type, object }: Pick<Change<T>, "type" | "object">): void {
@@ -133,10 +139,20 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return merged;
   }
 
-  overdue(group: string, ageMs: number): string[] {
-    const before = this.#options.clock.monotonic() - ageMs;
-    return [...this.#groups.get(group) ?? []]
-      .filter((key) => (this.#entries.get(key)?.since ?? Infinity) <= before);
+  hasUnseen(group: string, cached: readonly T[]): boolean {
+    const keys = this.#groups.get(group);
+    if (keys === undefined) return false;
+    const uids = new Set(cached.map(({ metadata }) => metadata?.uid));
+    return [...keys].some((key) => !uids.has(this.#entries.get(key)?.object.metadata?.uid));
+  }
+
+  async confirm(group: string, read: (key: ObjectKey) => Promise<T | undefined>): Promise<void> {
+    const before = this.#options.clock.monotonic() - UNSEEN_MS;
+    for (const key of [...this.#groups.get(group) ?? []]) {
+      if ((this.#entries.get(key)?.since ?? Infinity) > before) continue;
+      const live = await read(parseKey(key));
+      if (live === undefined || this.#options.groupOf(live) !== group) this.forget(key);
+    }
   }
 
   forget(key: string): void {

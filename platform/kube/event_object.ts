@@ -1,6 +1,7 @@
 /** core/v1 Events as values: names, fields, and which of them are counted as one. Pure. */
 import type { CoreEvent } from "./kubernetes.ts";
 import { rfc3339 } from "../base/timestamps.ts";
+import { apiVersionOf, type Kind, type KubeObject } from "./resource.ts";
 
 /** The object that an event is about. */
 export interface EventSubject {
@@ -26,6 +27,15 @@ const LONGEST_MESSAGE = 1024;
 const LONGEST_NAME = 253;
 /** Namespace of events about objects without a namespace. */
 const CLUSTER_SCOPE_NAMESPACE = "default";
+
+/** Returns an object of that kind as the subject of events. */
+export function subjectOf(
+  kind: Pick<Kind<unknown>, "group" | "version" | "kind">,
+  { metadata }: KubeObject,
+): EventSubject {
+  const { namespace, name = "", uid } = metadata ?? {};
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind, namespace, name, uid };
+}
 
 /** The key of all events about one object. */
 export function subjectKey(about: EventSubject): string {

@@ -22,6 +22,20 @@ export function controllerKey(object: KubeObject, owner: OwnerKind): string | un
   return formatKey({ namespace: object.metadata?.namespace, name: reference.name });
 }
 
+/**
+ * Whether an earlier object of the same kind and name controls the one of that metadata: the garbage collector is
+ * about to delete it.
+ */
+export function isOfPredecessor(
+  metadata: Pick<KubeMeta, "ownerReferences"> | undefined,
+  { group, kind }: OwnerKind,
+  { name, uid }: Pick<KubeMeta, "name" | "uid">,
+): boolean {
+  const owner = controllerOf(metadata);
+  return owner?.kind === kind && owner.apiVersion.startsWith(`${group}/`) && owner.name === name &&
+    owner.uid !== uid;
+}
+
 /** Whether the object of that uid controls this one. */
 export function isControlledBy(
   metadata: Pick<KubeMeta, "ownerReferences"> | undefined,

@@ -65,12 +65,14 @@ export interface ObjectKey {
   name: string;
 }
 
+/** Returns the key of an object; one without a name gives an empty name. */
+export function objectKeyOf({ metadata }: KubeObject): ObjectKey {
+  return { namespace: metadata?.namespace, name: metadata?.name ?? "" };
+}
+
 /** `namespace/name`, or `name` for cluster scope. An object without a name gives an empty name. */
 export function keyOf(object: KubeObject): string {
-  return formatKey({
-    namespace: object.metadata?.namespace,
-    name: object.metadata?.name ?? "",
-  });
+  return formatKey(objectKeyOf(object));
 }
 
 /** The text of a key, as {@link parseKey} reads it back. */

@@ -8,7 +8,7 @@ import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
-import { createOwnWrites } from "../../platform/kit/own_writes.ts";
+import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { keyOf, parseKey } from "../../platform/kube/resource.ts";
@@ -58,24 +58,9 @@ export interface JobReconciler {
   readonly sources: readonly Source[];
 }
 
-/** After this long a pod that we wrote and never saw is looked for. */
-const UNSEEN_AFTER_MS = 10_000;
-
 function isOurs(job: Job): boolean {
   const managedBy = job.spec?.managedBy;
   return managedBy === undefined || managedBy === JOB_CONTROLLER;
-}
-
-/** Forgets pods that went without the cache ever showing them. */
-async function dropGone(
-  { client, podWrites }: Actor,
-  group: string,
-  signal: AbortSignal,
-): Promise<void> {
-  for (const key of podWrites.overdue(group, UNSEEN_AFTER_MS)) {
-    const live = await getOrUndefined(client, KINDS.pod, parseKey(key), { signal });
-    if (live === undefined) podWrites.forget(key);
-  }
 }
 
 /** A reconciler with its memory of own writes. */
@@ -101,7 +86,7 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
     const cached = informers.jobs.get(key);
     if (cached === undefined) jobWrites.forget(key);
     const job = cached && jobWrites.latest(key, cached);
-    await dropGone(actor, key, signal);
+    await podWrites.confirm(key, (pod) => getOrUndefined(client, KINDS.pod, pod, { signal }));
     const known = informers.pods.byIndex(PODS_BY_JOB, key);
     const all = podWrites.merge(key, known);
     const uid = job?.metadata?.uid;
@@ -112,9 +97,8 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
     const now = clock.now();
     const plan = decideJob({ job, pods, now, backoff });
     if (await act(actor, { job, plan, signal, now })) return { requeueAfterMs: 1 };
-    const seen = new Set(known.map((pod) => pod.metadata?.uid));
-    const unseen = podWrites.merge(key, []).some((pod) => !seen.has(pod.metadata?.uid));
-    const waits = [plan.requeueAfterMs, unseen ? UNSEEN_AFTER_MS : undefined]
+    const unseenMs = podWrites.hasUnseen(key, known) ? UNSEEN_MS : undefined;
+    const waits = [plan.requeueAfterMs, unseenMs]
       .filter((wait) => wait !== undefined);
     return waits.length > 0 ? { requeueAfterMs: Math.min(...waits) } : undefined;
   }

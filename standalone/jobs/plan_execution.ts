@@ -6,10 +6,12 @@ import { JOB_KEYS, JOB_REASONS } from "../../crds/job_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { isConflict, isInvalid, isNotFound } from "../../platform/kube/errors.ts";
+import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
+import { deleteExactly } from "../../platform/kit/deletion.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
-import { keyOf } from "../../platform/kube/resource.ts";
+import { keyOf, objectKeyOf } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { type JobPlan, withActive } from "./job_decision.ts";
 import { isTracked } from "./pods.ts";
@@ -38,21 +40,8 @@ interface Pass extends Actor {
   readonly now: number;
 }
 
-function nameOf(object: { metadata?: { namespace?: string; name?: string } }) {
-  return { namespace: object.metadata?.namespace, name: object.metadata?.name ?? "" };
-}
-
 function tell({ events, job }: Pass, event: EventText): void {
-  const about = { apiVersion: "batch/v1", kind: "Job", ...nameOf(job), uid: job.metadata?.uid };
-  events.record(about, event);
-}
-
-async function callAll<T>(
-  items: readonly T[],
-  call: (item: T) => Promise<unknown>,
-  signal: AbortSignal,
-): Promise<unknown> {
-  return (await inParallel(items, call, { limit: MAX_CALLS, signal }))[0];
+  events.record(subjectOf(KINDS.job, job), event);
 }
 
 async function createPod(pass: Pass, index: number | undefined): Promise<void> {
@@ -97,13 +86,13 @@ export async function releasePod(
     try {
       return await podWrites.track(
         key,
-        () => client.patch(KINDS.pod, nameOf(pod), { type: "json", operations }, { signal }),
+        () => client.patch(KINDS.pod, objectKeyOf(pod), { type: "json", operations }, { signal }),
       );
     } catch (error) {
       if (isNotFound(error)) return void podWrites.forget(key);
       if (attempt >= RELEASE_ATTEMPTS || !(isConflict(error) || isInvalid(error))) throw error;
     }
-    const live = await getOrUndefined(client, KINDS.pod, nameOf(pod), { signal });
+    const live = await getOrUndefined(client, KINDS.pod, objectKeyOf(pod), { signal });
     if (live === undefined) return void podWrites.forget(key);
     pod = await podWrites.track(key, () => Promise.resolve(live));
     if (pod.metadata?.uid !== cached.metadata?.uid) return undefined;
@@ -113,18 +102,13 @@ export async function releasePod(
 
 async function deletePod(pass: Pass, pod: Pod): Promise<void> {
   const { client, podWrites, signal, now } = pass;
-  try {
-    await podWrites.trackDeletion(pod, rfc3339(now), () =>
-      client.delete(KINDS.pod, nameOf(pod), {
-        preconditions: { uid: pod.metadata?.uid },
-        propagationPolicy: "Background",
-        signal,
-      }));
-  } catch (error) {
-    // Gone already, or another pod has the name by now.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-    return podWrites.forget(keyOf(pod));
-  }
+  const call = { propagationPolicy: "Background", signal } as const;
+  const existed = await podWrites.trackDeletion(
+    pod,
+    rfc3339(now),
+    () => deleteExactly(client, KINDS.pod, pod, call),
+  );
+  if (!existed) return;
   const reason = JOB_REASONS.eventPodDeleted;
   tell(pass, { type: "Normal", reason, message: `Deleted pod: ${pod.metadata?.name}` });
 }
@@ -139,18 +123,6 @@ async function writeStatus(pass: Pass, status: NonNullable<Job["status"]>): Prom
   return true;
 }
 
-async function deleteJob({ client, job, signal }: Pass): Promise<void> {
-  try {
-    await client.delete(KINDS.job, nameOf(job), {
-      propagationPolicy: "Foreground",
-      preconditions: { uid: job.metadata?.uid },
-      signal,
-    });
-  } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
-}
-
 /**
  * Executes the plan in its order; every step may be repeated. The first error of creating or
  * deleting pods is thrown at the end, so that what did happen is in the status. Returns whether
@@ -161,25 +133,29 @@ export async function act(
   { job, plan, signal, now }: { job: Job; plan: JobPlan; signal: AbortSignal; now: number },
 ): Promise<boolean> {
   const pass: Pass = { ...actor, job, signal, now };
-  const discardError = await callAll(plan.discard, async (pod) => {
+  const calls = { limit: MAX_CALLS, signal };
+  const errors = await inParallel(plan.discard, async (pod) => {
     const released = await releasePod(pass, pod);
     if (released !== undefined) await deletePod(pass, released);
-  }, signal);
-  const removeError = await callAll(plan.remove, (pod) => deletePod(pass, pod), signal);
+  }, calls);
+  errors.push(...await inParallel(plan.remove, (pod) => deletePod(pass, pod), calls));
   let created = 0;
-  const createError = await callAll(plan.create, async (index) => {
+  const creations = await inParallel(plan.create, async (index) => {
     await createPod(pass, index);
     created++;
-  }, signal);
+  }, calls);
+  errors.push(...creations);
   signal.throwIfAborted();
   const wrote = await writeStatus(
     pass,
     withActive(plan.status, (plan.status.active ?? 0) + created),
   );
   for (const event of plan.events) tell(pass, event);
-  const releaseError = await callAll(plan.release, (pod) => releasePod(pass, pod), signal);
-  const error = discardError ?? removeError ?? createError ?? releaseError;
-  if (error !== undefined) throw error;
-  if (plan.deleteJob) await deleteJob(pass);
+  errors.push(...await inParallel(plan.release, (pod) => releasePod(pass, pod), calls));
+  if (errors.length > 0) throw errors[0];
+  if (plan.deleteJob) {
+    const { client } = actor;
+    await deleteExactly(client, KINDS.job, job, { propagationPolicy: "Foreground", signal });
+  }
   return wrote && plan.release.length > 0;
 }

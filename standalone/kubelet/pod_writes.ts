@@ -1,6 +1,7 @@
 /** Writes of a pod to the API server: its status, and the removal of its object. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
+import { deleteExactly } from "../../platform/kit/deletion.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import type { PodStatus } from "./pod_status.ts";
@@ -52,19 +53,14 @@ export class PodWrites {
   }
 
   /** Removes the object of a pod that is being deleted. Returns when to try again if that failed. */
-  async removeObject({ metadata }: Pod): Promise<number | undefined> {
+  async removeObject(pod: Pod): Promise<number | undefined> {
     const { client, clock, signal } = this.#around;
-    const { namespace, name = "", uid, deletionTimestamp } = metadata ?? {};
-    if (this.#removed || deletionTimestamp === undefined) return undefined;
+    if (this.#removed || pod.metadata?.deletionTimestamp === undefined) return undefined;
     try {
-      await client.delete(KINDS.pod, { namespace, name }, {
-        deadlineMs: CALL_MS,
-        signal,
-        gracePeriodSeconds: 0,
-        preconditions: { uid },
-      });
-    } catch (error) {
-      if (!isNotFound(error) && !isConflict(error)) return clock.now() + RETRY_MS;
+      const call = { deadlineMs: CALL_MS, signal, gracePeriodSeconds: 0 };
+      await deleteExactly(client, KINDS.pod, pod, call);
+    } catch {
+      return clock.now() + RETRY_MS;
     }
     this.#removed = true;
     return undefined;

@@ -10,6 +10,7 @@ import type { JobSet } from "../../../crds/jobset.ts";
 import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
 import { createFirstFailures } from "../../../controller/trainjob/first_failures.ts";
 import { createRunningPods } from "../../../controller/trainjob/running_pods.ts";
+import { createNotices } from "../../../platform/kit/notices.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../../crds/names.ts";
 import { WATCHED } from "../../../crds/watched.ts";
@@ -55,7 +56,6 @@ export class World {
     this.cluster = cluster;
     const { events } = this;
     cluster.now = () => this.now;
-    const told = new Set<string>();
     const runningPods = createRunningPods();
     const firstFailures = createFirstFailures();
     const endedJobSets = createEndedJobSets();
@@ -100,11 +100,7 @@ export class World {
         isStopping: () => this.isStopping,
       },
       settling: { isSettled: () => this.settled },
-      isNews(uid, message) {
-        const isNew = !told.has(uid + message);
-        told.add(uid + message);
-        return isNew;
-      },
+      isNews: createNotices(1000),
     };
   }
 

@@ -1,6 +1,6 @@
 /** Tests of the memory of own writes, which makes up for a cache that lags. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { createOwnWrites, isOlderVersion } from "../../../platform/kit/own_writes.ts";
+import { createOwnWrites, isOlderVersion, UNSEEN_MS } from "../../../platform/kit/own_writes.ts";
 import { inParallel } from "../../../platform/base/parallel.ts";
 import type { KubeObject } from "../../../platform/kube/resource.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -72,7 +72,7 @@ Deno.test("`OwnWrites` remembers nothing if the deletion is reported before the 
   equal(writes.size, 0);
   await writes.trackDeletion(object("a", "5"), "2026-01-01T00:00:00Z", () => {
     writes.seen({ type: "deleted", object: object("a", "6") });
-    return Promise.resolve();
+    return Promise.resolve(true);
   });
   equal(writes.size, 0);
 });
@@ -86,7 +86,7 @@ Deno.test("`OwnWrites` remembers nothing of a write that failed", async () => {
 Deno.test("`OwnWrites.trackDeletion()` shows the object as being deleted until the cache does", async () => {
   const { writes } = memory();
   const at = "2026-01-01T00:00:00Z";
-  await writes.trackDeletion(object("a", "5"), at, () => Promise.resolve());
+  await writes.trackDeletion(object("a", "5"), at, () => Promise.resolve(true));
   equal(writes.latest("n/a", object("a", "5"))?.metadata?.deletionTimestamp, at);
   writes.seen({ type: "updated", object: object("a", "6") });
   equal(writes.latest("n/a", object("a", "6"))?.metadata?.deletionTimestamp, at);
@@ -98,13 +98,50 @@ Deno.test("`OwnWrites.trackDeletion()` shows the object as being deleted until t
   equal(writes.size, 0);
 });
 
-Deno.test("`OwnWrites.overdue()` returns old writes that the cache has not shown", async () => {
-  const { writes, clock } = memory();
+Deno.test("`OwnWrites.trackDeletion()` forgets an object that was gone", async () => {
+  const { writes } = memory();
   await writes.track("n/a", written(object("a", "5")));
-  await clock.advance(900);
-  await writes.track("n/b", written(object("b", "6")));
-  await clock.advance(100);
-  deepEqual(writes.overdue("g", 1000), ["n/a"]);
+  const at = "2026-01-01T00:00:00Z";
+  equal(await writes.trackDeletion(object("a", "5"), at, () => Promise.resolve(false)), false);
+  equal(writes.size, 0);
+});
+
+Deno.test("`OwnWrites.confirm()` looks up old writes that the cache has not shown, and forgets what has left", async () => {
+  const { writes, clock } = memory();
+  const names = ["gone", "there"];
+  for (const name of names) await writes.track(`n/${name}`, written(object(name, "5")));
+  await clock.advance(UNSEEN_MS - 1);
+  await writes.track("n/new", written(object("new", "6")));
+  await clock.advance(1);
+  const asked: string[] = [];
+  await writes.confirm("g", ({ name }) => {
+    asked.push(name);
+    return Promise.resolve(name === "gone" ? undefined : object(name, "5"));
+  });
+  deepEqual(asked, names);
+  deepEqual(writes.merge("g", []).map(({ metadata }) => metadata?.name), ["there", "new"]);
+});
+
+Deno.test("`OwnWrites.confirm()` forgets what belongs to another group by now", async () => {
+  const clock = new FakeClock();
+  const groupOf = ({ metadata }: KubeObject) => metadata?.labels?.group ?? "";
+  const writes = createOwnWrites<KubeObject>({ clock, groupOf });
+  const inGroup = (group: string) => ({ metadata: { name: "a", uid: "u", labels: { group } } });
+  await writes.track("a", written(inGroup("g")));
+  await clock.advance(UNSEEN_MS);
+  await writes.confirm("g", () => Promise.resolve(inGroup("g")));
+  equal(writes.size, 1);
+  await writes.confirm("g", () => Promise.resolve(inGroup("other")));
+  equal(writes.size, 0);
+});
+
+Deno.test("`OwnWrites.hasUnseen()` compares by uid with what the cache has", async () => {
+  const { writes } = memory();
+  equal(writes.hasUnseen("g", []), false);
+  await writes.track("n/a", written(object("a", "5", "new")));
+  equal(writes.hasUnseen("g", [object("a", "4", "old")]), true);
+  equal(writes.hasUnseen("g", [object("a", "4", "new")]), false);
+  equal(writes.hasUnseen("other", []), false);
 });
 
 Deno.test("`OwnWrites` remembers no more than its limit, the newest", async () => {

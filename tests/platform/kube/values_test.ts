@@ -21,8 +21,11 @@ import {
   controllerOf,
   controllerReference,
   isControlledBy,
+  isOfPredecessor,
 } from "../../../platform/kube/owner_references.ts";
-import { formatKey, keyOf, parseKey } from "../../../platform/kube/resource.ts";
+import { subjectOf } from "../../../platform/kube/event_object.ts";
+import { KUBERNETES_KINDS } from "../../../platform/kube/kubernetes_kinds.ts";
+import { formatKey, keyOf, type OwnerRef, parseKey } from "../../../platform/kube/resource.ts";
 
 const READY = { type: "Ready", status: "True", reason: "Up", message: "it is up" } as const;
 const T0 = "2026-01-01T00:00:00Z";
@@ -74,6 +77,36 @@ Deno.test("`controllerReference()` is found by `controllerOf()`", () => {
   assert.equal(isControlledBy(metadata, "u"), true);
   assert.equal(isControlledBy(metadata, "other"), false);
   assert.equal(controllerOf(undefined), undefined);
+});
+
+const predecessorCases: Record<string, { owner: Partial<OwnerRef>; want: boolean }> = {
+  "an object of another uid": { owner: {}, want: true },
+  "an object in another version": { owner: { apiVersion: "batch/v2" }, want: true },
+  "the object itself": { owner: { uid: "u2" }, want: false },
+  "an object of another name": { owner: { name: "other" }, want: false },
+  "an object of another kind": { owner: { kind: "CronJob" }, want: false },
+  "a kind of that name in another group": { owner: { apiVersion: "batch.acme/v1" }, want: false },
+  "an owner that does not control": { owner: { controller: false }, want: false },
+};
+for (const [what, { owner, want }] of Object.entries(predecessorCases)) {
+  Deno.test(`\`isOfPredecessor()\` of ${what}`, () => {
+    const before = { apiVersion: "batch/v1", kind: "Job", name: "j", uid: "u1" };
+    const ownerReferences = [{ ...controllerReference(before), ...owner }];
+    const got = isOfPredecessor({ ownerReferences }, KUBERNETES_KINDS.job, {
+      name: "j",
+      uid: "u2",
+    });
+    assert.equal(got, want);
+  });
+}
+
+Deno.test("`subjectOf()` names an object as events do", () => {
+  const metadata = { namespace: "n", name: "j", uid: "u" };
+  const names = { kind: "Job", ...metadata };
+  assert.deepEqual(subjectOf(KUBERNETES_KINDS.job, { metadata }), {
+    apiVersion: "batch/v1",
+    ...names,
+  });
 });
 
 Deno.test("`parseKey()` reads what `keyOf()` writes", () => {
