@@ -24,6 +24,7 @@ import {
 import type { AddressList } from "../platform/http/limits/address_list.ts";
 import type { ReservedPlaces } from "../platform/http/limits/reserved_places.ts";
 import type { Clock } from "../platform/base/clock.ts";
+import { answerInTime } from "../platform/base/deadline.ts";
 import { messageOf, TransportError } from "../platform/kube/errors.ts";
 import {
   type AdmissionHandler,
@@ -187,6 +188,8 @@ export function createAdmissionHttp(
   const byPath = new Map(Object.entries(handlers));
   const runForPeer = createFairTurns({ perKey: limits.handlersPerPeer });
   const takeOfPeer = createPeerRate(limits.rate);
+  const { handlerMs } = limits;
+  const tooLate = failure(504, "Timeout", `no decision within ${handlerMs} ms; try again`);
 
   async function decide(
     handler: AdmissionHandler,
@@ -200,22 +203,6 @@ export function createAdmissionHttp(
     const outcome = await outcomeOf(handler, review.request, context);
     const body = JSON.stringify(encodeReview(review.request.uid, outcome));
     return { status: 200, headers: { "Content-Type": "application/json" }, body };
-  }
-
-  async function inTime(
-    work: (signal: AbortSignal) => Promise<HttpResponse>,
-  ): Promise<HttpResponse> {
-    const ended = new AbortController();
-    const deadline = clock.sleep(limits.handlerMs, ended.signal).then(() => "late" as const);
-    const tooLate = new AbortController();
-    try {
-      const response = await Promise.race([work(tooLate.signal), deadline]);
-      if (response !== "late") return response;
-      tooLate.abort();
-      return failure(504, "Timeout", `no decision within ${limits.handlerMs} ms; try again`);
-    } finally {
-      ended.abort();
-    }
   }
 
   return async (request) => {
@@ -241,7 +228,7 @@ export function createAdmissionHttp(
     if (exceeded !== undefined) return tooComplex(exceeded, limits);
     const tooManyValues = overRate(Math.max(0, COST_OF_VALUE * values - cost));
     if (tooManyValues !== undefined) return tooManyValues;
-    return await inTime((signal) => {
+    return await answerInTime(clock, handlerMs, tooLate, (signal) => {
       const context = { signal, isReserved: fromApiServer };
       return runForPeer(peer, () => decide(handler, bytes, context), signal);
     });

@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { createClient } from "../../platform/kube/client.ts";
 import { systemClock } from "../../platform/base/clock.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { type ConfigurationSources, readConfiguration } from "../configuration/configuration.ts";
@@ -49,13 +50,10 @@ async function runUntilStopped(
   try {
     const manager = await start();
     await aborted(signal);
-    const over = new AbortController();
-    const inTime = await Promise.race([
-      manager.stop().then(() => true),
-      systemClock.sleep(STOP_WITHIN_MS, over.signal).then(() => false),
-    ]);
-    over.abort();
-    if (!inTime) log.warn("shutdown did not finish in time", { withinMs: STOP_WITHIN_MS });
+    const outcome = await answerInTime(systemClock, STOP_WITHIN_MS, "late", manager.stop);
+    if (outcome === "late") {
+      log.warn("shutdown did not finish in time", { withinMs: STOP_WITHIN_MS });
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
     log.warn("stopped while starting", { error });

@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import type { Source } from "../../platform/kube/sources.ts";
@@ -34,11 +35,8 @@ export function createSettling({ settle, clock }: SettlingOptions): Settling {
   const ending = new AbortController();
   let wake: (key: string) => void = () => {};
 
-  async function wait(trainJob: TrainJob, settled: Promise<void>, over: AbortController) {
-    const signal = AbortSignal.any([over.signal, ending.signal]);
-    const late = clock.sleep(SETTLE_MS, signal).then(() => signal.aborted ? undefined : "late");
-    const outcome = await Promise.race([settled, late]).catch(messageOf);
-    over.abort();
+  async function wait(trainJob: TrainJob, settled: Promise<void | "late">) {
+    const outcome = await settled.catch(messageOf);
     if (outcome === undefined || ending.signal.aborted) return;
     const message = "a TrainJob is marked as ended although its observation log may be incomplete";
     const problem = outcome === "late" ? `not complete within ${SETTLE_MS} ms` : outcome;
@@ -50,12 +48,17 @@ export function createSettling({ settle, clock }: SettlingOptions): Settling {
       const uid = trainJob.metadata.uid ?? "";
       const entry = known.get(uid);
       if (entry !== undefined) return entry.settled;
-      const over = new AbortController();
-      const settled = settle(trainJob, AbortSignal.any([over.signal, ending.signal]));
-      if (settled === undefined) return true;
+      const settled = answerInTime(
+        clock,
+        SETTLE_MS,
+        "late" as const,
+        (signal) => settle(trainJob, signal),
+        ending.signal,
+      );
+      if (!(settled instanceof Promise)) return true;
       const waiting = { settled: false };
       known.set(uid, waiting);
-      wait(trainJob, settled, over).finally(() => {
+      wait(trainJob, settled).finally(() => {
         waiting.settled = true;
         if (!ending.signal.aborted) wake(keyOf(trainJob));
       });

@@ -2,6 +2,7 @@
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { type ApiRefusal, refusalText } from "./answers.ts";
 import { type ApiParts, type Granted, type JobName, mayRead } from "./checks.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 import { ofOpenStream, refusalOfStream } from "../../platform/http/callers/reader_checks.ts";
 import {
   eventStreamResponse,
@@ -24,19 +25,12 @@ const LATE = {
 };
 
 /** Reads pages, few at a time, each within a deadline. */
-async function askInTime(
-  parts: ApiParts,
+function askInTime(
+  { ask, clock, answerDeadlineMs = 5000 }: ApiParts,
   job: JobRef,
   { from, limit }: { readonly from?: Position | undefined; readonly limit: number },
-): Promise<PageRead> {
-  const { ask, clock, answerDeadlineMs = 5000 } = parts;
-  const over = new AbortController();
-  const late = clock.sleep(answerDeadlineMs, over.signal).then(() => LATE);
-  try {
-    return await Promise.race([ask({ job, from, limit }, over.signal), late]);
-  } finally {
-    over.abort();
-  }
+): PageRead | Promise<PageRead> {
+  return answerInTime(clock, answerDeadlineMs, LATE, (signal) => ask({ job, from, limit }, signal));
 }
 
 /** A page of the log, and what is known of the job. */

@@ -19,7 +19,7 @@ export interface WatchOptions {
   /** 0 to 1, for jitter. */
   readonly random: () => number;
   /** Reads the rows behind a position. */
-  readonly read: (from: Position | undefined) => Promise<PageRead>;
+  readonly read: (from: Position | undefined) => PageRead | Promise<PageRead>;
   /** Returns the state of the job; undefined if it is gone. */
   readonly state: () => JobState | undefined;
   /** Calls the listener when log or state may have changed. Returns a function that stops this. */

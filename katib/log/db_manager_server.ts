@@ -7,6 +7,7 @@ import {
 } from "../../platform/http/limits/server_limits.ts";
 import { assertUsable } from "../../platform/http/tls.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import type { LogStore } from "./log_store.ts";
 import { addObservationService } from "./db_manager_service.ts";
@@ -100,9 +101,7 @@ export async function startObservationServer(
     },
     async stop(drainMs) {
       const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
-      const over = new AbortController();
-      await Promise.race([drained, clock.sleep(drainMs, over.signal)]);
-      over.abort();
+      await answerInTime(clock, drainMs, undefined, () => drained);
       server.forceShutdown();
       await listener.close();
       writer.close();

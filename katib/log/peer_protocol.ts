@@ -2,6 +2,7 @@
 import { connect as connectTcp } from "node:net";
 import { connect } from "node:tls";
 import type { Clock } from "../../platform/base/clock.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 
 /** The manager's certificate, and the CA of its peer; all PEM. */
 export interface ClientTls {
@@ -47,18 +48,14 @@ function shakeHands({ host, port, tls }: ProbeOptions, settle: (outcome: Outcome
  */
 export async function probeProtocol(options: ProbeOptions): Promise<"tls" | "plaintext"> {
   const { clock, deadlineMs, host, port } = options;
-  const over = new AbortController();
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const tcp = shakeHands(options, resolve);
-  clock.sleep(deadlineMs, over.signal).then(() =>
-    resolve({ problem: `no answer to a handshake within ${deadlineMs} ms` })
-  );
+  const late = { problem: `no answer to a handshake within ${deadlineMs} ms` };
   try {
-    const outcome = await promise;
+    const outcome = await answerInTime(clock, deadlineMs, late, () => promise);
     if (typeof outcome === "object") throw new Error(`${host}:${port}: ${outcome.problem}`);
     return outcome;
   } finally {
-    over.abort();
     tcp.destroy();
   }
 }

@@ -3,6 +3,7 @@ import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import type { HttpResponse } from "../../platform/http/message.ts";
 import { OverloadedError } from "../../platform/http/message.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 
 /** Bounds of answers. */
 export interface AnswerLimits {
@@ -43,15 +44,15 @@ export function createHeldAnswers(clock: Pick<Clock, "sleep">, limits: AnswerLim
       ...answer,
       body: "",
       async stream(sink) {
-        const over = new AbortController();
-        const late = clock.sleep(writeMs, over.signal).then(() => "late" as const);
+        const isOver = (late: AbortSignal) => late.aborted || sink.signal.aborted;
         try {
-          for (let place = 0; place < body.length && !sink.signal.aborted; place += PART) {
-            const written = sink.write(body.slice(place, place + PART));
-            if (await Promise.race([written, late]) === "late") throw new LateReaderError(writeMs);
-          }
+          const outcome = await answerInTime(clock, writeMs, "late", async (late) => {
+            for (let place = 0; place < body.length && !isOver(late); place += PART) {
+              await sink.write(body.slice(place, place + PART));
+            }
+          });
+          if (outcome === "late") throw new LateReaderError(writeMs);
         } finally {
-          over.abort();
           share.give(visitor, bytes);
         }
       },

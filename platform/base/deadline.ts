@@ -61,3 +61,30 @@ export async function withDeadline<T>(
     signal?.removeEventListener("abort", forward);
   }
 }
+
+/**
+ * Returns what `work` answers, or `late` when `ms` milliseconds are over or the outer signal aborts, also if the work goes
+ * on. Its own signal aborts when nobody waits for it any more. An answer that is there at once needs no promise and no
+ * timer. Leaves neither timer nor listener behind.
+ */
+export function answerInTime<T, L>(
+  clock: Pick<Clock, "sleep">,
+  ms: number,
+  late: L,
+  work: (signal: AbortSignal) => T | Promise<T>,
+  signal?: AbortSignal,
+): T | Promise<T | L> {
+  const over = new AbortController();
+  const answer = work(over.signal);
+  if (!(answer instanceof Promise)) return answer;
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      over.abort(ENDED);
+      signal?.removeEventListener("abort", end);
+    };
+    signal?.addEventListener("abort", end, { once: true });
+    if (signal?.aborted) end();
+    answer.then((it) => (end(), resolve(it)), (error) => (end(), reject(error)));
+    clock.sleep(ms, over.signal).then(() => (end(), resolve(late)));
+  });
+}

@@ -1,5 +1,6 @@
 /** Streams of server-sent events, with comments that keep them alive, and re-authorization. */
 import type { Clock } from "../base/clock.ts";
+import { answerInTime } from "../base/deadline.ts";
 import type { HttpResponse, ResponseSink } from "./message.ts";
 
 /** End of a job. */
@@ -124,18 +125,10 @@ function createWriter(
   { checkInMs }: Pick<Ticks, "checkInMs">,
 ): WriteEvents {
   return async (text) => {
-    const done = new AbortController();
-    const end = () => done.abort();
-    sink.signal.addEventListener("abort", end, { once: true });
     const stallMs = Math.min(STALL_MS, checkInMs() + STALL_AT_CHECK_MS);
-    const late = clock.sleep(stallMs, done.signal).then(() => "late" as const);
-    try {
-      const outcome = await Promise.race([sink.write(text), late]);
-      if (outcome === "late" || sink.signal.aborted) throw new ReaderGoneError();
-    } finally {
-      end();
-      sink.signal.removeEventListener("abort", end);
-    }
+    const written = () => sink.write(text);
+    const outcome = await answerInTime(clock, stallMs, "late", written, sink.signal);
+    if (outcome === "late" || sink.signal.aborted) throw new ReaderGoneError();
   };
 }
 

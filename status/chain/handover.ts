@@ -1,37 +1,23 @@
 /** Stage that hands a push over to the owner of the job's state. */
 import { okResponse } from "./answer.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
+import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import { type Exchange, type Outcome, required, type StageRun } from "./exchange.ts";
 import type { AcceptPush, ControlNow, PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push, PushOrigin } from "../../crds/wire/push.ts";
 import { plausible } from "./plausible_time.ts";
 
-/** Time after which a client may try again while the owner is slow. */
-const SOON_MS = 1000;
+/** The answer for an owner that is slow. */
+export const LATE: Refused = {
+  retryAfterMs: 1000,
+  reason: "the owner of this job's status did not answer in time: try again soon",
+};
 
 /** How long the owner may take to answer. */
 export interface AcceptDeadline {
   readonly clock: Clock;
   readonly acceptDeadlineMs: number;
-}
-
-/** Reason of the abort, which is never read: an error for each push would cost more than the push. */
-const ANSWERED = "answered";
-
-async function inTime(
-  { acceptDeadlineMs, clock }: AcceptDeadline,
-  acceptance: Promise<PushAnswer>,
-  over: AbortController,
-): Promise<PushAnswer> {
-  const late = clock.sleep(acceptDeadlineMs, over.signal).then((): PushAnswer => ({
-    retryAfterMs: SOON_MS,
-    reason: "the owner of this job's status did not answer in time: try again soon",
-  }));
-  try {
-    return await Promise.race([acceptance, late]);
-  } finally {
-    over.abort(ANSWERED);
-  }
 }
 
 /** Returns the job and the pod of the exchange. */
@@ -100,20 +86,19 @@ export interface HandOverParts {
  */
 export function createHandOver(
   { accept, controlNow }: HandOverParts,
-  deadline: AcceptDeadline,
+  { clock, acceptDeadlineMs }: AcceptDeadline,
 ): StageRun {
-  /** An answer that comes at once needs no timer. */
-  function acceptanceOf(push: Push): PushAnswer | Promise<PushAnswer> {
-    const over = new AbortController();
-    const acceptance = accept(push, over.signal);
-    return acceptance instanceof Promise ? inTime(deadline, acceptance, over) : acceptance;
-  }
   return (exchange) => {
     const { push, warnings } = pushOf(exchange);
     if (push === undefined) {
       return answer(exchange, { ok: true, control: controlNow(originOf(exchange).job) }, warnings);
     }
-    const acceptance = acceptanceOf(push);
+    const acceptance = answerInTime(
+      clock,
+      acceptDeadlineMs,
+      LATE,
+      (signal) => accept(push, signal),
+    );
     return acceptance instanceof Promise
       ? acceptance.then((settled) => answer(exchange, settled, warnings))
       : answer(exchange, acceptance, warnings);

@@ -16,7 +16,8 @@ import {
   type ReadStatus,
   statusView,
 } from "../../owner/ledger/reading.ts";
-import type { AcceptDeadline } from "../chain/handover.ts";
+import { type AcceptDeadline, LATE } from "../chain/handover.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 import type { JobFeeds } from "../../owner/job_feeds.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 
@@ -29,8 +30,6 @@ export interface ReadingParts {
   readonly onJobEnd: (job: JobRef, listener: (end: JobEnd) => void) => () => void;
 }
 
-/** Time after which a client may come again while the owner is slow. */
-const SOON_MS = 1000;
 /** Time after which there may be room for one more stream. */
 const ROOM_MS = 10_000;
 
@@ -45,21 +44,12 @@ function jobOf(exchange: Exchange): JobRef {
 }
 
 /** Reads within the deadline, which a push has, too. */
-async function readInTime(
+function readInTime(
   { read }: ReadingParts,
   job: JobRef,
   { clock, acceptDeadlineMs }: AcceptDeadline,
-): Promise<ReadAnswer> {
-  const over = new AbortController();
-  const late = clock.sleep(acceptDeadlineMs, over.signal).then((): ReadAnswer => ({
-    retryAfterMs: SOON_MS,
-    reason: "the owner of this job's status did not answer in time: try again soon",
-  }));
-  try {
-    return await Promise.race([read(job, over.signal), late]);
-  } finally {
-    over.abort();
-  }
+): ReadAnswer | Promise<ReadAnswer> {
+  return answerInTime(clock, acceptDeadlineMs, LATE, (signal) => read(job, signal));
 }
 
 /** Responds with the newest status; 404 if nothing was pushed yet. */

@@ -4,6 +4,7 @@ import type { MessageVersion } from "../../crds/wire/job_message.ts";
 import { type AnsweredCall, startReplicaListener } from "../../platform/http/replicas/listener.ts";
 import type { Server } from "../../platform/http/server.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 import type { AcceptPush } from "../../crds/wire/push_answer.ts";
 import {
   type AnswerAsk,
@@ -83,22 +84,16 @@ function createPushJudge(
   { kinds, term, acceptHere, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions,
 ): Judge {
   const decode = createPushDecoder(kinds);
-  async function inTime(acceptance: Promise<ForwardAnswer>, over: AbortController) {
-    const late = clock.sleep(acceptDeadlineMs, over.signal).then(() => LATE);
-    try {
-      return await Promise.race([acceptance, late]);
-    } finally {
-      over.abort("answered");
-    }
-  }
-
   function judge(forwarded: ForwardedPush | undefined): ForwardAnswer | Promise<ForwardAnswer> {
     if (forwarded === undefined) return NOT_UNDERSTOOD;
     const refusal = termRefusal(term(), forwarded.transitions);
     if (refusal !== undefined) return refusal;
-    const over = new AbortController();
-    const acceptance = acceptHere(forwarded.push, over.signal);
-    return acceptance instanceof Promise ? inTime(acceptance, over) : acceptance;
+    return answerInTime(
+      clock,
+      acceptDeadlineMs,
+      LATE,
+      (signal) => acceptHere(forwarded.push, signal),
+    );
   }
 
   return async (bytes): Promise<{ answers: readonly ForwardAnswer[] } | undefined> => {

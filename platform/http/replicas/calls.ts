@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../base/clock.ts";
+import { withDeadline } from "../../base/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
 import { readBounded } from "../request_body.ts";
 import type { TlsIdentity } from "../tls.ts";
@@ -66,6 +67,8 @@ export function parseAddress(address: string): { host: string; port: number } | 
   return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) };
 }
 
+const NOBODY_WAITS = new Error("nobody waits for the answer any more");
+
 /** Performs one HTTP exchange. Throws if no answer comes, or `signal` aborts. */
 function exchange(
   agent: Agent,
@@ -87,10 +90,9 @@ function exchange(
       }, reject);
     });
     const cut = () => {
-      const reason = new Error("nobody waits for the answer any more");
       // The runtime makes a call again that broke off on a connection used before, also this way.
       call.reusedSocket = false;
-      call.destroy(reason);
+      call.destroy(NOBODY_WAITS);
     };
     signal.addEventListener("abort", cut, { once: true });
     call.on("close", () => signal.removeEventListener("abort", cut));
@@ -126,25 +128,15 @@ export function createReplicaCalls(options: ReplicaCallsOptions): ReplicaCalls {
   }
 
   async function callInTime(call: ReplicaCall, bounds: CallBounds): Promise<CallOutcome> {
-    const { deadlineMs, signal } = bounds;
-    const over = new AbortController();
-    const done = new AbortController();
-    const giveUp = () => over.abort();
-    signal.addEventListener("abort", giveUp, { once: true });
-    if (signal.aborted) giveUp();
-    const timer = clock.sleep(deadlineMs, done.signal).then(() => {
-      if (!done.signal.aborted) over.abort();
-    });
+    const inTime = { ...bounds, clock, onDeadline: () => NOBODY_WAITS };
     try {
-      return await callOnce(call, over.signal);
+      return await withDeadline(inTime, (signal) => callOnce(call, signal));
     } catch (error) {
       const { address, path } = call;
-      log.debug("another replica gave no answer", { address, path, problem: messageOf(error) });
-      return { outcome: over.signal.aborted ? "timeout" : "unreachable" };
-    } finally {
-      done.abort();
-      signal.removeEventListener("abort", giveUp);
-      await timer;
+      const isLate = error === NOBODY_WAITS || bounds.signal.aborted;
+      const problem = messageOf(isLate ? NOBODY_WAITS : error);
+      log.debug("another replica gave no answer", { address, path, problem });
+      return { outcome: isLate ? "timeout" : "unreachable" };
     }
   }
 
