@@ -79,7 +79,7 @@ export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): Keyed
     now: () => latestMs,
     max: maxKeys,
     // After this time the bucket is full again in any case.
-    idleMs: Math.max(60_000, 2 * limits.burst * 1000 / limits.ratePerSecond),
+    idleMs: Math.max(60_000, Math.ceil(2 * limits.burst * 1000 / limits.ratePerSecond)),
   });
 
   /** Changes the bucket of a key in place if it has one, which costs less than to set it. */

@@ -41,6 +41,19 @@ export interface WorkQueue {
   shutDown(): void;
 }
 
+/** Calls `work`, which must not throw, with one key after the other, until the queue is shut down. */
+export async function workOn(
+  queue: Pick<WorkQueue, "take" | "done">,
+  work: (key: string) => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    const key = await queue.take();
+    if (key === undefined) return;
+    await work(key);
+    queue.done(key);
+  }
+}
+
 /** Creates an empty queue. Its timer runs only while a worker waits in {@link WorkQueue.take}. */
 export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   const { clock = systemClock, random = Math.random, backoff = DEFAULT_BACKOFF, onDepth } = options;

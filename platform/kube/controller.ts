@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { withDeadline } from "../base/deadline.ts";
 import { isConflict, KubeError, messageOf } from "./errors.ts";
 import type { Source } from "./sources.ts";
-import { createWorkQueue, type WorkQueue } from "../base/work_queue.ts";
+import { createWorkQueue, workOn, type WorkQueue } from "../base/work_queue.ts";
 
 /** Result of a reconciliation; nothing if all is done. */
 export type ReconcileResult = {
@@ -132,15 +132,6 @@ export function createController(options: ControllerOptions): Controller {
     const began = clock.monotonic();
     const outcome = await attempt(key, signal);
     metrics.reconciled?.(name, outcome, (clock.monotonic() - began) / 1000);
-    queue.done(key);
-  }
-
-  async function worker(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      const key = await queue.take();
-      if (key === undefined) return;
-      await work(key, signal);
-    }
   }
 
   return {
@@ -157,7 +148,8 @@ export function createController(options: ControllerOptions): Controller {
           sources.map((source) => source.whenSynced?.(signal) ?? true),
         );
         if (!synced.every(Boolean)) return;
-        await Promise.all(Array.from({ length: workers }, () => worker(signal)));
+        const worker = () => workOn(queue, (key) => work(key, signal));
+        await Promise.all(Array.from({ length: workers }, worker));
       } finally {
         signal.removeEventListener("abort", stop);
         for (const end of ends) end();

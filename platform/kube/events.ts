@@ -6,6 +6,7 @@ import type { KubeClient } from "./client.ts";
 import { KUBERNETES_KINDS } from "./kubernetes_kinds.ts";
 import { withMetadataOnly } from "./resource.ts";
 import { rfc3339 } from "../base/timestamps.ts";
+import { type BucketLimits, createKeyedBuckets } from "../base/token_bucket.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { isAlreadyExists, isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
 import {
@@ -50,9 +51,8 @@ const QUEUE_LENGTH = 1000;
 const REMEMBERED = 4096;
 /** The same event within this time is counted, not written anew. */
 const SAME_WITHIN_MS = 600_000;
-/** Rate limit of events about one object: a burst, and one more after each interval. */
-const BURST = 25;
-const REFILL_MS = 300_000;
+/** Rate limit of events about one object: a burst, and one more every five minutes. */
+const LIMITS: BucketLimits = { burst: 25, ratePerSecond: 1 / 300 };
 const TRIES = 5;
 const WRITE_DEADLINE_MS = 5000;
 const LAST_WORDS_MS = 2000;
@@ -76,19 +76,6 @@ interface Entry {
   written?: { namespace: string; name: string };
 }
 
-/** Tokens of one object: `tokens` at the time `at`. */
-interface Bucket {
-  readonly tokens: number;
-  readonly at: number;
-}
-
-/** The bucket after one event at `now`; undefined if it is empty. */
-function takeToken(bucket: Bucket | undefined, now: number): Bucket | undefined {
-  const { tokens, at } = bucket ?? { tokens: BURST, at: now };
-  const full = Math.min(BURST, tokens + (now - at) / REFILL_MS);
-  return full < 1 ? undefined : { tokens: full - 1, at: now };
-}
-
 function isTransient(error: unknown): boolean {
   if (error instanceof TransportError) return true;
   return error instanceof KubeError && (error.code >= 500 || error.code === 429);
@@ -98,7 +85,7 @@ function isTransient(error: unknown): boolean {
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const { client, component, clock = systemClock, random = Math.random, onDropped } = options;
   const known = createBoundedCache<Entry>(REMEMBERED);
-  const buckets = createBoundedCache<Bucket>(REMEMBERED);
+  const buckets = createKeyedBuckets(LIMITS, REMEMBERED);
   const waiting = new Map<string, Entry>();
   const over = new AbortController();
   const { signal } = over;
@@ -134,12 +121,12 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     const text = { ...event, message: cutMessage(event.message) };
     if (signal.aborted) return drop("closed", { about, text });
     const key = sameEventKey(about, text);
-    const bucket = takeToken(buckets.get(subjectKey(about)), clock.monotonic());
-    if (bucket === undefined) return drop("rate_limited", { about, text });
+    const [subject, nowMs] = [subjectKey(about), clock.monotonic()];
+    if (buckets.waitMs(subject, nowMs) > 0) return drop("rate_limited", { about, text });
     if (!waiting.has(key) && waiting.size >= QUEUE_LENGTH) {
       return drop("queue_full", { about, text });
     }
-    buckets.set(subjectKey(about), bucket);
+    buckets.take(subject, nowMs);
     const entry = entryOf(key, about, text);
     known.set(key, entry);
     waiting.set(key, entry);

@@ -1,69 +1,44 @@
-/** Serial work queue of keys with per-key back-off; a key that is added several times is handled once. */
+/** Serial work queue: one key at a time; a key whose handling fails is handled again after a back-off. */
 import { getLogger } from "@logtape/logtape";
+import type { Backoff } from "../../../platform/base/backoff.ts";
+import { createWorkQueue, workOn, type WorkQueue } from "../../../platform/base/work_queue.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
-/** Delay before a failed key is retried; it doubles up to 64-fold, with jitter. */
-const RETRY_MS = 50;
-const RETRY_DOUBLINGS = 6;
+/** Delay before a failed key is handled again. */
+const RETRY: Backoff = { firstMs: 50, longestMs: 3_200 };
+/** Failures of a key in a row before they are logged: most are writes that came between. */
+const PATIENCE = 2;
 
-/** A work queue. */
-export interface SerialQueue {
-  /** Adds a key. */
-  add(key: string): void;
+/** A queue that works by itself. */
+export interface SerialQueue extends Pick<WorkQueue, "add"> {
   /** Stops the queue. Resolves when the current key is handled. */
   stop(): Promise<void>;
 }
 
-/** Creates a queue that handles one key at a time. A key whose handler throws is retried with back-off. */
+/** Creates a queue that calls `handle` with each key that is added; a failure is logged under `name`. */
 export function createSerialQueue(
   name: string,
   handle: (key: string) => Promise<void>,
 ): SerialQueue {
-  const waiting = new Set<string>();
-  const failures = new Map<string, number>();
-  const timers = new Set<ReturnType<typeof setTimeout>>();
-  let [stopped, running] = [false, Promise.resolve()];
-  let busy = false;
-
-  const retry = (key: string, error: unknown) => {
-    const times = failures.get(key) ?? 0;
-    failures.set(key, times + 1);
-    if (times > 1) logger.warn("{name} failed: {error}", { name, key, error });
-    const ms = RETRY_MS * 2 ** Math.min(times, RETRY_DOUBLINGS) * (0.5 + Math.random());
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      add(key);
-    }, ms);
-    timers.add(timer);
-  };
-  const work = async () => {
-    for (const key of waiting) {
-      if (stopped) break;
-      waiting.delete(key);
-      try {
-        await handle(key);
-        failures.delete(key);
-      } catch (error) {
-        if (!stopped) retry(key, error);
+  const queue = createWorkQueue({ backoff: RETRY });
+  let stopped = false;
+  const running = workOn(queue, async (key) => {
+    try {
+      await handle(key);
+      queue.forget(key);
+    } catch (error) {
+      if (stopped) return;
+      queue.addRateLimited(key);
+      if (queue.failures(key) > PATIENCE) {
+        logger.warn("{name} failed: {error}", { name, key, error });
       }
     }
-    busy = false;
-    if (waiting.size > 0 && !stopped) start();
-  };
-  const start = () => {
-    busy = true;
-    running = Promise.resolve().then(work);
-  };
-  const add = (key: string) => {
-    if (stopped) return;
-    waiting.add(key);
-    if (!busy) start();
-  };
+  });
   return {
-    add,
+    add: queue.add,
     async stop() {
       stopped = true;
-      for (const timer of timers) clearTimeout(timer);
+      queue.shutDown();
       await running;
     },
   };
