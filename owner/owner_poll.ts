@@ -1,5 +1,6 @@
 /** Polls of the replica that owns all state, for jobs whose state has changed. */
 import type { JobRef } from "../crds/job_kind.ts";
+import { onAbort } from "../platform/base/aborted.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import type { LeaderLocation, LeaderLocator } from "../platform/kube/leading/leadership.ts";
 import type { ForwardTarget } from "../platform/http/replicas/terms.ts";
@@ -88,8 +89,7 @@ export function createOwnerPoll<State extends JobVersion>(
     const where = leader.locate();
     const over = new AbortController();
     const stop = () => over.abort();
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
+    const forget = onAbort(signal, stop);
     const watching = watch(where, over);
     try {
       const states = await ask(entries, waitMs, over.signal);
@@ -99,7 +99,7 @@ export function createOwnerPoll<State extends JobVersion>(
       return isAnswer ? states : undefined;
     } finally {
       stop();
-      signal.removeEventListener("abort", stop);
+      forget();
       await watching;
     }
   };

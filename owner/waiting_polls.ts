@@ -1,5 +1,6 @@
 /** Polls that wait at the owner, for one term, until the state of a job changes. */
 import type { JobRef } from "../crds/job_kind.ts";
+import { onAbort } from "../platform/base/aborted.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import { createKeyedListeners } from "../platform/base/keyed_listeners.ts";
 import type { JobVersion, PollEntry } from "./owner_poll.ts";
@@ -44,10 +45,9 @@ export function createWaitingPolls<State extends JobVersion>(
       const over = new AbortController();
       const ring = () => over.abort();
       const removals = entries.map(({ job }) => waiting.add(job.uid, ring));
-      for (const early of [signal, closed.signal]) early.addEventListener("abort", ring);
+      for (const early of [signal, closed.signal]) removals.push(onAbort(early, ring));
       await clock.sleep(waitMs, over.signal);
-      for (const early of [signal, closed.signal]) early.removeEventListener("abort", ring);
-      removals.forEach((remove) => remove());
+      for (const remove of removals) remove();
       return changed(entries);
     },
     close: () => closed.abort(),

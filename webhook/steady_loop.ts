@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { backoffMs } from "../platform/base/backoff.ts";
 import type { Clock } from "../platform/base/clock.ts";
+import { createSleeper } from "../platform/base/sleeper.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
@@ -31,12 +32,11 @@ export async function runSteadyLoop(
   signal: AbortSignal,
 ): Promise<void> {
   const { name, pass, clock, random = Math.random } = options;
-  let wake = new AbortController();
-  const stop = options.changes?.(() => wake.abort());
+  const sleeper = createSleeper(clock);
+  const stop = options.changes?.(sleeper.wake);
   let failures = 0;
   try {
     while (!signal.aborted) {
-      wake = new AbortController();
       let pause: number;
       try {
         pause = await pass(signal);
@@ -48,8 +48,7 @@ export async function runSteadyLoop(
         await clock.sleep(pause, signal);
         continue;
       }
-      await clock.sleep(pause, AbortSignal.any([signal, wake.signal]));
-      if (wake.signal.aborted) await clock.sleep(SETTLE_MS, signal);
+      if (await sleeper.sleep(pause, signal)) await clock.sleep(SETTLE_MS, signal);
     }
   } finally {
     stop?.();

@@ -5,7 +5,7 @@ import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Sample } from "../../crds/wire/sample.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import { aborted } from "../../platform/base/aborted.ts";
+import { aborted, onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
@@ -140,7 +140,7 @@ export function createTermCurves(
           const end = () => {
             if (term === own) term = undefined;
           };
-          signal.addEventListener("abort", end, { once: true });
+          onAbort(signal, end);
           try {
             await Promise.all([recorder?.run(signal), aborted(signal)]);
           } finally {

@@ -3,6 +3,7 @@ import { formatTrialResource, type TrialResource } from "../../crds/trial_resour
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { STANDALONE } from "../../crds/names.ts";
 import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import type { PageServer } from "../../page/server/page_server.ts";
 import { createPassedView } from "../../page/server/passed_view.ts";
@@ -132,10 +133,9 @@ export async function startStandalone(
     host: HOST,
   });
   cleanup.defer(() => manager.stop());
-  const stopEarly = () => void manager.stop();
-  signal.addEventListener("abort", stopEarly, { once: true });
+  const forget = onAbort(signal, () => void manager.stop());
   await manager.whenReady();
-  signal.removeEventListener("abort", stopEarly);
+  forget();
   await installRuntimes(plane.client);
   await publishStatusPort(plane.client, HOST, manager.ports.status ?? statusPort);
   const status = `https://${HOST}:${manager.ports.status}`;

@@ -1,4 +1,5 @@
 /** The terminal of this process. */
+import { onAbort } from "../../platform/base/aborted.ts";
 import type { Terminal } from "./full_screen.ts";
 import type { Look } from "./styles.ts";
 
@@ -61,8 +62,6 @@ export const processTerminal: Terminal = {
   },
   onResize(listener, signal) {
     Deno.addSignalListener("SIGWINCH", listener);
-    signal.addEventListener("abort", () => Deno.removeSignalListener("SIGWINCH", listener), {
-      once: true,
-    });
+    onAbort(signal, () => Deno.removeSignalListener("SIGWINCH", listener));
   },
 };

@@ -1,5 +1,6 @@
 /** Commands of the terminal: `top`, `get`, `logs` and `stop`, from their settings to their last line. */
 import type { z } from "zod";
+import { unlessAborted } from "../../platform/base/aborted.ts";
 import { systemClock as clock } from "../../platform/base/clock.ts";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 import type {
@@ -37,14 +38,6 @@ function namespaceOf({ namespaces }: OpenedCluster): string {
   return first;
 }
 
-/** Resolves with the work; throws at once when the command is ended. */
-async function orAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const ended = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => ended.resolve(), { once: true });
-  if (!signal.aborted) await Promise.race([work, ended.promise]);
-  signal.throwIfAborted();
-}
-
 async function findTyped(cluster: OpenedCluster, argument: string, signal: AbortSignal) {
   return await findJob(cluster, typedJob(argument), namespaceOf(cluster), signal);
 }
@@ -70,7 +63,7 @@ export async function runGetCommand(
 ): Promise<void> {
   await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
-  await orAborted(cluster.lookedForManager, signal);
+  await unlessAborted(cluster.lookedForManager, signal);
   const watched = createWatchedCurves(cluster);
   // The mirror brings curves as long as somebody follows them.
   const stop = cluster.follow(job, () => {});
@@ -125,7 +118,7 @@ export async function runStopCommand(
   const { reason, message, grace } = settings;
   await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
-  await orAborted(cluster.lookedForManager, signal);
+  await unlessAborted(cluster.lookedForManager, signal);
   const wish = {
     reason,
     ...(message !== undefined && { message }),

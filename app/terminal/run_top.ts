@@ -1,6 +1,7 @@
 /** `milepost top`: jobs on a whole screen, until its reader has seen enough. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { createSleeper, type Sleeper } from "../../platform/base/sleeper.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { JobRow } from "../../page/list/job_row.ts";
 import type { ListWindow } from "../../page/list/list_window.ts";
@@ -50,12 +51,13 @@ class Top {
   /** The job that is looked at as it was read last, or why it cannot be read. */
   #read: { readonly uid: string; readonly facts: JobFacts | string } | undefined;
   #notice: { readonly text: string; readonly untilMs: number } | undefined;
-  #wakes = new AbortController();
+  readonly #sleeper: Sleeper;
   readonly #over = new AbortController();
   readonly #curves;
   readonly signal: AbortSignal;
 
   constructor(private readonly parts: TopParts, private readonly screen: FullScreen) {
+    this.#sleeper = createSleeper(parts.clock);
     this.#curves = createWatchedCurves(parts.cluster);
     this.signal = AbortSignal.any([parts.signal, this.#over.signal]);
   }
@@ -87,7 +89,7 @@ class Top {
 
   /** Draws soon. */
   wake(): void {
-    this.#wakes.abort();
+    this.#sleeper.wake();
   }
 
   resized(): void {
@@ -175,10 +177,9 @@ class Top {
   async drawOn(): Promise<void> {
     const { clock } = this.parts;
     while (!this.signal.aborted) {
-      this.#wakes = new AbortController();
       this.#draw();
       await clock.sleep(DRAW_MS, this.signal);
-      await clock.sleep(LOOK_MS - DRAW_MS, AbortSignal.any([this.signal, this.#wakes.signal]));
+      await this.#sleeper.sleep(LOOK_MS - DRAW_MS, this.signal);
     }
   }
 

@@ -1,4 +1,5 @@
 /** The Enter key of the terminal: for new codes of the page, and to end what waits for it. */
+import { onAbort } from "../../platform/base/aborted.ts";
 
 /** Fields of `/proc/self/stat` behind the name of the program, which may hold blanks. */
 const PROCESS_GROUP = 2;
@@ -46,7 +47,7 @@ export async function untilEnter(signal: AbortSignal, before: () => void): Promi
   if (signal.aborted || !isInForeground()) return;
   before();
   const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => resolve(), { once: true });
+  onAbort(signal, resolve);
   readKeys(resolve, resolve);
   await promise;
 }

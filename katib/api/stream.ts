@@ -38,9 +38,8 @@ export function createWatch(options: WatchOptions) {
   let last: string | undefined;
   let lastId = 0;
   let ring = () => {};
-  const over = new AbortController();
-  options.signal.addEventListener("abort", () => over.abort(), { once: true });
-  if (options.signal.aborted) over.abort();
+  const stopped = new AbortController();
+  const over = AbortSignal.any([options.signal, stopped.signal]);
 
   /** Sends a page if it, or the rest of the observation, is new. Returns whether there are more rows. */
   async function send(page: ObservationSeen, write: WriteEvents): Promise<boolean> {
@@ -69,24 +68,24 @@ export function createWatch(options: WatchOptions) {
 
   /** Many streams wait for one log: they do not come back together. */
   const pause = (retryMs: number) =>
-    clock.sleep(Math.min(retryMs, LONGEST_PAUSE_MS) * (1 + random()), over.signal);
+    clock.sleep(Math.min(retryMs, LONGEST_PAUSE_MS) * (1 + random()), over);
 
   return {
     follow(listener: () => void): () => void {
       ring = listener;
       const stop = options.follow(listener);
       return () => {
-        over.abort();
+        stopped.abort();
         stop();
       };
     },
     async sendNews(write: WriteEvents): Promise<void> {
       const retryMs = await drain(write);
       if (retryMs === undefined) return;
-      pause(retryMs).then(() => over.signal.aborted || ring());
+      pause(retryMs).then(() => over.aborted || ring());
     },
     async sendLast(write: WriteEvents): Promise<StreamEnd | void> {
-      for (let tries = 0; tries < LAST_TRIES && !over.signal.aborted; tries++) {
+      for (let tries = 0; tries < LAST_TRIES && !over.aborted; tries++) {
         const retryMs = await drain(write);
         if (retryMs === undefined) return;
         await pause(retryMs);

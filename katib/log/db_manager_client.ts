@@ -1,6 +1,7 @@
 /** Client of a DBManager service: Katib's, or `milepost observation-log`. */
 import { Buffer } from "node:buffer";
 import { type ChannelCredentials, Client, credentials, Metadata, status } from "@grpc/grpc-js";
+import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { guardSessions } from "./http2_sessions.ts";
@@ -179,7 +180,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
         new Metadata(),
         { deadline },
         (error, reply) => {
-          signal?.removeEventListener("abort", cancel);
+          forget();
           if (error === null && reply !== undefined) {
             judge(it, status.OK, false);
             return resolve(reply);
@@ -190,9 +191,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
           reject(new CallError(code, describe(code, details), { wasNotSent }));
         },
       );
-      const cancel = () => call.cancel();
-      if (signal?.aborted) cancel();
-      else signal?.addEventListener("abort", cancel, { once: true });
+      const forget = onAbort(signal, () => call.cancel());
     });
   }
 

@@ -1,6 +1,7 @@
 /** Queue of appends to a DBManager service: the appends of a log that wait together go in one call. */
 import { status } from "@grpc/grpc-js";
 import { messageOf } from "../../platform/kube/errors.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import { createWorkQueue } from "../../platform/base/work_queue.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { CallError } from "./db_manager_client.ts";
@@ -84,12 +85,12 @@ export class GrpcWriter {
           if (pending.isOver) return;
           pending.isOver = true;
           this.#waitingRows -= known.length;
-          signal.removeEventListener("abort", abort);
+          forget();
           if (error === undefined) resolve();
           else reject(error);
         },
       };
-      signal.addEventListener("abort", abort, { once: true });
+      const forget = onAbort(signal, abort);
       this.#logOf(trialName).add(pending);
       this.#queue.add(trialName);
     });

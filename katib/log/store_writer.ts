@@ -1,4 +1,5 @@
 /** Group commits to a log store, with pauses between them. */
+import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { LogStore, StoreAppend } from "./log_store.ts";
@@ -90,14 +91,14 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
               return;
             }
             waitingRows -= rows;
-            signal.removeEventListener("abort", late);
+            forget();
             if (error === undefined) resolve();
             else reject(error);
           },
         };
         waiting.add(own);
         waitingRows += rows;
-        signal.addEventListener("abort", late, { once: true });
+        const forget = onAbort(signal, late);
         schedule();
       }),
     close() {

@@ -38,7 +38,7 @@ function noticesOf({ key, job, mapping }: ObservationPlan, jobSet: JobSet): Noti
   return [{ about, ...problem }];
 }
 
-/** Checks each JobSet that is made or changed, until the returned function is called or `signal` aborts. */
+/** Checks each JobSet that is made or changed, until the returned function is called. */
 export function followJobSets(
   { kinds, jobSets, jobs, plans, notify }: JobSetChecks,
   signal: AbortSignal,
@@ -53,7 +53,7 @@ export function followJobSets(
     const plan = await plans.planFor(jobRefOf(kind, job), signal);
     if (plan.kind === "plan" && !signal.aborted) notify(noticesOf(plan, jobSet));
   }
-  const stop = jobSets.onChange(({ type, object, old }) => {
+  return jobSets.onChange(({ type, object, old }) => {
     const isSame = old !== undefined && old.metadata.generation === object.metadata.generation;
     if (type === "deleted" || isSame) return;
     check(object).catch((error) => {
@@ -61,9 +61,4 @@ export function followJobSets(
       log.debug("the JobSet of a trial could not be checked", fields);
     });
   });
-  signal.addEventListener("abort", stop, { once: true });
-  return () => {
-    signal.removeEventListener("abort", stop);
-    stop();
-  };
 }

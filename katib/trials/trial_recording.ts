@@ -4,7 +4,7 @@ import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { aborted } from "../../platform/base/aborted.ts";
+import { aborted, onAbort } from "../../platform/base/aborted.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { EventRecorder, EventSubject } from "../../platform/kube/events.ts";
@@ -167,7 +167,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
           const close = () => {
             if (current === adapter) current = undefined;
           };
-          signal.addEventListener("abort", close, { once: true });
+          onAbort(signal, close);
           try {
             const { leaderClient: client } = options;
             const left = { sink, trials, client, clock, random: Math.random, drop: adapter.drop };

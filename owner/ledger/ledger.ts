@@ -6,6 +6,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import { createLedgerQueue, type LedgerEntry, type ShownStatus } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
+import { createSleeper } from "../../platform/base/sleeper.ts";
 import { type Bucket, type BucketLimits, refill, take } from "../../platform/base/token_bucket.ts";
 
 export type { WriteOutcome, WriteStatus } from "./ledger_write.ts";
@@ -93,8 +94,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   let loop: Promise<void> = Promise.resolve();
   /** Aborts the writes under way when the lease is lost, or when the time of the flush is over. */
   const writeAbort = new AbortController();
-  /** Wakes the loop from its sleep. */
-  let wake: AbortController | undefined;
+  const sleeper = createSleeper(clock);
   /** Jobs are due, but the loop waits for something else (budget, concurrency, Retry-After). */
   let isBlocked = false;
 
@@ -107,7 +107,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       return { retryAfterMs: SOON_MS, reason: "too many jobs report at once: try again soon" };
     }
     const due = queue.put(job, status, nowMs, shown);
-    if (due && !isBlocked) wake?.abort();
+    if (due && !isBlocked) sleeper.wake();
     return { ok: true };
   }
 
@@ -146,7 +146,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       problem: String(error),
     }));
     settle(entry, outcome);
-    wake?.abort();
+    sleeper.wake();
   }
 
   function start(): void {
@@ -176,13 +176,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       start();
       rest = waitMs();
     }
-    const early = new AbortController();
-    const ring = () => early.abort();
-    stop.addEventListener("abort", ring, { once: true });
-    wake = early;
-    await clock.sleep(Math.min(rest, 3_600_000), stop.aborted ? stop : early.signal);
-    wake = undefined;
-    stop.removeEventListener("abort", ring);
+    await sleeper.sleep(rest, stop);
   }
 
   return {

@@ -6,6 +6,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
+import { createSleeper, type Sleeper } from "../../platform/base/sleeper.ts";
 import { graceLeftMs, type StopDecision } from "./stop_decision.ts";
 import type { Stop, StopOutcome, Stopper } from "./adapter.ts";
 
@@ -64,8 +65,8 @@ interface Pending {
   dueMs: number;
   /** Whether the rules' decision is in `dueMs`. */
   isByRules: boolean;
-  /** Aborts when `dueMs` has changed. */
-  changed: AbortController;
+  /** Woken when `dueMs` has changed. */
+  readonly sleeper: Sleeper;
   /** Whether the grace period is over. */
   isDue: boolean;
   /** Ends the stop, since the job was deleted. */
@@ -152,8 +153,7 @@ export function createStops(options: StopsOptions): Stops {
     while (!over.aborted) {
       const leftMs = pending.dueMs - clock.monotonic();
       if (leftMs <= 0) return;
-      await clock.sleep(leftMs, AbortSignal.any([pending.changed.signal, over]));
-      if (pending.changed.signal.aborted) pending.changed = new AbortController();
+      await pending.sleeper.sleep(leftMs, over);
     }
   }
 
@@ -172,7 +172,7 @@ export function createStops(options: StopsOptions): Stops {
   function comeNearer(pending: Pending, dueMs: number): void {
     if (dueMs >= pending.dueMs) return;
     pending.dueMs = dueMs;
-    pending.changed.abort();
+    pending.sleeper.wake();
   }
 
   function dueOf({ plan, decision }: Stop): number {
@@ -192,10 +192,10 @@ export function createStops(options: StopsOptions): Stops {
         return comeNearer(known, dueOf(stop));
       }
       const gone = new AbortController();
-      const changed = new AbortController();
+      const sleeper = createSleeper(clock);
       const done = Promise.resolve();
       const dueMs = dueOf(stop);
-      const pending = { stop, dueMs, isByRules, changed, isDue: false, gone, done };
+      const pending = { stop, dueMs, isByRules, sleeper, isDue: false, gone, done };
       pendings.set(uid, pending);
       const over = AbortSignal.any([gone.signal, closed.signal]);
       pending.done = run(pending, over).finally(() => pendings.delete(uid));

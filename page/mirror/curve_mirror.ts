@@ -1,5 +1,6 @@
 /** Mirror of curves: those of all jobs that somebody here looks at, from few streams of the manager, for any number of viewers. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { CurveAnswer, CurveAsk, ShownCurves } from "../api/owner_curves.ts";
 import type { ViewParts } from "../api/view_parts.ts";
@@ -87,12 +88,10 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   async function wait(all: readonly MirroredJob[], asking: AbortSignal): Promise<void> {
     const over = new AbortController();
     const end = () => over.abort();
-    for (const it of [signal, asking]) it.addEventListener("abort", end, { once: true });
     const stops = all.map((followed) => places.listen(followed, end));
-    await clock.sleep(MIRROR_LIMITS.waitMs, asking.aborted ? asking : over.signal);
+    for (const it of [signal, asking]) stops.push(onAbort(it, end));
+    await clock.sleep(MIRROR_LIMITS.waitMs, over.signal);
     for (const stop of stops) stop();
-    for (const it of [signal, asking]) it.removeEventListener("abort", end);
-    over.abort();
   }
 
   /** Lets all viewers of a job ask again, once for all that have asked meanwhile. */

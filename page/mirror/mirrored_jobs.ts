@@ -1,5 +1,6 @@
 /** Jobs whose curves come by one stream from the manager: opened, opened anew for further jobs, and again after failures. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { areSame, type HeldCurves, heldCurves, NO_CURVES, NO_ROOM } from "./held_curves.ts";
@@ -139,8 +140,7 @@ export class MirroredJobs {
     const client = manager();
     if (client === undefined) return { reason: missing() };
     const over = new AbortController();
-    const end = () => over.abort();
-    for (const it of [signal, change]) it.addEventListener("abort", end, { once: true });
+    const forgets = [signal, change].map((it) => onAbort(it, () => over.abort()));
     const all = [...this.#byUid.values()];
     const before = this.#outage;
     const onOpen = async () => {
@@ -160,7 +160,7 @@ export class MirroredJobs {
       });
     } finally {
       over.abort();
-      signal.removeEventListener("abort", end);
+      for (const forget of forgets) forget();
     }
   }
 

@@ -1,4 +1,5 @@
 /** Responses of servers behind the page's, passed on: whole if they are JSON, else as they come. */
+import { onAbort } from "../../platform/base/aborted.ts";
 import { asObject } from "../../platform/base/json.ts";
 import type { HttpRequest, HttpResponse, ResponseSink } from "../../platform/http/message.ts";
 import { failureResponse, unavailable } from "../../platform/http/refusals.ts";
@@ -35,8 +36,7 @@ async function pump(
   body: AsyncIterable<Uint8Array>,
   { sink, end }: { readonly sink: ResponseSink; readonly end: () => void },
 ): Promise<void> {
-  sink.signal.addEventListener("abort", end, { once: true });
-  if (sink.signal.aborted) end();
+  const forget = onAbort(sink.signal, end);
   try {
     for await (const part of body) {
       await sink.write(part);
@@ -46,7 +46,7 @@ async function pump(
     // The reader went first, and the body broke off because of that; or it asks again after a long silence.
     if (!sink.signal.aborted && !(error instanceof SilentError)) throw error;
   } finally {
-    sink.signal.removeEventListener("abort", end);
+    forget();
     end();
   }
 }
@@ -90,9 +90,7 @@ export async function passOn(
 ): Promise<HttpResponse> {
   const over = new AbortController();
   const end = () => over.abort();
-  const gone = request.signal?.();
-  gone?.addEventListener("abort", end, { once: true });
-  if (gone?.aborted) end();
+  onAbort(request.signal?.(), end);
   const { deadlineMs, bodyBytes: maxBytes } = CALL_LIMITS;
   const call = { ...init, signal: over.signal, deadlineMs };
   try {

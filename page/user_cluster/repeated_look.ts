@@ -1,6 +1,7 @@
 /** Looks at something again and again: after a while, sooner after one that failed or was called for. */
 import { type Backoff, backoffMs } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { createSleeper } from "../../platform/base/sleeper.ts";
 
 /** Between two looks, in milliseconds, with jitter. */
 const LOOK_MS = 60_000;
@@ -29,24 +30,19 @@ export interface Looks {
 /** Creates them. */
 export function createLooks({ clock, random = Math.random, look }: LooksOptions): Looks {
   const first = Promise.withResolvers<void>();
-  let again = () => {};
+  const sleeper = createSleeper(clock);
 
   async function run(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted;) {
-      const called = new AbortController();
-      again = () => called.abort();
-      const isWell = await look(signal);
+      if (!await look(signal)) sleeper.wake();
       first.resolve();
-      if (isWell) {
-        const waitMs = LOOK_MS * (0.8 + 0.4 * random());
-        await clock.sleep(waitMs, AbortSignal.any([signal, called.signal]));
-      } else again();
       // Calls count as failures: one that a look does not mend must not cause look after look.
-      failures = called.signal.aborted ? failures + 1 : 0;
+      const isCalled = await sleeper.sleep(LOOK_MS * (0.8 + 0.4 * random()), signal);
+      failures = isCalled ? failures + 1 : 0;
       if (failures > 0) await clock.sleep(backoffMs(failures, BACKOFF, random), signal);
     }
     first.resolve();
   }
 
-  return { again: () => again(), looked: first.promise, run };
+  return { again: sleeper.wake, looked: first.promise, run };
 }

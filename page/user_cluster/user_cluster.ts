@@ -1,6 +1,7 @@
 /** Cluster of a kubeconfig as one user sees it: jobs, the manager and its curves, with that user's rights. */
 import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
 import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import {
   ConfigurationError,
@@ -116,10 +117,9 @@ export async function openUserCluster(
     await Promise.all([...running, mirror.close()]);
   });
   // With the loops ends the first look.
-  const endLoops = () => loops.abort();
-  signal?.addEventListener("abort", endLoops, { once: true });
+  const forget = onAbort(signal, () => loops.abort());
   if (!without.includes("jobs")) await jobs.looked;
-  signal?.removeEventListener("abort", endLoops);
+  forget();
   signal?.throwIfAborted();
   const opened = cleanup.move();
   return {

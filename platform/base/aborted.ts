@@ -1,22 +1,33 @@
-/** Waits that end when a signal aborts. */
+/** What is done, or not waited for any more, when a signal aborts. */
+
+/** Calls `act` when the signal aborts, at once if it has. Returns a function that takes the listener away. */
+export function onAbort(signal: AbortSignal | undefined, act: () => void): () => void {
+  const listener = () => act();
+  if (signal?.aborted) act();
+  else signal?.addEventListener("abort", listener, { once: true });
+  return () => signal?.removeEventListener("abort", listener);
+}
 
 /** Resolves when the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) =>
-    signal.addEventListener("abort", () => resolve(), { once: true })
-  );
+  return new Promise((resolve) => void onAbort(signal, resolve));
 }
 
 /** Resolves when `work` settles or when `signal` aborts. Never rejects. */
 export function settledOrAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
+    const forget = onAbort(signal, resolve);
     const end = () => {
-      signal.removeEventListener("abort", end);
+      forget();
       resolve();
     };
-    signal.addEventListener("abort", end, { once: true });
-    if (signal.aborted) end();
     work.then(end, end);
   });
+}
+
+/** Settles as `work` does. Throws the reason of `signal` if that aborts before. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const forget = onAbort(signal, () => reject(signal.reason));
+  return await Promise.race([work, promise]).finally(forget);
 }

@@ -25,6 +25,14 @@ function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
+/** Calls `act` after `ms` milliseconds. Returns a function that prevents it, and leaves no timer behind. */
+export function after(clock: Pick<Clock, "sleep">, ms: number, act: () => void): () => void {
+  const over = new AbortController();
+  clock.sleep(ms, over.signal).then(() => over.signal.aborted || act());
+  // A constant: a new error, which nobody reads, would cost more than most of what has a timer.
+  return () => over.abort("over");
+}
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -1,5 +1,6 @@
 /** Deadlines of work, by a clock and a signal. */
-import type { Clock } from "./clock.ts";
+import { onAbort } from "./aborted.ts";
+import { after, type Clock } from "./clock.ts";
 
 /** The time that a piece of work may take, and the signal that ends it earlier. */
 export interface Bounds {
@@ -22,14 +23,11 @@ export async function withSignals<T>(
   const given = signals.filter((it) => it !== undefined);
   for (const signal of given) signal.throwIfAborted();
   const inner = new AbortController();
-  const forward = ({ target }: Event) => {
-    inner.abort(target instanceof AbortSignal ? target.reason : undefined);
-  };
-  for (const signal of given) signal.addEventListener("abort", forward, { once: true });
+  const forgets = given.map((signal) => onAbort(signal, () => inner.abort(signal.reason)));
   try {
     return await work(inner.signal);
   } finally {
-    for (const signal of given) signal.removeEventListener("abort", forward);
+    for (const forget of forgets) forget();
   }
 }
 
@@ -44,21 +42,17 @@ export async function withDeadline<T>(
   const { clock, deadlineMs, signal, onDeadline } = bounds;
   signal?.throwIfAborted();
   const inner = new AbortController();
-  const over = new AbortController();
-  const forward = () => inner.abort(signal?.reason);
-  signal?.addEventListener("abort", forward, { once: true });
-  if (Number.isFinite(deadlineMs)) {
-    clock.sleep(deadlineMs, over.signal).then(() => {
-      if (!over.signal.aborted) inner.abort(onDeadline());
-    });
-  }
+  const forget = onAbort(signal, () => inner.abort(signal?.reason));
+  const stop = Number.isFinite(deadlineMs)
+    ? after(clock, deadlineMs, () => inner.abort(onDeadline()))
+    : undefined;
   try {
     return await work(inner.signal);
   } catch (error) {
     throw inner.signal.aborted ? inner.signal.reason : error;
   } finally {
-    over.abort(ENDED);
-    signal?.removeEventListener("abort", forward);
+    stop?.();
+    forget();
   }
 }
 
@@ -80,10 +74,9 @@ export function answerInTime<T, L>(
   return new Promise((resolve, reject) => {
     const end = () => {
       over.abort(ENDED);
-      signal?.removeEventListener("abort", end);
+      forget();
     };
-    signal?.addEventListener("abort", end, { once: true });
-    if (signal?.aborted) end();
+    const forget = onAbort(signal, () => over.abort(ENDED));
     answer.then((it) => (end(), resolve(it)), (error) => (end(), reject(error)));
     clock.sleep(ms, over.signal).then(() => (end(), resolve(late)));
   });

@@ -1,5 +1,7 @@
 /** One-time gate that many can wait for. */
 
+import { onAbort } from "./aborted.ts";
+
 /** A gate that opens once, or never. */
 export interface Gate {
   readonly open: boolean;
@@ -36,13 +38,12 @@ export function createGate(): Gate {
       if (open || stopped || signal?.aborted) return Promise.resolve(open);
       return new Promise((resolve) => {
         const finish = (opened: boolean) => {
-          signal?.removeEventListener("abort", onAbort);
+          forget();
           waiters.delete(finish);
           resolve(opened);
         };
-        const onAbort = () => finish(false);
         waiters.add(finish);
-        signal?.addEventListener("abort", onAbort, { once: true });
+        const forget = onAbort(signal, () => finish(false));
       });
     },
   };

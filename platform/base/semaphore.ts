@@ -1,5 +1,7 @@
 /** Counting semaphore with a first-in, first-out queue. */
 
+import { onAbort } from "./aborted.ts";
+
 /** Limits how many pieces of work run at a time. */
 export interface Semaphore {
   /** Runs the work when a place is free. Rejects with the signal's reason if it aborts before that. */
@@ -30,11 +32,11 @@ export function createSemaphore(count: number): Semaphore {
       };
       const enter = () => {
         queue.delete(enter);
-        signal.removeEventListener("abort", leave);
+        forget();
         resolve();
       };
       queue.add(enter);
-      signal.addEventListener("abort", leave, { once: true });
+      const forget = onAbort(signal, leave);
     });
   }
 

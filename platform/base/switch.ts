@@ -1,4 +1,5 @@
 /** Switch: work that runs only while something holds, such as that a kind is to be run. */
+import { onAbort } from "./aborted.ts";
 import { createGate } from "./gate.ts";
 
 /** The state as others see it. */
@@ -37,11 +38,11 @@ export function createSwitch(): Turnable {
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = () => (on === wanted || signal.aborted) && resolve();
     const stop = onChange(check);
-    signal.addEventListener("abort", check, { once: true });
+    const forget = onAbort(signal, check);
     check();
     return promise.finally(() => {
       stop();
-      signal.removeEventListener("abort", check);
+      forget();
     });
   }
 

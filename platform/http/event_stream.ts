@@ -1,6 +1,7 @@
 /** Streams of server-sent events, with comments that keep them alive, and re-authorization. */
 import type { Clock } from "../base/clock.ts";
 import { answerInTime } from "../base/deadline.ts";
+import { createSleeper, type Sleeper } from "../base/sleeper.ts";
 import type { HttpResponse, ResponseSink } from "./message.ts";
 
 /** End of a job. */
@@ -89,30 +90,19 @@ class StreamEndedError extends Error {
 class Mailbox {
   isNews = false;
   end: StreamEnd | undefined;
-  #wake: (() => void) | undefined;
+
+  constructor(readonly sleeper: Sleeper) {}
 
   /** Something may be new. */
   ring(): void {
     this.isNews = true;
-    this.#wake?.();
+    this.sleeper.wake();
   }
 
   /** It is over; the first reason counts. */
   close(end: StreamEnd): void {
     this.end ??= end;
-    this.#wake?.();
-  }
-
-  /** Waits for a change, at most `ms`. */
-  async wait(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const wake = () => over.abort();
-    this.#wake = wake;
-    signal.addEventListener("abort", wake, { once: true });
-    if (signal.aborted) wake();
-    await clock.sleep(ms, over.signal);
-    signal.removeEventListener("abort", wake);
-    this.#wake = undefined;
+    this.sleeper.wake();
   }
 }
 
@@ -203,7 +193,7 @@ async function sendAll(
   { ticks, write }: { readonly ticks: Ticks; readonly write: WriteEvents },
   options: EventLoopOptions,
 ): Promise<void> {
-  const { sink, clock, sendNews, random = Math.random } = options;
+  const { sink, sendNews, random = Math.random } = options;
   const check = async () => {
     const end = await ticks.check();
     if (end !== undefined) throw new StreamEndedError(end);
@@ -223,7 +213,7 @@ async function sendAll(
     }
     if (mailbox.isNews) continue;
     if (mailbox.end !== undefined) return await finish(mailbox.end, write, options);
-    await mailbox.wait(clock, ticks.waitMs(), sink.signal);
+    await mailbox.sleeper.sleep(ticks.waitMs(), sink.signal);
   }
 }
 
@@ -233,7 +223,7 @@ async function sendAll(
  * is cut.
  */
 export async function runEventLoop(options: EventLoopOptions): Promise<void> {
-  const mailbox = new Mailbox();
+  const mailbox = new Mailbox(createSleeper(options.clock));
   const ticks = createTicks(options);
   const write = createWriter(options, ticks);
   const stops = [

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type PeerCertificate, TLSSocket } from "node:tls";
 import { valuesOf } from "./malformed_requests.ts";
 import type { HttpRequest } from "./message.ts";
+import { onAbort } from "../base/aborted.ts";
 import type { Clock } from "../base/clock.ts";
 import type { HeldBodies, HeldBody } from "./held_bodies.ts";
 import { peerKey } from "./limits/peer_key.ts";
@@ -68,13 +69,12 @@ export class ServerRequest implements HttpRequest {
   signal(): AbortSignal {
     const gone = new AbortController();
     const abort = () => gone.abort();
-    const { closing } = this.#server;
-    closing.addEventListener("abort", abort, { once: true });
+    const forget = onAbort(this.#server.closing, abort);
     this.#response.once("close", () => {
-      closing.removeEventListener("abort", abort);
+      forget();
       abort();
     });
-    if (closing.aborted || this.#response.destroyed) abort();
+    if (this.#response.destroyed) abort();
     return gone.signal;
   }
 

@@ -1,5 +1,6 @@
 /** Streamed responses with back-pressure, until they or their readers end. */
 import type { ServerResponse } from "node:http";
+import { onAbort } from "../base/aborted.ts";
 import type { Clock } from "../base/clock.ts";
 import type { HttpResponse, ResponseSink } from "./message.ts";
 
@@ -23,12 +24,11 @@ function drained(response: ServerResponse, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const go = () => {
       response.off("drain", go);
-      signal.removeEventListener("abort", go);
+      forget();
       resolve();
     };
     response.on("drain", go);
-    signal.addEventListener("abort", go);
-    if (signal.aborted) go();
+    const forget = onAbort(signal, go);
   });
 }
 
@@ -36,8 +36,8 @@ function open(response: ServerResponse, closing: AbortSignal): Channel {
   const over = new AbortController();
   const end = () => over.abort();
   response.once("close", end).once("error", end);
-  closing.addEventListener("abort", end);
-  if (closing.aborted || response.destroyed) end();
+  const forget = onAbort(closing, end);
+  if (response.destroyed) end();
   return {
     sink: {
       signal: over.signal,
@@ -48,7 +48,7 @@ function open(response: ServerResponse, closing: AbortSignal): Channel {
     },
     detach() {
       response.off("close", end);
-      closing.removeEventListener("abort", end);
+      forget();
       end();
     },
   };

@@ -1,5 +1,6 @@
 /** Controller loop: sources that enqueue keys, and workers that reconcile one key at a time. */
 import { getLogger } from "@logtape/logtape";
+import { onAbort } from "../base/aborted.ts";
 import type { Backoff } from "../base/backoff.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { withDeadline } from "../base/deadline.ts";
@@ -140,9 +141,7 @@ export function createController(options: ControllerOptions): Controller {
       if (started) throw new Error(`controller ${name}: run can be called only once`);
       started = true;
       const ends = sources.map((source) => source.start(queue.add));
-      const stop = () => queue.shutDown();
-      signal.addEventListener("abort", stop, { once: true });
-      if (signal.aborted) stop();
+      ends.push(onAbort(signal, queue.shutDown));
       try {
         const synced = await Promise.all(
           sources.map((source) => source.whenSynced?.(signal) ?? true),
@@ -151,7 +150,6 @@ export function createController(options: ControllerOptions): Controller {
         const worker = () => workOn(queue, (key) => work(key, signal));
         await Promise.all(Array.from({ length: workers }, worker));
       } finally {
-        signal.removeEventListener("abort", stop);
         for (const end of ends) end();
       }
     },

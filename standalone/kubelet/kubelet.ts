@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { NODES } from "../../crds/pod_names.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { createInformer, type Informer } from "../../platform/kube/watching/informer.ts";
 import { createGpuPool } from "./gpus/gpu_pool.ts";
@@ -174,9 +175,7 @@ class RunningKubelet implements Kubelet {
 
   async run(signal: AbortSignal): Promise<void> {
     const ended = this.#stopped.signal;
-    const stop = () => this.#stopped.abort();
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
+    onAbort(signal, () => this.#stopped.abort());
     const loops = [
       this.#keeper.run(ended),
       this.#services.run(ended),

@@ -1,5 +1,6 @@
 /** Pod worker: runs one pod from its arrival to its end, by its plan, and writes its status. */
 import { getLogger } from "@logtape/logtape";
+import { createSleeper, type Sleeper } from "../../platform/base/sleeper.ts";
 import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
 import { hasEnded } from "../jobs/pods.ts";
@@ -58,12 +59,12 @@ export class PodWorker {
   #gone = false;
   #over: boolean;
   #interrupted = false;
-  #woken = false;
-  #wake: () => void = () => {};
+  readonly #sleeper: Sleeper;
 
   constructor(pod: Pod, address: PodAddress, around: PodSurroundings) {
     this.#pod = pod;
     this.#around = around;
+    this.#sleeper = createSleeper(around.clock);
     this.#address = address;
     this.#enrollment = around.launchAgent.enroll(
       pod,
@@ -112,21 +113,19 @@ export class PodWorker {
 
   /** Wakes the worker. */
   wake(): void {
-    this.#woken = true;
-    this.#wake();
+    this.#sleeper.wake();
   }
 
   /** Works until the pod is gone, with its folder and logs, or `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     this.#tellDifferences();
     while (!signal.aborted) {
-      this.#woken = false;
       const wakeAt = await this.#step().catch((error) => {
         logger.error("A pod's worker failed; retrying", { pod: this.name, error });
         return this.#around.clock.now() + RETRY_MS;
       });
       if (this.#gone && this.#idle()) break;
-      if (!this.#woken) await this.#sleep(wakeAt, signal);
+      await this.#sleeper.sleep((wakeAt ?? Infinity) - this.#around.clock.now(), signal);
     }
     await Promise.all(this.#stops);
     await Promise.all(this.#containers.map((container) => container.settled()));
@@ -163,20 +162,6 @@ export class PodWorker {
 
   #idle(): boolean {
     return this.#containers.every((container) => container.view.phase.kind !== "running");
-  }
-
-  async #sleep(wakeAt: number | undefined, signal: AbortSignal): Promise<void> {
-    const awake = new AbortController();
-    this.#wake = () => awake.abort();
-    const ended = AbortSignal.any([signal, awake.signal]);
-    const ms = wakeAt === undefined ? Infinity : wakeAt - this.#around.clock.now();
-    if (ms === Infinity) {
-      await new Promise<void>((resolve) => {
-        if (ended.aborted) resolve();
-        ended.addEventListener("abort", () => resolve(), { once: true });
-      });
-    } else await this.#around.clock.sleep(Math.max(0, ms), ended);
-    this.#wake = () => {};
   }
 
   /** Reports once what is different for this pod: fields that are not enforced, and commands that are replaced. */

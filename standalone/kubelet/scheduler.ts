@@ -5,6 +5,7 @@ import type { Pod, PodSpec } from "../../platform/kube/kubernetes.ts";
 import { hasLabels, meetsRequirement } from "../../crds/label_selector.ts";
 import { NODES, POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
+import { createSleeper } from "../../platform/base/sleeper.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { findCondition, setCondition } from "../../platform/kube/conditions.ts";
@@ -188,23 +189,14 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
   return {
     async run(signal) {
       const pods = createInformer({ client, kind: KINDS.pod, clock });
-      let wake = () => {};
-      let changed = true;
-      pods.onChange(() => {
-        changed = true;
-        wake();
-      });
+      const sleeper = createSleeper(clock);
+      pods.onChange(sleeper.wake);
       const running = pods.run(signal);
       await pods.whenSynced(signal);
       while (!signal.aborted) {
-        changed = false;
         const good = await round(pods, signal);
-        if (changed) continue;
-        const awake = new AbortController();
-        wake = () => awake.abort();
         // Check again every minute, and sooner after a failed call.
-        const ended = AbortSignal.any([signal, awake.signal]);
-        await clock.sleep(good ? 60_000 : RETRY_MS, ended);
+        await sleeper.sleep(good ? 60_000 : RETRY_MS, signal);
       }
       await running;
     },

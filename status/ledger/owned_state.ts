@@ -5,6 +5,7 @@ import { progressOf } from "../../crds/job_state.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { shownStatus } from "../../crds/wire/sample.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isRemoval } from "../../platform/kube/watching/informer.ts";
 import type { Leadership } from "../../platform/kube/leading/leadership.ts";
@@ -190,8 +191,7 @@ export function createOwnedState(options: OwnedStateOptions): OwnedState {
       current = state;
       const running = ledger.run(signal);
       const recording = recorder?.run(signal);
-      signal.addEventListener("abort", close, { once: true });
-      if (signal.aborted) close();
+      onAbort(signal, close);
       try {
         await Promise.all([ended.promise, recording]);
       } finally {

@@ -4,6 +4,7 @@ import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
 import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
+import { createSleeper } from "../../base/sleeper.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { messageOf } from "../../kube/errors.ts";
 
@@ -113,8 +114,7 @@ export function createJwksSource(options: JwksOptions): JwksSource {
   const log = getLogger(["milepost", "http"]);
   let current: IssuerKeys | undefined;
   let currentText = "";
-  let unknownKeySeen = false;
-  let wake: AbortController | undefined;
+  const sleeper = createSleeper(clock);
 
   async function read(path: string, signal: AbortSignal | undefined): Promise<unknown> {
     const { text } = await client.read(path, { signal, deadlineMs: FETCH_DEADLINE_MS });
@@ -155,27 +155,16 @@ export function createJwksSource(options: JwksOptions): JwksSource {
   /** Sleeps for the regular time, or until a key is unknown; never less than the least interval. */
   async function rest(signal: AbortSignal): Promise<void> {
     await clock.sleep(minIntervalMs, signal);
-    if (unknownKeySeen || signal.aborted) return;
-    const early = new AbortController();
-    wake = early;
-    const stop = () => early.abort();
-    signal.addEventListener("abort", stop, { once: true });
-    await clock.sleep(refreshEveryMs - minIntervalMs, early.signal);
-    signal.removeEventListener("abort", stop);
-    wake = undefined;
+    await sleeper.sleep(refreshEveryMs - minIntervalMs, signal);
   }
 
   return {
     current: () => current,
-    noteUnknownKey() {
-      unknownKeySeen = true;
-      wake?.abort();
-    },
+    noteUnknownKey: sleeper.wake,
     refresh,
     async run(signal) {
       let failures = 0;
       while (!signal.aborted) {
-        unknownKeySeen = false;
         if (await tryRefresh(signal, failures)) {
           failures = 0;
           await rest(signal);

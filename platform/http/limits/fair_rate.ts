@@ -1,4 +1,5 @@
 /** Fair rate: a budget that users share, each with a part of its own; who has used the least of it comes first. */
+import { onAbort } from "../../base/aborted.ts";
 import type { Clock } from "../../base/clock.ts";
 import { type Bucket, createKeyedBuckets, refill, take } from "../../base/token_bucket.ts";
 
@@ -134,8 +135,7 @@ export function createFairRate(options: FairRateOptions): FairRate {
       if (queues.size > 0 && (looking === undefined || looking.signal.aborted)) {
         looking = new AbortController();
         // One end for all that wait: they are of one kind of question, which ends as one.
-        signal.addEventListener("abort", endAll, { once: true, signal: looking.signal });
-        void look(looking.signal);
+        void look(looking.signal).finally(onAbort(signal, endAll));
       }
       return promise;
     },

@@ -1,4 +1,5 @@
 /** Turns at a bounded number of places: nobody has more than a few of them, and those who wait take turns. */
+import { onAbort } from "../../base/aborted.ts";
 
 /** Bounds of work that runs at a time. */
 export interface TurnLimits {
@@ -68,11 +69,11 @@ export function createFairTurns({ total = Infinity, perKey }: TurnLimits): RunIn
         reject(signal.reason);
       };
       const enter = () => {
-        signal.removeEventListener("abort", leave);
+        forget();
         resolve();
       };
       turns.waiting.add(enter);
-      signal.addEventListener("abort", leave, { once: true });
+      const forget = onAbort(signal, leave);
     });
   }
 

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { getLogger } from "@logtape/logtape";
+import { onAbort } from "../../base/aborted.ts";
 import type { Clock } from "../../base/clock.ts";
 import { withDeadline } from "../../base/deadline.ts";
 import { messageOf } from "../../kube/errors.ts";
@@ -94,11 +95,9 @@ function exchange(
       call.reusedSocket = false;
       call.destroy(NOBODY_WAITS);
     };
-    signal.addEventListener("abort", cut, { once: true });
-    call.on("close", () => signal.removeEventListener("abort", cut));
     call.on("error", reject);
     call.end(body);
-    if (signal.aborted) cut();
+    call.on("close", onAbort(signal, cut));
   });
 }
 

@@ -1,4 +1,5 @@
 /** Response bodies that end when a signal aborts, even if the runtime leaves them open. */
+import { onAbort } from "../../base/aborted.ts";
 
 /**
  * The response, with a body that fails with the signal's reason as soon as it aborts, and lets the
@@ -8,12 +9,10 @@
 export function endingWith(response: Response, signal: AbortSignal): Response {
   if (response.body === null) return response;
   const reader = response.body.getReader();
-  const onAbort = () => {
+  const leave = onAbort(signal, () => {
     // This ends the pending read; a failed cancellation cannot be reported.
     reader.cancel(signal.reason).catch(() => undefined);
-  };
-  const leave = () => signal.removeEventListener("abort", onAbort);
-  signal.addEventListener("abort", onAbort, { once: true });
+  });
   const body = new ReadableStream<Uint8Array>({
     async pull(stream) {
       try {

@@ -1,4 +1,5 @@
 /** Open response: a body that is read as it comes, and ended by silence, by its signal or by its reader. */
+import { onAbort } from "../../base/aborted.ts";
 import type { Clock } from "../../base/clock.ts";
 import { withDeadline } from "../../base/deadline.ts";
 import { TransportError } from "../errors.ts";
@@ -83,12 +84,11 @@ export async function openResponse(
 ): Promise<OpenResponse> {
   const { clock, send, idleMs, signal } = options;
   const live = new AbortController();
-  const forward = () => live.abort(signal?.reason);
+  const forget = onAbort(signal, () => live.abort(signal?.reason));
   const end = (reason: unknown) => {
-    signal?.removeEventListener("abort", forward);
+    forget();
     live.abort(reason);
   };
-  signal?.addEventListener("abort", forward, { once: true });
 
   async function* parts(response: Response, silence: Silence): AsyncGenerator<Uint8Array> {
     try {
@@ -108,7 +108,7 @@ export async function openResponse(
 
   try {
     const response = await withDeadline(options, async (bounded) => {
-      bounded.addEventListener("abort", () => live.abort(bounded.reason), { once: true });
+      onAbort(bounded, () => live.abort(bounded.reason));
       const response = await send(request, live.signal);
       if (response.ok) return response;
       throw await errorOf(response, request);

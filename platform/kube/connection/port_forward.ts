@@ -3,6 +3,8 @@
  * So a client names the server as its certificate does, and the name need not lead there.
  */
 import { Buffer } from "node:buffer";
+import { onAbort } from "../../base/aborted.ts";
+import { after, systemClock } from "../../base/clock.ts";
 import { messageOf, TransportError } from "../errors.ts";
 import type { Transport } from "./transport.ts";
 
@@ -153,17 +155,17 @@ export function startPortForward(
         // It was closed already.
       }
     };
-    closed.signal.addEventListener("abort", hangUp, { once: true });
-    const late = setTimeout(hangUp, CONNECT_MS);
+    const forget = onAbort(closed.signal, hangUp);
+    const cancel = after(systemClock, CONNECT_MS, hangUp);
     const isAsked = await asksForTunnel(conn).catch(() => false);
-    clearTimeout(late);
+    cancel();
     const to = target();
     try {
       if (isAsked && to !== undefined) await tunnel(conn, to);
     } catch (error) {
       if (to !== undefined && !closed.signal.aborted) onFailure(to, error);
     } finally {
-      closed.signal.removeEventListener("abort", hangUp);
+      forget();
       hangUp();
     }
   }

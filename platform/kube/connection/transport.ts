@@ -1,5 +1,6 @@
 /** Transport: authenticated HTTP requests to one API server. */
 import type { RequestOptions } from "node:https";
+import { unlessAborted } from "../../base/aborted.ts";
 import type { Cluster, Connection } from "./connection.ts";
 import { endingWith } from "./ending_body.ts";
 import { ConfigurationError, messageOf, TransportError } from "../errors.ts";
@@ -87,34 +88,18 @@ async function readCredentials(connection: Connection): Promise<Credentials> {
 async function opened(socket: WebSocket, signal: AbortSignal): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let problem = "closed";
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
   socket.onopen = () => resolve();
   socket.onerror = (event) => {
     if (event instanceof ErrorEvent) problem = event.message;
   };
   socket.onclose = () => reject(new TransportError(`no WebSocket: ${problem}`));
   try {
-    if (signal.aborted) onAbort();
-    await promise;
+    await unlessAborted(promise, signal);
   } catch (error) {
     if (socket.readyState < WebSocket.CLOSING) socket.close();
     throw error;
   } finally {
-    signal.removeEventListener("abort", onAbort);
     socket.onopen = socket.onerror = socket.onclose = null;
-  }
-}
-
-/** The value; throws the signal's reason if that aborts before. */
-async function unlessAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([value, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }
 

@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../client.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { aborted } from "../../base/aborted.ts";
+import { createSleeper } from "../../base/sleeper.ts";
 import { isAlreadyExists, isConflict, KubeError, messageOf, TransportError } from "../errors.ts";
 import { FencedError } from "./fence.ts";
 import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
@@ -99,7 +100,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   let newConnection = false;
   /** Whether the last attempt that failed was refused by an answer. */
   let isAnswered = false;
-  let wake: AbortController | undefined;
+  const sleeper = createSleeper(clock);
   let readAt = -Infinity;
 
   /** Milliseconds until a leader that does not renew must have stopped. */
@@ -154,13 +155,10 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     while (!signal.aborted) {
       readAt = clock.monotonic();
       if (await attemptOrLog({ signal, deadlineMs: Math.min(renewMs, 2 * retryMs) })) return true;
-      wake = new AbortController();
       // A candidate reads twice as often as the holder renews, and when the lease ends: so a dead
       // holder is replaced within the lease and one retry period.
       const endsInMs = takenForMs() || Infinity;
-      const either = AbortSignal.any([signal, wake.signal]);
-      await clock.sleep(pauseMs(Math.min(retryMs / 2, endsInMs)), either);
-      wake = undefined;
+      await sleeper.sleep(pauseMs(Math.min(retryMs / 2, endsInMs)), signal);
     }
     return false;
   }
@@ -253,7 +251,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       return view.lease;
     },
     refresh() {
-      if (clock.monotonic() - readAt >= REFRESH_EVERY_MS) wake?.abort();
+      if (clock.monotonic() - readAt >= REFRESH_EVERY_MS) sleeper.wake();
     },
     async run(signal) {
       while (await acquire(signal)) await lead(signal);

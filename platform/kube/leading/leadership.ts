@@ -1,4 +1,5 @@
 /** Leadership of a replica: whether it leads, and where the leader is; by a Lease, or always here. */
+import { onAbort } from "../../base/aborted.ts";
 import { type Fence, FencedError } from "./fence.ts";
 import { DEFAULT_TIMES } from "./election_times.ts";
 import {
@@ -110,7 +111,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
     const failed = new AbortController();
     const any = AbortSignal.any([signal, failed.signal]);
     const end = () => setInTerm(false);
-    any.addEventListener("abort", end, { once: true });
+    onAbort(any, end);
     setInTerm(!any.aborted);
     const running = works.map((work) =>
       work(any).catch((error) => {

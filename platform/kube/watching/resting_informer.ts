@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { systemClock } from "../../base/clock.ts";
 import { isForbidden, isNotFound, messageOf } from "../errors.ts";
 import { createGate } from "../../base/gate.ts";
+import { createSleeper } from "../../base/sleeper.ts";
 import { createInformer, type Informer, type InformerOptions } from "./informer.ts";
 import { type KubeObject, withMetadataOnly } from "../resource.ts";
 
@@ -37,7 +38,7 @@ export function createRestingInformer<T extends KubeObject>(
   const informer = createInformer(options);
   const gate = createGate();
   let resting = false;
-  let wake = () => {};
+  const sleeper = createSleeper(clock);
 
   async function ask(signal: AbortSignal): Promise<"served" | "absent" | "unknown"> {
     try {
@@ -67,11 +68,8 @@ export function createRestingInformer<T extends KubeObject>(
   }
 
   async function pause(signal: AbortSignal): Promise<void> {
-    const roused = new AbortController();
-    wake = () => roused.abort();
-    const either = AbortSignal.any([signal, roused.signal]);
     await clock.sleep(AT_MOST_EVERY_MS, signal);
-    await clock.sleep(REST_MS * (0.8 + 0.2 * random()) - AT_MOST_EVERY_MS, either);
+    await sleeper.sleep(REST_MS * (0.8 + 0.2 * random()) - AT_MOST_EVERY_MS, signal);
   }
 
   async function untilServed(signal: AbortSignal): Promise<void> {
@@ -101,7 +99,7 @@ export function createRestingInformer<T extends KubeObject>(
     get resting() {
       return resting;
     },
-    rouse: () => wake(),
+    rouse: sleeper.wake,
     async run(signal) {
       await untilServed(signal);
       informer.whenSynced(signal).then((synced) => synced && gate.pass());

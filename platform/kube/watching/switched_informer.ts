@@ -10,6 +10,7 @@ import {
   tell,
 } from "./informer.ts";
 import { keyOf, type KubeObject } from "../resource.ts";
+import { onAbort } from "../../base/aborted.ts";
 import type { Switch } from "../../base/switch.ts";
 
 /** An {@link Informer} of what is not always there. */
@@ -100,11 +101,11 @@ export function createSwitchedInformer<T extends KubeObject>(
         else if (stopped || signal?.aborted) resolve(false);
       };
       waiters.add(check);
-      signal?.addEventListener("abort", check, { once: true });
+      const forget = onAbort(signal, check);
       check();
       return promise.finally(() => {
         waiters.delete(check);
-        signal?.removeEventListener("abort", check);
+        forget();
       });
     },
     get settled() {

@@ -1,4 +1,6 @@
 /** Watches: initial objects and later changes, as a stream of JSON lines. */
+import { onAbort } from "../../../platform/base/aborted.ts";
+import { after, systemClock } from "../../../platform/base/clock.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { expired, invalidOptions, type StatusError } from "../objects/status_error.ts";
@@ -153,19 +155,15 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
           : change.object;
         show(type, object);
       };
-      const unsubscribe = store.subscribe(notify);
       const sendBookmark = () => allowBookmarks && send(bookmark(resource, store.revision));
       const bookmarks = setInterval(sendBookmark, BOOKMARK_INTERVAL_MS);
-      const timeout = setTimeout(() => end(), Math.min(seconds * 1000, 2 ** 31 - 1));
-      const leave = () => end();
-      stop = () => {
-        unsubscribe();
-        clearInterval(bookmarks);
-        clearTimeout(timeout);
-        closing.removeEventListener("abort", leave);
-        stop = () => {};
-      };
-      closing.addEventListener("abort", leave);
+      const stops = [
+        store.subscribe(notify),
+        () => clearInterval(bookmarks),
+        after(systemClock, seconds * 1000, end),
+      ];
+      stop = () => stops.splice(0).forEach((it) => it());
+      stops.push(onAbort(closing, end));
       for (const object of start.objects) if (selects(object)) show("ADDED", object);
       if (start.announced) {
         send(bookmark(resource, store.revision, { [INITIAL_EVENTS_END]: "true" }));

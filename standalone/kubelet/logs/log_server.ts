@@ -8,6 +8,7 @@ import {
 import type { HttpRequest, HttpResponse, ResponseSink } from "../../../platform/http/message.ts";
 import { type Server, startServer } from "../../../platform/http/server.ts";
 import { assertUsable, type TlsIdentity } from "../../../platform/http/tls.ts";
+import { onAbort } from "../../../platform/base/aborted.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../../platform/kube/errors.ts";
 import type { CheckAccess, Proof } from "./log_access.ts";
@@ -66,15 +67,14 @@ async function copy(log: ReadableStream<Uint8Array>, sink: ResponseSink): Promis
     void reader.cancel().catch((error) =>
       logger.debug("Cannot cancel the reader of a log", { error })
     );
-  sink.signal.addEventListener("abort", gone, { once: true });
-  if (sink.signal.aborted) gone();
+  const forget = onAbort(sink.signal, gone);
   try {
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       await sink.write(part.value);
     }
     if (sink.signal.aborted) throw new Error("the log was not handed on to its end");
   } finally {
-    sink.signal.removeEventListener("abort", gone);
+    forget();
     await reader.cancel();
   }
 }

@@ -1,5 +1,6 @@
 /** Container logs: files in CRI format, of bounded size. */
 import { getLogger } from "@logtape/logtape";
+import { onAbort } from "../../../platform/base/aborted.ts";
 import { createKeyedListeners } from "../../../platform/base/keyed_listeners.ts";
 import { removeIfThere } from "../processes/removal.ts";
 
@@ -179,12 +180,12 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       if (!open.has(pathOf(key)) || signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const wake = () => {
-          signal.removeEventListener("abort", wake);
+          forget();
           remove();
           resolve();
         };
         const remove = readers.add(pathOf(key), wake);
-        signal.addEventListener("abort", wake, { once: true });
+        const forget = onAbort(signal, wake);
       });
     },
     async remove(podUid) {
