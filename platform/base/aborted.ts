@@ -1,4 +1,4 @@
-/** What is done, or not waited for any more, when a signal aborts. */
+/** Ends by signals: acts when one aborts, and waits that it ends. */
 
 /** Calls `act` when the signal aborts, at once if it has. Returns a function that takes the listener away. */
 export function onAbort(signal: AbortSignal | undefined, act: () => void): () => void {
