@@ -5,40 +5,32 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
-import type { KubeClient } from "../../platform/kube/client.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { subjectOf } from "../../platform/kube/event_object.ts";
-import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
+import type { EventText } from "../../platform/kube/events.ts";
 import { isControlledBy, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
-import { inParallel } from "../../platform/base/parallel.ts";
 import { keyOf, objectKeyOf } from "../../platform/kube/resource.ts";
-import { createClaims } from "./claim_calls.ts";
+import type { Attempts } from "../../platform/kit/attempts.ts";
+import { type ClaimCalls, createClaims } from "./claim_calls.ts";
 import type { Plan, StatusPlan } from "./decide.ts";
 import { type JobPatch, suspendJobs } from "./policy/suspension.ts";
 import { renderJob } from "./render.ts";
 
-/** Dependencies of {@link act}. */
-export interface Actor {
-  readonly client: KubeClient;
-  readonly managerName: string;
-  readonly events: Pick<EventRecorder, "record">;
+/** A pass over a JobSet, and what it writes by. */
+export interface Pass extends ClaimCalls {
   readonly jobWrites: OwnWrites<WatchedJob>;
   readonly jobSetWrites: OwnWrites<JobSet>;
+  readonly attempts: Attempts;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /** Result of a pass: as planned, or given up because the plan was made from outdated objects. */
 export type ActResult = "done" | "outdated";
-
-interface Pass extends Actor {
-  readonly jobSet: JobSet;
-  readonly signal: AbortSignal;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-}
 
 /** Records an event about the JobSet. */
 function tell({ events, jobSet }: Pick<Pass, "events" | "jobSet">, event: EventText): void {
@@ -60,7 +52,7 @@ function deleteJob(pass: Pass, job: WatchedJob): Promise<boolean> {
  * lost, or the cache is outdated. A Job that is being deleted, of an earlier attempt or of an earlier
  * JobSet of the same name, is waited for; its deletion triggers the next pass.
  */
-async function createJob(pass: Pass, job: Job): Promise<void> {
+async function createOrAccept(pass: Pass, job: Job): Promise<void> {
   const { client, jobWrites, jobSet, signal } = pass;
   const key = keyOf(job);
   try {
@@ -77,26 +69,16 @@ async function createJob(pass: Pass, job: Job): Promise<void> {
   }
 }
 
-async function createJobs(pass: Pass, lists: Plan["createJobs"]): Promise<unknown[]> {
-  for (const jobs of lists) {
-    const errors = await inParallel(jobs, async (request) => {
-      const job = renderJob(request);
-      try {
-        await createJob(pass, job);
-      } catch (error) {
-        if (!pass.signal.aborted) {
-          tell(pass, {
-            type: "Warning",
-            reason: JOBSET_REASONS.jobCreationFailed,
-            message: `job "${job.metadata?.name}" creation failed with error: ${messageOf(error)}`,
-          });
-        }
-        throw error;
-      }
-    }, pass);
-    if (errors.length > 0) return errors;
+async function createJob(pass: Pass, job: Job): Promise<void> {
+  try {
+    await createOrAccept(pass, job);
+  } catch (error) {
+    if (!pass.signal.aborted) {
+      const message = `job "${job.metadata?.name}" creation failed with error: ${messageOf(error)}`;
+      tell(pass, { type: "Warning", reason: JOBSET_REASONS.jobCreationFailed, message });
+    }
+    throw error;
   }
-  return [];
 }
 
 async function createService(pass: Pass, service: Plan["createService"]): Promise<void> {
@@ -114,10 +96,7 @@ async function createService(pass: Pass, service: Plan["createService"]): Promis
   }
 }
 
-async function patchJob(
-  { client, jobWrites, signal }: Pick<Pass, "client" | "jobWrites" | "signal">,
-  patch: JobPatch,
-): Promise<void> {
+async function patchJob({ client, jobWrites, signal }: Pass, patch: JobPatch): Promise<void> {
   const { job, clearStartTime, body } = patch;
   const key = keyOf(job);
   // The uid protects a newer Job of the same name.
@@ -172,17 +151,9 @@ async function writeStatus(pass: Pass, { status, events }: StatusPlan): Promise<
   for (const event of events) tell(pass, event);
 }
 
-/** Suspends the Jobs of a JobSet that is suspended. Returns the errors. */
-export async function suspend(
-  actor: Actor,
-  { jobSet, jobs, signal }: {
-    readonly jobSet: JobSet;
-    readonly jobs: readonly WatchedJob[];
-    readonly signal: AbortSignal;
-  },
-): Promise<unknown[]> {
-  const pass = { ...actor, signal };
-  return await inParallel(suspendJobs(jobSet, jobs), (patch) => patchJob(pass, patch), pass);
+/** Suspends the Jobs of a JobSet that is suspended. */
+export async function suspend(pass: Pass, jobs: readonly WatchedJob[]): Promise<void> {
+  await pass.attempts.each(suspendJobs(pass.jobSet, jobs), (patch) => patchJob(pass, patch));
 }
 
 /** Makes what Jobs need: an outdated cache must not lead to it, nor to Jobs. */
@@ -195,44 +166,30 @@ async function prepare(pass: Pass, plan: Plan): Promise<ActResult> {
   return await createClaims(pass, plan.createClaims) ? "done" : "outdated";
 }
 
-/** Starts Jobs: creates and resumes them. Returns the errors. */
-async function start(pass: Pass, plan: Plan): Promise<"outdated" | readonly unknown[]> {
-  try {
-    if (await prepare(pass, plan) === "outdated") return "outdated";
-  } catch (error) {
-    return [error];
+/** Starts Jobs: creates and resumes them. */
+async function start(pass: Pass, { createJobs, resumeJobs }: Plan): Promise<void> {
+  for (const jobs of createJobs) {
+    if (!(await pass.attempts.each(jobs, (it) => createJob(pass, renderJob(it))))) break;
   }
-  const errors = await createJobs(pass, plan.createJobs);
-  return [...errors, ...await inParallel(plan.resumeJobs, (patch) => patchJob(pass, patch), pass)];
+  await pass.attempts.each(resumeJobs, (patch) => patchJob(pass, patch));
 }
 
 /**
- * Executes the plan in its order, after the errors `before` of what has been taken away. No error keeps the rest from
- * being done, but that no Job starts without its Service and its claims; the first one is thrown at the end. After an
- * error a first status is not written. Every step may be repeated.
+ * Executes the plan in its order. No error keeps the rest from being done, but that no Job starts without its Service
+ * and its claims. After an error a first status is not written. Every step may be repeated.
  */
-export async function act(
-  actor: Actor,
-  { jobSet, plan, before, signal, now }: {
-    jobSet: JobSet;
-    plan: Plan;
-    before: readonly unknown[];
-    signal: AbortSignal;
-    now: number;
-  },
-): Promise<ActResult> {
-  const pass: Pass = { ...actor, jobSet, signal, now };
-  const deletions = await inParallel(plan.deleteJobs, (job) => deleteJob(pass, job), pass);
-  const started = await start(pass, plan);
-  if (started === "outdated") return started;
-  signal.throwIfAborted();
-  const errors = [...before, ...deletions, ...started];
-  if (errors.length === 0) await writeStatus(pass, plan);
-  else if (jobSet.status !== undefined) await writeStatus(pass, plan.undone);
-  if (plan.deleteJobSet) {
-    const { client } = actor;
-    await deleteExactly(client, KINDS.jobSet, jobSet, { propagationPolicy: "Foreground", signal });
+export async function act(pass: Pass, plan: Plan): Promise<ActResult> {
+  const { client, jobSet, attempts, signal } = pass;
+  await attempts.each(plan.deleteJobs, (job) => deleteJob(pass, job));
+  const prepared = await attempts.one(() => prepare(pass, plan));
+  if (prepared === "outdated") return "outdated";
+  if (prepared === "done") await start(pass, plan);
+  if (!attempts.failed || jobSet.status !== undefined) {
+    await attempts.one(() => writeStatus(pass, attempts.failed ? plan.undone : plan));
   }
-  if (errors.length > 0) throw errors[0];
+  if (plan.deleteJobSet) {
+    const call = { propagationPolicy: "Foreground", signal } as const;
+    await attempts.one(() => deleteExactly(client, KINDS.jobSet, jobSet, call));
+  }
   return "done";
 }

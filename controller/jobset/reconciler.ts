@@ -10,12 +10,13 @@ import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
+import { Attempts } from "../../platform/kit/attempts.ts";
 import { createNotices } from "../../platform/kit/notices.ts";
 import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { keyOf, type ObjectKey } from "../../platform/kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import { act, type Actor, type ActResult, suspend } from "./act.ts";
+import { act, suspend } from "./act.ts";
 import { readClaims } from "./claim_calls.ts";
 import { decide } from "./decide.ts";
 import { resolveSpec } from "./defaults.ts";
@@ -76,7 +77,7 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     groupOf: (job) => controllerOf(job.metadata)?.uid ?? "",
   });
   const jobSetWrites = createOwnWrites<JobSet>({ clock, groupOf: keyOf });
-  const actor: Actor = { client, events, managerName, jobWrites, jobSetWrites };
+  const actor = { client, events, managerName, jobWrites, jobSetWrites };
   const isNews = createNotices(NOTICES);
 
   function observeJobSet(key: string): JobSet | undefined {
@@ -93,35 +94,28 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     if (!jobSet || !isOurs(jobSet)) return;
     const { namespace, uid = "", deletionTimestamp } = jobSet.metadata;
     const jobsNow = () => jobWrites.merge(uid, informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid));
-    const errors = await suspend(actor, { jobSet, jobs: jobsNow(), signal });
-    if (deletionTimestamp !== undefined) {
-      return errors.length > 0 ? { error: errors[0] } : undefined;
-    }
-    const keep = (error: unknown) => void errors.push(error);
+    const attempts = new Attempts(signal);
+    const now = clock.now();
+    const pass = { ...actor, jobSet, attempts, signal, now };
+    await suspend(pass, jobsNow());
+    if (deletionTimestamp !== undefined) return attempts.result();
     const read = (key: ObjectKey) => getOrUndefined(client, KINDS.job, key, { signal });
-    await jobWrites.confirm(uid, read).catch(keep);
+    await attempts.one(() => jobWrites.confirm(uid, read));
     const jobs = jobsNow();
     const spec = resolveSpec(jobSet);
     const name = spec.network.subdomain;
     const hasService = informers.services.get({ namespace, name }) !== undefined;
     const claims = needsClaims(jobSet, spec, jobs)
-      ? await readClaims({ client, events, managerName, jobSet, signal }, spec.volumeClaims)
-        .catch(keep) ?? "unknown"
+      ? await attempts.one(() => readClaims(pass, spec.volumeClaims)) ?? "unknown"
       : undefined;
-    const now = clock.now();
     const plan = decide({ jobSet, jobs, hasService, claims, maxPods }, now);
     const { notice, requeueAfterMs } = plan;
     if (notice !== undefined && isNews(`${uid} ${notice.message}`)) {
       events.record(subjectOf(KINDS.jobSet, jobSet), notice);
     }
-    let result: ActResult;
-    try {
-      result = await act(actor, { jobSet, plan, before: errors, signal, now });
-    } catch (error) {
-      return { error, requeueAfterMs };
-    }
+    const result = await act(pass, plan);
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
-    if (requeueAfterMs !== undefined) return { requeueAfterMs };
+    if (attempts.failed || requeueAfterMs !== undefined) return attempts.result(requeueAfterMs);
     const cached = informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid);
     return jobWrites.hasUnseen(uid, cached) ? { requeueAfterMs: UNSEEN_MS } : undefined;
   }

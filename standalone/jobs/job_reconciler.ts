@@ -12,7 +12,8 @@ import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { keyOf, parseKey } from "../../platform/kube/resource.ts";
-import { act, type Actor, releasePod } from "./plan_execution.ts";
+import { act, releasePod } from "./plan_execution.ts";
+import { Attempts } from "../../platform/kit/attempts.ts";
 import { decideJob } from "./job_decision.ts";
 import { isTracked } from "./pods.ts";
 import type { Backoff } from "../../platform/base/backoff.ts";
@@ -58,6 +59,9 @@ export interface JobReconciler {
   readonly sources: readonly Source[];
 }
 
+/** Calls to the API server that one pass has under way at a time. */
+const MAX_CALLS = 20;
+
 function isOurs(job: Job): boolean {
   const managedBy = job.spec?.managedBy;
   return managedBy === undefined || managedBy === JOB_CONTROLLER;
@@ -69,7 +73,6 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
   const backoff = options.podBackoff ?? KUBERNETES_POD_BACKOFF;
   const podWrites = createOwnWrites<Pod>({ clock, groupOf: (pod) => jobOf(pod) ?? "" });
   const jobWrites = createOwnWrites<Job>({ clock, groupOf: keyOf });
-  const actor: Actor = { client, events, podWrites, jobWrites, random };
 
   /** Releases the pods of a Job that is gone, so that they can be deleted. */
   async function releaseOrphans(key: string, pods: readonly Pod[], signal: AbortSignal) {
@@ -96,7 +99,11 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
     const pods = all.filter(isMine);
     const now = clock.now();
     const plan = decideJob({ job, pods, now, backoff });
-    if (await act(actor, { job, plan, signal, now })) return { requeueAfterMs: 1 };
+    const attempts = new Attempts(signal, MAX_CALLS);
+    const pass = { client, events, podWrites, jobWrites, random, attempts, job, signal, now };
+    const goesOn = await act(pass, plan);
+    if (attempts.failed) return attempts.result();
+    if (goesOn) return { requeueAfterMs: 1 };
     const unseenMs = podWrites.hasUnseen(key, known) ? UNSEEN_MS : undefined;
     const waits = [plan.requeueAfterMs, unseenMs]
       .filter((wait) => wait !== undefined);

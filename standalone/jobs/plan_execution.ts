@@ -10,7 +10,7 @@ import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder, EventText } from "../../platform/kube/events.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
-import { inParallel } from "../../platform/base/parallel.ts";
+import type { Attempts } from "../../platform/kit/attempts.ts";
 import { keyOf, objectKeyOf } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { type JobPlan, withActive } from "./job_decision.ts";
@@ -18,22 +18,18 @@ import { isTracked } from "./pods.ts";
 import { randomSuffix } from "../../platform/base/random_suffix.ts";
 import { renderPod } from "./pod_rendering.ts";
 
-/** Calls to the API server that one pass has under way at a time. */
-const MAX_CALLS = 20;
 /** Reads and retries of a finalizer that changes under the controller's hands. */
 const RELEASE_ATTEMPTS = 3;
 
-/** Dependencies of {@link act}. */
-export interface Actor {
+/** A pass over a Job, and what it writes by. */
+export interface Pass {
   readonly client: KubeClient;
   readonly events: Pick<EventRecorder, "record">;
   readonly podWrites: OwnWrites<Pod>;
   readonly jobWrites: OwnWrites<Job>;
   /** Numbers from 0 up to 1. */
   readonly random: () => number;
-}
-
-interface Pass extends Actor {
+  readonly attempts: Attempts;
   readonly job: Job;
   readonly signal: AbortSignal;
   /** Milliseconds since the epoch. */
@@ -124,38 +120,29 @@ async function writeStatus(pass: Pass, status: NonNullable<Job["status"]>): Prom
 }
 
 /**
- * Executes the plan in its order; every step may be repeated. The first error of creating or
- * deleting pods is thrown at the end, so that what did happen is in the status. Returns whether
- * another pass has something to do at once.
+ * Executes the plan in its order; every step may be repeated. No error keeps the rest from being done, but that no pod
+ * is released before the status that counts it is written. Returns whether another pass has something to do at once.
  */
-export async function act(
-  actor: Actor,
-  { job, plan, signal, now }: { job: Job; plan: JobPlan; signal: AbortSignal; now: number },
-): Promise<boolean> {
-  const pass: Pass = { ...actor, job, signal, now };
-  const calls = { limit: MAX_CALLS, signal };
-  const errors = await inParallel(plan.discard, async (pod) => {
+export async function act(pass: Pass, plan: JobPlan): Promise<boolean> {
+  const { client, job, attempts, signal } = pass;
+  await attempts.each(plan.discard, async (pod) => {
     const released = await releasePod(pass, pod);
     if (released !== undefined) await deletePod(pass, released);
-  }, calls);
-  errors.push(...await inParallel(plan.remove, (pod) => deletePod(pass, pod), calls));
+  });
+  await attempts.each(plan.remove, (pod) => deletePod(pass, pod));
   let created = 0;
-  const creations = await inParallel(plan.create, async (index) => {
+  await attempts.each(plan.create, async (index) => {
     await createPod(pass, index);
     created++;
-  }, calls);
-  errors.push(...creations);
-  signal.throwIfAborted();
-  const wrote = await writeStatus(
-    pass,
-    withActive(plan.status, (plan.status.active ?? 0) + created),
-  );
+  });
+  const status = withActive(plan.status, (plan.status.active ?? 0) + created);
+  const wrote = await attempts.one(() => writeStatus(pass, status));
+  if (wrote === undefined) return false;
   for (const event of plan.events) tell(pass, event);
-  errors.push(...await inParallel(plan.release, (pod) => releasePod(pass, pod), calls));
-  if (errors.length > 0) throw errors[0];
-  if (plan.deleteJob) {
-    const { client } = actor;
-    await deleteExactly(client, KINDS.job, job, { propagationPolicy: "Foreground", signal });
+  await attempts.each(plan.release, (pod) => releasePod(pass, pod));
+  if (plan.deleteJob && !attempts.failed) {
+    const call = { propagationPolicy: "Foreground", signal } as const;
+    await attempts.one(() => deleteExactly(client, KINDS.job, job, call));
   }
   return wrote && plan.release.length > 0;
 }
