@@ -3,7 +3,7 @@ import { z } from "zod";
 import { MANAGER, PORTS, UI } from "../../crds/names.ts";
 import { dnsLabel } from "../../crds/name_syntax.ts";
 import { DEFAULT_STREAM_LIMITS } from "../../platform/http/limits/stream_limits.ts";
-import { LIST_LIMITS } from "../../page/list/list_query.ts";
+import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
 import { baseUrl, boolean, count, LIST, logLevel, path, port } from "./setting_schemas.ts";
 
 const HOSTS = "must be names of hosts without a scheme or a port, such as page.example.com";

@@ -1,6 +1,6 @@
 /** State of `milepost top`: what is looked at, and what a key does to it. Pure. */
 import type { JobRow } from "../../page/list/job_row.ts";
-import { LIST_LIMITS, type ListQuery } from "../../page/list/list_query.ts";
+import { LIST_LIMITS, type ListQuery } from "../../crds/wire/list_query.ts";
 
 /** Orders of the list, in which `s` goes round. */
 const SORTS = ["created", "name", "state", "progress", "remaining", "updated"] as const;

@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { ShownCurves } from "../../page/api/owner_curves.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import { CURVE_LIMITS } from "../../page/api/view_limits.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import type { Points } from "./plots.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 

@@ -1,6 +1,6 @@
 /** `deno task bench streams`: what streams of many lists of 10,000 jobs take of the core that pushes need. */
 import { V8_FLAGS } from "../../build/bundle.ts";
-import { VIEW_LIMITS } from "../../page/api/view_limits.ts";
+import { VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
 import { run } from "../../tests/support/command.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";
 import { type StreamsTaken, streamsTakenSchema } from "./streams_taken.ts";

@@ -3,7 +3,7 @@ import type { JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
-import { CURVE_LIMITS } from "./view_limits.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
 /** A job by name. */
 export interface CurveJob {

@@ -1,7 +1,7 @@
 /** View of a viewer: what it looks at, and what it may see of that now. */
 import type { Identified } from "../../platform/http/callers/reader_checks.ts";
 import type { ReaderRefusal } from "../../platform/http/callers/reader_refusals.ts";
-import type { ListQuery } from "../list/list_query.ts";
+import type { ListQuery } from "../../crds/wire/list_query.ts";
 import type { CurveQuery } from "./curve_query.ts";
 import type { ReaderScope } from "./scope.ts";
 import { type GrantedList, grantLists, type NamedList } from "./streamed_lists.ts";

@@ -6,7 +6,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { Curve, JobCurves } from "../../owner/curves/curve_store.ts";
 import { LogPoints, type LogRow } from "../../owner/curves/log_points.ts";
-import { ZOOM_LIMITS } from "./view_limits.ts";
+import { ZOOM_LIMITS } from "../../crds/wire/view_limits.ts";
 
 /** A part of a log, both times included. */
 export interface LogPart {

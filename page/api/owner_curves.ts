@@ -8,7 +8,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
 import type { CurveStore } from "../../owner/curves/curve_store.ts";
 import type { LogZoom } from "./log_zoom.ts";
-import { CURVE_LIMITS, ZOOM_LIMITS } from "./view_limits.ts";
+import { CURVE_LIMITS, ZOOM_LIMITS } from "../../crds/wire/view_limits.ts";
 
 const name = z.string().min(1).max(253);
 const uid = z.string().min(1).max(128);

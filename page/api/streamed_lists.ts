@@ -6,10 +6,10 @@ import {
 } from "../../platform/http/callers/reader_refusals.ts";
 import type { FailureCause, FailureShape } from "../../platform/http/refusals.ts";
 import type { JobRow } from "../list/job_row.ts";
-import { type ListQuery, listQuery } from "../list/list_query.ts";
+import { type ListQuery, listQuery } from "../../crds/wire/list_query.ts";
 import type { ReaderScope } from "./scope.ts";
 import { listAnswer } from "./view_answers.ts";
-import { VIEW_LIMITS } from "./view_limits.ts";
+import { VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
 import { scopeOf, type ViewParts } from "./view_parts.ts";
 
 /** One of several lists: its query, or what is wrong with it, so that the others are shown all the same. */

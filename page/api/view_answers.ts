@@ -4,7 +4,7 @@ import type { ListWindow } from "../list/list_window.ts";
 import type { CurveJob } from "./curve_query.ts";
 import type { ShownCurves } from "./owner_curves.ts";
 import type { ReaderScope } from "./scope.ts";
-import { CURVE_LIMITS } from "./view_limits.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
 /** Returns a window, with the kinds and namespaces that the reader may not list. */
 export function listAnswer(

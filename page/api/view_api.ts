@@ -27,12 +27,12 @@ import {
 } from "../../platform/http/refusals.ts";
 import { createRoutes, pathOf, type Route } from "../../platform/http/routes.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
-import { listQuery } from "../list/list_query.ts";
+import { listQuery } from "../../crds/wire/list_query.ts";
 import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
 import { grantView, type View } from "./granted_view.ts";
 import { readLists } from "./streamed_lists.ts";
 import { firstCurvesJson, listAnswer } from "./view_answers.ts";
-import { CURVE_LIMITS } from "./view_limits.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import { scopeOf, type ViewParts } from "./view_parts.ts";
 import { askCurves, streamResponse } from "./view_stream.ts";
 

@@ -31,7 +31,7 @@ import {
 import type { CurveAnswer, ShownCurves } from "./owner_curves.ts";
 import { StreamedList } from "./streamed_lists.ts";
 import { curveAnswers, missingJson } from "./view_answers.ts";
-import { VIEW_LIMITS, ZOOM_LIMITS } from "./view_limits.ts";
+import { VIEW_LIMITS, ZOOM_LIMITS } from "../../crds/wire/view_limits.ts";
 import type { ViewParts } from "./view_parts.ts";
 
 /** Least time between two looks at what has changed, in milliseconds; looks of many streams are as rare as the most. */

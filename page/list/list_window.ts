@@ -1,6 +1,6 @@
 /** Window of the list of jobs: rows that pass the filters, in their order, and how many there are. Pure. */
 import type { JobRow } from "./job_row.ts";
-import type { ListQuery } from "./list_query.ts";
+import type { ListQuery } from "../../crds/wire/list_query.ts";
 import { sortedRows } from "./row_sorting.ts";
 
 /** A part of the list. */

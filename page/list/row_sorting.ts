@@ -1,6 +1,6 @@
 /** Sorting of the rows of the list: what they are compared by, and how. Pure. */
 import type { JobRow } from "./job_row.ts";
-import type { ListQuery } from "./list_query.ts";
+import type { ListQuery } from "../../crds/wire/list_query.ts";
 
 /** What rows are compared by: undefined comes last in either order. */
 export type SortValue = string | number | undefined;

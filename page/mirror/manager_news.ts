@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { JobRef } from "../../crds/job_kind.ts";
 import { CorruptStreamError } from "../../platform/kube/watching/watch.ts";
-import { CURVE_LIMITS } from "../api/view_limits.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import type { CurvesShown } from "./held_curves.ts";
 
 type Points = CurvesShown["metrics"][number]["points"];

@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { CURVE_LIMITS } from "../api/view_limits.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import { type HeldCurves, NO_ROOM } from "./held_curves.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
 import { type MirroredJob, MirroredJobs, type MirroredJobsOptions } from "./mirrored_jobs.ts";

@@ -1,7 +1,7 @@
 /** Room of a stream from the manager: its jobs, namespaces and length of its path, counted as jobs come and go. Pure. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { CURVE_LIMITS } from "../api/view_limits.ts";
-import { LIST_LIMITS } from "../list/list_query.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
+import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
 import { queryText, streamParameters, streamPath } from "./manager_news.ts";
 
 /** Longest path of a stream: servers bound the header of a request. */

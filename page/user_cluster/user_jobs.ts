@@ -14,7 +14,7 @@ import {
 } from "../../platform/kube/errors.ts";
 import { createInformer } from "../../platform/kube/watching/informer.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
-import { LIST_LIMITS } from "../list/list_query.ts";
+import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
 import { EVERYWHERE, KindCache } from "./kind_cache.ts";
 import { createLooks } from "./repeated_look.ts";
 import type { UserRights } from "./user_rights.ts";

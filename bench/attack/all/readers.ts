@@ -2,7 +2,7 @@
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
-import { LIST_LIMITS } from "../../../page/list/list_query.ts";
+import { LIST_LIMITS } from "../../../crds/wire/list_query.ts";
 import { observer } from "../../../tests/support/observer.ts";
 import { requestToken } from "../../../tests/support/standalone.ts";
 import type { LoadPlan } from "../../generator/plan.ts";

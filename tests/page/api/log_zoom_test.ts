@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createLogZoom, type LogPart, type ReadLog } from "../../../page/api/log_zoom.ts";
-import { ZOOM_LIMITS } from "../../../page/api/view_limits.ts";
+import { ZOOM_LIMITS } from "../../../crds/wire/view_limits.ts";
 import { createCurveStore, type CurveStore } from "../../../owner/curves/curve_store.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";

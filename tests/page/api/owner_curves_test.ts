@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { createOwnedCurves } from "../../../page/api/owner_curves.ts";
-import { CURVE_LIMITS } from "../../../page/api/view_limits.ts";
+import { CURVE_LIMITS } from "../../../crds/wire/view_limits.ts";
 import { createCurveStore } from "../../../owner/curves/curve_store.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 

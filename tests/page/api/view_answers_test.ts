@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { ShownCurves } from "../../../page/api/owner_curves.ts";
 import { curveAnswers, firstCurvesJson } from "../../../page/api/view_answers.ts";
-import { CURVE_LIMITS } from "../../../page/api/view_limits.ts";
+import { CURVE_LIMITS } from "../../../crds/wire/view_limits.ts";
 
 /** Jobs of the sizes that jobs may have: 33 metrics of 128 points. */
 const jobs = Array.from({ length: 30 }, (_, index) => ({

@@ -5,7 +5,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Change } from "../../../platform/kube/watching/informer.ts";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
 import { createJobList } from "../../../page/list/job_list.ts";
-import { listQuery } from "../../../page/list/list_query.ts";
+import { listQuery } from "../../../crds/wire/list_query.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 const AT = "2026-01-01T00:00:00Z";

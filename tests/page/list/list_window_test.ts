@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { JobRow } from "../../../page/list/job_row.ts";
-import { type ListQuery, listQuery } from "../../../page/list/list_query.ts";
+import { type ListQuery, listQuery } from "../../../crds/wire/list_query.ts";
 import { windowOf } from "../../../page/list/list_window.ts";
 
 function row(name: string, more: Partial<JobRow> = {}): JobRow {

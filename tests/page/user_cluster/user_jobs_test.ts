@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createUserJobs, type UserJobs } from "../../../page/user_cluster/user_jobs.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { LIST_LIMITS } from "../../../page/list/list_query.ts";
+import { LIST_LIMITS } from "../../../crds/wire/list_query.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../../support/api_answers.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { trainJob } from "../../support/standalone.ts";

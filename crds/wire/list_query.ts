@@ -1,6 +1,6 @@
 /** Query of the list of jobs: filters, order and window. Pure. */
 import { z } from "zod";
-import { TRAINJOB_STATES } from "../../crds/names.ts";
+import { TRAINJOB_STATES } from "../names.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
 
 /** Bounds of a query. */

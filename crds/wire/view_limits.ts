@@ -1,5 +1,5 @@
 /** Bounds of what is read for the page. */
-import { PUSH_LIMITS } from "../../crds/names.ts";
+import { PUSH_LIMITS } from "../names.ts";
 
 /** Bounds of a stream. */
 export const VIEW_LIMITS = {
