@@ -2,7 +2,8 @@
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ShownState } from "../../crds/job_state.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { type JobRow, rowOf } from "../../page/list/job_row.ts";
+import { rowOf } from "../../page/list/job_row.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
 import { valueText } from "../terminal/readings.ts";
 import { safeText } from "../terminal/shown_text.ts";
 import { textTable } from "../terminal/text_table.ts";

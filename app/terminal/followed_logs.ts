@@ -15,7 +15,8 @@ import { ResumedLog } from "../../page/front/job/resumed_log.ts";
 import { boundedReads, listUpTo } from "../../page/server/bounded_reads.ts";
 import { DETAIL_LIMITS, PODS } from "../../page/server/job_details.ts";
 import { LOG_LIMITS, logPath } from "../../page/server/log_query.ts";
-import { byRank, podsOfJob, type ShownPod } from "../../page/server/shown_pods.ts";
+import { byRank, podsOfJob } from "../../page/server/shown_pods.ts";
+import type { ShownPod } from "../../crds/wire/details.ts";
 import { logLine, safeText } from "./shown_text.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 

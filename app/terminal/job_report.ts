@@ -1,7 +1,7 @@
 /** Report of one job: its state, progress, curves, ranks and newest events, as lines. Pure. */
-import type { ShownCurves } from "../../page/api/owner_curves.ts";
-import type { JobRow } from "../../page/list/job_row.ts";
-import type { ShownEvent, ShownPod } from "../../page/server/shown_pods.ts";
+import type { ShownCurves } from "../../crds/wire/shown_curves.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
+import type { ShownEvent, ShownPod } from "../../crds/wire/details.ts";
 import { curvePlot, progressBar } from "./plots.ts";
 import { ageOf, durationText, numberText, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeText, wrapped } from "./shown_text.ts";

@@ -1,5 +1,5 @@
 /** Rows of jobs on a terminal: as many columns as its width has room for. Pure. */
-import type { JobRow } from "../../page/list/job_row.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
 import { type Points, progressBar, sparkline } from "./plots.ts";
 import { ageOf, durationText, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeText } from "./shown_text.ts";

@@ -1,5 +1,5 @@
 /** Lines about jobs for a pipe or a log: no bars, nothing drawn over. Pure. */
-import type { JobRow } from "../../page/list/job_row.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
 import { durationText, valueText } from "./readings.ts";
 import { safeText } from "./shown_text.ts";
 

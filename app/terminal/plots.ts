@@ -1,4 +1,5 @@
 /** Plots of characters: bars, sparklines, and curves of braille dots. Pure. */
+import type { CurvePoint } from "../../crds/wire/shown_curves.ts";
 
 /** Which characters are drawn with. */
 export type CharacterSet = "unicode" | "ascii";
@@ -65,9 +66,6 @@ export function sparkline(
   return cells.join("");
 }
 
-/** A point of a curve: the least, the most and the last value around a moment. */
-export type CurvePoint = readonly [timeMs: number, min: number, max: number, last: number];
-
 /** Dots of a cell of braille by column and row: the bits of U+2800 and what follows. */
 const DOTS = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]] as const;
 const BLANK = 0x2800;
@@ -108,7 +106,7 @@ export interface Size {
  * to the most of each moment. With ASCII it has one dot for a character. No lines if there is no value.
  */
 export function curvePlot(
-  points: readonly CurvePoint[],
+  points: readonly Readonly<CurvePoint>[],
   size: Size,
   characters: CharacterSet = "unicode",
 ): string[] {

@@ -1,6 +1,6 @@
 /** `milepost top` without a terminal: a line for each change of a state and each further tenth of progress, or JSON. */
 import type { Clock } from "../../platform/base/clock.ts";
-import type { JobRow } from "../../page/list/job_row.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
 import { plainLine, plainStep } from "./plain_lines.ts";
 import { safeJson, safeText } from "./shown_text.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";

@@ -1,6 +1,5 @@
 /** Screen of `milepost top`: the lines that are drawn, as many and as wide as the terminal has. Pure. */
-import type { JobRow } from "../../page/list/job_row.ts";
-import type { ListWindow } from "../../page/list/list_window.ts";
+import type { JobRow, ListWindow } from "../../crds/wire/row.ts";
 import { notShown } from "./job_report.ts";
 import { jobRows, type RowsLook } from "./job_rows.ts";
 import type { Size } from "./plots.ts";

@@ -1,5 +1,5 @@
 /** State of `milepost top`: what is looked at, and what a key does to it. Pure. */
-import type { JobRow } from "../../page/list/job_row.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
 import { LIST_LIMITS, type ListQuery } from "../../crds/wire/list_query.ts";
 
 /** Orders of the list, in which `s` goes round. */

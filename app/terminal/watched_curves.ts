@@ -1,6 +1,6 @@
 /** Curves of the jobs on the screen, asked for again and again. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { ShownCurves } from "../../page/api/owner_curves.ts";
+import type { ShownCurves } from "../../crds/wire/shown_curves.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import type { Points } from "./plots.ts";

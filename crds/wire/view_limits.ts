@@ -11,6 +11,8 @@ export const VIEW_LIMITS = {
 /** Bounds of a query of curves, and of answers. */
 export const CURVE_LIMITS = {
   jobs: 100,
+  /** Of those, the ones of a time range whose logs are read; the others are shown by their curves. */
+  logs: 8,
   /** Metrics that a query names. */
   metrics: 16,
   metricNameLength: PUSH_LIMITS.metricNameLength,
@@ -20,20 +22,4 @@ export const CURVE_LIMITS = {
   defaultPoints: 128,
   /** Characters of one answer: further jobs come with the next one. */
   answerCharacters: 1_000_000,
-} as const;
-
-/** Bounds of zooming into logs. */
-export const ZOOM_LIMITS = {
-  /** Jobs of one query; the others are shown by their curves. */
-  jobs: 8,
-  /** Logs that are read at a time, and those that are read or wait for it: beyond that curves have to do. */
-  logsAtOnce: 1,
-  waiting: 64,
-  /** Rows of one log, and of one part, after which other work comes first. */
-  rows: 50_000,
-  rowsOfPart: 250,
-  /** Pause after a part, as a multiple of the time that it took. */
-  pausePerPart: 4,
-  /** Time for one query, in milliseconds: replicas wait 2 s for the owner. */
-  deadlineMs: 1_500,
 } as const;

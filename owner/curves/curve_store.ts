@@ -1,18 +1,12 @@
 /** Store of the curves of all jobs, within one budget of memory. */
 import type { Clock } from "../../platform/base/clock.ts";
-import {
-  type Curve,
-  type CurveSample,
-  CurvesOfJob,
-  type CurvesQuery,
-  type NewestValue,
-} from "./job_curves.ts";
-import type { CurveMark } from "./marks.ts";
+import { type CurveSample, CurvesOfJob, type CurvesQuery, type NewestValue } from "./job_curves.ts";
+import type { Curve, CurveMark } from "../../crds/wire/shown_curves.ts";
 import type { PushingPod } from "./pushing_pods.ts";
 
-export type { Curve, CurveSample, CurvesQuery, NewestValue } from "./job_curves.ts";
+export type { CurveSample, CurvesQuery, NewestValue } from "./job_curves.ts";
 export { JOB_CURVE_LIMITS, PROGRESS } from "./job_curves.ts";
-export { type CurveMark, MARK_LIMITS, type MarkKind } from "./marks.ts";
+export { MARK_LIMITS } from "./marks.ts";
 
 /** Bounds of a store. */
 export const CURVE_STORE_LIMITS = {

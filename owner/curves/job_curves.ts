@@ -2,9 +2,10 @@
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import { PUSH_LIMITS } from "../../crds/names.ts";
 import { boundedText } from "./bounded_text.ts";
-import { type CurveMark, MarkList } from "./marks.ts";
+import type { Curve, CurveMark } from "../../crds/wire/shown_curves.ts";
+import { MarkList } from "./marks.ts";
 import { type PushingPod, PushingPods } from "./pushing_pods.ts";
-import { type Point, type PointsQuery, Series } from "./series.ts";
+import { type PointsQuery, Series } from "./series.ts";
 
 /** One sample of a job: values at one time. */
 export interface CurveSample {
@@ -41,15 +42,6 @@ const METRIC_BYTES = 104;
 export interface CurvesQuery extends PointsQuery {
   /** Names; {@link PROGRESS} means that of the job, too. Default: all. */
   readonly metrics?: readonly string[] | undefined;
-}
-
-/** The curve of one metric. */
-export interface Curve {
-  readonly name: string;
-  /** Whether it is the progress of the job, whatever metrics are called. */
-  readonly isProgress?: true;
-  /** By time; where there was no sample there is no point. */
-  readonly points: Point[];
 }
 
 /** Newest value of a metric. */

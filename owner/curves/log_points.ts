@@ -1,6 +1,6 @@
 /** Points of the rows of a log: minimum, maximum and last value of each bucket, as curves have them. Pure but for its sums. */
 import { finiteNumber } from "./job_curves.ts";
-import type { Point } from "./series.ts";
+import type { CurvePoint } from "../../crds/wire/shown_curves.ts";
 
 /** A row of a log. */
 export interface LogRow {
@@ -16,7 +16,7 @@ export interface LogRow {
  */
 export class LogPoints {
   #widthMs = 1;
-  #points: Point[] = [];
+  #points: CurvePoint[] = [];
   #firstMs: number | undefined;
   #lastMs: number | undefined;
 
@@ -29,7 +29,7 @@ export class LogPoints {
     return { firstMs: this.#firstMs, lastMs: this.#lastMs };
   }
 
-  get points(): Point[] {
+  get points(): CurvePoint[] {
     return [...this.#points];
   }
 
@@ -48,7 +48,7 @@ export class LogPoints {
     return Math.floor(timeMs / this.#widthMs) * this.#widthMs;
   }
 
-  #put(point: Point): void {
+  #put(point: CurvePoint): void {
     const before = this.#points.at(-1);
     if (before?.[0] !== point[0]) {
       this.#points.push(point);

@@ -1,15 +1,6 @@
 /** Marks on the curves of a job: restarts, suspensions, changes of pod, the rule that stopped it, gaps. */
+import type { CurveMark } from "../../crds/wire/shown_curves.ts";
 import { boundedText } from "./bounded_text.ts";
-
-/** `gap`: samples may be missing before it. */
-export type MarkKind = "restarted" | "suspended" | "resumed" | "pod" | "stopped" | "gap";
-
-export interface CurveMark {
-  readonly timeMs: number;
-  readonly kind: MarkKind;
-  /** For people; written by others. */
-  readonly text: string;
-}
 
 /** Most marks of a job, and bytes of their texts. */
 export const MARK_LIMITS = { marks: 64, textBytes: 1_024 } as const;

@@ -3,7 +3,7 @@ import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { conditionOf, earlyStopOf, suspensionOf, trueCondition } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
-import type { CurveMark, MarkKind } from "./marks.ts";
+import type { CurveMark, MarkKind } from "../../crds/wire/shown_curves.ts";
 
 type Condition = NonNullable<ReturnType<typeof suspensionOf>>;
 

@@ -6,6 +6,7 @@
  * on the samples alone, not on the order in which they came, but for the last value: a late sample changes
  * that of its bucket unless a newer one of its metric is there.
  */
+import type { CurvePoint } from "../../crds/wire/shown_curves.ts";
 
 /** Width of a bucket at first. */
 export const BASE_WIDTH_MS = 125;
@@ -17,9 +18,6 @@ const FLOAT32_MAX = 3.4028234663852886e38;
 const OBJECT_BYTES = 480;
 /** The same of one row. */
 const ROW_OBJECT_BYTES = 16;
-
-/** Beginning of a bucket in milliseconds since the epoch, and what its samples were. */
-export type Point = [timeMs: number, min: number, max: number, last: number];
 
 /** The part of a series that is read. */
 export interface PointsQuery {
@@ -130,11 +128,11 @@ export class Series {
   points(
     row: number,
     { points = this.#capacity, fromMs = 0, toMs = Infinity }: PointsQuery = {},
-  ): Point[] {
+  ): CurvePoint[] {
     const low = Math.max(0, this.#bucketOf(fromMs));
     const high = Math.min(this.#used - 1, this.#bucketOf(toMs));
     const merged = this.#mergedFor(this.#first + low, this.#first + high, Math.max(1, points));
-    const found: Point[] = [];
+    const found: CurvePoint[] = [];
     for (let index = low; index <= high;) {
       const group = Math.floor((this.#first + index) / merged);
       const end = Math.min((group + 1) * merged - this.#first, high + 1);
@@ -146,7 +144,7 @@ export class Series {
   }
 
   /** Minimum, maximum and last of the buckets from one up to another as a point; undefined if they are empty. */
-  #point(row: number, start: number, end: number, timeMs: number): Point | undefined {
+  #point(row: number, start: number, end: number, timeMs: number): CurvePoint | undefined {
     const buckets = this.#buckets;
     let [min, max, last] = [Infinity, -Infinity, NaN];
     for (let at = this.#at(row, start); at < this.#at(row, end); at += NUMBERS) {

@@ -5,7 +5,7 @@ import type { ListQuery } from "../../crds/wire/list_query.ts";
 import type { CurveQuery } from "./curve_query.ts";
 import type { ReaderScope } from "./scope.ts";
 import { type GrantedList, grantLists, type NamedList } from "./streamed_lists.ts";
-import type { MissingJob } from "./view_answers.ts";
+import type { JobName } from "../../crds/wire/row.ts";
 import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
 
 /** What a viewer looks at. */
@@ -15,7 +15,7 @@ export interface View {
   readonly lists?: readonly NamedList[];
   readonly curves?: CurveQuery;
   /** Jobs that were asked for and that cannot be there: of no kind that is known. */
-  readonly strangers?: readonly MissingJob[];
+  readonly strangers?: readonly JobName[];
 }
 
 /** What a viewer may see of it now. */

@@ -4,9 +4,23 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
-import type { Curve, JobCurves } from "../../owner/curves/curve_store.ts";
+import type { JobCurves } from "../../owner/curves/curve_store.ts";
+import type { Curve } from "../../crds/wire/shown_curves.ts";
 import { LogPoints, type LogRow } from "../../owner/curves/log_points.ts";
-import { ZOOM_LIMITS } from "../../crds/wire/view_limits.ts";
+
+/** Bounds of zooming into logs. */
+export const ZOOM_LIMITS = {
+  /** Logs that are read at a time, and those that are read or wait for it: beyond that curves have to do. */
+  logsAtOnce: 1,
+  waiting: 64,
+  /** Rows of one log, and of one part, after which other work comes first. */
+  rows: 50_000,
+  rowsOfPart: 250,
+  /** Pause after a part, as a multiple of the time that it took. */
+  pausePerPart: 4,
+  /** Time for one query, in milliseconds: replicas wait 2 s for the owner. */
+  deadlineMs: 1_500,
+} as const;
 
 /** A part of a log, both times included. */
 export interface LogPart {
@@ -27,13 +41,6 @@ export type ReadLog = (
   signal: AbortSignal,
 ) => Promise<{ readonly rows: readonly LogRow[]; readonly more: boolean } | undefined>;
 
-/** A curve of a time range, and what its points were made of. */
-export interface ZoomedCurve extends Curve {
-  readonly source: "log" | "curve";
-  /** Whether the log did not have, or not give, all of the range. */
-  readonly cut?: true;
-}
-
 /** The time range, and most points of a curve. */
 export interface ZoomRange {
   readonly fromMs: number;
@@ -47,7 +54,7 @@ export type LogZoom = (
   kept: Pick<JobCurves, "metrics" | "widthMs">,
   range: ZoomRange,
   signal: AbortSignal,
-) => Promise<readonly ZoomedCurve[]>;
+) => Promise<readonly Curve[]>;
 
 /** Options of {@link createLogZoom}. */
 export interface LogZoomOptions {
@@ -145,7 +152,7 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
     const isFiner = ({ isProgress, points }: Curve) => !isProgress && points.length < range.points;
     const names = metrics.filter(isFiner).map(({ name }) => name);
     const read = names.length === 0 ? undefined : await readInTime(job, names, range, signal);
-    return metrics.map((curve): ZoomedCurve => {
+    return metrics.map((curve): Curve => {
       const found = curve.isProgress ? undefined : read?.byName.get(curve.name);
       const span = found?.span;
       if (read === undefined || found === undefined || span === undefined) {
@@ -156,7 +163,7 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
         ...curve,
         points: found.points,
         source: "log",
-        ...(isCut && { cut: true as const }),
+        ...(isCut && { cut: true }),
       };
     });
   };

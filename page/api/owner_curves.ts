@@ -1,5 +1,4 @@
 /** Curves at the owner of all state: questions of replicas, their answers, and which curves have changed. */
-import { z } from "zod";
 import type { JobVersion, PollOwner } from "../../owner/owner_poll.ts";
 import { createWaitingPolls, type WaitingPolls } from "../../owner/waiting_polls.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
@@ -8,65 +7,14 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
 import type { CurveStore } from "../../owner/curves/curve_store.ts";
 import type { LogZoom } from "./log_zoom.ts";
-import { CURVE_LIMITS, ZOOM_LIMITS } from "../../crds/wire/view_limits.ts";
-
-const name = z.string().min(1).max(253);
-const uid = z.string().min(1).max(128);
-/** Changes with the curves, and with the owner. */
-const cursor = z.string().max(256);
-
-const askSchema = z.object({
-  jobs: z.array(z.object({ uid, cursor: cursor.optional() })).max(CURVE_LIMITS.jobs),
-  metrics: z.array(z.string().max(CURVE_LIMITS.metricNameLength)).max(CURVE_LIMITS.metrics)
-    .optional(),
-  points: z.int().min(1).max(CURVE_LIMITS.points),
-  fromMs: z.number().optional(),
-  toMs: z.number().optional(),
-  /** Those of which the log is to be read where it has finer points of the time range; `kind` is the kind's id. */
-  logs: z.array(z.object({ kind: name, namespace: name, name, uid })).max(ZOOM_LIMITS.jobs)
-    .optional(),
-});
-
-/** A question for the curves of jobs; of a job whose cursor is that given, for none. */
-export type CurveAsk = Readonly<z.infer<typeof askSchema>>;
-
-const point = z.tuple([z.number(), z.number(), z.number(), z.number()]);
-const markSchema = z.object({
-  timeMs: z.number(),
-  kind: z.enum(["restarted", "suspended", "resumed", "pod", "stopped", "gap"]),
-  text: z.string(),
-});
-const curvesSchema = z.object({
-  uid,
-  cursor,
-  metrics: z.array(z.object({
-    name: z.string(),
-    isProgress: z.boolean().optional(),
-    points: z.array(point),
-    /** What the points of a time range were made of, and whether the log had not all of it. */
-    source: z.enum(["log", "curve"]).optional(),
-    cut: z.boolean().optional(),
-  })),
-  marks: z.array(markSchema),
-});
-const answerSchema = z.union([
-  z.object({
-    curves: z.array(curvesSchema),
-    /** The jobs that this answer had no room for. */
-    left: z.array(uid),
-  }),
-  z.object({ retryAfterMs: z.number().min(0), reason: z.string() }),
-]);
-
-/** The curves of one job. */
-export type ShownCurves = Readonly<z.infer<typeof curvesSchema>>;
-/** The owner's answer: curves, or when to come again. */
-export type CurveAnswer = z.infer<typeof answerSchema>;
-
-/** Reads an answer that came from the owner; undefined if it is no answer. */
-export function parseCurveAnswer(value: unknown): CurveAnswer | undefined {
-  return answerSchema.safeParse(value).data;
-}
+import {
+  type CurveAnswer,
+  type CurveAsk,
+  parseCurveAsk,
+  type ShownCurves,
+} from "../../crds/wire/shown_curves.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
+import { ZOOM_LIMITS } from "./log_zoom.ts";
 
 /** The curves of one term, with their cursors. */
 interface Term {
@@ -219,7 +167,7 @@ export function createOwnedCurves(options: OwnedCurvesOptions): OwnedCurves {
   return {
     answer,
     async answerForwarded(value, signal) {
-      const ask = askSchema.safeParse(value).data;
+      const ask = parseCurveAsk(value);
       return ask && await answer(ask, signal);
     },
     poll: async (entries, waitMs, signal) => await termNow()?.polls.poll(entries, waitMs, signal),

@@ -3,13 +3,14 @@ import type { JobKind } from "../../crds/job_kind.ts";
 import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import { type ReaderParts, refusalOfRights } from "../../platform/http/callers/reader_checks.ts";
 import type { ReaderRefusal } from "../../platform/http/callers/reader_refusals.ts";
+import type { Denied } from "../../crds/wire/row.ts";
 import type { Scope } from "../list/job_list.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
 
 /** What a reader may list, and what not, for people. */
 export interface ReaderScope extends Scope {
   /** The kinds that it may not list, with the namespace where it asked for single ones. */
-  readonly denied: readonly { readonly kind: string; readonly namespace?: string }[];
+  readonly denied: readonly Denied[];
 }
 
 /** A pair of a kind and a namespace; without a namespace all of them. */

@@ -5,7 +5,7 @@ import {
   readerRefusalShape,
 } from "../../platform/http/callers/reader_refusals.ts";
 import type { FailureCause, FailureShape } from "../../platform/http/refusals.ts";
-import type { JobRow } from "../list/job_row.ts";
+import type { JobRow, ListNews, ListRefusal } from "../../crds/wire/row.ts";
 import { type ListQuery, listQuery } from "../../crds/wire/list_query.ts";
 import type { ReaderScope } from "./scope.ts";
 import { listAnswer } from "./view_answers.ts";
@@ -59,10 +59,9 @@ export async function grantLists(
 }
 
 /** An event of a stream. */
-export interface ListEvent {
-  readonly event: "jobs" | "refused";
-  readonly data: object;
-}
+export type ListEvent =
+  | { readonly event: "jobs"; readonly data: ListNews }
+  | { readonly event: "refused"; readonly data: ListRefusal };
 
 /** What a viewer has of one list. */
 export class StreamedList {

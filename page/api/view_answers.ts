@@ -1,8 +1,9 @@
 /** Answers of the page's API: a window of the list, and curves, as JSON. Pure. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { ListWindow } from "../list/list_window.ts";
+import type { ViewedCurves } from "../../crds/wire/curves_answer.ts";
+import type { JobName, ListAnswer, ListWindow } from "../../crds/wire/row.ts";
 import type { CurveJob } from "./curve_query.ts";
-import type { ShownCurves } from "./owner_curves.ts";
+import type { ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { ReaderScope } from "./scope.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
@@ -10,14 +11,17 @@ import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 export function listAnswer(
   { rows, total, states, kinds }: ListWindow,
   { denied }: Pick<ReaderScope, "denied">,
-) {
+): ListAnswer {
   return { rows, total, states, kinds, ...(denied.length > 0 && { denied }) };
 }
 
 const time = (ms: number) => new Date(ms).toISOString();
 
 /** Returns the curves of a job; the times of points are milliseconds since the epoch. */
-function curvesAnswer({ kind, namespace, name, uid }: JobRef, { metrics, marks }: ShownCurves) {
+function viewedCurves(
+  { kind, namespace, name, uid }: JobRef,
+  { metrics, marks }: ShownCurves,
+): ViewedCurves {
   return {
     job: { kind: kind.id, namespace, name, uid },
     metrics: metrics.map(({ name, isProgress, points, source, cut }) => ({
@@ -31,20 +35,13 @@ function curvesAnswer({ kind, namespace, name, uid }: JobRef, { metrics, marks }
   };
 }
 
-/** A job as it was asked for, of a kind that is not known. */
-export interface MissingJob {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** The JSON of curves that many viewers are given: it is written once for all of them. */
 const written = new WeakMap<ShownCurves, string>();
 
 function curvesJson(job: JobRef, curves: ShownCurves): string {
   const known = written.get(curves);
   if (known !== undefined) return known;
-  const json = JSON.stringify(curvesAnswer(job, curves));
+  const json = JSON.stringify(viewedCurves(job, curves));
   written.set(curves, json);
   return json;
 }
@@ -54,7 +51,7 @@ export interface AskedJobs {
   readonly seen: readonly JobRef[];
   /** Those that are not there for this reader. */
   readonly missing?: readonly CurveJob[];
-  readonly strangers?: readonly MissingJob[];
+  readonly strangers?: readonly JobName[];
 }
 
 /** One of the answers about curves. */
@@ -65,7 +62,11 @@ export interface CurvesJson {
   readonly json: string;
 }
 
-const nameOf = ({ kind, namespace, name }: CurveJob) => ({ kind: kind.id, namespace, name });
+const nameOf = ({ kind, namespace, name }: CurveJob): JobName => ({
+  kind: kind.id,
+  namespace,
+  name,
+});
 
 /** Returns what answers say of jobs that are not there; empty if nothing. */
 export function missingJson({ missing = [], strangers = [] }: AskedJobs): string {

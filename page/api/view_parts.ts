@@ -8,7 +8,7 @@ import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { JobList } from "../list/job_list.ts";
 import type { CurveJob } from "./curve_query.ts";
 import type { LookInTurn } from "./look_turns.ts";
-import type { CurveAnswer, CurveAsk } from "./owner_curves.ts";
+import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
 import { type ReaderScope, readerScope } from "./scope.ts";
 
 /** The parts. */

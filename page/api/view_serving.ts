@@ -9,12 +9,8 @@ import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { LeaderLocator } from "../../platform/kube/leading/leadership.ts";
 import { createJobList, type PushedProgress } from "../list/job_list.ts";
-import {
-  type CurveAnswer,
-  type CurveAsk,
-  type OwnedCurves,
-  parseCurveAnswer,
-} from "./owner_curves.ts";
+import type { OwnedCurves } from "./owner_curves.ts";
+import { type CurveAnswer, type CurveAsk, parseCurveAnswer } from "../../crds/wire/shown_curves.ts";
 import { createLookTurns } from "./look_turns.ts";
 import { createViewApi, type ViewApi, type ViewApiOptions } from "./view_api.ts";
 

@@ -28,10 +28,10 @@ import {
   showsSomething,
   type View,
 } from "./granted_view.ts";
-import type { CurveAnswer, ShownCurves } from "./owner_curves.ts";
+import type { CurveAnswer, ShownCurves } from "../../crds/wire/shown_curves.ts";
 import { StreamedList } from "./streamed_lists.ts";
 import { curveAnswers, missingJson } from "./view_answers.ts";
-import { VIEW_LIMITS, ZOOM_LIMITS } from "../../crds/wire/view_limits.ts";
+import { CURVE_LIMITS, VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
 import type { ViewParts } from "./view_parts.ts";
 
 /** Least time between two looks at what has changed, in milliseconds; looks of many streams are as rare as the most. */
@@ -48,7 +48,7 @@ const ROOM_MS = 10_000;
 
 /** The jobs whose logs are read for a time range. */
 const logsOf = (jobs: readonly JobRef[]) =>
-  jobs.slice(0, ZOOM_LIMITS.jobs).map(({ kind, namespace, name, uid }) => ({
+  jobs.slice(0, CURVE_LIMITS.logs).map(({ kind, namespace, name, uid }) => ({
     kind: kind.id,
     namespace,
     name,

@@ -4,9 +4,10 @@ import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { type Informer, isRemoval } from "../../platform/kube/watching/informer.ts";
-import { type JobRow, rowOf, rowWith } from "./job_row.ts";
+import { rowOf, rowWith } from "./job_row.ts";
+import type { JobRow, ListWindow } from "../../crds/wire/row.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
-import { type ListWindow, type OrderedList, orderedList, windowIn } from "./list_window.ts";
+import { type OrderedList, orderedList, windowIn } from "./list_window.ts";
 import { type KindedRow, OrderedRows } from "./ordered_rows.ts";
 import { orderKey } from "./row_sorting.ts";
 

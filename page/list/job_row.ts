@@ -1,43 +1,10 @@
 /** Row of the list of jobs: what is shown of one job beside others. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import {
-  earlyStopOf,
-  endOf,
-  obstacleOf,
-  progressOf,
-  type ShownState,
-  shownStateOf,
-} from "../../crds/job_state.ts";
+import { earlyStopOf, endOf, obstacleOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-
-/** What is shown of a job. Names, values and messages are what others wrote: hostile text. */
-export interface JobRow {
-  readonly uid: string;
-  /** `<plural>.<group>`. */
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly state: ShownState;
-  /** Why it is in that state, if the job says so. */
-  readonly message?: string;
-  /** 0 to 100. */
-  readonly progress?: number;
-  readonly remainingSeconds?: number;
-  /** The newest values, as they were pushed; at most {@link ROW_LIMITS}. */
-  readonly metrics?: readonly { readonly name: string; readonly value: string }[];
-  /** When its pods last said something, RFC 3339. */
-  readonly updated?: string;
-  /** RFC 3339. */
-  readonly created: string;
-  /** When it ended, RFC 3339. */
-  readonly ended?: string;
-  /** The Trial that controls it. */
-  readonly trial?: string;
-  /** The Experiment that its labels name. */
-  readonly experiment?: string;
-}
 
 /** Bounds of a row. */
 export const ROW_LIMITS = {

@@ -1,18 +1,7 @@
 /** Window of the list of jobs: rows that pass the filters, in their order, and how many there are. Pure. */
-import type { JobRow } from "./job_row.ts";
+import type { JobRow, ListWindow } from "../../crds/wire/row.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
 import { sortedRows } from "./row_sorting.ts";
-
-/** A part of the list. */
-export interface ListWindow {
-  readonly rows: readonly JobRow[];
-  /** Rows that pass the filters. */
-  readonly total: number;
-  /** Of the rows that pass all filters but that of states, how many are in each state. */
-  readonly states: Readonly<Record<string, number>>;
-  /** The kinds of the rows that pass all filters but those of kinds and states. */
-  readonly kinds: readonly string[];
-}
 
 /** Returns a test for the rows that pass all filters but those of kinds and states; rights are not its matter. */
 function filterOf({ namespace, experiment, text }: ListQuery): (row: JobRow) => boolean {

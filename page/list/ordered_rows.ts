@@ -1,6 +1,6 @@
 /** Rows of all jobs in one order, which is kept as jobs change: to sort them anew takes a hundred times as long. */
 import type { JobKind } from "../../crds/job_kind.ts";
-import type { JobRow } from "./job_row.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
 import { compareRows, type SortOrder, type SortValue, sortValue } from "./row_sorting.ts";
 
 /** A row with its kind. */

@@ -1,5 +1,5 @@
 /** Sorting of the rows of the list: what they are compared by, and how. Pure. */
-import type { JobRow } from "./job_row.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
 
 /** What rows are compared by: undefined comes last in either order. */

@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { CurveAnswer, CurveAsk, ShownCurves } from "../api/owner_curves.ts";
+import type { CurveAnswer, CurveAsk, ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { ViewParts } from "../api/view_parts.ts";
 import { createCurveReads } from "./curve_reads.ts";
 import { MirrorPlaces, MOST_PLACED } from "./mirror_places.ts";

@@ -3,9 +3,9 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import type { CurveAsk } from "../api/owner_curves.ts";
-import type { CurvesOfUid } from "./manager_news.ts";
-import { jobParameters, queryText, readNews } from "./manager_news.ts";
+import type { CurveAsk } from "../../crds/wire/shown_curves.ts";
+import { type CurvesOfUid, readCurvesAnswer } from "../../crds/wire/curves_answer.ts";
+import { jobParameters, queryText } from "./manager_news.ts";
 import { type ManagerClient, type Outage, outageOf } from "./manager_stream.ts";
 
 /** Reads at a time, and those that run or wait, in all and for one user. */
@@ -55,7 +55,7 @@ export function createCurveReads(
     const bounds = { deadlineMs: DEADLINE_MS, maxBytes: BODY_BYTES, honorRetryAfter: false };
     try {
       const { text } = await client.read(path, { signal, ...bounds });
-      const all = readNews(JSON.parse(text));
+      const all = readCurvesAnswer(JSON.parse(text));
       return all === undefined ? { reason: "the manager's curves cannot be read" } : { all };
     } catch (error) {
       return outageOf(error);

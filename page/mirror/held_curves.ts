@@ -1,10 +1,10 @@
 /** Curves of one job as the mirror holds them: packed numbers, of which answers with fewer points are made. Pure. */
-import type { CurveAsk, ShownCurves } from "../api/owner_curves.ts";
+import type { CurveAsk, CurvePoint, ShownCurves } from "../../crds/wire/shown_curves.ts";
+import type { CurvesShown } from "../../crds/wire/curves_answer.ts";
 import { BASE_WIDTH_MS } from "../../owner/curves/series.ts";
 
 /** Time, minimum, maximum and last value. */
 const NUMBERS = 4;
-type Point = ShownCurves["metrics"][number]["points"][number];
 
 /** Bytes of the objects of a job, of a metric and of a mark, about. */
 const [JOB_BYTES, METRIC_BYTES, MARK_BYTES] = [400, 250, 150];
@@ -14,9 +14,6 @@ interface HeldMetric {
   readonly isProgress?: true;
   readonly numbers: Float64Array;
 }
-
-/** What is shown of a job, without whose it is. */
-export type CurvesShown = Pick<ShownCurves, "metrics" | "marks">;
 
 /** Curves with all points that their owner gave. */
 export interface HeldCurves {
@@ -70,9 +67,9 @@ function widthFor(metrics: readonly HeldMetric[], points: number): number {
 }
 
 /** Merges the points of each bucket of that width into one. */
-function mergedPoints(numbers: Float64Array, width: number): Point[] {
-  const points: Point[] = [];
-  let bucket: Point | undefined;
+function mergedPoints(numbers: Float64Array, width: number): CurvePoint[] {
+  const points: CurvePoint[] = [];
+  let bucket: CurvePoint | undefined;
   for (let at = 0; at < numbers.length; at += NUMBERS) {
     const [time = 0, min = NaN, max = NaN, last = NaN] = numbers.subarray(at, at + NUMBERS);
     const begin = Math.floor(time / width) * width;

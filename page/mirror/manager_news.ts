@@ -3,45 +3,9 @@ import { z } from "zod";
 import type { JobRef } from "../../crds/job_kind.ts";
 import { CorruptStreamError } from "../../platform/kube/watching/watch.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
-import type { CurvesShown } from "./held_curves.ts";
+import { type CurvesOfUid, readCurvesAnswer } from "../../crds/wire/curves_answer.ts";
 
-type Points = CurvesShown["metrics"][number]["points"];
-
-/** By hand: there may be a million numbers a second. */
-const isPoint = (it: unknown) =>
-  Array.isArray(it) && it.length === 4 && it.every((number) => Number.isFinite(number));
-const points = z.custom<Points>((it) =>
-  Array.isArray(it) && it.length <= CURVE_LIMITS.points && it.every(isPoint)
-);
-
-const MARK_KINDS = ["restarted", "suspended", "resumed", "pod", "stopped", "gap"] as const;
-const mark = z.object({
-  time: z.string().transform((text) => Date.parse(text)).pipe(z.number()),
-  kind: z.enum(MARK_KINDS),
-  text: z.string(),
-}).transform(({ time: timeMs, ...rest }) => ({ timeMs, ...rest }));
-
-const newsSchema = z.object({
-  curves: z.array(z.object({
-    job: z.object({ uid: z.string() }),
-    metrics: z.array(z.object({
-      name: z.string(),
-      isProgress: z.literal(true).optional(),
-      points,
-      source: z.enum(["log", "curve"]).optional(),
-      cut: z.boolean().optional(),
-    })),
-    // A newer manager may have marks of other kinds.
-    marks: z.array(mark.or(z.unknown().transform(() => undefined))),
-  })).max(CURVE_LIMITS.jobs),
-});
 const outageSchema = z.object({ reason: z.string() });
-
-/** Curves of a job by its UID. */
-export interface CurvesOfUid {
-  readonly uid: string;
-  readonly curves: CurvesShown;
-}
 
 /** What the manager says. */
 export type ManagerNews =
@@ -49,17 +13,9 @@ export type ManagerNews =
   /** It has no curves to give. */
   | { readonly kind: "outage"; readonly reason: string };
 
-/** Reads curves; undefined if they cannot be read. */
-export function readNews(value: unknown): readonly CurvesOfUid[] | undefined {
-  return newsSchema.safeParse(value).data?.curves.map(({ job, metrics, marks }) => ({
-    uid: job.uid,
-    curves: { metrics, marks: marks.filter((it) => it !== undefined) },
-  }));
-}
-
 function parsedOf(event: string, data: string): ManagerNews | undefined {
   if (event === "outage") return { kind: "outage", ...outageSchema.parse(JSON.parse(data)) };
-  const all = readNews(JSON.parse(data));
+  const all = readCurvesAnswer(JSON.parse(data));
   return all && { kind: "curves", all };
 }
 

@@ -10,14 +10,8 @@ import {
   orDenied,
   readOne,
 } from "./bounded_reads.ts";
-import {
-  byRank,
-  podsOfJob,
-  type ShownEvent,
-  shownEvent,
-  type ShownPod,
-  shownPod,
-} from "./shown_pods.ts";
+import type { DetailPart, JobDetails, ShownEvent } from "../../crds/wire/details.ts";
+import { byRank, podsOfJob, shownEvent, shownPod } from "./shown_pods.ts";
 
 /** Bounds of what is read of a job. */
 export const DETAIL_LIMITS = {
@@ -40,18 +34,6 @@ export interface NamedJob {
   readonly kind: JobKind;
   readonly namespace: string;
   readonly name: string;
-}
-
-/** What is shown of a job. */
-export interface JobDetails {
-  readonly object: JsonObject;
-  readonly pods: readonly ShownPod[];
-  /** The newest first. */
-  readonly events: readonly ShownEvent[];
-  /** What the viewer may not read: then there is none of it here. */
-  readonly denied?: readonly ("pods" | "events")[];
-  /** What there is more of than this. */
-  readonly cut?: readonly ("pods" | "events")[];
 }
 
 /** The object without what only its writers' tools read. */
@@ -86,16 +68,13 @@ export async function jobDetails(
   const uids = new Set<string | undefined>(pods.items.map(({ uid }) => uid));
   const about = [...ofJob.items, ...ofAll.items.filter(({ about }) => uids.has(about))]
     .map(({ shown }) => shown).sort(newestFirst);
-  const denied = [
-    ...(pods.isDenied ? ["pods" as const] : []),
-    ...(ofJob.isDenied ? ["events" as const] : []),
+  const parts = (arePods = false, areEvents = false): DetailPart[] => [
+    ...(arePods ? ["pods" as const] : []),
+    ...(areEvents ? ["events" as const] : []),
   ];
-  const cut = [
-    ...(pods.isCut ? ["pods" as const] : []),
-    ...(ofJob.isCut || ofAll.isCut || about.length > DETAIL_LIMITS.events
-      ? ["events" as const]
-      : []),
-  ];
+  const denied = parts(pods.isDenied, ofJob.isDenied);
+  const areEventsCut = ofJob.isCut || ofAll.isCut || about.length > DETAIL_LIMITS.events;
+  const cut = parts(pods.isCut, areEventsCut);
   return {
     object: shownObject(object),
     pods: [...pods.items].sort(byRank),

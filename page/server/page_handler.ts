@@ -11,23 +11,13 @@ import {
   unavailable,
   WRONG_METHOD,
 } from "../../platform/http/refusals.ts";
+import type { PageFacts } from "../../crds/wire/details.ts";
 import type { Assets } from "./assets.ts";
 import { addressRefusal } from "./browser_checks.ts";
 import type { BrowserSessions } from "./browser_sessions.ts";
 import { jsonResponse, type PageParts, readJson } from "./page_routes.ts";
 import { createSiteHandler } from "./page_site.ts";
 import { whileOpen } from "./session_stream.ts";
-
-/** What the page says of where it runs. */
-export interface PageFacts {
-  readonly user: string;
-  /** URL of the API server. */
-  readonly server: string;
-  /** Whether changes are offered at all. */
-  readonly canChange: boolean;
-  /** What is not shown, and why, as sentences. */
-  readonly missing?: readonly string[];
-}
 
 /** Options of {@link createPageHandler}. */
 export interface PageHandlerOptions extends PageParts {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import { failureResponse, notFound } from "../../platform/http/refusals.ts";
 import { NAME_PATTERN, pathOf } from "../../platform/http/routes.ts";
+import type { SearchList } from "../../crds/wire/searches.ts";
 import { KATIB_SEARCH } from "../trials/katib_search.ts";
 import { SEARCH_LIMITS } from "../trials/search.ts";
 import type { SearchKind, SearchReader } from "../trials/search_kind.ts";
@@ -45,12 +46,13 @@ export async function searchList(
     return badRequest(`namespace must be a name, at most ${SEARCH_LIMITS.namespaces} times`);
   }
   const found = await Promise.all(SEARCH_KINDS.map((kind) => kind.list(reader, namespaces)));
-  return tagged(request, {
+  const list: SearchList = {
     searches: found.flatMap(({ rows }) => rows),
     denied: found.flatMap(({ denied }) => denied),
     absent: found.flatMap(({ absent }) => absent),
     ...(found.some(({ isCut }) => isCut) && { isCut: true }),
-  });
+  };
+  return tagged(request, list);
 }
 
 /** Answers one search with its trials. */

@@ -1,6 +1,7 @@
 /** Pods and events of a job as the page shows them. Pure. */
 import type { JobKind } from "../../crds/job_kind.ts";
 import { podSelector } from "../../crds/job_kind.ts";
+import type { ShownEvent, ShownPod } from "../../crds/wire/details.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { CoreEvent, Pod } from "../../platform/kube/kubernetes.ts";
@@ -9,35 +10,6 @@ import { copiedText } from "../../owner/curves/bounded_text.ts";
 
 /** Bounds of what is kept of one of them. */
 const [CONTAINERS, TEXT, MESSAGE] = [64, 256, 1_024];
-
-/** A pod. Names, reasons and messages are what others wrote: hostile text. */
-export interface ShownPod {
-  readonly uid: string;
-  readonly name: string;
-  /** The group of pods that it is of, and its place there, such as `node-0` or `worker-0`. */
-  readonly rank?: string;
-  readonly phase: string;
-  /** Why it is in that phase, or why a container of it waits. */
-  readonly reason?: string;
-  readonly node?: string;
-  readonly restarts: number;
-  /** Those that have logs, the first one first. */
-  readonly containers: readonly string[];
-  readonly started?: string;
-  readonly deleting?: boolean;
-}
-
-/** An event. */
-export interface ShownEvent {
-  /** What it is about, such as `Pod/mnist-node-0-0-x7k2p`. */
-  readonly object: string;
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly count: number;
-  /** RFC 3339. */
-  readonly time?: string;
-}
 
 /** Returns the label selector of the pods of one job. */
 export const podsOfJob = (kind: JobKind, name: string): string =>

@@ -19,7 +19,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { KubeError } from "../../platform/kube/errors.ts";
 import type { Assets } from "./assets.ts";
 import { hostsRefusal } from "./browser_checks.ts";
-import type { PageFacts } from "./page_handler.ts";
+import type { PageFacts } from "../../crds/wire/details.ts";
 import { jsonResponse, type PageParts } from "./page_routes.ts";
 import { createSiteHandler } from "./page_site.ts";
 import { whileOpen } from "./session_stream.ts";

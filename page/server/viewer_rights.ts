@@ -1,5 +1,6 @@
 /** Rights of the viewer, as the API server says of the user itself. */
 import { z } from "zod";
+import type { JobRights } from "../../crds/wire/details.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -66,15 +67,6 @@ export async function ownName(client: Client, signal: AbortSignal): Promise<stri
     // Before Kubernetes 1.28 there is no such review. It is a name to be shown, and nothing more.
     return undefined;
   }
-}
-
-/** What the viewer may do with a job. */
-export interface JobRights {
-  readonly suspend: boolean;
-  readonly resume: boolean;
-  readonly stop: boolean;
-  readonly delete: boolean;
-  readonly logs: boolean;
 }
 
 /** Asks what the viewer may do with a job; `canStop`: whether there is a manager that would stop one. */

@@ -9,16 +9,14 @@ import {
   textAt,
 } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
-import {
-  type Direction,
-  type FoundSearch,
-  type Objective,
-  type Parameter,
-  SEARCH_LIMITS,
-  type SearchRow,
-  shortText,
-  type Strategy,
-} from "./search.ts";
+import { type FoundSearch, SEARCH_LIMITS, shortText } from "./search.ts";
+import type {
+  Direction,
+  Objective,
+  Parameter,
+  SearchRow,
+  Strategy,
+} from "../../crds/wire/searches.ts";
 import { finite } from "./shown_search.ts";
 
 /** Id of this kind of search. */

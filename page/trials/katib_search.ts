@@ -16,8 +16,10 @@ import {
 import { EXPERIMENTS, rowOfExperiment, searchOfExperiment } from "./katib_objects.ts";
 import { type ReadTrial, readTrial, trialOf } from "./katib_trials.ts";
 import { objectiveOfJobs, type ReadJob, readJob, trialsOfJobs } from "./labelled_jobs.ts";
-import { type FoundSearch, type FoundTrial, SEARCH_LIMITS, type SearchRow } from "./search.ts";
-import type { DeniedList, FoundSearches, SearchKind, SearchReader } from "./search_kind.ts";
+import { type FoundSearch, type FoundTrial, SEARCH_LIMITS } from "./search.ts";
+import type { SearchRow } from "../../crds/wire/searches.ts";
+import type { FoundSearches, SearchKind, SearchReader } from "./search_kind.ts";
+import type { Denied } from "../../crds/wire/row.ts";
 import { stopsOfTrials } from "./stopped_trial_jobs.ts";
 
 const EXPERIMENT = asItIs({
@@ -115,7 +117,7 @@ async function list(reader: SearchReader, namespaces: readonly string[]): Promis
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const rows = new Map<string, SearchRow>();
   const groups = new Map<string, Labelled>();
-  const denied: DeniedList[] = [];
+  const denied: Denied[] = [];
   const absent = new Set<string>();
   let isCut = false;
   for (const namespace of scopes) {

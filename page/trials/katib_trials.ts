@@ -3,17 +3,9 @@ import { type JsonObject, objectAt, objectsAt, textAt } from "../../platform/bas
 import { KATIB, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
 import { heldBy, objectiveOfSpec, present, realTime, strategiesOfSpec } from "./katib_objects.ts";
-import {
-  type FoundTrial,
-  type NamedTrialJob,
-  type Objective,
-  SEARCH_LIMITS,
-  shortText,
-  type Strategy,
-  type TrialMetric,
-  type TrialState,
-  type TrialStop,
-} from "./search.ts";
+import { type FoundTrial, SEARCH_LIMITS, shortText, type TrialMetric } from "./search.ts";
+import type { JobName } from "../../crds/wire/row.ts";
+import type { Objective, Strategy, TrialState, TrialStop } from "../../crds/wire/searches.ts";
 import { rulesInWords, stopOfTrial } from "./trial_stop_words.ts";
 
 /** States by the conditions that mean them; an early stop comes before what Katib adds to it later. */
@@ -122,7 +114,7 @@ export function readTrial(trial: JsonObject): ReadTrial {
 /** Returns a Trial; `job` and `stop` are what is known of its job. */
 export function trialOf(
   trial: ReadTrial,
-  { job, stop }: { readonly job?: NamedTrialJob; readonly stop?: TrialStop } = {},
+  { job, stop }: { readonly job?: JobName; readonly stop?: TrialStop } = {},
 ): FoundTrial {
   return {
     ...trial.found,

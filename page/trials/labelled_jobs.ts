@@ -6,14 +6,9 @@ import { objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { endTimeOf } from "../list/job_row.ts";
-import {
-  type FoundTrial,
-  type NamedTrialJob,
-  type Objective,
-  SEARCH_LIMITS,
-  shortText,
-  type TrialStop,
-} from "./search.ts";
+import { type FoundTrial, SEARCH_LIMITS, shortText } from "./search.ts";
+import type { JobName } from "../../crds/wire/row.ts";
+import type { Objective, TrialStop } from "../../crds/wire/searches.ts";
 import { rulesInWords, stopOfJob } from "./trial_stop_words.ts";
 
 /** Variables of a job that are looked at. */
@@ -21,7 +16,7 @@ const MOST_VARIABLES = 64;
 
 /** What is kept of a job, which may be a megabyte. */
 export interface ReadJob {
-  readonly job: NamedTrialJob;
+  readonly job: JobName;
   /** Whether a Trial controls it. */
   readonly isOfTrial: boolean;
   readonly stop?: TrialStop;

@@ -1,42 +1,12 @@
-/** A search for good parameters: what a kind of search finds of it, and what is shown. */
-import type { ShownState } from "../../crds/job_state.ts";
+/** A search for good parameters: what a kind of search finds of it, and bounds. */
+import type {
+  Objective,
+  Parameter,
+  SearchFacts,
+  Strategy,
+  TrialFacts,
+} from "../../crds/wire/searches.ts";
 import { copiedText } from "../../owner/curves/bounded_text.ts";
-
-/** Whether less or more of the objective is better. */
-export type Direction = "minimize" | "maximize";
-/** Which value of a metric counts for a trial. */
-export type Strategy = "min" | "max" | "latest";
-
-/** The metric by which trials are compared. All texts here are what others wrote: hostile. */
-export interface Objective {
-  readonly metric: string;
-  /** Absent: nobody says what is better, and no trial is the best. */
-  readonly direction?: Direction;
-  readonly goal?: number;
-}
-
-/** A parameter and where its values may be. */
-export interface Parameter {
-  readonly name: string;
-  /** `list`: its values stand beside each other, as they do in `list`. */
-  readonly scale: "linear" | "log" | "list";
-  readonly min?: number;
-  readonly max?: number;
-  readonly list?: readonly string[];
-  /** Type, space and distribution in words. */
-  readonly text: string;
-}
-
-/** Why a trial was stopped early. */
-export interface TrialStop {
-  readonly by: "rules" | "request" | "unknown";
-  /** What decided it, as its job says; absent if there is no job to say it. */
-  readonly text?: string;
-  /** The rules that it had, each in words. All of them were met if they stopped it. */
-  readonly rules?: readonly string[];
-  /** Who asked for it. */
-  readonly user?: string;
-}
 
 /** A metric of a trial, as texts. */
 export interface TrialMetric {
@@ -46,63 +16,10 @@ export interface TrialMetric {
   readonly latest?: string;
 }
 
-/** The states of jobs, and those that only trials have. */
-export type TrialState = ShownState | "Killed" | "MetricsUnavailable";
-
-/** A job by its kind's id. */
-export interface NamedTrialJob {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-interface TrialFacts {
-  readonly name: string;
-  readonly state: TrialState;
-  readonly message?: string;
-  /** RFC 3339, as the others. */
-  readonly created?: string;
-  readonly started?: string;
-  readonly ended?: string;
-  readonly job?: NamedTrialJob;
-  readonly stop?: TrialStop;
-}
-
 /** A trial as it was found. */
 export interface FoundTrial extends TrialFacts {
   readonly assignments: readonly { readonly name: string; readonly value: string }[];
   readonly metrics: readonly TrialMetric[];
-}
-
-/** A trial as it is shown. */
-export interface ShownTrial extends TrialFacts {
-  /** In the order of the search's parameters; null: it has none. */
-  readonly values: readonly (string | null)[];
-  /** Of the objective. */
-  readonly value?: number;
-  /** The newest of each of the search's metrics, in their order. */
-  readonly metrics: readonly (string | null)[];
-}
-
-/** A search by name. */
-export interface SearchName {
-  /** Id of its kind of search. */
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
-interface SearchFacts extends SearchName {
-  readonly state: "Created" | "Running" | "Complete" | "Failed";
-  readonly message?: string;
-  readonly created?: string;
-  readonly ended?: string;
-  /** Algorithm, early stopping and bounds, in words. */
-  readonly notes: readonly { readonly name: string; readonly text: string }[];
-  /** What the viewer may not read of it. */
-  readonly denied?: readonly string[];
-  /** More trials are there than were read. */
-  readonly isCut?: boolean;
 }
 
 /** A search as its kind found it. */
@@ -112,52 +29,6 @@ export interface FoundSearch extends SearchFacts {
   readonly strategies: ReadonlyMap<string, Strategy>;
   readonly parameters: readonly Parameter[];
   readonly trials: readonly FoundTrial[];
-}
-
-/** Counts of trials. */
-export interface TrialCounts {
-  readonly total: number;
-  /** By state; those of which there is none are absent. */
-  readonly states: readonly (readonly [state: string, count: number])[];
-}
-
-/** A trial that was better than all that had ended before it. */
-export interface BestStep {
-  readonly trial: string;
-  readonly time: string;
-  readonly value: number;
-}
-
-/** What a rule, or somebody, stopped. */
-export interface StoppedBy {
-  readonly text: string;
-  readonly by: TrialStop["by"];
-  readonly trials: readonly string[];
-}
-
-/** A search as it is shown. */
-export interface ShownSearch extends SearchFacts {
-  readonly objective?: Objective & { readonly strategy: Strategy };
-  /** Names of the metrics that trials have. */
-  readonly metrics: readonly string[];
-  readonly parameters: readonly Parameter[];
-  /** The oldest first. */
-  readonly trials: readonly ShownTrial[];
-  readonly counts: TrialCounts;
-  readonly best?: string;
-  readonly bestSoFar: readonly BestStep[];
-  readonly stops: readonly StoppedBy[];
-}
-
-/** A search in a list. */
-export interface SearchRow extends SearchName {
-  /** Absent: its trials alone are known, by their labels. */
-  readonly state?: SearchFacts["state"];
-  readonly message?: string;
-  readonly created?: string;
-  readonly objective?: Objective;
-  readonly counts: TrialCounts;
-  readonly best?: { readonly trial: string; readonly value?: string };
 }
 
 /** Bounds of what is read and shown. */

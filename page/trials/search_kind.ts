@@ -1,7 +1,9 @@
 /** Kind of search: how its searches are found and read. Each kind is a file, and a row of the table of kinds. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { BoundedReads } from "../server/bounded_reads.ts";
-import type { FoundSearch, SearchRow } from "./search.ts";
+import type { Denied } from "../../crds/wire/row.ts";
+import type { FoundSearch } from "./search.ts";
+import type { SearchRow } from "../../crds/wire/searches.ts";
 
 /** What a kind reads with, as the viewer. */
 export interface SearchReader extends BoundedReads {
@@ -10,16 +12,10 @@ export interface SearchReader extends BoundedReads {
   readonly viewer: string;
 }
 
-/** What cannot be listed, and where; without a namespace: in all of them. */
-export interface DeniedList {
-  readonly kind: string;
-  readonly namespace?: string;
-}
-
 /** Searches of a kind. */
 export interface FoundSearches {
   readonly rows: readonly SearchRow[];
-  readonly denied: readonly DeniedList[];
+  readonly denied: readonly Denied[];
   /** More are there than were read. */
   readonly isCut: boolean;
   /** Kinds of objects that the cluster does not have. */

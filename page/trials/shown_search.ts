@@ -1,19 +1,21 @@
 /** Search as it is shown: values of the objective, the best so far, counts, and what stopped what. Pure. */
 import {
-  type BestStep,
-  type Direction,
   type FoundSearch,
   type FoundTrial,
-  type Objective,
-  type Parameter,
   SEARCH_LIMITS,
   shortText,
-  type ShownSearch,
-  type ShownTrial,
-  type Strategy,
-  type TrialCounts,
   type TrialMetric,
 } from "./search.ts";
+import type {
+  BestStep,
+  Direction,
+  Objective,
+  Parameter,
+  ShownSearch,
+  ShownTrial,
+  Strategy,
+  TrialCounts,
+} from "../../crds/wire/searches.ts";
 import { stoppedBy } from "./trial_stop_words.ts";
 
 /** What a viewer wants trials to be compared by. */

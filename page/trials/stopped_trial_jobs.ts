@@ -4,7 +4,7 @@ import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
 import { keeping, readOne } from "../server/bounded_reads.ts";
 import { isStoppedEarly, type ReadTrial } from "./katib_trials.ts";
 import type { SearchReader } from "./search_kind.ts";
-import type { TrialStop } from "./search.ts";
+import type { TrialStop } from "../../crds/wire/searches.ts";
 import { stopOfJob } from "./trial_stop_words.ts";
 
 /** Most jobs that are read for one answer, and how many at a time. */

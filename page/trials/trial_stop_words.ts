@@ -2,7 +2,8 @@
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { earlyStopOf, storedStopOf } from "../../crds/job_state.ts";
 import { asObject } from "../../platform/base/json.ts";
-import { SEARCH_LIMITS, shortText, type StoppedBy, type TrialStop } from "./search.ts";
+import { SEARCH_LIMITS, shortText } from "./search.ts";
+import type { StoppedBy, TrialStop } from "../../crds/wire/searches.ts";
 
 const COMPARISONS: ReadonlyMap<unknown, string> = new Map([
   ["greater", "above"],

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { chooseDisplay } from "../../../app/demo/display.ts";
 import { type JobSummary, jobSummary, summaryTable } from "../../../app/demo/job_summary.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { JobRow } from "../../../page/list/job_row.ts";
+import type { JobRow } from "../../../crds/wire/row.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 function trainJob(status: unknown) {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { followJobs } from "../../../app/demo/followed_jobs.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import type { JobRow } from "../../../page/list/job_row.ts";
+import type { JobRow } from "../../../crds/wire/row.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 function trainJob(name: string, state: string, progressPercentage?: number): TrainJob {

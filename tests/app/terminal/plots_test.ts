@@ -1,7 +1,8 @@
 /** Tests of plots of characters. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { curvePlot, type CurvePoint, progressBar, sparkline } from "../../../app/terminal/plots.ts";
+import { curvePlot, progressBar, sparkline } from "../../../app/terminal/plots.ts";
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
 Deno.test("progressBar() is full at 100, and stays in its width", () => {
   assert.equal(progressBar(0, 4), "░░░░");

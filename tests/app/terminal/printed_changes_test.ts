@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { printChanges } from "../../../app/terminal/printed_changes.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { JobRow } from "../../../page/list/job_row.ts";
+import type { JobRow } from "../../../crds/wire/row.ts";
 import { windowOf } from "../../../page/list/list_window.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 

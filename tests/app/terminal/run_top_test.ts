@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { runTop } from "../../../app/terminal/run_top.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { TransportError } from "../../../platform/kube/errors.ts";
-import type { JobRow } from "../../../page/list/job_row.ts";
+import type { JobRow } from "../../../crds/wire/row.ts";
 import { windowOf } from "../../../page/list/list_window.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../../support/api_answers.ts";
 import { FakeClock } from "../../support/fake_clock.ts";

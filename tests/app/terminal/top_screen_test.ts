@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { columnsOf } from "../../../app/terminal/shown_text.ts";
 import { topScreen, type TopView } from "../../../app/terminal/top_screen.ts";
 import { FIRST_STATE, press, queryOf, type TopState } from "../../../app/terminal/top_state.ts";
-import type { JobRow } from "../../../page/list/job_row.ts";
+import type { JobRow } from "../../../crds/wire/row.ts";
 import { windowOf } from "../../../page/list/list_window.ts";
 
 const NOW = Date.parse("2026-11-23T22:00:00Z");

@@ -1,7 +1,8 @@
 /** Tests of the marks of a job, and of their bounds. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type CurveMark, MARK_LIMITS, MarkList } from "../../../owner/curves/marks.ts";
+import { MARK_LIMITS, MarkList } from "../../../owner/curves/marks.ts";
+import type { CurveMark } from "../../../crds/wire/shown_curves.ts";
 
 const mark = (timeMs: number, kind: CurveMark["kind"] = "pod", text = "t"): CurveMark => ({
   timeMs,

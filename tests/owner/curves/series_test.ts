@@ -1,7 +1,8 @@
 /** Tests of `owner/curves/series.ts` against a naive reference. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { BASE_WIDTH_MS, type Point, Series, shownFloat } from "../../../owner/curves/series.ts";
+import { BASE_WIDTH_MS, Series, shownFloat } from "../../../owner/curves/series.ts";
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
 interface Sample {
   readonly timeMs: number;
@@ -21,7 +22,7 @@ function seriesOf(samples: readonly Sample[], capacity = 128): Series {
 const shown = (value: number) => shownFloat(Math.fround(value));
 
 /** What a series of that width says: all samples are kept and grouped, in the order of time. */
-function reference(samples: readonly Sample[], widthMs: number): Point[] {
+function reference(samples: readonly Sample[], widthMs: number): CurvePoint[] {
   const buckets = Map.groupBy(
     samples.toSorted((one, other) => one.timeMs - other.timeMs),
     ({ timeMs }) => Math.floor(timeMs / widthMs),
@@ -63,7 +64,8 @@ Deno.test("Series keeps minimum, maximum and last of each bucket, at the width t
 });
 
 Deno.test("Series keeps the same times, minima and maxima in whichever order samples come", () => {
-  const withoutLast = (points: Point[]) => points.map(([timeMs, min, max]) => [timeMs, min, max]);
+  const withoutLast = (points: CurvePoint[]) =>
+    points.map(([timeMs, min, max]) => [timeMs, min, max]);
   fc.assert(fc.property(anySamples, capacities, (samples, capacity) => {
     const series = seriesOf(samples, capacity);
     assert.equal(series.widthMs, widthFor(samples, capacity));

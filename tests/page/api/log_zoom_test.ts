@@ -1,8 +1,12 @@
 /** Tests of zooming into logs: what is read, what is shown where a log has less, and bounds. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { createLogZoom, type LogPart, type ReadLog } from "../../../page/api/log_zoom.ts";
-import { ZOOM_LIMITS } from "../../../crds/wire/view_limits.ts";
+import {
+  createLogZoom,
+  type LogPart,
+  type ReadLog,
+  ZOOM_LIMITS,
+} from "../../../page/api/log_zoom.ts";
 import { createCurveStore, type CurveStore } from "../../../owner/curves/curve_store.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";

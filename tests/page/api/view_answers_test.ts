@@ -1,7 +1,7 @@
 /** Tests of answers about curves: how many there are, and what the first one leaves out. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { ShownCurves } from "../../../page/api/owner_curves.ts";
+import type { ShownCurves } from "../../../crds/wire/shown_curves.ts";
 import { curveAnswers, firstCurvesJson } from "../../../page/api/view_answers.ts";
 import { CURVE_LIMITS } from "../../../crds/wire/view_limits.ts";
 

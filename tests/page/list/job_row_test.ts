@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { type AnyJob, jobSchema } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { type JobRow, ROW_LIMITS, rowOf } from "../../../page/list/job_row.ts";
+import { ROW_LIMITS, rowOf } from "../../../page/list/job_row.ts";
+import type { JobRow } from "../../../crds/wire/row.ts";
 
 const PYTORCH = JOB_KINDS.all.find(({ kind }) => kind === "PyTorchJob") ?? TRAINJOB;
 const AT = "2026-01-01T00:00:00Z";

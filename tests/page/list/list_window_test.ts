@@ -1,7 +1,7 @@
 /** Tests of the list of jobs: filters, order and window. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { JobRow } from "../../../page/list/job_row.ts";
+import type { JobRow } from "../../../crds/wire/row.ts";
 import { type ListQuery, listQuery } from "../../../crds/wire/list_query.ts";
 import { windowOf } from "../../../page/list/list_window.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { CurveAnswer } from "../../../page/api/owner_curves.ts";
+import type { CurveAnswer } from "../../../crds/wire/shown_curves.ts";
 import { createCurveMirror, type CurveMirrorOptions } from "../../../page/mirror/curve_mirror.ts";
 import { MIRROR_LIMITS } from "../../../page/mirror/mirror_limits.ts";
 import { FakeClock } from "../../support/fake_clock.ts";

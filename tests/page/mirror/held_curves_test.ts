@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { Series } from "../../../owner/curves/series.ts";
 import { areSame, heldCurves, NO_CURVES, shownCurves } from "../../../page/mirror/held_curves.ts";
-import type { ShownCurves } from "../../../page/api/owner_curves.ts";
+import type { ShownCurves } from "../../../crds/wire/shown_curves.ts";
 
 type Points = ShownCurves["metrics"][number]["points"];
 const START = Date.parse("2026-01-01T00:00:00Z");

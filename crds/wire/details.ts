@@ -1,0 +1,66 @@
+/** Details of one job, and what a viewer may do with it, as the page's server answers. Names and texts are what others wrote: hostile. */
+import type { JsonObject } from "../../platform/base/json.ts";
+
+/** A pod. */
+export interface ShownPod {
+  readonly uid: string;
+  readonly name: string;
+  /** The group of pods that it is of, and its place there, such as `node-0` or `worker-0`. */
+  readonly rank?: string;
+  readonly phase: string;
+  /** Why it is in that phase, or why a container of it waits. */
+  readonly reason?: string;
+  readonly node?: string;
+  readonly restarts: number;
+  /** Those that have logs, the first one first. */
+  readonly containers: readonly string[];
+  readonly started?: string;
+  readonly deleting?: boolean;
+}
+
+/** An event. */
+export interface ShownEvent {
+  /** What it is about, such as `Pod/mnist-node-0-0-x7k2p`. */
+  readonly object: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  /** RFC 3339. */
+  readonly time?: string;
+}
+
+/** Parts of the details that may be denied to the viewer, or cut off. */
+export type DetailPart = "pods" | "events";
+
+/** What is shown of a job. */
+export interface JobDetails {
+  readonly object: JsonObject;
+  readonly pods: readonly ShownPod[];
+  /** The newest first. */
+  readonly events: readonly ShownEvent[];
+  /** What the viewer may not read: then there is none of it here. */
+  readonly denied?: readonly DetailPart[];
+  /** What there is more of than this. */
+  readonly cut?: readonly DetailPart[];
+}
+
+/** What the viewer may do with a job. */
+export interface JobRights {
+  readonly suspend: boolean;
+  readonly resume: boolean;
+  readonly stop: boolean;
+  readonly delete: boolean;
+  readonly logs: boolean;
+}
+
+/** What the page says of where it runs. */
+export interface PageFacts {
+  readonly user: string;
+  /** URL of the API server. */
+  readonly server: string;
+  /** Whether changes are offered at all. */
+  readonly canChange: boolean;
+  /** What is not shown, and why, as sentences. */
+  readonly missing?: readonly string[];
+}

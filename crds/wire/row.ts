@@ -1,0 +1,71 @@
+/** Row of a job, and the list of them as viewers are answered. All names, values and messages are what others wrote: hostile text. */
+import type { ShownState } from "../job_state.ts";
+
+/** A job by name, as answers name it. */
+export interface JobName {
+  /** `<plural>.<group>`. */
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What is shown of a job beside others. */
+export interface JobRow extends JobName {
+  readonly uid: string;
+  readonly state: ShownState;
+  /** Why it is in that state, if the job says so. */
+  readonly message?: string;
+  /** 0 to 100. */
+  readonly progress?: number;
+  readonly remainingSeconds?: number;
+  /** The newest values, as they were pushed. */
+  readonly metrics?: readonly { readonly name: string; readonly value: string }[];
+  /** When its pods last said something, RFC 3339. */
+  readonly updated?: string;
+  /** RFC 3339. */
+  readonly created: string;
+  /** When it ended, RFC 3339. */
+  readonly ended?: string;
+  /** The Trial that controls it. */
+  readonly trial?: string;
+  /** The Experiment that its labels name. */
+  readonly experiment?: string;
+}
+
+/** A part of the list. */
+export interface ListWindow {
+  readonly rows: readonly JobRow[];
+  /** Rows that pass the filters. */
+  readonly total: number;
+  /** Of the rows that pass all filters but that of states, how many are in each state. */
+  readonly states: Readonly<Record<string, number>>;
+  /** The kinds of the rows that pass all filters but those of kinds and states. */
+  readonly kinds: readonly string[];
+}
+
+/** A kind that a reader may not list; in all namespaces, or in the one that it asked for. */
+export interface Denied {
+  readonly kind: string;
+  readonly namespace?: string;
+}
+
+/** A window, as a reader is answered. */
+export interface ListAnswer extends ListWindow {
+  readonly denied?: readonly Denied[];
+}
+
+/** News of a list, in the event `jobs` of a stream: `rows` are those that have changed. */
+export interface ListNews extends ListAnswer {
+  /** Place among the lists of the stream; absent: it has one. */
+  readonly list?: number;
+  /** UIDs of all rows of the window. */
+  readonly order: readonly string[];
+}
+
+/** Refusal of one of several lists, in the event `refused` of a stream. */
+export interface ListRefusal {
+  readonly list?: number;
+  /** An HTTP status. */
+  readonly code: number;
+  readonly message: string;
+}

@@ -1,0 +1,88 @@
+/** Curves of jobs: what is asked of their owner, its answer, and what viewers are answered. */
+import { z } from "zod";
+import { cursorSchema, nameSchema, refusedSchema, uidSchema } from "./message_fields.ts";
+import { CURVE_LIMITS } from "./view_limits.ts";
+
+const askSchema = z.object({
+  jobs: z.array(z.object({ uid: uidSchema, cursor: cursorSchema.optional() }))
+    .max(CURVE_LIMITS.jobs),
+  metrics: z.array(z.string().max(CURVE_LIMITS.metricNameLength)).max(CURVE_LIMITS.metrics)
+    .optional(),
+  points: z.int().min(1).max(CURVE_LIMITS.points),
+  fromMs: z.number().optional(),
+  toMs: z.number().optional(),
+  /** Those of which the log is to be read where it has finer points of the time range; `kind` is the kind's id. */
+  logs: z.array(
+    z.object({ kind: nameSchema, namespace: nameSchema, name: nameSchema, uid: uidSchema }),
+  ).max(CURVE_LIMITS.logs).optional(),
+});
+
+/** A question for the curves of jobs; of a job whose cursor is that given, for none. */
+export type CurveAsk = Readonly<z.infer<typeof askSchema>>;
+
+/** Reads a question that came from another replica; undefined if it is none. */
+export const parseCurveAsk = (value: unknown): CurveAsk | undefined =>
+  askSchema.safeParse(value).data;
+
+/** Beginning of a bucket in milliseconds since the epoch, and the least, the most and the last of its samples. */
+export type CurvePoint = [timeMs: number, min: number, max: number, last: number];
+
+/** Fields of a curve beside its points. */
+export const curveFields = {
+  name: z.string(),
+  /** Whether it is the progress of the job, whatever metrics are called. */
+  isProgress: z.boolean().optional(),
+  /** What the points of a time range were made of, and whether the log had not all of it. */
+  source: z.enum(["log", "curve"]).optional(),
+  cut: z.boolean().optional(),
+};
+const curveSchema = z.object({
+  ...curveFields,
+  points: z.array(z.tuple([z.number(), z.number(), z.number(), z.number()])),
+});
+
+/** Something that happened to a job; `gap`: samples may be missing before it. */
+export const markKindSchema = z.enum([
+  "restarted",
+  "suspended",
+  "resumed",
+  "pod",
+  "stopped",
+  "gap",
+]);
+const markSchema = z.object({
+  timeMs: z.number(),
+  kind: markKindSchema,
+  /** For people; written by others. */
+  text: z.string(),
+});
+
+const jobCurvesSchema = z.object({
+  uid: uidSchema,
+  /** Changes with the curves, and with the owner. */
+  cursor: cursorSchema,
+  metrics: z.array(curveSchema),
+  marks: z.array(markSchema),
+});
+
+const answerSchema = z.union([
+  z.object({
+    curves: z.array(jobCurvesSchema),
+    /** The jobs that this answer had no room for. */
+    left: z.array(uidSchema),
+  }),
+  refusedSchema,
+]);
+
+/** The curve of one metric, by time; where there was no sample there is no point. */
+export type Curve = Readonly<z.infer<typeof curveSchema>>;
+export type MarkKind = z.infer<typeof markKindSchema>;
+export type CurveMark = Readonly<z.infer<typeof markSchema>>;
+/** The curves of one job. */
+export type ShownCurves = Readonly<z.infer<typeof jobCurvesSchema>>;
+/** The owner's answer: curves, or when to come again. */
+export type CurveAnswer = z.infer<typeof answerSchema>;
+
+/** Reads an answer that came from the owner; undefined if it is no answer. */
+export const parseCurveAnswer = (value: unknown): CurveAnswer | undefined =>
+  answerSchema.safeParse(value).data;
