@@ -16,7 +16,7 @@ import { createInformer } from "../../platform/kube/watching/informer.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
 import { EVERYWHERE, KindCache } from "./kind_cache.ts";
-import { createLooks } from "./repeated_look.ts";
+import { createLooks } from "../../platform/base/poll.ts";
 import type { UserRights } from "./user_rights.ts";
 
 /** Namespaces that are looked at one by one, at most. */

@@ -18,7 +18,7 @@ import type { ManagerClient } from "../mirror/manager_stream.ts";
 import { TOKEN_NOT_TAKEN } from "../server/passed_response.ts";
 import { createManagerAccess, type ManagerAccess } from "./manager_access.ts";
 import { type FoundManager, type ManagerSearch, searchManager } from "./manager_search.ts";
-import { createLooks } from "./repeated_look.ts";
+import { createLooks } from "../../platform/base/poll.ts";
 
 /** For one search, and for the command that gives a token, in milliseconds. */
 const DEADLINE_MS = 15_000;

@@ -1,6 +1,6 @@
 /** Tests of looks that are taken again and again. */
 import assert from "node:assert/strict";
-import { createLooks } from "../../../page/user_cluster/repeated_look.ts";
+import { createLooks } from "../../../platform/base/poll.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 /** Runs looks with these outcomes, and the last one for all that follow. */

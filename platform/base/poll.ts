@@ -1,7 +1,7 @@
 /** Looks at something again and again: after a while, sooner after one that failed or was called for. */
-import { type Backoff, backoffMs } from "../../platform/base/backoff.ts";
-import type { Clock } from "../../platform/base/clock.ts";
-import { createSleeper } from "../../platform/base/sleeper.ts";
+import { type Backoff, backoffMs } from "./backoff.ts";
+import type { Clock } from "./clock.ts";
+import { createSleeper } from "./sleeper.ts";
 
 /** Between two looks, in milliseconds, with jitter. */
 const LOOK_MS = 60_000;
