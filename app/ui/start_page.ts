@@ -8,7 +8,7 @@ import {
   type PageServerOptions,
   startPageServer,
 } from "../../page/server/page_server.ts";
-import { ownName } from "../../page/server/viewer_rights.ts";
+import { ownName } from "../../platform/kube/self_reviews.ts";
 
 /** Options of {@link startPage}. */
 export interface StartPageOptions

@@ -1,6 +1,6 @@
 /** `milepost ui`: the page on loopback for the cluster of a kubeconfig, with the rights of its user. */
 import type { PageServer } from "../../page/server/page_server.ts";
-import { ownName } from "../../page/server/viewer_rights.ts";
+import { ownName } from "../../platform/kube/self_reviews.ts";
 import { createJobView } from "../../page/api/job_view.ts";
 import { createSessions, startPage } from "./start_page.ts";
 import { createUserAccess } from "../../page/user_cluster/user_access.ts";

@@ -23,7 +23,7 @@ import type { PageFacts } from "../../crds/wire/details.ts";
 import { jsonResponse, type PageParts } from "./page_routes.ts";
 import { createSiteHandler } from "./page_site.ts";
 import { whileOpen } from "./session_stream.ts";
-import { mayDo } from "./viewer_rights.ts";
+import { mayDo } from "../../platform/kube/self_reviews.ts";
 
 /** Options of {@link createTokenSite}. */
 export interface TokenSiteOptions extends Pick<PageParts, "kinds" | "clock" | "view"> {

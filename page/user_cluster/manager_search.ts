@@ -5,7 +5,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, ENDPOINTS_OF_LABEL, MANAGER, STATUS_PORT_NAME } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
-import { mayDo } from "../server/viewer_rights.ts";
+import { mayDo } from "../../platform/kube/self_reviews.ts";
 
 /** Where the manager is. */
 export interface FoundManager {

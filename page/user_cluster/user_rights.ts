@@ -10,7 +10,7 @@ import { createReservedBudget } from "../../platform/http/limits/reserved_budget
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isForbidden, messageOf } from "../../platform/kube/errors.ts";
-import { mayDo } from "../server/viewer_rights.ts";
+import { mayDo } from "../../platform/kube/self_reviews.ts";
 
 /** Reviews a second, and at once: one look asks about each kind in each of 20 namespaces. */
 const REVIEWS = { perSecond: 50, burst: 500 } as const;

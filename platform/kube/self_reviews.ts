@@ -1,0 +1,72 @@
+/** Reviews of the client's own user: its name, and what it may do. */
+import { z } from "zod";
+import type { KubeClient } from "./client.ts";
+import { KUBERNETES_KINDS } from "./kubernetes_kinds.ts";
+import { apiVersionOf, type Kind } from "./resource.ts";
+
+const reviewSchema = z.looseObject({
+  metadata: z.looseObject({}).optional(),
+  spec: z.looseObject({}).optional(),
+  status: z.looseObject({
+    allowed: z.boolean().optional(),
+    userInfo: z.looseObject({ username: z.string() }).optional(),
+  }).optional(),
+});
+type SelfReview = z.infer<typeof reviewSchema>;
+
+function selfReview(group: string, kind: string, plural: string): Kind<SelfReview> {
+  const { version } = KUBERNETES_KINDS.subjectAccessReview;
+  return { group, version, kind, plural, namespaced: false, parse: (it) => reviewSchema.parse(it) };
+}
+
+const ACCESS = selfReview(
+  KUBERNETES_KINDS.subjectAccessReview.group,
+  "SelfSubjectAccessReview",
+  "selfsubjectaccessreviews",
+);
+const SELF = selfReview(
+  KUBERNETES_KINDS.tokenReview.group,
+  "SelfSubjectReview",
+  "selfsubjectreviews",
+);
+
+const DEADLINE_MS = 10_000;
+
+/** What is asked about. */
+export interface ReviewedAction {
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+type Client = Pick<KubeClient, "create">;
+
+/** Returns whether the client's own user may do that. */
+export async function mayDo(
+  client: Client,
+  resourceAttributes: ReviewedAction,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const asked = {
+    apiVersion: apiVersionOf(ACCESS),
+    kind: ACCESS.kind,
+    spec: { resourceAttributes },
+  };
+  const { status } = await client.create(ACCESS, asked, { signal, deadlineMs: DEADLINE_MS });
+  return status?.allowed === true;
+}
+
+/** Returns the name of the client's own user; undefined if the API server does not say. */
+export async function ownName(client: Client, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    const { status } = await client.create(SELF, {}, { signal, deadlineMs: DEADLINE_MS });
+    return status?.userInfo?.username;
+  } catch {
+    // Before Kubernetes 1.28 there is no such review. It is a name to be shown, and nothing more.
+    return undefined;
+  }
+}
