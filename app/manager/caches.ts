@@ -30,13 +30,12 @@ import {
   type InformerOptions,
 } from "../../platform/kube/watching/informer.ts";
 import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
-import { createRestingInformer } from "../../platform/kube/watching/resting_informer.ts";
-import { createSemaphore } from "../../platform/base/semaphore.ts";
 import {
-  createSwitchedInformer,
-  type SwitchedInformer,
-  type SwitchedInformerOptions,
-} from "../../platform/kube/watching/switched_informer.ts";
+  createServedInformer,
+  type ServedInformer,
+  type ServedInformerOptions,
+} from "../../platform/kube/watching/served_informer.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { ManagerPart } from "./rights.ts";
 
 /** Options of {@link createCaches}. */
@@ -73,10 +72,10 @@ export interface JobKindCaches {
 
 /** The informers of one v1 kind; they run while the kind is run. */
 export interface V1KindCaches {
-  readonly jobs: SwitchedInformer<V1Job>;
+  readonly jobs: ServedInformer<V1Job>;
   /** The pods of its jobs, selected by their labels, as the Services are. */
-  readonly pods: SwitchedInformer<Pod>;
-  readonly services: SwitchedInformer<Service>;
+  readonly pods: ServedInformer<Pod>;
+  readonly services: ServedInformer<Service>;
 }
 
 /**
@@ -102,16 +101,19 @@ export function createCaches(options: CacheOptions) {
   ): Informer<T> {
     return createInformer<T>({ ...common(kind), kind, ...more });
   }
+  /** Of a kind that is not always there. */
+  function servedCache<T extends KubeObject>(
+    kind: Kind<T>,
+    more: Partial<ServedInformerOptions<T>> = {},
+  ): ServedInformer<T> {
+    return createServedInformer<T>({ ...common(kind), kind, ...more });
+  }
   const podsOf = (kind: JobKind) =>
     cache(WATCHED.pod, { labelSelector: podSelector(kind), indexes: podIndexes(kind) });
   const named = {
     trainJobs: cache(WATCHED.trainJob),
     // Most clusters have no Katib.
-    trials: createRestingInformer({
-      ...common(WATCHED.trial),
-      kind: WATCHED.trial,
-      indexes: trialIndexes,
-    }),
+    trials: servedCache(WATCHED.trial, { indexes: trialIndexes }),
     trainingRuntimes: cache(KINDS.trainingRuntime),
     clusterTrainingRuntimes: cache(KINDS.clusterTrainingRuntime),
     jobSets: cache(WATCHED.jobSet),
@@ -139,43 +141,28 @@ export function createCaches(options: CacheOptions) {
   };
   function v1Caches(name: V1KindName): V1KindCaches {
     const kind = V1_KINDS[name];
-    const labelSelector = v1Selector(kind);
     const jobKind = kinds.all.find((it) => v1KindOf(it)?.kind === name);
-    function switched<T extends KubeObject>(
-      resource: InformerOptions<T>["kind"],
-      more: Partial<SwitchedInformerOptions<T>> = {},
-    ): SwitchedInformer<T> {
-      const power = options.v1Kinds.of(name);
-      return createSwitchedInformer<T>({ ...common(resource), kind: resource, power, ...more });
-    }
+    const served = options.v1Kinds.of(name);
+    const children = { served, labelSelector: v1Selector(kind), tellsDeletions: false };
     return {
-      jobs: switched(V1_RESOURCES[name]),
-      pods: switched(KINDS.pod, {
-        labelSelector,
-        tellsDeletions: false,
+      jobs: servedCache(V1_RESOURCES[name], { served }),
+      pods: servedCache(KINDS.pod, {
+        ...children,
         indexes: { ...replicaIndexes, ...jobKind && podIndexes(jobKind) },
       }),
-      services: switched(KINDS.service, {
-        labelSelector,
-        tellsDeletions: false,
-        indexes: replicaIndexes,
-      }),
+      services: servedCache(KINDS.service, { ...children, indexes: replicaIndexes }),
     };
   }
   /** Of a kind that others run: the jobs of Trials, and their pods. */
   function foreignCaches(kind: JobKind): JobKindCaches {
-    const power = options.trialResources.of(kind);
+    const served = options.trialResources.of(kind);
     return {
-      jobs: createSwitchedInformer<AnyJob>({
-        ...common(kind),
-        kind,
-        power,
+      jobs: servedCache<AnyJob>(kind, {
+        served,
         keep: ({ metadata }) => trialReference(metadata) !== undefined,
       }),
-      pods: createSwitchedInformer<WatchedPod>({
-        ...common(WATCHED.pod),
-        kind: WATCHED.pod,
-        power,
+      pods: servedCache(WATCHED.pod, {
+        served,
         tellsDeletions: false,
         labelSelector: podSelector(kind),
         indexes: podIndexes(kind),
@@ -192,12 +179,7 @@ export function createCaches(options: CacheOptions) {
   const byKind = new Map<JobKind, JobKindCaches>(kinds.all.map((kind) => [kind, cachesOf(kind)]));
   /** Of a kind that may have no CRD; only the objects that were made for TrainJobs. */
   const createChildCache = (kind: Kind<KubeObject>, onServed: () => void) =>
-    createRestingInformer({
-      ...common(kind),
-      kind: wantedPartOf(kind),
-      onServed,
-      labelSelector: LABELS.trainJobName,
-    });
+    servedCache(wantedPartOf(kind), { onServed, labelSelector: LABELS.trainJobName });
   const isRead = (name: string) => READERS[name]?.some((part) => options.parts.has(part)) ?? true;
   return { ...named, byKind, v1, isRead, createChildCache };
 }
@@ -208,7 +190,7 @@ export type Caches = ReturnType<typeof createCaches>;
 /** An informer as it is run and waited for. */
 type Running =
   & Pick<Informer<unknown>, "synced" | "whenSynced" | "run">
-  & Partial<Pick<SwitchedInformer<unknown>, "settled">>;
+  & Partial<Pick<ServedInformer<unknown>, "settled">>;
 
 /** The informers that some part reads by name, each once. */
 function informersOf({ byKind, v1, isRead, createChildCache: _, ...named }: Caches) {

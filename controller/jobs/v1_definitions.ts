@@ -14,6 +14,7 @@ import { V1_GROUP, V1_RUN_BY_ANNOTATION, V1_VERSION } from "../../crds/v1/names.
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { withMetadataOnly } from "../../platform/kube/resource.ts";
+import { discover, servedPlurals } from "../../platform/kube/watching/served_kinds.ts";
 
 const log = getLogger(["milepost", "jobs"]);
 
@@ -32,7 +33,6 @@ export interface Definition {
 export type Definitions = ReadonlyMap<V1KindName, Definition>;
 
 const groupSchema = z.object({ versions: z.array(z.object({ version: z.string() })) });
-const resourcesSchema = z.object({ resources: z.array(z.object({ name: z.string() })) });
 const crdSchema = z.object({
   spec: z.object({
     versions: z.array(
@@ -70,21 +70,8 @@ export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
   const known = new Map<V1KindName, Definition>();
   const once = createOnce();
 
-  /** Returns a discovery document; undefined if there is none. */
-  async function discovery<T>(path: string, schema: z.ZodType<T>, signal: AbortSignal) {
-    try {
-      const { text } = await client.read(path, { signal, deadlineMs: DEADLINE_MS });
-      return schema.parse(JSON.parse(text));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
-  async function pluralsOf(version: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
-    const found = await discovery(`/apis/${V1_GROUP}/${version}`, resourcesSchema, signal);
-    return new Set(found?.resources.map(({ name }) => name));
-  }
+  const pluralsOf = (version: string, signal: AbortSignal) =>
+    servedPlurals(client, `${V1_GROUP}/${version}`, signal);
 
   /** Logs that the cluster has an MPIJob of the MPI Operator, which is another API of the same name. */
   async function tellOtherMpiJob(versions: readonly string[], signal: AbortSignal): Promise<void> {
@@ -140,11 +127,11 @@ export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
   }
 
   return async (signal: AbortSignal): Promise<Definitions> => {
-    const group = await discovery(`/apis/${V1_GROUP}`, groupSchema, signal);
+    const group = await discover(client, V1_GROUP, groupSchema, signal);
     const versions = group?.versions.map(({ version }) => version) ?? [];
     const served = versions.includes(V1_VERSION)
       ? await pluralsOf(V1_VERSION, signal)
-      : new Set<string>();
+      : new Map<string, string>();
     if (!served.has(V1_KINDS.MPIJob.plural)) await tellOtherMpiJob(versions, signal);
     const kinds = V1_KIND_LIST.filter(({ plural }) => served.has(plural));
     for (const { kind, plural } of V1_KIND_LIST) if (!served.has(plural)) known.delete(kind);

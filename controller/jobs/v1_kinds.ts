@@ -6,18 +6,15 @@ import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isForbidden, messageOf } from "../../platform/kube/errors.ts";
-import { withMetadataOnly } from "../../platform/kube/resource.ts";
+import { listRefusal } from "../../platform/kube/watching/served_kinds.ts";
+import { createPoll } from "../../platform/base/poll.ts";
 import { createSwitch, type Switch } from "../../platform/base/switch.ts";
 import { createDefinitions, type Definition } from "./v1_definitions.ts";
 
 const log = getLogger(["milepost", "jobs"]);
 
-/** Time between two looks at the definitions, in milliseconds. */
+/** Longest time between two reads of the definitions, in milliseconds. */
 export const LOOK_MS = 10_000;
-/** The same until a look has succeeded. */
-const FIRST_LOOK_MS = 1_000;
-/** Deadline of one request, in milliseconds. */
-const DEADLINE_MS = 5_000;
 
 /** The v1 kinds that this manager runs now. */
 export interface V1Kinds {
@@ -31,8 +28,6 @@ export interface V1Kinds {
   onChange(listener: () => void): () => void;
   /** Whether the definitions were read once. */
   readonly known: boolean;
-  /** Resolves with true when they were read once, with false if `signal` aborts before. */
-  whenKnown(signal?: AbortSignal): Promise<boolean>;
   /** Reads the definitions again and again until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -51,7 +46,7 @@ export interface V1KindsOptions {
 
 /** Creates the choice; it knows nothing before it runs. */
 export function createV1Kinds(options: V1KindsOptions): V1Kinds {
-  const { client, clock, random = Math.random } = options;
+  const { client, clock, random } = options;
   const named: ReadonlySet<V1KindName> = new Set(options.named);
   const left: ReadonlySet<V1KindName> = new Set(options.left);
   const read = createDefinitions(client);
@@ -69,19 +64,15 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
 
   /** Reports whether the jobs of a kind may be read: without the role, their caches would never be filled. */
   async function mayBeRead(kind: V1KindName, signal: AbortSignal): Promise<boolean> {
-    try {
-      const call = { limit: 1, signal, deadlineMs: DEADLINE_MS };
-      await client.list(withMetadataOnly(V1_RESOURCES[kind]), call);
-      return true;
-    } catch (error) {
-      if (!isForbidden(error)) throw error;
-      if (!forbidden.has(kind)) {
-        const message = "this kind may not be read, and is not run until the role allows it";
-        log.warn(message, { kind, group: V1_GROUP, error: messageOf(error) });
-      }
-      forbidden.add(kind);
-      return false;
+    const refusal = await listRefusal(client, V1_RESOURCES[kind], signal);
+    if (refusal === undefined) return true;
+    if (!isForbidden(refusal)) throw refusal;
+    if (!forbidden.has(kind)) {
+      const message = "this kind may not be read, and is not run until the role allows it";
+      log.warn(message, { kind, group: V1_GROUP, error: messageOf(refusal) });
     }
+    forbidden.add(kind);
+    return false;
   }
 
   /** Keeps what the definition says. Returns whether that is news. */
@@ -90,21 +81,21 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     definition: Definition | undefined,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const power = switchOf(kind);
-    const before = { runs: power.on, keeps: keepers.has(kind) };
+    const switched = switchOf(kind);
+    const before = { runs: switched.on, keeps: keepers.has(kind) };
     const { runBy, keepsProgress = false } = definition ?? {};
     const isWanted = definition !== undefined && !left.has(kind) &&
       (named.has(kind) || runBy === V1_RUN_BY);
-    const runs = isWanted && (power.on || await mayBeRead(kind, signal));
+    const runs = isWanted && (switched.on || await mayBeRead(kind, signal));
     if (keepsProgress) keepers.add(kind);
     else keepers.delete(kind);
-    power.turn(runs);
+    switched.turn(runs);
     if (before.runs === runs && before.keeps === keepsProgress) return false;
     tell(kind, { ...before, isServed: definition !== undefined }, { runs, keepsProgress });
     return before.runs !== undefined || runs;
   }
 
-  async function look(signal: AbortSignal): Promise<void> {
+  async function update(signal: AbortSignal): Promise<void> {
     const definitions = await read(signal);
     const results = await Promise.allSettled(
       V1_KIND_LIST.map(({ kind }) => apply(kind, definitions.get(kind), signal)),
@@ -116,7 +107,18 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     for (const it of results) if (it.status === "rejected") throw it.reason;
   }
 
-  const isKnown = () => [...switches.values()].every(({ on }) => on !== undefined);
+  async function ask(signal: AbortSignal): Promise<boolean> {
+    try {
+      await update(signal);
+      return true;
+    } catch (error) {
+      if (!signal.aborted) {
+        const message = "cannot find out which kinds of kubeflow.org/v1 to run; retrying";
+        log.warn(message, { error: messageOf(error) });
+      }
+      return false;
+    }
+  }
 
   return {
     runs: (kind) => switchOf(kind).on === true,
@@ -127,23 +129,9 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
       return () => void listeners.delete(listener);
     },
     get known() {
-      return isKnown();
+      return [...switches.values()].every(({ on }) => on !== undefined);
     },
-    async whenKnown(signal) {
-      const known = await Promise.all([...switches.values()].map((it) => it.whenKnown(signal)));
-      return known.every((it) => it);
-    },
-    async run(signal) {
-      while (!signal.aborted) {
-        await look(signal).catch((error) => {
-          if (signal.aborted) return;
-          const message = "cannot find out which kinds of kubeflow.org/v1 to run; retrying";
-          log.warn(message, { error: messageOf(error) });
-        });
-        const pauseMs = isKnown() ? LOOK_MS : FIRST_LOOK_MS;
-        await clock.sleep(pauseMs * (0.8 + 0.2 * random()), signal);
-      }
-    },
+    run: createPoll({ clock, random, everyMs: LOOK_MS, ask }).run,
   };
 }
 

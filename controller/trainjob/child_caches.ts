@@ -12,7 +12,7 @@ import { isNotFound, isNotServed } from "../../platform/kube/errors.ts";
 import type { Change } from "../../platform/kube/watching/informer.ts";
 import { createOwnWrites, type OwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
-import type { RestingInformer } from "../../platform/kube/watching/resting_informer.ts";
+import type { ServedInformer } from "../../platform/kube/watching/served_informer.ts";
 import type { Source } from "../../platform/kube/sources.ts";
 import type { Child } from "../runtime/child.ts";
 
@@ -36,7 +36,7 @@ export interface ChildLookup {
 export type ChildCacheFactory = (
   kind: Kind<KubeObject>,
   onServed: () => void,
-) => RestingInformer<KubeObject>;
+) => ServedInformer<KubeObject>;
 
 /** Reads children; as a source it wakes the TrainJobs whose children change. */
 export interface ChildCaches extends Source {
@@ -63,7 +63,7 @@ export interface ChildCachesOptions {
 }
 
 interface ChildCache {
-  readonly informer: RestingInformer<KubeObject>;
+  readonly informer: ServedInformer<KubeObject>;
   readonly own: OwnWrites<KubeObject>;
 }
 

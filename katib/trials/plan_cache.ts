@@ -16,7 +16,7 @@ import { findCondition, isConditionTrue } from "../../platform/kube/conditions.t
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
-import type { RestingInformer } from "../../platform/kube/watching/resting_informer.ts";
+import type { ServedInformer } from "../../platform/kube/watching/served_informer.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { PlanSource } from "../../owner/observations/adapter.ts";
 import type { Control } from "../../crds/wire/push_answer.ts";
@@ -42,7 +42,7 @@ import { ONE_RUN, type PresentRun } from "../../trials/recording/present_run.ts"
 
 /** The cache of Trials, with the indexes of `trialIndexes`. */
 export interface TrialCache
-  extends Pick<RestingInformer<Trial>, "get" | "byIndex" | "resting" | "rouse"> {}
+  extends Pick<ServedInformer<Trial>, "get" | "byIndex" | "resting" | "wake"> {}
 
 /** The caches of one kind of job. */
 export interface JobKindView {
@@ -288,7 +288,7 @@ class CachedPlans implements PlanCache {
     if (reference === undefined) return this.#view(kind, job, undefined);
     const { trials } = this.options;
     // A job that names a Trial shows that the cluster has Trials.
-    if (trials.resting) trials.rouse();
+    if (trials.resting) trials.wake();
     const key = { namespace: job.metadata.namespace, name: reference.name };
     const trial = await this.#read(WATCHED.trial, key);
     signal.throwIfAborted();

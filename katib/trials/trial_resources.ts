@@ -1,6 +1,5 @@
 /** Trial resources of a manager: which of them the API server serves, and lets it read. */
 import { getLogger } from "@logtape/logtape";
-import { z } from "zod";
 import type { JobKind } from "../../crds/job_kind.ts";
 import type { PolicyRule } from "../../platform/kube/kubernetes.ts";
 import {
@@ -11,41 +10,30 @@ import {
 } from "../../crds/trial_resource.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { isNotFound, messageOf } from "../../platform/kube/errors.ts";
-import { createSwitch, type Switch } from "../../platform/base/switch.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { apiVersionOf } from "../../platform/kube/resource.ts";
+import { mayDo } from "../../platform/kube/self_reviews.ts";
+import { servedPlurals } from "../../platform/kube/watching/served_kinds.ts";
+import { createPoll } from "../../platform/base/poll.ts";
+import { createSwitch, type Switch, type Turnable } from "../../platform/base/switch.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
-/** Time between two looks at the API server, in milliseconds. */
+/** Longest time between two questions to the API server, in milliseconds. */
 const LOOK_MS = 10_000;
-/** Deadline of one request, in milliseconds. */
-const DEADLINE_MS = 5_000;
 
 /** The verbs by which objects are followed, and those by which they are ended. */
 const FOLLOWING = ["get", "list", "watch"] as const;
 const VERBS = [...FOLLOWING, "patch", "delete"] as const;
-const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-
-const reviewSchema = z.looseObject({ status: z.looseObject({ allowed: z.boolean() }) });
-const resourcesSchema = z.looseObject({
-  resources: z.array(z.looseObject({ name: z.string(), kind: z.string() })),
-});
 
 /** Asks the API server for the plural of a kind. Returns undefined if it does not serve the kind. */
 async function servedPlural(
   client: Pick<KubeClient, "read">,
-  { kind, version, group }: TrialResource,
+  resource: TrialResource,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
-  const path = `/apis/${group}/${version}`;
-  try {
-    const { text } = await client.read(path, { deadlineMs: DEADLINE_MS, signal });
-    const { resources } = resourcesSchema.parse(JSON.parse(text));
-    return resources.find((it) => it.kind === kind && !it.name.includes("/"))?.name;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const served = await servedPlurals(client, apiVersionOf(resource), signal);
+  return [...served].find(([, kind]) => kind === resource.kind)?.[0];
 }
 
 /**
@@ -79,13 +67,13 @@ export function trialResourceRules(kinds: readonly JobKind[]): PolicyRule[] {
 export interface TrialResources {
   /** Returns the switch of a kind: it is on while the kind is served and may be read. */
   of(kind: JobKind): Switch;
-  /** Looks again and again until `signal` aborts. */
+  /** Asks again and again until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 /** Options of {@link createTrialResources}. */
 export interface TrialResourcesOptions {
-  readonly client: Pick<KubeClient, "read">;
+  readonly client: Pick<KubeClient, "create" | "read">;
   readonly clock: Pick<Clock, "sleep">;
   readonly kinds: readonly JobKind[];
   /** The user that lacks rights, in messages. */
@@ -95,20 +83,20 @@ export interface TrialResourcesOptions {
 }
 
 /** Whether a kind can be followed, and what is missing. */
-interface Look {
+interface Found {
   readonly on: boolean;
   readonly why?: string;
 }
 
 /** Creates {@link TrialResources} for the kinds that are trial resources; nothing is known before it runs. */
 export function createTrialResources(options: TrialResourcesOptions): TrialResources {
-  const { client, clock, account, random = Math.random } = options;
+  const { client, clock, account, random } = options;
   const kinds = options.kinds.filter(({ isForeign }) => isForeign);
   const switches = new Map(kinds.map((kind) => [kind, createSwitch()]));
   /** What was logged last of each kind. */
   const said = new Map<JobKind, string>();
 
-  async function look(kind: JobKind, signal: AbortSignal): Promise<Look> {
+  async function find(kind: JobKind, signal: AbortSignal): Promise<Found> {
     const plural = await servedPlural(client, kind, signal);
     if (plural === undefined) {
       return { on: false, why: "the API server does not serve it: install its definition" };
@@ -126,25 +114,15 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
   }
 
   /** Returns the verbs that this manager may not use on objects of the kind. */
-  async function missingVerbs({ group, plural }: JobKind, signal: AbortSignal): Promise<string[]> {
-    const allowed = await Promise.all(VERBS.map(async (verb) => {
-      const { text } = await client.read(REVIEWS, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({
-          apiVersion: "authorization.k8s.io/v1",
-          kind: "SelfSubjectAccessReview",
-          spec: { resourceAttributes: { group, resource: plural, verb } },
-        }),
-        signal,
-        deadlineMs: DEADLINE_MS,
-      });
-      return reviewSchema.parse(JSON.parse(text)).status.allowed;
-    }));
+  async function missingVerbs(kind: JobKind, signal: AbortSignal): Promise<string[]> {
+    const { group, version, plural: resource } = kind;
+    const allowed = await Promise.all(
+      VERBS.map((verb) => mayDo(client, { verb, group, version, resource }, signal)),
+    );
     return VERBS.filter((_, at) => !allowed[at]);
   }
 
-  function tell(kind: JobKind, result: Look): void {
+  function tell(kind: JobKind, result: Found): void {
     const news = JSON.stringify(result);
     if (said.get(kind) === news) return;
     said.set(kind, news);
@@ -157,18 +135,32 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
     }
   }
 
-  async function update(kind: JobKind, signal: AbortSignal): Promise<void> {
-    const power = switches.get(kind);
-    const result = await look(kind, signal).catch((error): Look | undefined => {
-      if (signal.aborted) return undefined;
+  /** Returns whether the API server could be asked. */
+  async function update(kind: JobKind, served: Turnable, signal: AbortSignal): Promise<boolean> {
+    const take = (result: Found) => {
+      tell(kind, result);
+      served.turn(result.on);
+    };
+    try {
+      take(await find(kind, signal));
+      return true;
+    } catch (error) {
       // What worked goes on: its watch has its own retries.
-      if (power?.on) return undefined;
-      return { on: false, why: `the API server cannot be asked: ${messageOf(error)}` };
-    });
-    if (result === undefined) return;
-    tell(kind, result);
-    power?.turn(result.on);
+      const goesOn = signal.aborted || served.on;
+      if (!goesOn) take({ on: false, why: `the API server cannot be asked: ${messageOf(error)}` });
+      return false;
+    }
   }
+
+  const poll = createPoll({
+    clock,
+    random,
+    everyMs: LOOK_MS,
+    async ask(signal) {
+      const asked = [...switches].map(([kind, served]) => update(kind, served, signal));
+      return (await Promise.all(asked)).every((it) => it);
+    },
+  });
 
   return {
     of(kind) {
@@ -176,12 +168,6 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
       if (found === undefined) throw new RangeError(`${kind.id} is not a trial resource`);
       return found;
     },
-    async run(signal) {
-      if (kinds.length === 0) return;
-      while (!signal.aborted) {
-        await Promise.all(kinds.map((kind) => update(kind, signal)));
-        await clock.sleep(LOOK_MS * (0.8 + 0.2 * random()), signal);
-      }
-    },
+    run: (signal) => kinds.length === 0 ? Promise.resolve() : poll.run(signal),
   };
 }

@@ -6,8 +6,10 @@ import { createStreamSlots, type StreamLimits } from "../../platform/http/limits
 import type { HttpHandler } from "../../platform/http/message.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { Informer } from "../../platform/kube/watching/informer.ts";
-import { createRestingInformer } from "../../platform/kube/watching/resting_informer.ts";
+import {
+  createServedInformer,
+  type ServedInformer,
+} from "../../platform/kube/watching/served_informer.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { createLookTurns } from "./look_turns.ts";
 import { createViewApi } from "./view_api.ts";
@@ -21,10 +23,10 @@ const PAGES_AT_A_TIME = 2;
 const LOOKING_PART = 0.5;
 
 /** The jobs of one kind. */
-export interface JobCache extends Pick<Informer<AnyJob>, "get" | "list" | "onChange" | "synced"> {
-  /** Whether there is no such kind now. */
-  readonly resting: boolean;
-}
+export type JobCache = Pick<
+  ServedInformer<AnyJob>,
+  "get" | "list" | "onChange" | "resting" | "settled"
+>;
 
 /** Options of {@link createJobView}. */
 export interface JobViewOptions extends Pick<ViewParts, "ask" | "follow" | "namespaces"> {
@@ -54,7 +56,7 @@ export function createJobCaches(
   return new Map(
     kinds.all.map((kind) => [
       kind,
-      createRestingInformer<AnyJob>({ client, clock, kind, places }),
+      createServedInformer<AnyJob>({ client, clock, kind, places }),
     ]),
   );
 }
@@ -78,7 +80,7 @@ export function createJobView(options: JobViewOptions): JobView {
   });
   return {
     handle: (request) => api.handle(request),
-    unsynced: () => [...caches].filter(([, it]) => !it.synced).map(([{ plural }]) => plural),
+    unsynced: () => [...caches].filter(([, it]) => !it.settled).map(([{ plural }]) => plural),
     close: () => list.close(),
   };
 }

@@ -118,7 +118,7 @@ export async function openUserCluster(
   });
   // With the loops ends the first look.
   const forget = onAbort(signal, () => loops.abort());
-  if (!without.includes("jobs")) await jobs.looked;
+  if (!without.includes("jobs")) await jobs.polled;
   forget();
   signal?.throwIfAborted();
   const opened = cleanup.move();

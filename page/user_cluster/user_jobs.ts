@@ -1,29 +1,26 @@
 /** Jobs that one user may list: of each kind that is served, cluster-wide or in the namespaces that are looked at. */
-import { z } from "zod";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { AccessObject } from "../../platform/http/callers/reader_access.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { isForbidden, KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
 import {
-  isForbidden,
-  isNotFound,
-  KubeError,
-  messageOf,
-  TransportError,
-} from "../../platform/kube/errors.ts";
-import { createInformer } from "../../platform/kube/watching/informer.ts";
+  createServedInformer,
+  type ServedInformer,
+  type WatchedScope,
+} from "../../platform/kube/watching/served_informer.ts";
+import { servedPlurals } from "../../platform/kube/watching/served_kinds.ts";
+import { createPoll } from "../../platform/base/poll.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
+import { createSwitch, type Turnable } from "../../platform/base/switch.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
-import { EVERYWHERE, KindCache } from "./kind_cache.ts";
-import { createLooks } from "../../platform/base/poll.ts";
 import type { UserRights } from "./user_rights.ts";
 
 /** Namespaces that are looked at one by one, at most. */
 const MAX_NAMESPACES = LIST_LIMITS.namespaces;
-const DEADLINE_MS = 10_000;
-/** Longest list of what a group serves, in bytes. */
-const MAX_BYTES = 4 << 20;
+/** Between two questions about what is served, and what the user may list, in milliseconds. */
+const LOOK_MS = 60_000;
 /** A namespace is given up for another one when nobody has looked at it for so long: open views ask each minute. */
 const UNUSED_MS = 120_000;
 /** How long who asks for a namespace waits for its jobs, in milliseconds. */
@@ -47,33 +44,34 @@ export interface UserJobsOptions {
 
 /** The jobs. */
 export interface UserJobs {
-  readonly caches: ReadonlyMap<JobKind, KindCache>;
+  readonly caches: ReadonlyMap<JobKind, ServedInformer<AnyJob>>;
   /** Takes care that jobs are held; false if that would be one namespace too many. */
   hold(object: AccessObject): Promise<boolean>;
   /** Returns why jobs are not here, for people. */
   missing(): readonly string[];
-  /** Resolves when it was looked once what is served, and what the user may list. */
-  readonly looked: Promise<void>;
+  /** Resolves when it was asked once what is served, and what the user may list. */
+  readonly polled: Promise<void>;
   /** Keeps the caches until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-const resourcesSchema = z.object({ resources: z.array(z.object({ name: z.string() })) });
+/** The jobs of one kind, and where the user may list them. */
+interface UserKind {
+  readonly cache: ServedInformer<AnyJob>;
+  readonly served: Turnable<WatchedScope>;
+}
 
-/** Returns the plurals of a group's version that are served. */
-async function servedPlurals(
-  client: Pick<KubeClient, "read">,
-  apiVersion: string,
-  signal: AbortSignal,
-): Promise<ReadonlySet<string> | undefined> {
-  const bounds = { signal, deadlineMs: DEADLINE_MS, maxBytes: MAX_BYTES };
+/** Returns the namespaces that are watched one by one. */
+const watched = ({ served: { on } }: UserKind) => typeof on === "object" ? on : [];
+/** Returns whether the jobs of a namespace are held, or about to be. */
+const holds = (kind: UserKind, namespace: string) =>
+  kind.served.on === true || watched(kind).includes(namespace);
+
+/** Returns the plurals of a group's version that are served; undefined if the user may not ask: the lists tell it. */
+async function pluralsOf(client: KubeClient, apiVersion: string, signal: AbortSignal) {
   try {
-    const { text } = await client.read(`/apis/${apiVersion}`, bounds);
-    const { resources } = resourcesSchema.parse(JSON.parse(text));
-    return new Set(resources.map(({ name }) => name));
+    return await servedPlurals(client, apiVersion, signal);
   } catch (error) {
-    if (isNotFound(error)) return new Set();
-    // Who may not ask is told by the lists themselves.
     if (isForbidden(error)) return undefined;
     throw error;
   }
@@ -83,32 +81,28 @@ async function servedPlurals(
 export function createUserJobs(options: UserJobsOptions): UserJobs {
   const { client, clock, kinds, rights, random, noOthers = false } = options;
   const places = createSemaphore(PAGES_AT_A_TIME);
-  const informerOf = (kind: JobKind) => (place: string) =>
-    createInformer<AnyJob>({
-      client,
-      clock,
-      kind,
-      places,
-      // Whether the API server is away is found out at once, and not at the next look.
-      onFailure: () => looks.again(),
-      ...(place !== EVERYWHERE && { namespace: place }),
-    });
-  const caches = new Map(
-    kinds.all.map((kind) => [kind, new KindCache(kind.kind, informerOf(kind))]),
-  );
+  function userKind(kind: JobKind): UserKind {
+    const served = createSwitch<WatchedScope>();
+    // Whether the API server is away is found out at once, and not at the next question.
+    const onFailure = () => poll.wake();
+    const cache = createServedInformer<AnyJob>({ client, clock, kind, places, served, onFailure });
+    return { cache, served };
+  }
+  const userKinds = new Map(kinds.all.map((kind) => [kind, userKind(kind)]));
+  const caches = new Map([...userKinds].map(([kind, { cache }]) => [kind, cache]));
   /** With the time at which somebody last looked at them. */
   const namespaces = new Map(options.namespaces.map((it) => [it, Infinity]));
   /** Whoever asked for their jobs was answered before all of them were there. */
-  const slow = new Map<string, KindCache>();
+  const slow = new Map<string, ServedInformer<AnyJob>>();
   let outage: string | undefined;
   /** Namespaces that were named, and in which the user may list no kind. */
   let denied: readonly string[] = [];
   let isRunning = false;
 
   /** Returns where the user may list jobs of the kind; undefined if nobody can say now. */
-  async function placesOf(kind: JobKind): Promise<string[] | undefined> {
+  async function scopeOf(kind: JobKind): Promise<WatchedScope | undefined> {
     const everywhere = !noOthers && await rights.may({ kind }, "list");
-    if (everywhere !== false) return everywhere && [EVERYWHERE];
+    if (everywhere !== false) return everywhere;
     const all = [...namespaces.keys()];
     const answers = await Promise.all(
       all.map((namespace) => rights.may({ kind, namespace }, "list")),
@@ -117,38 +111,30 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     return all.filter((_, index) => answers[index]);
   }
 
-  async function lookAt(
-    kind: JobKind,
-    cache: KindCache,
-    served: ReadonlySet<string> | undefined,
-  ): Promise<boolean> {
-    cache.resting = served !== undefined && !served.has(kind.plural);
-    const found = cache.resting ? [] : await placesOf(kind);
-    if (found !== undefined) cache.set(found);
-    return found !== undefined;
-  }
-
   /** Returns the namespaces that were named, and of which no kind is held. */
   function deniedNamespaces(): string[] {
-    const held = [...caches.values()].filter(({ resting }) => !resting);
+    const held = [...userKinds.values()].filter(({ cache }) => !cache.resting);
     if (held.length === 0) return [];
-    return options.namespaces.filter((it) => !held.some((cache) => cache.has(it)));
+    return options.namespaces.filter((it) => !held.some((kind) => holds(kind, it)));
   }
 
   /** Returns whether all could be asked. */
-  async function look(signal: AbortSignal): Promise<boolean> {
+  async function ask(signal: AbortSignal): Promise<boolean> {
     try {
       const versions = [...new Set(kinds.all.map(({ apiVersion }) => apiVersion))];
       const served = new Map(
         await Promise.all(
-          versions.map(async (it) => [it, await servedPlurals(client, it, signal)] as const),
+          versions.map(async (it) => [it, await pluralsOf(client, it, signal)] as const),
         ),
       );
-      const looks = [...caches].map(([kind, cache]) =>
-        lookAt(kind, cache, served.get(kind.apiVersion))
-      );
       outage = undefined;
-      const isKnown = (await Promise.all(looks)).every((it) => it);
+      const found = await Promise.all([...userKinds].map(async ([kind, { served: where }]) => {
+        const isServed = served.get(kind.apiVersion)?.has(kind.plural) ?? true;
+        const scope = isServed && await scopeOf(kind);
+        if (scope !== undefined) where.turn(scope);
+        return scope;
+      }));
+      const isKnown = !found.includes(undefined);
       if (isKnown) denied = deniedNamespaces();
       return isKnown;
     } catch (error) {
@@ -162,13 +148,12 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     }
   }
 
-  const looks = createLooks({ clock, random, look });
+  const poll = createPoll({ clock, random, everyMs: LOOK_MS, ask });
 
   async function run(signal: AbortSignal): Promise<void> {
     isRunning = true;
-    await looks.run(signal);
+    await Promise.all([poll, ...caches.values()].map((it) => it.run(signal)));
     isRunning = false;
-    await Promise.all([...caches.values()].map((it) => it.close()));
   }
 
   /** Makes room for one more namespace; false if all are looked at. */
@@ -177,23 +162,28 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     const [oldest] = [...namespaces].sort(([, a], [, b]) => a - b);
     if (oldest === undefined || oldest[1] > clock.monotonic() - UNUSED_MS) return false;
     namespaces.delete(oldest[0]);
-    for (const cache of caches.values()) cache.remove(oldest[0]);
+    for (const kind of userKinds.values()) {
+      const others = watched(kind).filter((it) => it !== oldest[0]);
+      if (others.length < watched(kind).length) kind.served.turn(others);
+    }
     return true;
   }
 
-  async function hold({ kind, namespace = EVERYWHERE }: AccessObject): Promise<boolean> {
-    const found = [...caches].find(([it]) => it.group === kind.group && it.plural === kind.plural);
-    const cache = found?.[1];
-    if (cache === undefined || !isRunning) return false;
-    if (namespace !== EVERYWHERE) {
+  async function hold({ kind, namespace }: AccessObject): Promise<boolean> {
+    const [, found] = [...userKinds]
+      .find(([it]) => it.group === kind.group && it.plural === kind.plural) ?? [];
+    if (found === undefined || !isRunning) return false;
+    const { cache, served } = found;
+    if (cache.resting) return true;
+    if (namespace !== undefined) {
       const lastMs = namespaces.get(namespace);
       if (lastMs === undefined && !makeRoom()) return false;
       namespaces.set(namespace, Math.max(lastMs ?? 0, clock.monotonic()));
     }
-    if (namespace === EVERYWHERE) cache.set([EVERYWHERE]);
-    else if (!cache.has(namespace)) cache.add(namespace);
+    if (namespace === undefined) served.turn(true);
+    else if (!holds(found, namespace)) served.turn([...watched(found), namespace]);
     const over = new AbortController();
-    const held = cache.whenHeld(namespace, over.signal).finally(() => over.abort());
+    const held = cache.whenSynced(over.signal, namespace).finally(() => over.abort());
     await clock.sleep(HOLD_MS, over.signal);
     over.abort();
     await held;
@@ -203,7 +193,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
 
   return {
     caches,
-    looked: looks.looked,
+    polled: poll.polled,
     hold,
     missing() {
       if (outage !== undefined) return [outage];

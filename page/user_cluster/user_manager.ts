@@ -18,10 +18,13 @@ import type { ManagerClient } from "../mirror/manager_stream.ts";
 import { TOKEN_NOT_TAKEN } from "../server/passed_response.ts";
 import { createManagerAccess, type ManagerAccess } from "./manager_access.ts";
 import { type FoundManager, type ManagerSearch, searchManager } from "./manager_search.ts";
-import { createLooks } from "../../platform/base/poll.ts";
+import { createPoll } from "../../platform/base/poll.ts";
 
 /** For one search, and for the command that gives a token, in milliseconds. */
 const DEADLINE_MS = 15_000;
+
+/** Between two searches, in milliseconds. */
+const SEARCH_MS = 60_000;
 
 /** A question whose answer is small. */
 const PROBE = "/view/v1/jobs?limit=1";
@@ -46,7 +49,7 @@ export interface UserManager {
   /** Returns what is missing to reach it, as sentences. */
   missing(): readonly string[];
   /** Resolves when it was looked for once. */
-  readonly looked: Promise<void>;
+  readonly polled: Promise<void>;
   /** Looks for it until `signal` aborts; then nothing is left open. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -78,7 +81,7 @@ export function createUserManager(options: UserManagerOptions): UserManager {
 
   function failed(why: string): void {
     failure = why;
-    looks.again();
+    poll.wake();
   }
 
   function accessTo({ url, pods }: FoundManager): ManagerAccess {
@@ -149,7 +152,7 @@ export function createUserManager(options: UserManagerOptions): UserManager {
     });
   }
 
-  async function look(signal: AbortSignal): Promise<boolean> {
+  async function ask(signal: AbortSignal): Promise<boolean> {
     try {
       await find(signal);
     } catch (error) {
@@ -159,14 +162,14 @@ export function createUserManager(options: UserManagerOptions): UserManager {
     }
     return found !== undefined && failure === undefined;
   }
-  const looks = createLooks({ clock, random, look });
+  const poll = createPoll({ clock, random, everyMs: SEARCH_MS, ask });
 
   return {
     client: () => found === undefined || failure === TOKEN_NOT_TAKEN ? undefined : client,
-    looked: looks.looked,
+    polled: poll.polled,
     missing: () => [missing ?? failure].filter((it) => it !== undefined),
     async run(signal) {
-      await looks.run(signal);
+      await poll.run(signal);
       found = undefined;
       open?.access.close();
       await forward?.close();

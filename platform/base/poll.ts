@@ -1,48 +1,48 @@
-/** Looks at something again and again: after a while, sooner after one that failed or was called for. */
+/** Poll: a question that is asked again and again, later each time that it fails, and soon when it is woken. */
 import { type Backoff, backoffMs } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
 import { createSleeper } from "./sleeper.ts";
 
-/** Between two looks, in milliseconds, with jitter. */
-const LOOK_MS = 60_000;
-/** After one that failed, or when another is called for. */
+/** After a question that failed, or when the poll is woken. */
 const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 10_000 };
 
-/** Options of {@link createLooks}. */
-export interface LooksOptions {
+/** Options of {@link createPoll}. */
+export interface PollOptions {
   readonly clock: Pick<Clock, "sleep">;
-  /** 0 to 1. Default `Math.random`. */
+  /** A number from 0 up to 1. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
+  /** Longest time after a question that did not fail, in milliseconds; up to a fifth less by chance. */
+  readonly everyMs: number;
   /** Returns whether all went well. Must not throw. */
-  readonly look: (signal: AbortSignal) => Promise<boolean>;
+  readonly ask: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** The looks. */
-export interface Looks {
-  /** Calls for another look soon. */
-  again(): void;
-  /** Resolves after the first look, or when none is made any more. */
-  readonly looked: Promise<void>;
-  /** Looks until `signal` aborts. */
+/** The poll. */
+export interface Poll {
+  /** Has it ask soon. */
+  wake(): void;
+  /** Resolves when it has asked once, or asks no more. */
+  readonly polled: Promise<void>;
+  /** Asks until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Creates them. */
-export function createLooks({ clock, random = Math.random, look }: LooksOptions): Looks {
+/** Creates it. */
+export function createPoll({ clock, random = Math.random, everyMs, ask }: PollOptions): Poll {
   const first = Promise.withResolvers<void>();
   const sleeper = createSleeper(clock);
 
   async function run(signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted;) {
-      if (!await look(signal)) sleeper.wake();
+      if (!await ask(signal)) sleeper.wake();
       first.resolve();
-      // Calls count as failures: one that a look does not mend must not cause look after look.
-      const isCalled = await sleeper.sleep(LOOK_MS * (0.8 + 0.4 * random()), signal);
-      failures = isCalled ? failures + 1 : 0;
+      // Being woken counts as a failure: what a question does not mend must not cause one after the other.
+      const isWoken = await sleeper.sleep(everyMs * (0.8 + 0.2 * random()), signal);
+      failures = isWoken ? failures + 1 : 0;
       if (failures > 0) await clock.sleep(backoffMs(failures, BACKOFF, random), signal);
     }
     first.resolve();
   }
 
-  return { again: sleeper.wake, looked: first.promise, run };
+  return { wake: sleeper.wake, polled: first.promise, run };
 }

@@ -52,7 +52,7 @@ export interface InformerOptions<T> {
   /** Called each time the watch has to begin again with a list, with the cause. */
   onRestart?: (cause: string) => void;
   /** Called each time a list or a watch fails; both are tried again. */
-  onFailure?: () => void;
+  onFailure?: (error: unknown) => void;
   /** Called for each object that is skipped because it cannot be read; the log says which and why. */
   onSkipped?: () => void;
   /** Most objects of a page of a list. Default 100. */

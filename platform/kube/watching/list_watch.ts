@@ -34,7 +34,7 @@ export interface ListWatchOptions<T> {
   /** Called each time all objects are listed again, with the cause. */
   readonly onRestart?: (cause: string) => void;
   /** Called each time a list or a watch fails; both are tried again. */
-  readonly onFailure?: () => void;
+  readonly onFailure?: (error: unknown) => void;
   /** Called for each object that is skipped because it cannot be read. */
   readonly onSkipped?: () => void;
   /** Most objects of a page of a list. Default 100. */
@@ -185,7 +185,7 @@ class ListWatch<T extends KubeObject> {
   #failed(message: string, error: unknown, failures?: number): void {
     if (this.signal.aborted) return;
     logger.warn(message, { kind: this.#kind.kind, error: messageOf(error), failures });
-    this.options.onFailure?.();
+    this.options.onFailure?.(error);
   }
 }
 

@@ -30,7 +30,7 @@ function begin() {
       rest.served = onServed;
       return Object.create(cluster.informer(kind), {
         resting: { get: () => rest.resting },
-        rouse: { value: () => {} },
+        wake: { value: () => {} },
       });
     },
     parentsOf: (object) => [keyOf(object)],

@@ -28,7 +28,7 @@ class World {
     keepsSteps: true,
   };
   resting = false;
-  roused = 0;
+  woken = 0;
   elapsedMs = 0;
   readonly plans;
 
@@ -47,7 +47,7 @@ class World {
         get resting() {
           return isResting();
         },
-        rouse: () => void this.roused++,
+        wake: () => void this.woken++,
       },
       jobSets: cluster.informer(WATCHED.jobSet),
       client: cluster.client(),
@@ -182,10 +182,10 @@ Deno.test("`planFor()` wakes the cache of Trials that rests, where a job has one
   const world = new World();
   world.resting = true;
   await world.planFor(world.put(undefined, jobOf(undefined)));
-  equal(world.roused, 0);
+  equal(world.woken, 0);
   world.cluster.hold();
   await world.planFor(world.put(trial(), jobOf(trial())));
-  equal(world.roused, 1);
+  equal(world.woken, 1);
 });
 
 Deno.test("`planFor()` finds the two Trials that claim a job, and those of one name, in the caches", async () => {

@@ -35,7 +35,7 @@ function partsWith(sink: ObservationSink) {
       jobs: cluster.informer(WATCHED.trainJob),
       pods: cluster.informer(WATCHED.pod),
     }]]),
-    trials: Object.assign(trials, { resting: false, rouse: () => {} }),
+    trials: Object.assign(trials, { resting: false, wake: () => {} }),
     jobSets: cluster.informer(KINDS.jobSet),
     clock,
     adopted: () => new Set(),

@@ -126,7 +126,7 @@ function createLife(world: World, killAt: number, when: "before" | "after") {
       pods: cluster.informer(WATCHED.pod),
     }]]),
     jobSets: cluster.informer(KINDS.jobSet),
-    trials: { get: trials.get, byIndex: trials.byIndex, resting: false, rouse: () => {} },
+    trials: { get: trials.get, byIndex: trials.byIndex, resting: false, wake: () => {} },
     client: inner,
     settings: () => ({
       adopted: new Set(),

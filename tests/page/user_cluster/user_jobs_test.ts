@@ -77,7 +77,7 @@ async function withJobs(
     const stop = new AbortController();
     const running = jobs.run(stop.signal);
     try {
-      await jobs.looked;
+      await jobs.polled;
       await work(world);
     } finally {
       stop.abort();

@@ -1,24 +1,25 @@
-/** Tests of looks that are taken again and again. */
+/** Tests of polls: when the next question comes. */
 import assert from "node:assert/strict";
-import { createLooks } from "../../../platform/base/poll.ts";
+import { createPoll } from "../../../platform/base/poll.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
-/** Runs looks with these outcomes, and the last one for all that follow. */
-async function withLooks(
+/** Asks with these outcomes, and the last one for all that follow. */
+async function withPoll(
   outcomes: boolean[],
-  work: (world: { clock: FakeClock; again: () => void; count: () => number }) => Promise<void>,
+  work: (world: { clock: FakeClock; wake: () => void; count: () => number }) => Promise<void>,
 ): Promise<void> {
   const clock = new FakeClock();
   const stop = new AbortController();
   let count = 0;
-  const looks = createLooks({
+  const poll = createPoll({
     clock,
     random: () => 1,
-    look: () => Promise.resolve(outcomes[Math.min(count++, outcomes.length - 1)] ?? true),
+    everyMs: 72_000,
+    ask: () => Promise.resolve(outcomes[Math.min(count++, outcomes.length - 1)] ?? true),
   });
-  const running = looks.run(stop.signal);
+  const running = poll.run(stop.signal);
   try {
-    await work({ clock, again: looks.again, count: () => count });
+    await work({ clock, wake: poll.wake, count: () => count });
   } finally {
     stop.abort();
     await running;
@@ -26,18 +27,18 @@ async function withLooks(
   assert.equal(clock.sleeping, 0);
 }
 
-Deno.test("after a look that went well the next comes in about a minute", () =>
-  withLooks([true], async ({ clock, count }) => {
+Deno.test("after a question that went well the next comes when its time is over", () =>
+  withPoll([true], async ({ clock, count }) => {
     await clock.advance(71_000);
     assert.equal(count(), 1);
     await clock.advance(1_001);
     assert.equal(count(), 2);
   }));
 
-Deno.test("looks that fail back off up to ten seconds, and go on", () =>
-  withLooks([false], async ({ clock, count }) => {
+Deno.test("questions that fail back off up to ten seconds, and go on", () =>
+  withPoll([false], async ({ clock, count }) => {
     const waits: (number | undefined)[] = [];
-    for (let look = 0; look < 8; look++) {
+    for (let asked = 0; asked < 8; asked++) {
       await clock.advance(0);
       waits.push(clock.nextWakeMs);
       await clock.advance(clock.nextWakeMs ?? 0);
@@ -46,12 +47,12 @@ Deno.test("looks that fail back off up to ten seconds, and go on", () =>
     assert.equal(count(), 9);
   }));
 
-Deno.test("a look that is called for comes soon, and calls without end back off as well", () =>
-  withLooks([true], async ({ clock, again, count }) => {
+Deno.test("a poll that is woken asks soon, and one that is woken without end backs off as well", () =>
+  withPoll([true], async ({ clock, wake, count }) => {
     const waits: (number | undefined)[] = [];
-    for (let look = 0; look < 3; look++) {
+    for (let asked = 0; asked < 3; asked++) {
       await clock.advance(0);
-      again();
+      wake();
       await clock.advance(0);
       waits.push(clock.nextWakeMs);
       await clock.advance(clock.nextWakeMs ?? 0);
@@ -59,7 +60,7 @@ Deno.test("a look that is called for comes soon, and calls without end back off 
     assert.deepEqual(waits, [1_000, 2_000, 4_000]);
     await clock.advance(72_001);
     assert.equal(count(), 5);
-    again();
+    wake();
     await clock.advance(1_000);
-    assert.equal(count(), 6, "a minute without a call makes good");
+    assert.equal(count(), 6, "a whole time without being woken makes good");
   }));

@@ -197,7 +197,10 @@ export class FakeApiServer implements AsyncDisposable {
     const [version, from] = (url.searchParams.get("continue") ?? `${this.#rv}:0`).split(":");
     if (Number(version) < this.#oldest) return refusal(410, "Expired", "continue is too old");
     const start = Number(from);
-    const all = [...this.#objects.values()];
+    const [, namespace] = /\/namespaces\/([^/]+)\//.exec(url.pathname) ?? [];
+    const all = [...this.#objects.values()].filter(({ metadata }) =>
+      namespace === undefined || metadata?.namespace === namespace
+    );
     const end = start + limit;
     const more = end < all.length ? `${version}:${end}` : undefined;
     const metadata = { resourceVersion: version, continue: more };

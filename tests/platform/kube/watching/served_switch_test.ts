@@ -3,10 +3,8 @@ import { deepEqual, equal } from "node:assert/strict";
 import { createClient } from "../../../../platform/kube/client.ts";
 import type { KubeClient } from "../../../../platform/kube/client.ts";
 import { KubeError, TransportError } from "../../../../platform/kube/errors.ts";
-import {
-  createRestingInformer,
-  REST_MS,
-} from "../../../../platform/kube/watching/resting_informer.ts";
+import { createServedInformer } from "../../../../platform/kube/watching/served_informer.ts";
+import { REST_MS } from "../../../../platform/kube/watching/served_switch.ts";
 import { logged } from "../../../support/logged.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { until } from "../../../support/until.ts";
@@ -20,7 +18,7 @@ const forbidden = new KubeError("widgets is forbidden", { code: 403, reason: "Fo
 
 interface World {
   readonly clock: FakeClock;
-  readonly informer: ReturnType<typeof createRestingInformer<Widget>>;
+  readonly informer: ReturnType<typeof createServedInformer<Widget>>;
   readonly server: FakeApiServer;
   /** What questions and lists end with; undefined: they reach the server. */
   error: Error | undefined;
@@ -39,7 +37,7 @@ async function withWorld(error: Error | undefined, test: (world: World) => Promi
       return world.error ? Promise.reject(world.error) : real.list(kind, options);
     },
   };
-  const informer = createRestingInformer<Widget>({ client, kind: WIDGET, clock, random: () => 1 });
+  const informer = createServedInformer<Widget>({ client, kind: WIDGET, clock, random: () => 1 });
   const world: World = { clock, informer, server, error, lists: 0, seen: [] };
   informer.onChange(({ type, object }) => void world.seen.push(`${type} ${object.metadata?.name}`));
   const stop = new AbortController();
@@ -53,7 +51,7 @@ async function withWorld(error: Error | undefined, test: (world: World) => Promi
   }
 }
 
-Deno.test("`createRestingInformer()` is an informer if its kind is served", () =>
+Deno.test("`createServedInformer()` is an informer if its kind is served", () =>
   withWorld(undefined, async ({ informer, server, seen }) => {
     server.put(widget("a"));
     equal(await informer.whenSynced(), true);
@@ -63,7 +61,7 @@ Deno.test("`createRestingInformer()` is an informer if its kind is served", () =
   }));
 
 for (const [why, error] of [["not served", absent], ["forbidden", forbidden]] as const) {
-  Deno.test(`\`createRestingInformer()\` counts as synced, and empty, while its kind is ${why}`, () =>
+  Deno.test(`\`createServedInformer()\` counts as synced, and empty, while its kind is ${why}`, () =>
     withWorld(error, async ({ informer }) => {
       equal(await informer.whenSynced(), true);
       equal(informer.synced, true);
@@ -72,7 +70,7 @@ for (const [why, error] of [["not served", absent], ["forbidden", forbidden]] as
     }));
 }
 
-Deno.test("`createRestingInformer()` checks periodically, and starts when the kind appears", () =>
+Deno.test("`createServedInformer()` checks periodically, and starts when the kind appears", () =>
   withWorld(absent, async (world) => {
     const { informer, clock, server } = world;
     await informer.whenSynced();
@@ -86,12 +84,12 @@ Deno.test("`createRestingInformer()` checks periodically, and starts when the ki
     equal(informer.resting, false);
   }));
 
-Deno.test("`createRestingInformer()` checks soon when it is woken, at most once a second", () =>
+Deno.test("`createServedInformer()` checks soon when it is woken, at most once a second", () =>
   withWorld(absent, async (world) => {
     const { informer, clock } = world;
     await informer.whenSynced();
     const { lists } = world;
-    for (let call = 0; call < 10; call++) informer.rouse();
+    for (let call = 0; call < 10; call++) informer.wake();
     await clock.advance(999);
     equal(world.lists, lists);
     await clock.advance(1);
@@ -100,7 +98,7 @@ Deno.test("`createRestingInformer()` checks soon when it is woken, at most once 
     equal(world.lists, lists + 1);
   }));
 
-Deno.test("`createRestingInformer()` is not synced while it is unknown whether its kind is served", () =>
+Deno.test("`createServedInformer()` is not synced while it is unknown whether its kind is served", () =>
   withWorld(new TransportError("connection refused"), async (world) => {
     const { informer, clock } = world;
     await until("it has asked", () => world.lists > 0 || undefined);
@@ -113,7 +111,7 @@ Deno.test("`createRestingInformer()` is not synced while it is unknown whether i
     equal(informer.resting, true);
   }));
 
-Deno.test("`createRestingInformer()` says once that its kind is not served, and once that it is", async () => {
+Deno.test("`createServedInformer()` says once that its kind is not served, and once that it is", async () => {
   const records = await logged(() =>
     withWorld(absent, async (world) => {
       const { informer, clock, server } = world;
@@ -129,3 +127,38 @@ Deno.test("`createRestingInformer()` says once that its kind is not served, and 
     "the API server serves this kind now",
   ]);
 });
+
+Deno.test("`createServedInformer()` rests again when its kind is served no more, and tells later what was deleted", () =>
+  withWorld(undefined, async (world) => {
+    const { informer, clock, server, seen } = world;
+    for (const name of ["a", "b"]) server.put(widget(name));
+    await informer.whenSynced();
+    world.error = absent;
+    await until("the watch is open", () => server.watches === 1);
+    server.expireWatches();
+    await until("it rests", () => informer.resting && informer.list().length === 0);
+    deepEqual([informer.synced, informer.settled], [true, true]);
+    deepEqual(seen.splice(0).sort(), ["added a", "added b", "left a", "left b"]);
+    server.remove("ns/a");
+    world.error = undefined;
+    await clock.advance(REST_MS);
+    await until("the rest is back", () => informer.list().length === 1);
+    deepEqual(seen, ["deleted a", "added b"]);
+  }));
+
+Deno.test("`createServedInformer()` keeps what it has of a kind that may not be read for a while", () =>
+  withWorld(undefined, async (world) => {
+    const { informer, clock, server } = world;
+    server.put(widget("a"));
+    await informer.whenSynced();
+    world.error = forbidden;
+    await until("the watch is open", () => server.watches === 1);
+    const { lists } = world;
+    server.expireWatches();
+    await until("it has listed in vain", async () => {
+      await clock.advance(1_000);
+      return world.lists > lists + 1;
+    });
+    equal(informer.resting, false);
+    equal(informer.list().length, 1);
+  }));

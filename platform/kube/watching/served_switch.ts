@@ -1,0 +1,86 @@
+/** Switch of a kind that the API server may not serve: it is on while the kind can be listed. */
+import { getLogger } from "@logtape/logtape";
+import { type Clock, systemClock } from "../../base/clock.ts";
+import { createPoll } from "../../base/poll.ts";
+import { createSwitch, type Switch } from "../../base/switch.ts";
+import type { KubeClient } from "../client.ts";
+import { isNotFound, messageOf } from "../errors.ts";
+import type { Kind } from "../resource.ts";
+import { listRefusal } from "./served_kinds.ts";
+
+/** Longest time between two questions about a kind that is not served, in milliseconds. */
+export const REST_MS = 10_000;
+
+const logger = getLogger(["milepost", "kube", "informer"]);
+
+/** Options of {@link createServedSwitch}. */
+export interface ServedSwitchOptions {
+  readonly client: Pick<KubeClient, "list">;
+  readonly kind: Kind<unknown>;
+  readonly clock?: Clock;
+  /** A number from 0 up to 1. Default `Math.random`. */
+  readonly random?: () => number;
+  /** Called when the API server serves the kind after all. */
+  readonly onServed?: () => void;
+}
+
+/** A kind that may not be served. */
+export interface ServedSwitch {
+  /** On while objects of the kind can be listed. */
+  readonly served: Switch;
+  /** Has it find out soon, because the kind may be served now. */
+  wake(): void;
+  /** Takes note that a list or a watch failed: the kind may not be served any more. */
+  failed(error: unknown): void;
+  /** Finds out until `signal` aborts; only while the kind is not served the API server is asked. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Creates it; nothing is known before it runs. */
+export function createServedSwitch(options: ServedSwitchOptions): ServedSwitch {
+  const { client, kind, onServed, clock = systemClock, random } = options;
+  const served = createSwitch();
+  const names = { kind: kind.kind, group: kind.group };
+
+  /** Once: that most clusters have no such kind is nothing to repeat. */
+  function rest(why: unknown): void {
+    if (served.on === false) return;
+    const message = isNotFound(why)
+      ? "the API server does not serve this kind; what needs it rests until its CRD is installed"
+      : "this kind may not be read; what needs it rests until the role allows it";
+    logger.info(message, { ...names, error: messageOf(why) });
+    served.turn(false);
+  }
+
+  function begin(): void {
+    const wasResting = served.on === false;
+    if (wasResting) logger.info("the API server serves this kind now", names);
+    served.turn(true);
+    if (wasResting) onServed?.();
+  }
+
+  async function ask(signal: AbortSignal): Promise<boolean> {
+    if (served.on) return true;
+    try {
+      const refusal = await listRefusal(client, kind, signal);
+      if (refusal === undefined) begin();
+      else rest(refusal);
+      return true;
+    } catch (error) {
+      if (!signal.aborted) {
+        const message = "cannot check whether the API server serves a kind";
+        logger.debug(message, { kind: kind.kind, error: messageOf(error) });
+      }
+      return false;
+    }
+  }
+
+  const poll = createPoll({ clock, random, everyMs: REST_MS, ask });
+  return {
+    served,
+    wake: poll.wake,
+    // One that may not be read for a while keeps what was read.
+    failed: (error) => void (served.on && isNotFound(error) && rest(error)),
+    run: poll.run,
+  };
+}
