@@ -5,7 +5,7 @@ import type { Peers } from "../../platform/http/limits/peers.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
 import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
-import type { RateReason } from "./answer.ts";
+import type { RateReason } from "./status_refusals.ts";
 import { type Exchange, type Outcome, required, type StageRun } from "./exchange.ts";
 import type { PushOrigin } from "../../crds/wire/push.ts";
 import { pushAudience } from "./push_audience.ts";

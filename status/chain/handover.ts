@@ -1,5 +1,5 @@
 /** Stage that hands a push over to the owner of the job's state. */
-import { okResponse } from "./answer.ts";
+import { okResponse } from "./status_refusals.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import type { Refused } from "../../platform/http/replicas/owner_router.ts";

@@ -3,7 +3,7 @@ import { HISTORY_LIMITS } from "../../crds/names.ts";
 import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { Refusal } from "./answer.ts";
+import type { Refusal } from "./status_refusals.ts";
 import { podUid, subject } from "./caller.ts";
 import { type Packing, packingOf, unpack } from "./content_encoding.ts";
 import type { Exchange, Outcome, StageRun } from "./exchange.ts";

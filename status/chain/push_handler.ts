@@ -5,7 +5,7 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
 import { OVERLOADED_MS, type RequestResult } from "../../platform/http/refusals.ts";
-import { type Refusal, refusalResponse, resultOf } from "./answer.ts";
+import { type Refusal, refusalResponse, resultOf } from "./status_refusals.ts";
 import { type Exchange, required } from "./exchange.ts";
 import type { AcceptPush, ControlNow } from "../../crds/wire/push_answer.ts";
 import type { PushOrigin } from "../../crds/wire/push.ts";

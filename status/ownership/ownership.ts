@@ -4,7 +4,7 @@ import type { JobKind, OwnerLink } from "../../crds/job_kind.ts";
 import type { Kind, KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 import type { Lookup } from "../../platform/kube/watching/cached_lookup.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
-import type { ForbiddenReason } from "../chain/answer.ts";
+import type { ForbiddenReason } from "../chain/status_refusals.ts";
 
 /** The fields of an object by which ownership is decided. */
 export interface OwnedObject {

@@ -1,6 +1,6 @@
 /** Stages that read: the newest status of the owner, once, or as a stream of events. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { okResponse, refusalMessage } from "../chain/answer.ts";
+import { okResponse, refusalMessage } from "../chain/status_refusals.ts";
 import { eventStreamResponse } from "../../platform/http/event_stream.ts";
 import { type JobEnd, runEventStream, type StreamEnd } from "./status_stream.ts";
 import {

@@ -5,7 +5,7 @@ import { connect as connectPlain } from "node:net";
 import { type Clock, systemClock } from "../../../platform/base/clock.ts";
 import type { HttpHandler } from "../../../platform/http/message.ts";
 import { startTestServer, type TestServerOptions } from "./test_server.ts";
-import { okResponse, refusalResponse } from "../../../status/chain/answer.ts";
+import { okResponse, refusalResponse } from "../../../status/chain/status_refusals.ts";
 import { withLogs } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";
 import { certificate } from "./certificates.ts";
