@@ -13,6 +13,7 @@ import {
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../platform/http/limits/server_limits.ts";
+import { okResponse } from "../platform/http/json_responses.ts";
 import { type HttpHandler, type HttpRequest, type HttpResponse } from "../platform/http/message.ts";
 import {
   failureResponse,
@@ -201,8 +202,7 @@ export function createAdmissionHttp(
     const review = decodeReview(value.value);
     if (!review.ok) return failure(400, "BadRequest", review.problem);
     const outcome = await outcomeOf(handler, review.request, context);
-    const body = JSON.stringify(encodeReview(review.request.uid, outcome));
-    return { status: 200, headers: { "Content-Type": "application/json" }, body };
+    return okResponse(encodeReview(review.request.uid, outcome));
   }
 
   return async (request) => {

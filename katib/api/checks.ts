@@ -12,7 +12,7 @@ import {
   refusalOfRights,
 } from "../../platform/http/callers/reader_checks.ts";
 import type { ReaderToken } from "../../platform/http/callers/reader_token.ts";
-import type { ApiRefusal } from "./answers.ts";
+import { notFound, type Refusal, refusal } from "../../platform/http/refusals.ts";
 import type { ObservationAnswer, ObservationAsk } from "./owner_requests.ts";
 import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
 import type { JobEnd } from "../../platform/http/event_stream.ts";
@@ -26,6 +26,10 @@ export type JobName = Omit<JobRef, "uid">;
 /** The job in messages for people. */
 export const jobText = ({ kind, namespace, name }: JobName): string =>
   `${kind.kind} ${namespace}/${name}`;
+
+/** The refusal of a job that is not there. */
+export const unknownJob = (job: JobName) =>
+  refusal("unknown_job", notFound(`there is no ${jobText(job)}`));
 
 /** The job as rights are checked on it. */
 const asObject = (job: JobName): NamedObject => ({ ...job, text: jobText(job) });
@@ -79,7 +83,7 @@ export async function mayRead(
   parts: Pick<ApiParts, "access">,
   token: ReaderToken,
   job: JobName,
-): Promise<{ readonly reader: Reader } | ApiRefusal> {
+): Promise<{ readonly reader: Reader } | Refusal> {
   const caller = await readerOfToken(parts, token);
   if ("why" in caller) return caller;
   return await refusalOfRights(parts, caller.reader, asObject(job), "get") ?? caller;
@@ -90,7 +94,7 @@ export async function check(
   parts: ApiParts,
   request: HttpRequest,
   asked: Pick<Granted, "job" | "query">,
-): Promise<Granted | ApiRefusal> {
+): Promise<Granted | Refusal> {
   const caller = await identify(parts, request);
   if ("why" in caller) return caller;
   const may = await mayRead(parts, caller.token, asked.job);
@@ -104,11 +108,11 @@ export async function checkStop(
   parts: ApiParts,
   request: HttpRequest,
   job: JobName,
-): Promise<{ readonly reader: Reader } | ApiRefusal> {
+): Promise<{ readonly reader: Reader } | Refusal> {
   const caller = await identify(parts, request, { take: parts.takeStop, limit: "stop_limit" });
   if ("why" in caller) return caller;
-  const refusal = await refusalOfRights(parts, caller.reader, asObject(job), "update");
-  if (refusal !== undefined) return refusal;
+  const refused = await refusalOfRights(parts, caller.reader, asObject(job), "update");
+  if (refused !== undefined) return refused;
   parts.peers.proved(request.peer, parts.clock.monotonic());
   return { reader: caller.reader };
 }

@@ -1,17 +1,25 @@
 /** Observation API: runs requests through their checks, cheapest first. */
 import { getLogger } from "@logtape/logtape";
 import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
-import { type ApiRefusal, refusalResponse, resultOf } from "./answers.ts";
 import { refusalOfPeer } from "../../platform/http/callers/reader_checks.ts";
-import { okResponse } from "../../platform/http/callers/reader_refusals.ts";
-import { type ApiParts, check, type Granted, jobText } from "./checks.ts";
+import { refuseReader } from "../../platform/http/callers/reader_refusals.ts";
+import { FRESH_JSON, okResponse } from "../../platform/http/json_responses.ts";
+import { type ApiParts, check, type Granted, unknownJob } from "./checks.ts";
 import {
   ClientGoneError,
   type HttpRequest,
   type HttpResponse,
   OverloadedError,
 } from "../../platform/http/message.ts";
-import { OVERLOADED_MS, type RequestResult } from "../../platform/http/refusals.ts";
+import {
+  invalid,
+  notNow,
+  OVERLOADED_MS,
+  type Refusal,
+  refusalResponse,
+  type RequestResult,
+  resultOf,
+} from "../../platform/http/refusals.ts";
 import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./observation_openapi.ts";
 import { createRoutes, pathOf, type Route } from "../../platform/http/routes.ts";
@@ -93,44 +101,42 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
   const parts = { ...options, ask: fewAtATime(options.ask, options.maxReads) };
 
   /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
-  function failure(error: unknown, url: string): ApiRefusal {
+  function failure(error: unknown, url: string): Refusal {
     if (error instanceof OverloadedError || error instanceof ClientGoneError) {
-      return { why: "unavailable", reason: error.message, retryAfterMs: OVERLOADED_MS };
+      return notNow({ reason: error.message, retryAfterMs: OVERLOADED_MS });
     }
     if (error instanceof KubeError || error instanceof TransportError) {
       log.debug("cannot look up the job of an observation", { problem: messageOf(error) });
       const reason = "the job could not be looked up now: try again soon";
-      return { why: "unavailable", reason, retryAfterMs: 1000 };
+      return notNow({ reason, retryAfterMs: 1000 });
     }
     log.error("a request for an observation failed", { path: pathOf(url), error });
-    return { why: "internal" };
+    return refuseReader("internal");
   }
 
-  async function observe(granted: Granted): Promise<HttpResponse | ApiRefusal> {
+  async function observe(granted: Granted): Promise<HttpResponse | Refusal> {
     const job = await parts.findJob(granted.job);
-    if (job === undefined) {
-      return { why: "unknown_job", job: jobText(granted.job) };
-    }
+    if (job === undefined) return unknownJob(granted.job);
     if (granted.query.watch) return watchResponse(parts, granted, job);
     const page = await readPage(parts, granted, job);
-    return "why" in page ? page : okResponse(page);
+    return "why" in page ? page : okResponse(page, FRESH_JSON);
   }
 
-  async function answer(request: HttpRequest): Promise<HttpResponse | ApiRefusal> {
+  async function answer(request: HttpRequest): Promise<HttpResponse | Refusal> {
     const path = pathOf(request.url);
     const match = routes.find(request.method, path);
-    if (match === undefined) return { why: "unknown_path" };
-    if (match.route === undefined) return { why: "wrong_method", allow: match.allow };
+    if (match === undefined) return refuseReader("unknown_path");
+    if (match.route === undefined) return refuseReader("wrong_method", { allow: match.allow });
     const { route: { kind, stops }, names: [namespace = "", name = ""] } = match;
     if (kind === undefined) return documentResponse(document);
     if (stops) return await stopJob(parts, request, { kind, namespace, name });
     const query = observationQuery(request.url.slice(path.length + 1));
-    if ("causes" in query) return { why: "invalid_query", causes: query.causes };
+    if ("causes" in query) return invalid("query", query.causes);
     const granted = await check(options, request, { job: { kind, namespace, name }, query });
     return "why" in granted ? granted : await observe(granted);
   }
 
-  async function judge(request: HttpRequest): Promise<HttpResponse | ApiRefusal> {
+  async function judge(request: HttpRequest): Promise<HttpResponse | Refusal> {
     const refused = refusalOfPeer(options, request);
     if (refused !== undefined) return refused;
     try {
@@ -165,7 +171,7 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
       }
       count(request, result);
       log.debug("a request was refused", { why: outcome.why });
-      return refusalResponse(outcome);
+      return refusalResponse(outcome, FRESH_JSON);
     },
   };
 }

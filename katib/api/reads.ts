@@ -1,6 +1,8 @@
 /** Responses to authorized readers: a page of an observation, or a stream of them. */
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import { type ApiRefusal, refusalText } from "./answers.ts";
+import { notNow, type Refusal } from "../../platform/http/refusals.ts";
+import { refuseReader } from "../../platform/http/callers/reader_refusals.ts";
+import { ROOM_MS } from "../../platform/http/limits/stream_limits.ts";
 import { type ApiParts, type Granted, type JobName, mayRead } from "./checks.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { ofOpenStream, refusalOfStream } from "../../platform/http/callers/reader_checks.ts";
@@ -17,8 +19,6 @@ import { behind, type Position } from "./position.ts";
 import { createWatch, type PageRead } from "./stream.ts";
 import { observationOf } from "./view.ts";
 
-/** Time after which there may be room for one more stream. */
-const ROOM_MS = 10_000;
 const LATE = {
   retryAfterMs: 1000,
   reason: "the owner of this job's observation log did not answer in time: try again soon",
@@ -38,10 +38,10 @@ export async function readPage(
   parts: ApiParts,
   { job: { kind }, query: { from, limit } }: Granted,
   job: AnyJob,
-): Promise<Observation | ApiRefusal> {
+): Promise<Observation | Refusal> {
   const which = jobRefOf(kind, job);
   const page = await askInTime(parts, which, { from, limit });
-  if ("retryAfterMs" in page) return { why: "unavailable", ...page };
+  if ("retryAfterMs" in page) return notNow(page);
   // The newest from the cache: the job may have ended while its log was read.
   const now = parts.jobNow(which) ?? job;
   const state = jobState(kind, now, parts.outcomeOf(kind, now));
@@ -76,7 +76,7 @@ async function readOn(
   uid: string,
 ): Promise<Reauthorization> {
   const may = await mayRead(ofOpenStream(parts), token, job);
-  if ("why" in may) return refusalOfStream(may, () => refusalText(may));
+  if ("why" in may) return refusalOfStream(may);
   return await isGone(parts, job, uid) ? { kind: "job", reason: "Deleted" } : undefined;
 }
 
@@ -85,11 +85,11 @@ export function watchResponse(
   parts: ApiParts,
   granted: Granted,
   job: AnyJob,
-): HttpResponse | ApiRefusal {
+): HttpResponse | Refusal {
   const { query: { from, limit }, reader, token } = granted;
   const { clock } = parts;
   const slot = parts.slots.take(reader.username);
-  if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
+  if (typeof slot === "string") return refuseReader(slot, { retryAfterMs: ROOM_MS });
   const { kind } = granted.job;
   const which = jobRefOf(kind, job);
   const run = (sink: ResponseSink) =>

@@ -6,22 +6,36 @@ import { STOP_LIMITS } from "../../crds/trainjob.ts";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { refusalOfRights } from "../../platform/http/callers/reader_checks.ts";
-import { okResponse } from "../../platform/http/callers/reader_refusals.ts";
-import type { ApiRefusal } from "./answers.ts";
-import { type ApiParts, checkStop, type JobName, jobText } from "./checks.ts";
+import { FRESH_JSON, okResponse } from "../../platform/http/json_responses.ts";
+import {
+  bodyTooLarge,
+  conflict,
+  type FailureShape,
+  invalid,
+  notFound,
+  notNow,
+  type Refusal,
+  refusal,
+} from "../../platform/http/refusals.ts";
+import { type ApiParts, checkStop, type JobName, jobText, unknownJob } from "./checks.ts";
 import { STOP_REQUEST_LIMITS, stopRequestSchema } from "./messages.ts";
 import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
 import type { z } from "zod";
 
-const WHY = { ended: "job_ended", gone: "job_gone", elsewhere: "job_elsewhere" } as const;
+const elsewhere = (message: string): FailureShape => ({ code: 422, reason: "Invalid", message });
+/** What is said of a job that cannot be stopped. */
+const FAILURES = { ended: conflict, gone: notFound, elsewhere };
+
+const refuseStop = (why: keyof typeof FAILURES, reason: string) =>
+  refusal(`job_${why}`, FAILURES[why](reason));
 
 /** Reads the body. */
 async function readStop(
   request: HttpRequest,
-): Promise<z.infer<typeof stopRequestSchema> | ApiRefusal> {
+): Promise<z.infer<typeof stopRequestSchema> | Refusal> {
   const { bodyBytes: maxBytes } = STOP_REQUEST_LIMITS;
   const bytes = await request.readBody(maxBytes);
-  if (bytes === undefined) return { why: "body_too_large", maxBytes };
+  if (bytes === undefined) return bodyTooLarge(maxBytes);
   const parsed = stopRequestSchema.safeParse(jsonOfBytes(bytes));
   if (parsed.success) return parsed.data;
   const causes = parsed.error.issues.flatMap((issue) =>
@@ -29,13 +43,13 @@ async function readStop(
       ? issue.keys.slice(0, 20).map((key) => ({ field: key.slice(0, 64), message: "is not known" }))
       : [{ field: issue.path.join("."), message: issue.message }]
   );
-  return { why: "invalid_stop", causes };
+  return invalid("stop", causes);
 }
 
-function answerOf(answer: OwnerStopAnswer): HttpResponse | ApiRefusal {
-  if ("stop" in answer) return okResponse({ stop: answer.stop });
-  if ("refusal" in answer) return { why: WHY[answer.refusal], reason: answer.reason };
-  return { why: "unavailable", ...answer };
+function answerOf(answer: OwnerStopAnswer): HttpResponse | Refusal {
+  if ("stop" in answer) return okResponse({ stop: answer.stop }, FRESH_JSON);
+  if ("refusal" in answer) return refuseStop(answer.refusal, answer.reason);
+  return notNow(answer);
 }
 
 /** Stops a job for whoever may update it, and the Trial that controls it. */
@@ -43,7 +57,7 @@ export async function stopJob(
   parts: ApiParts,
   request: HttpRequest,
   name: JobName,
-): Promise<HttpResponse | ApiRefusal> {
+): Promise<HttpResponse | Refusal> {
   const granted = await checkStop(parts, request, name);
   if ("why" in granted) return granted;
   const { reader } = granted;
@@ -51,18 +65,18 @@ export async function stopJob(
   if ("why" in read) return read;
   const { uid, ...stop } = read;
   const found = await parts.findJob(name);
-  if (found === undefined) return { why: "unknown_job", job: jobText(name) };
+  if (found === undefined) return unknownJob(name);
   if (uid !== undefined && found.metadata.uid !== uid) {
-    const reason = `the ${jobText(name)} that was meant is gone: another one has its name now`;
-    return { why: "job_gone", reason };
+    const meant = `the ${jobText(name)} that was meant`;
+    return refuseStop("gone", `${meant} is gone: another one has its name now`);
   }
   const trial = trialReference(found.metadata);
   if (trial !== undefined) {
     const { namespace } = name;
     const text = `Trial ${namespace}/${trial.name}`;
     const object = { kind: KINDS.trial, namespace, name: trial.name, text };
-    const refusal = await refusalOfRights(parts, reader, object, "update");
-    if (refusal !== undefined) return refusal;
+    const refused = await refusalOfRights(parts, reader, object, "update");
+    if (refused !== undefined) return refused;
   }
   const ask: StopAsk = {
     job: jobRefOf(name.kind, found),

@@ -1,6 +1,6 @@
 /** View of a viewer: what it looks at, and what it may see of that now. */
 import type { Identified } from "../../platform/http/callers/reader_checks.ts";
-import type { ReaderRefusal } from "../../platform/http/callers/reader_refusals.ts";
+import type { Refusal } from "../../platform/http/refusals.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
 import type { CurveQuery } from "./curve_query.ts";
 import type { ReaderScope } from "./scope.ts";
@@ -32,7 +32,7 @@ export async function grantView(
   parts: ViewParts,
   caller: Pick<Identified, "reader">,
   view: View,
-): Promise<GrantedView | ReaderRefusal> {
+): Promise<GrantedView | Refusal> {
   const { list, lists, curves } = view;
   const scope = list && await scopeOf(parts, caller.reader, list);
   if (scope !== undefined && "why" in scope) return scope;

@@ -2,7 +2,7 @@
 import type { JobKind } from "../../crds/job_kind.ts";
 import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import { type ReaderParts, refusalOfRights } from "../../platform/http/callers/reader_checks.ts";
-import type { ReaderRefusal } from "../../platform/http/callers/reader_refusals.ts";
+import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Denied } from "../../crds/wire/row.ts";
 import type { Scope } from "../list/job_list.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
@@ -44,7 +44,7 @@ function scopeOf(allowed: readonly Place[], denied: readonly Place[]): ReaderSco
 }
 
 /** The first refusal by which nothing is known of the rights; one that denies is no such. */
-const unknownRight = (refusals: readonly (ReaderRefusal | undefined)[]) =>
+const unknownRight = (refusals: readonly (Refusal | undefined)[]) =>
   refusals.find((it) => it !== undefined && it.why !== "forbidden");
 
 /** Returns the most reviews that the scope of a reader over so many kinds needs. */
@@ -68,7 +68,7 @@ export async function readerScope(
   parts: Pick<ReaderParts, "access">,
   reader: Reader,
   { kinds, namespaces, orAll = false }: AskedScope,
-): Promise<ReaderScope | ReaderRefusal> {
+): Promise<ReaderScope | Refusal> {
   const ask = (place: Place) =>
     refusalOfRights(parts, reader, { ...place, text: textOf(place) }, "list");
   const askAll = (kind: JobKind) => ask({ kind });

@@ -1,10 +1,6 @@
 /** Lists of a stream: the windows that a viewer looks at, which of their rows it has, and what is new. */
 import type { Identified } from "../../platform/http/callers/reader_checks.ts";
-import {
-  type ReaderRefusal,
-  readerRefusalShape,
-} from "../../platform/http/callers/reader_refusals.ts";
-import type { FailureCause, FailureShape } from "../../platform/http/refusals.ts";
+import type { FailureCause, FailureShape, Refusal } from "../../platform/http/refusals.ts";
 import type { JobRow, ListNews, ListRefusal } from "../../crds/wire/row.ts";
 import { type ListQuery, listQuery } from "../../crds/wire/list_query.ts";
 import type { ReaderScope } from "./scope.ts";
@@ -43,7 +39,7 @@ export async function grantLists(
   parts: ViewParts,
   { reader }: Pick<Identified, "reader">,
   lists: readonly NamedList[],
-): Promise<readonly GrantedList[] | ReaderRefusal> {
+): Promise<readonly GrantedList[] | Refusal> {
   const granted: GrantedList[] = [];
   for (const list of lists) {
     if ("causes" in list) {
@@ -53,7 +49,7 @@ export async function grantLists(
     const scope = await scopeOf(parts, reader, list);
     if (!("why" in scope)) granted.push({ query: list, scope });
     else if (scope.why !== "forbidden") return scope;
-    else granted.push({ refusal: readerRefusalShape(scope) });
+    else granted.push({ refusal: scope });
   }
   return granted;
 }

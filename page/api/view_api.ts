@@ -6,13 +6,8 @@ import {
   identify,
   refusalOfPeer,
 } from "../../platform/http/callers/reader_checks.ts";
-import {
-  JSON_HEADERS,
-  jsonResponse,
-  okResponse,
-  type ReaderRefusal,
-  readerRefusalShape,
-} from "../../platform/http/callers/reader_refusals.ts";
+import { refuseReader } from "../../platform/http/callers/reader_refusals.ts";
+import { FRESH_JSON, jsonResponse, okResponse } from "../../platform/http/json_responses.ts";
 import {
   ClientGoneError,
   type HttpRequest,
@@ -20,13 +15,15 @@ import {
   OverloadedError,
 } from "../../platform/http/message.ts";
 import {
+  invalid,
+  notNow,
   OVERLOADED_MS,
+  type Refusal,
   refusalResponse,
   type RequestResult,
   resultOf,
 } from "../../platform/http/refusals.ts";
 import { createRoutes, pathOf, type Route } from "../../platform/http/routes.ts";
-import type { FailureCause } from "../../platform/http/refusals.ts";
 import { listQuery } from "../../crds/wire/list_query.ts";
 import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
 import { grantView, type View } from "./granted_view.ts";
@@ -64,11 +61,6 @@ export interface ViewApi {
   handle(request: HttpRequest): Promise<HttpResponse>;
 }
 
-const invalid = (causes: readonly FailureCause[]): ReaderRefusal => ({
-  why: "invalid_query",
-  causes,
-});
-
 const signalOf = (request: HttpRequest) => request.signal?.() ?? new AbortController().signal;
 
 /** The parameters of a request; those of curves stand apart from the others. */
@@ -86,7 +78,7 @@ function parametersOf(url: string) {
 function viewOfLists(
   { kinds }: Pick<ViewParts, "kinds">,
   { curves, others }: ReturnType<typeof parametersOf>,
-): View | ReaderRefusal {
+): View | Refusal {
   const stray = [...others.keys()].filter((field) => field !== "list");
   const read = readLists(others.getAll("list"));
   const jobs = curves.getAll("job");
@@ -98,7 +90,9 @@ function viewOfLists(
     ...("causes" in asked ? asked.causes : []),
     ...stray.map((field) => ({ field: field.slice(0, 64), message: "is not given beside list" })),
   ];
-  if (causes.length > 0 || !("lists" in read) || !("query" in asked)) return invalid(causes);
+  if (causes.length > 0 || !("lists" in read) || !("query" in asked)) {
+    return invalid("query", causes);
+  }
   const strangers = jobs.filter((job) => jobOf(job, kinds) === undefined)
     .slice(0, CURVE_LIMITS.jobs).map((job) => {
       const [kind = "", namespace = "", name = ""] = job.split("/");
@@ -112,14 +106,14 @@ function viewOf(
   { kinds }: Pick<ViewParts, "kinds">,
   url: string,
   reads: ViewReadKind,
-): View | ReaderRefusal {
+): View | Refusal {
   const { curves, others } = parametersOf(url);
   if (reads === "view" && others.has("list")) return viewOfLists({ kinds }, { curves, others });
   if (reads === "curves") {
     const [unknown] = others.keys();
     if (unknown !== undefined) {
       const message = `is an unknown parameter; known: ${CURVE_PARAMETERS.join(", ")}`;
-      return invalid([{ field: unknown.slice(0, 64), message }]);
+      return invalid("query", [{ field: unknown.slice(0, 64), message }]);
     }
   }
   const list = reads === "curves" ? undefined : listQuery(others);
@@ -130,7 +124,7 @@ function viewOf(
     ...(asked !== undefined && "causes" in asked ? asked.causes : []),
     ...stray.map((field) => ({ field, message: "is for curves" })),
   ];
-  if (causes.length > 0) return invalid(causes);
+  if (causes.length > 0) return invalid("query", causes);
   return {
     ...(list !== undefined && "query" in list && { list: list.query }),
     ...(asked !== undefined && "query" in asked && { curves: asked.query }),
@@ -144,24 +138,24 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
   const log = getLogger(["milepost", "page"]);
 
   /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
-  function failure(error: unknown, url: string): ReaderRefusal {
+  function failure(error: unknown, url: string): Refusal {
     if (error instanceof OverloadedError || error instanceof ClientGoneError) {
-      return { why: "unavailable", reason: error.message, retryAfterMs: OVERLOADED_MS };
+      return notNow({ reason: error.message, retryAfterMs: OVERLOADED_MS });
     }
     if (error instanceof KubeError || error instanceof TransportError) {
       const reason = "the API server cannot be asked now: try again soon";
       log.debug(reason, { problem: messageOf(error) });
-      return { why: "unavailable", reason, retryAfterMs: 1000 };
+      return notNow({ reason, retryAfterMs: 1000 });
     }
     log.error("a request of the page failed", { path: pathOf(url), error });
-    return { why: "internal" };
+    return refuseReader("internal");
   }
 
   async function answerList({ reader }: Identified, { list }: View, request: HttpRequest) {
-    if (list === undefined) return okResponse({});
+    if (list === undefined) return okResponse({}, FRESH_JSON);
     const scope = await scopeOf(options, reader, list);
     if ("why" in scope) return scope;
-    const look = () => okResponse(listAnswer(options.list.window(list, scope), scope));
+    const look = () => okResponse(listAnswer(options.list.window(list, scope), scope), FRESH_JSON);
     return await options.lookInTurn(reader.username, look, signalOf(request));
   }
 
@@ -177,8 +171,8 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
       asked,
       signalOf(request),
     );
-    if ("retryAfterMs" in found) return { why: "unavailable", ...found } as const;
-    return jsonResponse(firstCurvesJson(found, granted.jobs));
+    if ("retryAfterMs" in found) return notNow(found);
+    return jsonResponse(firstCurvesJson(found, granted.jobs), FRESH_JSON);
   }
 
   async function answerStream(caller: Identified, view: View) {
@@ -186,10 +180,10 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
     return "why" in granted ? granted : streamResponse(options, caller, granted);
   }
 
-  async function answer(request: HttpRequest): Promise<HttpResponse | ReaderRefusal> {
+  async function answer(request: HttpRequest): Promise<HttpResponse | Refusal> {
     const match = routes.find(request.method, pathOf(request.url));
-    if (match === undefined) return { why: "unknown_path" };
-    if (match.route === undefined) return { why: "wrong_method", allow: match.allow };
+    if (match === undefined) return refuseReader("unknown_path");
+    if (match.route === undefined) return refuseReader("wrong_method", { allow: match.allow });
     const { reads } = match.route;
     const view = viewOf(options, request.url, reads);
     if ("why" in view) return view;
@@ -202,7 +196,7 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
       : await answerStream(caller, view);
   }
 
-  async function judge(request: HttpRequest): Promise<HttpResponse | ReaderRefusal> {
+  async function judge(request: HttpRequest): Promise<HttpResponse | Refusal> {
     const refused = refusalOfPeer(options, request);
     if (refused !== undefined) return refused;
     try {
@@ -226,15 +220,14 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
         count(request, "accepted");
         return outcome;
       }
-      const shape = readerRefusalShape(outcome);
-      const result = resultOf(shape);
+      const result = resultOf(outcome);
       if (result === "unauthorized") {
         // Only what the API server was asked about has cost something.
         peers.failed(request.peer, nowMs, outcome.why === "refused" ? "signature" : "nothing");
       }
       count(request, result);
       log.debug("a request was refused", { why: outcome.why });
-      return refusalResponse(shape, outcome, JSON_HEADERS);
+      return refusalResponse(outcome, FRESH_JSON);
     },
   };
 }

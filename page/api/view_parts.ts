@@ -2,7 +2,7 @@
 import { type AnyJob, type JobKind, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Identified, ReaderParts } from "../../platform/http/callers/reader_checks.ts";
-import type { ReaderRefusal } from "../../platform/http/callers/reader_refusals.ts";
+import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { JobList } from "../list/job_list.ts";
@@ -46,7 +46,7 @@ export function scopeOf(
   parts: ViewParts,
   reader: Reader,
   { kind, namespace }: { readonly kind: readonly string[]; readonly namespace: readonly string[] },
-): Promise<ReaderScope | ReaderRefusal> {
+): Promise<ReaderScope | Refusal> {
   const kinds = parts.runningKinds().filter(({ id }) => kind.length === 0 || kind.includes(id));
   if (namespace.length > 0) return readerScope(parts, reader, { kinds, namespaces: namespace });
   return readerScope(parts, reader, { kinds, namespaces: parts.namespaces ?? [], orAll: true });
@@ -64,7 +64,7 @@ export async function seenJobs(
   parts: ViewParts,
   { reader }: Pick<Identified, "reader">,
   jobs: readonly CurveJob[],
-): Promise<SeenJobs | ReaderRefusal> {
+): Promise<SeenJobs | Refusal> {
   if (jobs.length === 0) return { seen: [], missing: [] };
   const scope = await readerScope(parts, reader, {
     kinds: [...new Set(jobs.map(({ kind }) => kind))],

@@ -15,10 +15,9 @@ import {
   readerOfToken,
   refusalOfStream,
 } from "../../platform/http/callers/reader_checks.ts";
-import {
-  type ReaderRefusal,
-  readerRefusalShape,
-} from "../../platform/http/callers/reader_refusals.ts";
+import { refuseReader } from "../../platform/http/callers/reader_refusals.ts";
+import { ROOM_MS } from "../../platform/http/limits/stream_limits.ts";
+import type { Refusal } from "../../platform/http/refusals.ts";
 import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts";
 import {
   type GrantedView,
@@ -43,8 +42,6 @@ const LOOKING_PART = 0.1;
 export function lookEveryMs(tookMs: number, streams: number): number {
   return Math.min(Math.max(LOOK_MS, tookMs * streams / LOOKING_PART), MOST_LOOK_MS);
 }
-/** Time after which there may be room for one more stream. */
-const ROOM_MS = 10_000;
 
 /** The jobs whose logs are read for a time range. */
 const logsOf = (jobs: readonly JobRef[]) =>
@@ -222,7 +219,7 @@ async function lookOn(
   const caller = await readerOfToken(parts, token);
   const granted = "why" in caller ? caller : await grantView(ofOpenStream(parts), caller, view);
   if (!("why" in granted)) return stream.grant(granted);
-  return refusalOfStream(granted, () => readerRefusalShape(granted).message);
+  return refusalOfStream(granted);
 }
 
 /** Returns a stream, if there is room for one more. */
@@ -230,12 +227,12 @@ export function streamResponse(
   parts: ViewParts,
   caller: Identified,
   granted: GrantedView,
-): HttpResponse | ReaderRefusal {
+): HttpResponse | Refusal {
   const { clock, random = Math.random } = parts;
   const { username } = caller.reader;
   const places = Math.ceil(listsOf(granted).length / VIEW_LIMITS.listsOfPlace);
   const slot = parts.slots.take(username, Math.max(1, places));
-  if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
+  if (typeof slot === "string") return refuseReader(slot, { retryAfterMs: ROOM_MS });
   return eventStreamResponse(slot, (sink) => {
     const stream = new ViewStream(parts, username, granted, sink);
     return runEventLoop({

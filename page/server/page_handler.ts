@@ -1,5 +1,6 @@
 /** Handler of the page's server on loopback: sessions that a one-time code opens. */
 import { z } from "zod";
+import { okResponse } from "../../platform/http/json_responses.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import {
   failureResponse,
@@ -15,7 +16,7 @@ import type { PageFacts } from "../../crds/wire/details.ts";
 import type { Assets } from "./assets.ts";
 import { addressRefusal } from "./browser_checks.ts";
 import type { BrowserSessions } from "./browser_sessions.ts";
-import { jsonResponse, type PageParts, readJson } from "./page_routes.ts";
+import { type PageParts, readJson } from "./page_routes.ts";
 import { createSiteHandler } from "./page_site.ts";
 import { whileOpen } from "./session_stream.ts";
 
@@ -56,7 +57,7 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
     const opened = sessions.open(data?.code ?? "");
     if ("session" in opened) {
       const signal = request.signal?.() ?? new AbortController().signal;
-      return jsonResponse({ ...opened, ...await facts(signal) });
+      return okResponse({ ...opened, ...await facts(signal) });
     }
     if (opened.why === "wrong_code") return failureResponse(WRONG_CODE);
     const headers = retryAfter(opened.retryAfterMs);
@@ -68,7 +69,7 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
     if (!hasSession(request)) {
       return failureResponse(WRONG_METHOD, { headers: { "Allow": "POST" } });
     }
-    return jsonResponse(await facts(request.signal?.() ?? new AbortController().signal));
+    return okResponse(await facts(request.signal?.() ?? new AbortController().signal));
   }
 
   const hasSession = (request: HttpRequest): boolean => {

@@ -2,11 +2,13 @@
 import { stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jsonOfBytes } from "../../platform/base/json.ts";
+import { okResponse } from "../../platform/http/json_responses.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import {
   bodyTooLarge,
   failureResponse,
   notFound,
+  refusalResponse,
   unavailable,
 } from "../../platform/http/refusals.ts";
 import { pathOf, type Route } from "../../platform/http/routes.ts";
@@ -56,13 +58,6 @@ export interface PageRoute extends Route {
 /** Longest body of a request, in bytes. */
 export const MAX_BODY_BYTES = 16_384;
 
-/** Returns the response with a value as JSON. */
-export const jsonResponse = (value: unknown): HttpResponse => ({
-  status: 200,
-  headers: { "Content-Type": "application/json" },
-  body: JSON.stringify(value),
-});
-
 const badRequest = (message: string): HttpResponse =>
   failureResponse({ code: 400, reason: "BadRequest", message });
 
@@ -72,7 +67,7 @@ export type ReceivedBody = { readonly value: unknown } | { readonly refusal: Htt
 /** Reads a body as JSON. */
 export async function readJson(request: HttpRequest): Promise<ReceivedBody> {
   const bytes = await request.readBody(MAX_BODY_BYTES);
-  if (bytes === undefined) return { refusal: failureResponse(bodyTooLarge(MAX_BODY_BYTES)) };
+  if (bytes === undefined) return { refusal: refusalResponse(bodyTooLarge(MAX_BODY_BYTES)) };
   const value = jsonOfBytes(bytes);
   return value === undefined ? { refusal: badRequest("the body is not JSON") } : { value };
 }
@@ -100,11 +95,11 @@ function ofJob(method: string, first: string, answer: JobAnswer): PageRoute {
   };
 }
 
-const details: JobAnswer = async ({ reads }, job) => jsonResponse(await jobDetails(reads, job));
+const details: JobAnswer = async ({ reads }, job) => okResponse(await jobDetails(reads, job));
 
 const rights: JobAnswer = async ({ parts: { client, manager }, signal }, job) => {
   const canStop = manager() !== undefined;
-  return jsonResponse(await rightsOn(client, job, { canStop, signal }));
+  return okResponse(await rightsOn(client, job, { canStop, signal }));
 };
 
 /** The manager reads the body, and says what is wrong with it. */
@@ -126,7 +121,7 @@ const changeTo = (change: JobChange): JobAnswer => async ({ parts, signal, body 
   const { data } = changeSchema.safeParse(body);
   if (data === undefined) return badRequest('the body must be {} or {"uid":"..."}');
   await changeJob(parts.client, job, { change, uid: data.uid, signal });
-  return jsonResponse({});
+  return okResponse({});
 };
 
 /** The table. */

@@ -6,13 +6,9 @@ import {
   type ReaderParts,
   refusalOfPeer,
 } from "../../platform/http/callers/reader_checks.ts";
-import {
-  JSON_HEADERS,
-  type ReaderRefusal,
-  readerRefusalShape,
-} from "../../platform/http/callers/reader_refusals.ts";
+import { FRESH_JSON, okResponse } from "../../platform/http/json_responses.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
-import { refusalResponse, resultOf, unauthorized } from "../../platform/http/refusals.ts";
+import { type Refusal, refusalResponse, unauthorized } from "../../platform/http/refusals.ts";
 import { pathOf } from "../../platform/http/routes.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -20,7 +16,7 @@ import { KubeError } from "../../platform/kube/errors.ts";
 import type { Assets } from "./assets.ts";
 import { hostsRefusal } from "./browser_checks.ts";
 import type { PageFacts } from "../../crds/wire/details.ts";
-import { jsonResponse, type PageParts } from "./page_routes.ts";
+import type { PageParts } from "./page_routes.ts";
 import { createSiteHandler } from "./page_site.ts";
 import { whileOpen } from "./session_stream.ts";
 import { mayDo } from "../../platform/kube/self_reviews.ts";
@@ -44,12 +40,8 @@ const LOOK_AGAIN_MS = 60_000;
 const LOG_IN = unauthorized("log in: send the header Authorization: Bearer and a token of yours");
 const NOT_ACCEPTED = unauthorized("the API server does not accept the bearer token");
 
-const refusalOf = (refusal: ReaderRefusal): HttpResponse =>
-  refusalResponse(
-    refusal.why === "no_token" ? LOG_IN : readerRefusalShape(refusal),
-    refusal,
-    JSON_HEADERS,
-  );
+const refusalOf = (refusal: Refusal): HttpResponse =>
+  refusalResponse(refusal.why === "no_token" ? { ...refusal, ...LOG_IN } : refusal, FRESH_JSON);
 
 /** Whether an error leaves open what the API server would say: it gave no answer, or had too much to do. */
 const saysNothing = (error: unknown) =>
@@ -78,11 +70,11 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
   const nobody = { ...options, client: clientOf(""), manager: () => undefined };
 
   /** Returns who asks. Failures count against the peer, as they do at the manager. */
-  async function visitorOf(request: HttpRequest): Promise<Identified | ReaderRefusal> {
+  async function visitorOf(request: HttpRequest): Promise<Identified | Refusal> {
     const nowMs = clock.monotonic();
     const caller = refusalOfPeer(readers, request) ?? await identify(readers, request);
     if (!("why" in caller)) readers.peers.proved(request.peer, nowMs);
-    else if (resultOf(readerRefusalShape(caller)) === "unauthorized") {
+    else if (caller.code === 401) {
       // A browser asks without a token to find out whether a proxy sends one.
       const cost = caller.why === "refused" ? "signature" : "nothing";
       if (caller.why !== "no_token") readers.peers.failed(request.peer, nowMs, cost);
@@ -94,7 +86,7 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
     const caller = await visitorOf(request);
     if ("why" in caller) return refusalOf(caller);
     const facts: PageFacts = { user: caller.reader.username, server: "", canChange: true };
-    return jsonResponse(facts);
+    return okResponse(facts);
   }
 
   return createSiteHandler({

@@ -107,13 +107,6 @@ export function overloadedResponse({ message }: OverloadedError): HttpResponse {
   return failureResponse(unavailable(message), { headers: retryAfter(OVERLOADED_MS) });
 }
 
-/** Returns the failure of a body that is too long. */
-export const bodyTooLarge = (maxBytes: number): FailureShape => ({
-  code: 413,
-  reason: "RequestEntityTooLarge",
-  message: `the body must be at most ${maxBytes} bytes, also after decompression`,
-});
-
 /** Labels of metrics for responses: the reason of the Status in lower case, or `accepted`. */
 export type RequestResult =
   | "accepted"
@@ -145,20 +138,9 @@ export function resultOf({ code }: Pick<FailureShape, "code">): RequestResult {
   return RESULTS[code] ?? "internalerror";
 }
 
-/** Returns the failure of a push, a query or a request to stop with fields that are wrong. */
-export function invalid(
-  subject: "push" | "query" | "stop",
-  causes: readonly FailureCause[],
-): FailureShape {
-  const what = causes.map(({ field, message }) => `${field || "body"}: ${message}`);
-  return { code: 422, reason: "Invalid", message: `the ${subject} is invalid: ${what.join("; ")}` };
-}
-
-/** Details of a refusal beside its failure. */
+/** What of a refusal differs from one request to the next. */
 export interface RefusalDetails {
-  /** Reason code, for tests and logs. */
-  readonly why: string;
-  readonly causes?: readonly FailureCause[] | undefined;
+  readonly causes?: readonly FailureCause[];
   /** Methods that the path takes. */
   readonly allow?: string;
   readonly retryAfterMs?: number;
@@ -166,17 +148,70 @@ export interface RefusalDetails {
   readonly closes?: boolean;
 }
 
+/** A refused request: why, and what its client is told. */
+export interface Refusal<Why extends string = string> extends FailureShape, RefusalDetails {
+  /** Reason code, for tests and logs. */
+  readonly why: Why;
+}
+
+/** Returns a refusal. */
+export function refusal<Why extends string>(
+  why: Why,
+  shape: FailureShape,
+  details?: RefusalDetails,
+): Refusal<Why> {
+  return { why, ...shape, ...details };
+}
+
+/** Returns what makes the refusals of a table, which has them by their reason codes. */
+export function refusalsOf<Why extends string>(table: Readonly<Record<Why, FailureShape>>) {
+  return <W extends Why>(why: W, details?: RefusalDetails): Refusal<W> =>
+    refusal(why, table[why], details);
+}
+
+/** Rows of the tables of all APIs. */
+export const COMMON_REFUSALS = {
+  wrong_method: WRONG_METHOD,
+  not_yet_valid: unauthorized("the bearer token is not valid yet: check the clock of the node"),
+  peer_limit: tooMany("too many failed authentications from this address: wait, then try again"),
+  stream_limit: tooMany("too many streams are open (--max-streams): read without watch"),
+  internal: INTERNAL_ERROR,
+} as const satisfies Record<string, FailureShape>;
+
+/** Returns the refusal of what cannot be answered now. */
+export function notNow(
+  { reason, retryAfterMs }: { readonly reason: string; readonly retryAfterMs: number },
+): Refusal<"unavailable"> {
+  return refusal("unavailable", unavailable(reason), { retryAfterMs });
+}
+
+/** Returns the refusal of a body that is too long. */
+export function bodyTooLarge(maxBytes: number): Refusal<"body_too_large"> {
+  const message = `the body must be at most ${maxBytes} bytes, also after decompression`;
+  return refusal("body_too_large", { code: 413, reason: "RequestEntityTooLarge", message });
+}
+
+/** Returns the refusal of a push, a query or a request to stop with fields that are wrong. */
+export function invalid<Subject extends "push" | "query" | "stop">(
+  subject: Subject,
+  causes: readonly FailureCause[],
+): Refusal<`invalid_${Subject}`> {
+  const what = causes.map(({ field, message }) => `${field || "body"}: ${message}`);
+  const message = `the ${subject} is invalid: ${what.join("; ")}`;
+  return refusal(`invalid_${subject}`, { code: 422, reason: "Invalid", message }, { causes });
+}
+
 /** Returns the response to a refused request, with the headers that belong to its code. */
 export function refusalResponse(
-  shape: FailureShape,
-  { causes, allow, retryAfterMs, closes }: RefusalDetails,
+  refused: Refusal,
   headers: Readonly<Record<string, string>> = {},
 ): HttpResponse {
-  return failureResponse(shape, {
+  const { causes, allow, retryAfterMs, closes } = refused;
+  return failureResponse(refused, {
     causes,
     headers: {
       ...headers,
-      ...(shape.code === 401 && { "WWW-Authenticate": "Bearer" }),
+      ...(refused.code === 401 && { "WWW-Authenticate": "Bearer" }),
       ...(allow !== undefined && { "Allow": allow }),
       ...(retryAfterMs !== undefined && retryAfter(retryAfterMs)),
       ...(closes && { "Connection": "close" }),

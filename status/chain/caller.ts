@@ -5,7 +5,8 @@ import type { Peers } from "../../platform/http/limits/peers.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
 import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
-import type { RateReason } from "./status_refusals.ts";
+import { notNow, type Refusal } from "../../platform/http/refusals.ts";
+import { refuse, type StatusReason } from "./status_refusals.ts";
 import { type Exchange, type Outcome, required, type StageRun } from "./exchange.ts";
 import type { PushOrigin } from "../../crds/wire/push.ts";
 import { pushAudience } from "./push_audience.ts";
@@ -22,9 +23,15 @@ const SOON_MS = 1000;
 const OWNED_FOR_MS = 500;
 
 /** Reasons for which a token can be neither accepted nor refused now. */
-const UNDECIDED: Readonly<Record<UndecidedReason, string>> = {
-  not_ready: "the API server's keys are not known yet: try again soon",
-  not_reviewed: "the API server cannot review the token now: try again soon",
+const UNDECIDED: Readonly<Record<UndecidedReason, Refusal>> = {
+  not_ready: notNow({
+    reason: "the API server's keys are not known yet: try again soon",
+    retryAfterMs: SOON_MS,
+  }),
+  not_reviewed: notNow({
+    reason: "the API server cannot review the token now: try again soon",
+    retryAfterMs: SOON_MS,
+  }),
 };
 
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */
@@ -36,14 +43,14 @@ export function peerFailures(
     const retryAfterMs = peers.waitMs(peer, monotonicMs);
     if (retryAfterMs === 0) return undefined;
     if (bearer.kind === "token" && verifier.known(bearer.hash) !== undefined) return undefined;
-    return { why: "peer_limit", retryAfterMs, closes: peers.isShunned(peer, monotonicMs) };
+    return refuse("peer_limit", { retryAfterMs, closes: peers.isShunned(peer, monotonicMs) });
   };
 }
 
 /** Refuses a request without a token in the shape of a JWT. */
 export function bearerShape({ bearer }: Exchange): Outcome {
-  if (bearer.kind === "none") return { why: "no_token" };
-  return bearer.kind === "malformed" ? { why: "malformed_token" } : undefined;
+  if (bearer.kind === "none") return refuse("no_token");
+  return bearer.kind === "malformed" ? refuse("malformed_token") : undefined;
 }
 
 function tokenOf(exchange: Exchange): Extract<Bearer, { kind: "token" }> {
@@ -54,7 +61,7 @@ function tokenOf(exchange: Exchange): Extract<Bearer, { kind: "token" }> {
 export function refusedTokens(verifier: Pick<TokenVerifier, "refused">): StageRun {
   return (exchange) => {
     const why = verifier.refused(tokenOf(exchange).hash);
-    return why && { why: why === "revoked" || why === "expired" ? why : "refused_before" };
+    return why && refuse(why === "revoked" || why === "expired" ? why : "refused_before");
   };
 }
 
@@ -66,8 +73,7 @@ export function identity(verifier: Pick<TokenVerifier, "verify">): StageRun {
       return undefined;
     }
     const { why } = verification;
-    if (why !== "not_ready" && why !== "not_reviewed") return { why };
-    return { why: "unavailable", reason: UNDECIDED[why], retryAfterMs: SOON_MS };
+    return why === "not_ready" || why === "not_reviewed" ? UNDECIDED[why] : refuse(why);
   };
   return (exchange) => {
     const { hash, token } = tokenOf(exchange);
@@ -83,9 +89,9 @@ export function scope(exchange: Exchange): Outcome {
   const identity = required(exchange.identity, "identity");
   const job = required(exchange.job, "job");
   const audience = pushAudience(identity, job);
-  if (audience === undefined) return { why: "wrong_audience" };
-  if (identity.namespace !== job.namespace) return { why: "other_namespace" };
-  if (identity.pod === undefined) return { why: "not_bound" };
+  if (audience === undefined) return refuse("wrong_audience");
+  if (identity.namespace !== job.namespace) return refuse("other_namespace");
+  if (identity.pod === undefined) return refuse("not_bound");
   exchange.audience = audience;
   exchange.pod = identity.pod;
   return undefined;
@@ -95,11 +101,11 @@ export function scope(exchange: Exchange): Outcome {
 export function rate(
   buckets: Pick<KeyedBuckets, "take">,
   keyOf: (exchange: Exchange) => string,
-  why: RateReason,
+  why: Extract<StatusReason, `${string}_limit`>,
 ): StageRun {
   return (exchange) => {
     const retryAfterMs = buckets.take(keyOf(exchange), exchange.monotonicMs);
-    return retryAfterMs > 0 ? { why, retryAfterMs } : undefined;
+    return retryAfterMs > 0 ? refuse(why, { retryAfterMs }) : undefined;
   };
 }
 
@@ -112,7 +118,7 @@ export const subject = ({ identity }: Exchange): string => required(identity, "i
 /** Refuses a pod that is not part of the job that the path names. */
 export function ownership(ownership: Pick<Ownership, "decide">): StageRun {
   const take = (exchange: Exchange, decision: OwnershipDecision): Outcome => {
-    if (!decision.ok) return { why: decision.why };
+    if (!decision.ok) return refuse(decision.why);
     exchange.jobUid = decision.jobUid;
     exchange.podStartMs = decision.podStartMs;
     return undefined;
@@ -169,13 +175,12 @@ export function review(
     if (!awaited) return undefined;
     const settled = await outcome;
     if (settled === "authenticated") return undefined;
-    if (settled === "refused") return { why: "revoked" };
-    return { why: "unavailable", reason: UNDECIDED.not_reviewed, retryAfterMs: SOON_MS };
+    return settled === "refused" ? refuse("revoked") : UNDECIDED.not_reviewed;
   }
   return (exchange) => {
     if (reviews === undefined) return undefined;
     const known = reviews.known(tokenOf(exchange).hash);
     if (known === undefined) return ask(reviews, exchange);
-    return known === "refused" ? { why: "revoked" } : undefined;
+    return known === "refused" ? refuse("revoked") : undefined;
   };
 }

@@ -1,6 +1,6 @@
 /** A request in its chain of stages, with their results. */
 import type { JobKind } from "../../crds/job_kind.ts";
-import type { Refusal } from "./status_refusals.ts";
+import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Bearer } from "../../platform/http/callers/bearer.ts";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import type { PushBody } from "../../crds/wire/push.ts";

@@ -1,5 +1,7 @@
 /** Stage that hands a push over to the owner of the job's state. */
-import { okResponse } from "./status_refusals.ts";
+import { okResponse } from "../../platform/http/json_responses.ts";
+import { notNow } from "../../platform/http/refusals.ts";
+import { refuse } from "./status_refusals.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import type { Refused } from "../../platform/http/replicas/owner_router.ts";
@@ -60,9 +62,7 @@ function echo({ chain, body }: Exchange): Record<string, unknown> {
 /** Makes the response from the owner's answer. */
 function answer(exchange: Exchange, acceptance: PushAnswer, warnings: readonly string[]): Outcome {
   if (!acceptance.ok) {
-    const { reason, retryAfterMs, gone } = acceptance;
-    if (gone) return { why: "unknown_job" };
-    return { why: "unavailable", reason, retryAfterMs };
+    return acceptance.gone ? refuse("unknown_job") : notNow(acceptance);
   }
   const all = [...warnings, ...acceptance.warnings ?? []];
   const { control } = acceptance;

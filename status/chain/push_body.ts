@@ -3,7 +3,8 @@ import { HISTORY_LIMITS } from "../../crds/names.ts";
 import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { Refusal } from "./status_refusals.ts";
+import { bodyTooLarge, invalid, notNow, type Refusal } from "../../platform/http/refusals.ts";
+import { refuse } from "./status_refusals.ts";
 import { podUid, subject } from "./caller.ts";
 import { type Packing, packingOf, unpack } from "./content_encoding.ts";
 import type { Exchange, Outcome, StageRun } from "./exchange.ts";
@@ -13,17 +14,14 @@ import { readPush } from "../../crds/wire/push.ts";
 /** Time after which a client may try again while others send histories. */
 const SOON_MS = 1000;
 
-const wrongEncoding = (message: string): Refusal => ({
-  why: "invalid",
-  causes: [{ field: "Content-Encoding", message }],
-});
+const wrongEncoding = (message: string) =>
+  invalid("push", [{ field: "Content-Encoding", message }]);
 const UNKNOWN_ENCODING = wrongEncoding("must be gzip, or absent");
 const BROKEN_GZIP = wrongEncoding("the body must be gzip, whole, and nothing after it");
-const TOO_MANY_HISTORIES: Refusal = {
-  why: "unavailable",
+const TOO_MANY_HISTORIES = notNow({
   reason: "too many histories arrive at once: try again soon",
   retryAfterMs: SOON_MS,
-};
+});
 
 /** A body as it was sent. */
 interface SentBody {
@@ -34,16 +32,16 @@ interface SentBody {
 
 /** Returns the bytes as they were before they were packed. */
 function unpacked({ bytes, packing, maxBytes }: SentBody): Uint8Array | Refusal {
-  if (bytes === undefined) return { why: "body_too_large", maxBytes };
+  if (bytes === undefined) return bodyTooLarge(maxBytes);
   const plain = packing === "gzip" ? unpack(bytes, maxBytes) : bytes;
-  if (plain === "too_long") return { why: "body_too_large", maxBytes };
+  if (plain === "too_long") return bodyTooLarge(maxBytes);
   return plain === "broken" ? BROKEN_GZIP : plain;
 }
 
 /** Checks what is in a body. */
 function understand(exchange: Exchange, plain: Uint8Array): Outcome {
   const read = exchange.chain === "history" ? readHistory(plain) : readPush(plain);
-  if (!read.ok) return { why: "invalid", causes: read.causes };
+  if (!read.ok) return invalid("push", read.causes);
   exchange.body = read.push;
   return undefined;
 }
@@ -103,7 +101,7 @@ export function createHistoryStages(rates: SampleRates, clock: Clock): HistorySt
     const nowMs = clock.monotonic();
     const ofPod = rates.pods.waitMs(podUid(exchange), nowMs);
     const retryAfterMs = Math.max(ofPod, rates.subjects.waitMs(subject(exchange), nowMs));
-    if (retryAfterMs > 0) return { why: "sample_limit", retryAfterMs };
+    if (retryAfterMs > 0) return refuse("sample_limit", { retryAfterMs });
     return rates.all.waitMs(ALL, nowMs) > 0 ? TOO_MANY_HISTORIES : undefined;
   }
 

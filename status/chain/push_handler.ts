@@ -4,8 +4,15 @@ import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
-import { OVERLOADED_MS, type RequestResult } from "../../platform/http/refusals.ts";
-import { type Refusal, refusalResponse, resultOf } from "./status_refusals.ts";
+import {
+  notNow,
+  OVERLOADED_MS,
+  type Refusal,
+  refusalResponse,
+  type RequestResult,
+  resultOf,
+} from "../../platform/http/refusals.ts";
+import { refuse, type StatusReason } from "./status_refusals.ts";
 import { type Exchange, required } from "./exchange.ts";
 import type { AcceptPush, ControlNow } from "../../crds/wire/push_answer.ts";
 import type { PushOrigin } from "../../crds/wire/push.ts";
@@ -48,7 +55,7 @@ export const DEFAULT_RATE_LIMITS: PushRateLimits = {
  * Refusals that cost nothing: no signature was checked, or it was one of the API server's own, which
  * happens once for each token.
  */
-const COSTLESS_REFUSALS: ReadonlySet<Refusal["why"]> = new Set<Refusal["why"]>([
+const COSTLESS_REFUSALS: ReadonlySet<string> = new Set<StatusReason>([
   "no_token",
   "malformed_token",
   "refused_before",
@@ -85,11 +92,10 @@ export interface PushHandlerOptions {
   readonly onRead?: (kind: "read" | "watch", result: RequestResult) => void;
 }
 
-const NOT_CHECKED: Refusal = {
-  why: "unavailable",
+const NOT_CHECKED = notNow({
   reason: "the request could not be checked now: try again soon",
   retryAfterMs: 1000,
-};
+});
 
 /** The job as log fields. */
 function loggedJob({ job }: Exchange) {
@@ -144,11 +150,11 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
       return NOT_CHECKED;
     }
     if (error instanceof OverloadedError) {
-      return { why: "unavailable", reason: error.message, retryAfterMs: OVERLOADED_MS };
+      return notNow({ reason: error.message, retryAfterMs: OVERLOADED_MS });
     }
     if (!(error instanceof KubeError || error instanceof TransportError)) {
       log.error("a request could not be handled", { ...job, error });
-      return { why: "internal" };
+      return refuse("internal");
     }
     log[outage ? "debug" : "warn"]("requests cannot be checked, clients are asked to try again", {
       ...job,

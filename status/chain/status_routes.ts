@@ -2,9 +2,11 @@
 import { type JobKind, statusPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../crds/names.ts";
+import { bodyTooLarge, invalid } from "../../platform/http/refusals.ts";
 import { createRoutes, type Route } from "../../platform/http/routes.ts";
 import { readQuery } from "../reading/read_query.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
+import { refuse } from "./status_refusals.ts";
 
 /** A route of one kind of job. */
 export interface StatusRoute extends Route {
@@ -35,13 +37,11 @@ export function createRouting(kinds: JobKinds): (exchange: Exchange) => Outcome 
     const { method, url } = exchange.request;
     const [path = "", query = ""] = url.split("?", 2);
     const match = routes.find(method, path);
-    if (match === undefined) return { why: "unknown_path" };
-    if (match.route === undefined) return { why: "wrong_method", allow: match.allow };
+    if (match === undefined) return refuse("unknown_path");
+    if (match.route === undefined) return refuse("wrong_method", { allow: match.allow });
     const { route: { kind, chain, maxBodyBytes }, names: [namespace = "", name = ""] } = match;
     const read = chain === "read" ? readQuery(query) : undefined;
-    if (read !== undefined && "causes" in read) {
-      return { why: "invalid_query", causes: read.causes };
-    }
+    if (read !== undefined && "causes" in read) return invalid("query", read.causes);
     exchange.chain = read === undefined ? chain : read.route;
     exchange.maxBodyBytes = maxBodyBytes;
     exchange.job = { kind, namespace, name };
@@ -52,5 +52,5 @@ export function createRouting(kinds: JobKinds): (exchange: Exchange) => Outcome 
 /** Refuses a request whose header says that its body is too long. */
 export function contentLength({ request, maxBodyBytes = 0 }: Exchange): Outcome {
   const length = Number(request.header("content-length") ?? 0);
-  return length > maxBodyBytes ? { why: "body_too_large", maxBytes: maxBodyBytes } : undefined;
+  return length > maxBodyBytes ? bodyTooLarge(maxBodyBytes) : undefined;
 }

@@ -1,15 +1,11 @@
 /** Stages that read: the newest status of the owner, once, or as a stream of events. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { okResponse, refusalMessage } from "../chain/status_refusals.ts";
+import { okResponse } from "../../platform/http/json_responses.ts";
+import { notNow } from "../../platform/http/refusals.ts";
+import { refuse } from "../chain/status_refusals.ts";
 import { eventStreamResponse } from "../../platform/http/event_stream.ts";
 import { type JobEnd, runEventStream, type StreamEnd } from "./status_stream.ts";
-import {
-  type Exchange,
-  type Outcome,
-  required,
-  type Stage,
-  type StageRun,
-} from "../chain/exchange.ts";
+import { type Exchange, required, type Stage, type StageRun } from "../chain/exchange.ts";
 import {
   type JobStatus,
   type ReadAnswer,
@@ -19,7 +15,7 @@ import {
 import { type AcceptDeadline, LATE } from "../chain/handover.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import type { JobFeeds } from "../../owner/job_feeds.ts";
-import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
+import { ROOM_MS, type StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 
 /** Parts of reading. */
 export interface ReadingParts {
@@ -30,14 +26,10 @@ export interface ReadingParts {
   readonly onJobEnd: (job: JobRef, listener: (end: JobEnd) => void) => () => void;
 }
 
-/** Time after which there may be room for one more stream. */
-const ROOM_MS = 10_000;
-
-const NO_READING: Outcome = {
-  why: "unavailable",
+const NO_READING = notNow({
   reason: "this endpoint does not serve statuses",
   retryAfterMs: 60_000,
-};
+});
 
 function jobOf(exchange: Exchange): JobRef {
   return { ...required(exchange.job, "job"), uid: required(exchange.jobUid, "job's UID") };
@@ -57,11 +49,8 @@ export function read(reading: ReadingParts | undefined, deadline: AcceptDeadline
   return async (exchange) => {
     if (reading === undefined) return NO_READING;
     const answer = await readInTime(reading, jobOf(exchange), deadline);
-    if (!answer.ok) {
-      const { reason, retryAfterMs } = answer;
-      return { why: "unavailable", reason, retryAfterMs };
-    }
-    if (answer.status === undefined) return { why: "no_status" };
+    if (!answer.ok) return notNow(answer);
+    if (answer.status === undefined) return refuse("no_status");
     exchange.response = okResponse(statusView(answer.status));
     return undefined;
   };
@@ -76,7 +65,7 @@ function createReauthorize(again: readonly Stage[], exchange: Exchange) {
       // A check that is not possible now takes no rights away.
       if (refusal === undefined || refusal.why === "unavailable") continue;
       if (refusal.why === "unknown_job") return { kind: "job", reason: "Deleted" };
-      return { kind: "reader", why: refusalMessage(refusal) };
+      return { kind: "reader", why: refusal.message };
     }
     // Another job of its name.
     return copy.jobUid === exchange.jobUid ? undefined : { kind: "job", reason: "Deleted" };
@@ -96,7 +85,7 @@ export function watch(
     if (reading === undefined) return NO_READING;
     const { subject, expiresMs } = required(exchange.identity, "identity");
     const slot = reading.slots.take(subject);
-    if (typeof slot === "string") return { why: slot, retryAfterMs: ROOM_MS };
+    if (typeof slot === "string") return refuse(slot, { retryAfterMs: ROOM_MS });
     const job = jobOf(exchange);
     exchange.response = eventStreamResponse(slot, (sink) =>
       runEventStream({

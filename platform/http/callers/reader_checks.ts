@@ -4,7 +4,8 @@ import type { Peers } from "../limits/peers.ts";
 import type { HttpRequest } from "../message.ts";
 import type { Access, AccessObject, AccessVerb, Reader, Unchecked } from "./reader_access.ts";
 import type { Reauthorization } from "../event_stream.ts";
-import type { LimitReason, ReaderRefusal } from "./reader_refusals.ts";
+import { notNow, type Refusal } from "../refusals.ts";
+import { refuseAccess, refuseReader, refuseToken } from "./reader_refusals.ts";
 import { type ReaderToken, readerToken } from "./reader_token.ts";
 
 /** Parts of the checks. */
@@ -32,13 +33,12 @@ export interface Identified {
 
 /** Time after which a client may come again while the API server gives no answer. */
 const SOON_MS = 1000;
-const UNCHECKED: Readonly<Record<Unchecked, ReaderRefusal>> = {
-  unavailable: {
-    why: "unavailable",
+const UNCHECKED: Readonly<Record<Unchecked, Refusal>> = {
+  unavailable: notNow({
     reason: "the API server cannot be asked about the bearer token now: try again soon",
     retryAfterMs: SOON_MS,
-  },
-  over_budget: { why: "check_limit", retryAfterMs: SOON_MS },
+  }),
+  over_budget: refuseReader("check_limit", { retryAfterMs: SOON_MS }),
 };
 
 const tokenOf = ({ audience, clock, takeApiReview }: ReaderParts, request: HttpRequest) =>
@@ -51,7 +51,7 @@ const tokenOf = ({ audience, clock, takeApiReview }: ReaderParts, request: HttpR
 export function refusalOfPeer(
   parts: ReaderParts,
   request: HttpRequest,
-): ReaderRefusal | undefined {
+): Refusal | undefined {
   const { peer } = request;
   const { access, clock, peers } = parts;
   const nowMs = clock.monotonic();
@@ -59,7 +59,7 @@ export function refusalOfPeer(
   if (retryAfterMs === 0) return undefined;
   const token = tokenOf(parts, request);
   if (!("why" in token) && access.wasAccepted(token)) return undefined;
-  return { why: "peer_limit", retryAfterMs, closes: peers.isShunned(peer, nowMs) };
+  return refuseReader("peer_limit", { retryAfterMs, closes: peers.isShunned(peer, nowMs) });
 }
 
 /** Returns the parts as they check a stream that is open: its reader's rights come before those of new requests. */
@@ -85,36 +85,32 @@ export async function refusalOfRights(
   reader: Reader,
   object: NamedObject,
   verb: AccessVerb,
-): Promise<ReaderRefusal | undefined> {
+): Promise<Refusal | undefined> {
   const may = await access.authorize(reader, object, verb);
   if (typeof may === "string") return UNCHECKED[may];
-  if (typeof may === "object") return { why: "read_limit", ...may };
+  if (typeof may === "object") return refuseReader("read_limit", may);
   if (may) return undefined;
-  return { why: "forbidden", subject: reader.username, verb, object: object.text };
+  return refuseAccess(reader.username, verb, object.text);
 }
 
 /** Returns the reader whose token it is. Also called while a stream is open. */
 export async function readerOfToken(
   { access }: Pick<ReaderParts, "access">,
   token: ReaderToken,
-): Promise<{ readonly reader: Reader } | ReaderRefusal> {
+): Promise<{ readonly reader: Reader } | Refusal> {
   const reader = await access.authenticate(token);
   if (typeof reader === "object") return { reader };
-  return reader === "refused" ? { why: "refused" } : UNCHECKED[reader];
+  return reader === "refused" ? refuseReader("refused") : UNCHECKED[reader];
 }
 
 /**
  * Returns what a refusal means for a stream that is open: nothing while the API server gives no answer, and `later` where
  * too much is asked for the rights to be known, which may not last.
  */
-export function refusalOfStream(
-  { why }: { readonly why: string },
-  message: () => string,
-): Reauthorization {
-  const tooMuch: readonly string[] = ["read_limit", "check_limit"] satisfies LimitReason[];
-  if (tooMuch.includes(why)) return "later";
+export function refusalOfStream({ why, message }: Refusal): Reauthorization {
+  if (why === "read_limit" || why === "check_limit") return "later";
   // A check that is not possible now takes no rights away.
-  return why === "unavailable" ? undefined : { kind: "reader", why: message() };
+  return why === "unavailable" ? undefined : { kind: "reader", why: message };
 }
 
 /** Checks who calls: the claims of its token, the API server's review, and its rate. */
@@ -123,22 +119,21 @@ export async function identify(
   request: HttpRequest,
   { take = parts.takeRead, limit = "read_limit" }: {
     readonly take?: ReaderParts["takeRead"];
-    readonly limit?: LimitReason;
+    readonly limit?: "read_limit" | "stop_limit";
   } = {},
-): Promise<Identified | ReaderRefusal> {
+): Promise<Identified | Refusal> {
   const { access, audience, clock, takeApiReview } = parts;
   const token = tokenOf(parts, request);
-  if ("why" in token) {
-    const { why } = token;
-    return why === "no_token" || why === "wrong_audience" ? { why, audience } : { why };
-  }
-  if (access.wasRefused(token)) return { why: "refused_before" };
+  if ("why" in token) return refuseToken(token.why, audience);
+  if (access.wasRefused(token)) return refuseReader("refused_before");
   if (token.isForApi && !access.wasAccepted(token)) {
     const waitMs = takeApiReview?.(request.peer, clock.monotonic()) ?? 0;
-    if (waitMs > 0) return { why: "review_limit", retryAfterMs: waitMs };
+    if (waitMs > 0) return refuseReader("review_limit", { retryAfterMs: waitMs });
   }
   const caller = await readerOfToken(parts, token);
   if ("why" in caller) return caller;
   const retryAfterMs = take(caller.reader.username, clock.monotonic());
-  return retryAfterMs > 0 ? { why: limit, retryAfterMs } : { token, reader: caller.reader };
+  return retryAfterMs > 0
+    ? refuseReader(limit, { retryAfterMs })
+    : { token, reader: caller.reader };
 }

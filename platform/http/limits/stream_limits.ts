@@ -11,6 +11,9 @@ export interface StreamLimits {
 /** Default limits. */
 export const DEFAULT_STREAM_LIMITS: StreamLimits = { total: 1000, perSubject: 20 };
 
+/** Time after which there may be room for one more stream, in milliseconds. */
+export const ROOM_MS = 10_000;
+
 /** The limit that was reached. */
 export type StreamLimitReason = "stream_limit" | "subject_stream_limit";
 

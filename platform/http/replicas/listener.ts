@@ -6,6 +6,7 @@ import {
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../limits/server_limits.ts";
+import { okResponse } from "../json_responses.ts";
 import type { HttpRequest, HttpResponse } from "../message.ts";
 import { type Server, startServer } from "../server.ts";
 import type { ReplicaTls } from "./calls.ts";
@@ -43,10 +44,10 @@ const LIMITS: ServerLimits = {
 };
 const NEVER = new AbortController().signal;
 
-function json(status: number, content: unknown): HttpResponse {
-  const headers = { "Content-Type": "application/json" };
-  return { status, headers, body: JSON.stringify(content) };
-}
+const json = (status: number, content: unknown): HttpResponse => ({
+  ...okResponse(content),
+  status,
+});
 
 /** Starts the listener. Throws a ConfigurationError if its port is taken. */
 export function startReplicaListener(options: ReplicaListenerOptions): Promise<Server> {
@@ -63,7 +64,7 @@ export function startReplicaListener(options: ReplicaListenerOptions): Promise<S
     const answer = bytes && await call.answer(bytes, signal);
     return answer === undefined
       ? json(400, { reason: "this is no forwarded call" })
-      : json(200, answer);
+      : okResponse(answer);
   }
 
   return startServer({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { createFairShare } from "../../../platform/http/limits/fair_share.ts";
-import { okResponse } from "../../../status/chain/status_refusals.ts";
+import { okResponse } from "../../../platform/http/json_responses.ts";
 import { until } from "../../support/until.ts";
 import { certificate } from "./certificates.ts";
 import { startTestServer, type TestServerOptions } from "./test_server.ts";

@@ -4,7 +4,7 @@ import { IncomingMessage, request } from "node:http";
 import { Socket } from "node:net";
 import { createHeldBodies } from "../../../platform/http/held_bodies.ts";
 import { OverloadedError } from "../../../platform/http/message.ts";
-import { okResponse } from "../../../status/chain/status_refusals.ts";
+import { okResponse } from "../../../platform/http/json_responses.ts";
 import { until } from "../../support/until.ts";
 import { startTestServer } from "./test_server.ts";
 

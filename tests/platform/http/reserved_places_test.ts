@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { createAddressList } from "../../../platform/http/limits/address_list.ts";
 import { createFairShare } from "../../../platform/http/limits/fair_share.ts";
 import { connectionLimits, connectionsInAll } from "../../../platform/http/limits/server_limits.ts";
-import { okResponse } from "../../../status/chain/status_refusals.ts";
+import { okResponse } from "../../../platform/http/json_responses.ts";
 import { until } from "../../support/until.ts";
 import { startTestServer } from "./test_server.ts";
 

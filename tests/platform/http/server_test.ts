@@ -5,7 +5,8 @@ import { connect as connectPlain } from "node:net";
 import { type Clock, systemClock } from "../../../platform/base/clock.ts";
 import type { HttpHandler } from "../../../platform/http/message.ts";
 import { startTestServer, type TestServerOptions } from "./test_server.ts";
-import { okResponse, refusalResponse } from "../../../status/chain/status_refusals.ts";
+import { okResponse } from "../../../platform/http/json_responses.ts";
+import { bodyTooLarge, refusalResponse } from "../../../platform/http/refusals.ts";
 import { withLogs } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";
 import { certificate } from "./certificates.ts";
@@ -17,7 +18,7 @@ const NEXT_TLS = await certificate("second");
 const measure: HttpHandler = async (request) => {
   const body = await request.readBody(100);
   return body === undefined
-    ? refusalResponse({ why: "body_too_large", maxBytes: 65_536 })
+    ? refusalResponse(bodyTooLarge(65_536))
     : okResponse({ length: body.length, peer: request.peer });
 };
 
