@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { apiVersionOf, type Kind } from "../platform/kube/resource.ts";
 import { schemas } from "../platform/kube/kubernetes.ts";
+import type { Informer } from "../platform/kube/watching/informer.ts";
 
 const conditionSchema = z.looseObject({
   type: z.string(),
@@ -184,6 +185,12 @@ export function podSelector({ podLabels: { jobName, kind, without = [] } }: JobK
 export function selectingLabels({ podLabels: { jobName, kind } }: JobKind): string[] {
   return kind === undefined ? [jobName] : [jobName, kind.key];
 }
+
+/** The caches of jobs by their kind. */
+export type WatchedJobs = ReadonlyMap<
+  JobKind,
+  { readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange"> }
+>;
 
 /** Returns the job as its cache has it now, if the cache has the one with that UID. */
 export function jobNow(

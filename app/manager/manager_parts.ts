@@ -21,8 +21,8 @@ import { createRuntimeDefinitions } from "../../controller/trainjob/runtime_defi
 import { type Metrics, sinkMetrics } from "./metrics.ts";
 import { partsOf } from "./rights.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
-import { createTermCurves, type TermCurves } from "./curves.ts";
-import { createOwnedState } from "../../status/ledger/owned_state.ts";
+import { createTermCurves, type TermCurves } from "../../owner/curves/term_curves.ts";
+import { createOwnedState } from "../../owner/owned_state.ts";
 import { createTrialResources, type TrialResources } from "../../katib/trials/trial_resources.ts";
 import { createTrialRecording, SINK_MS } from "../../katib/trials/trial_recording.ts";
 import { katibIsKeptOut } from "../../webhook/katib_webhook_watch.ts";

@@ -17,8 +17,8 @@ import { createOwnedCurves, type OwnedCurves } from "../../page/api/owner_curves
 import { mostReviews } from "../../page/api/scope.ts";
 import { serveView } from "../../page/api/view_serving.ts";
 import { serveReads } from "../../status/reading/read_serving.ts";
-import { createForwardClient } from "../../status/replicas/forward_client.ts";
-import { startForwardListener } from "../../status/replicas/forward_listener.ts";
+import { createForwardClient } from "../../owner/replicas/forward_client.ts";
+import { startForwardListener } from "../../owner/replicas/forward_listener.ts";
 import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import { addressText } from "./replica.ts";

@@ -1,7 +1,6 @@
 /** Job end notifications, for streams that end with their job. */
-import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
+import { jobNow, type JobRef, type WatchedJobs } from "../../crds/job_kind.ts";
 import { endOf } from "../../crds/job_state.ts";
-import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 import type { JobEnd } from "./status_stream.ts";
 
@@ -15,12 +14,6 @@ export interface JobEnds {
   /** Stops listening to the caches. */
   close(): void;
 }
-
-/** The watched jobs by their kind. */
-export type WatchedJobs = ReadonlyMap<
-  JobKind,
-  { readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange"> }
->;
 
 /** Creates {@link JobEnds} over the watched jobs. */
 export function createJobEnds(watched: WatchedJobs): JobEnds {

@@ -1,15 +1,15 @@
 /** Serving of reads of jobs' statuses: each read goes to the owner, streams share feeds. */
-import type { JobRef } from "../../crds/job_kind.ts";
+import type { JobRef, WatchedJobs } from "../../crds/job_kind.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { LeaderLocator } from "../../platform/kube/leading/leadership.ts";
-import type { ForwardClient } from "../replicas/forward_client.ts";
+import type { ForwardClient } from "../../owner/replicas/forward_client.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
 import { createOwnerPoll, type PollOwner } from "../../owner/owner_poll.ts";
 import type { ReadingParts } from "./read_stages.ts";
 import type { JobStatus, Reading } from "../../owner/ledger/reading.ts";
 import { createJobFeeds } from "../../owner/job_feeds.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
-import { createJobEnds, type WatchedJobs } from "./job_ends.ts";
+import { createJobEnds } from "./job_ends.ts";
 
 /** Options of {@link serveReads}. */
 export interface ReadServingOptions {

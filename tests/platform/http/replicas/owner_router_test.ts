@@ -4,7 +4,7 @@ import { TRAINJOB } from "../../../../crds/job_kinds.ts";
 import type { LeaderLocation } from "../../../../platform/kube/leading/leadership.ts";
 import type { PushAnswer } from "../../../../crds/wire/push_answer.ts";
 import type { Push } from "../../../../crds/wire/push.ts";
-import type { ForwardResult } from "../../../../status/replicas/forwarding.ts";
+import type { ForwardResult } from "../../../../owner/replicas/forwarding.ts";
 import {
   createOwnerRouter,
   type OwnerRouterOptions,

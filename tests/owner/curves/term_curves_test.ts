@@ -1,11 +1,11 @@
 /** Tests of the curves of a term: what is kept of pushes and logs, and the gaps that are marked. */
 import assert from "node:assert/strict";
-import { createTermCurves } from "../../../app/manager/curves.ts";
+import { createTermCurves } from "../../../owner/curves/term_curves.ts";
 import type { AnyJob, JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
 import type { Push } from "../../../crds/wire/push.ts";
-import type { PushRecorder } from "../../../status/ledger/owned_state.ts";
+import type { PushRecorder } from "../../../owner/owned_state.ts";
 import type { Change } from "../../../platform/kube/watching/informer.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 

@@ -5,7 +5,7 @@ import {
   createAskJudge,
   decodeAskAnswer,
   encodeAsk,
-} from "../../../status/replicas/forward_asks.ts";
+} from "../../../owner/replicas/forward_asks.ts";
 
 const bytesOf = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 const ask = { job: { namespace: "team", name: "job", uid: "uid" }, limit: 5 };

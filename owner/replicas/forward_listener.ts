@@ -27,8 +27,8 @@ import {
   splitPushes,
 } from "./forwarding.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
-import type { Reading } from "../../owner/ledger/reading.ts";
-import type { JobVersion, PollOwner } from "../../owner/owner_poll.ts";
+import type { Reading } from "../ledger/reading.ts";
+import type { JobVersion, PollOwner } from "../owner_poll.ts";
 
 /** Answers about observations. */
 export interface ForwardedObservations {

@@ -5,8 +5,8 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/wire/job_message.ts";
 import { cursorSchema, nameSchema, uidSchema } from "../../crds/wire/message_fields.ts";
 import { trainerStatusSchema } from "../../crds/trainjob.ts";
-import type { JobVersion, PollAsk } from "../../owner/owner_poll.ts";
-import type { Reading } from "../../owner/ledger/reading.ts";
+import type { JobVersion, PollAsk } from "../owner_poll.ts";
+import type { Reading } from "../ledger/reading.ts";
 
 /** Path to which reads are forwarded, with POST. */
 export const readPath = (version: MessageVersion) => `/forward/${version}/read`;

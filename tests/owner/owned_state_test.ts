@@ -1,17 +1,17 @@
 /** Tests of the state that the owner holds for a term: how it begins, and the ways in which it ends. */
 import assert from "node:assert/strict";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
-import { createOwnedState } from "../../../status/ledger/owned_state.ts";
-import { KINDS } from "../../../crds/kinds.ts";
-import { WATCHED } from "../../../crds/watched.ts";
-import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { AnyJob, JobKind } from "../../../crds/job_kind.ts";
-import { aborted } from "../../../platform/base/aborted.ts";
-import type { KubeClient } from "../../../platform/kube/client.ts";
-import type { Change } from "../../../platform/kube/watching/informer.ts";
-import { MemoryCluster } from "../../controller/memory_cluster.ts";
-import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
-import { trainJob } from "../../support/standalone.ts";
+import { createOwnedState } from "../../owner/owned_state.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import { WATCHED } from "../../crds/watched.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import { aborted } from "../../platform/base/aborted.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Change } from "../../platform/kube/watching/informer.ts";
+import { MemoryCluster } from "../controller/memory_cluster.ts";
+import { FakeClock, settlePromises } from "../support/fake_clock.ts";
+import { trainJob } from "../support/standalone.ts";
 
 const FLUSH_MS = 5_000;
 

@@ -12,14 +12,14 @@ import {
   changesPath,
   encodeAsk,
   stopJobPath,
-} from "../../../status/replicas/forward_asks.ts";
-import { createForwardClient } from "../../../status/replicas/forward_client.ts";
-import { encodeRead, readPath } from "../../../status/replicas/forward_reading.ts";
+} from "../../../owner/replicas/forward_asks.ts";
+import { createForwardClient } from "../../../owner/replicas/forward_client.ts";
+import { encodeRead, readPath } from "../../../owner/replicas/forward_reading.ts";
 import {
   createPushDecoder,
   encodeForwardedPush,
   forwardPath,
-} from "../../../status/replicas/forwarding.ts";
+} from "../../../owner/replicas/forwarding.ts";
 import {
   createAuthority,
   issueServingCertificate,

@@ -8,11 +8,11 @@ import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
 import type { Push } from "../../../crds/wire/push.ts";
 import { createReplicaCalls } from "../../../platform/http/replicas/calls.ts";
 import type { ReplicaTls } from "../../../platform/http/replicas/calls.ts";
-import { createForwardClient } from "../../../status/replicas/forward_client.ts";
+import { createForwardClient } from "../../../owner/replicas/forward_client.ts";
 import {
   type ForwardListenerOptions,
   startForwardListener,
-} from "../../../status/replicas/forward_listener.ts";
+} from "../../../owner/replicas/forward_listener.ts";
 import { type OwnTerm, termRefusal } from "../../../platform/http/replicas/terms.ts";
 import {
   createPushDecoder,
@@ -22,7 +22,7 @@ import {
   forwardPath,
   type ForwardResult,
   joinPushes,
-} from "../../../status/replicas/forwarding.ts";
+} from "../../../owner/replicas/forwarding.ts";
 import { parseAddress } from "../../../platform/http/replicas/calls.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import {

@@ -1,13 +1,13 @@
 /** Tests of the batches of forwarded pushes: sent at once while few are under way, then many in a call. */
 import assert from "node:assert/strict";
-import { createForwardBatches } from "../../../status/replicas/forward_batches.ts";
+import { createForwardBatches } from "../../../owner/replicas/forward_batches.ts";
 import {
   type ForwardResult,
   joinPushes,
   MAX_BATCH,
   MAX_BATCH_BYTES,
   splitPushes,
-} from "../../../status/replicas/forwarding.ts";
+} from "../../../owner/replicas/forwarding.ts";
 import type { CallBounds } from "../../../platform/http/replicas/calls.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 

@@ -30,8 +30,8 @@ import {
 } from "./forwarding.ts";
 import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
 import type { CallBounds } from "../../platform/http/replicas/calls.ts";
-import type { PollAsk } from "../../owner/owner_poll.ts";
-import type { Reading } from "../../owner/ledger/reading.ts";
+import type { PollAsk } from "../owner_poll.ts";
+import type { Reading } from "../ledger/reading.ts";
 
 /** Options of {@link createForwardClient}. */
 export interface ForwardClientOptions {

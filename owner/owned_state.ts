@@ -1,22 +1,21 @@
 /** State that the leader owns for one term: the ledger and the newest statuses, fenced by leadership. */
 import { getLogger } from "@logtape/logtape";
-import { type AnyJob, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import { progressOf } from "../../crds/job_state.ts";
-import type { TrainerStatus } from "../../crds/trainjob.ts";
-import { shownStatus } from "../../crds/wire/sample.ts";
-import type { KubeClient } from "../../platform/kube/client.ts";
-import { onAbort } from "../../platform/base/aborted.ts";
-import type { Clock } from "../../platform/base/clock.ts";
-import { isRemoval } from "../../platform/kube/watching/informer.ts";
-import type { Leadership } from "../../platform/kube/leading/leadership.ts";
-import type { AcceptPush, PushAnswer } from "../../crds/wire/push_answer.ts";
-import type { Push } from "../../crds/wire/push.ts";
-import { createHeldStatuses, type HeldStatuses } from "../../owner/ledger/held_statuses.ts";
-import type { WatchedJobs } from "../reading/job_ends.ts";
-import type { PollOwner } from "../../owner/owner_poll.ts";
-import type { Reading } from "../../owner/ledger/reading.ts";
-import { createLedger, type Ledger, type LedgerOptions } from "../../owner/ledger/ledger.ts";
-import { createStatusWriter, type KeepsProgress } from "../../owner/ledger/status_writer.ts";
+import { type AnyJob, jobNow, type JobRef, jobRefOf, type WatchedJobs } from "../crds/job_kind.ts";
+import { progressOf } from "../crds/job_state.ts";
+import type { TrainerStatus } from "../crds/trainjob.ts";
+import { shownStatus } from "../crds/wire/sample.ts";
+import { onAbort } from "../platform/base/aborted.ts";
+import type { KubeClient } from "../platform/kube/client.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { isRemoval } from "../platform/kube/watching/informer.ts";
+import type { Leadership } from "../platform/kube/leading/leadership.ts";
+import type { AcceptPush, PushAnswer } from "../crds/wire/push_answer.ts";
+import type { Push } from "../crds/wire/push.ts";
+import { createHeldStatuses, type HeldStatuses } from "./ledger/held_statuses.ts";
+import type { PollOwner } from "./owner_poll.ts";
+import type { Reading } from "./ledger/reading.ts";
+import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
+import { createStatusWriter, type KeepsProgress } from "./ledger/status_writer.ts";
 
 const log = getLogger(["milepost", "manager"]);
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type Clock, systemClock } from "../../../platform/base/clock.ts";
 import type { Push } from "../../../crds/wire/push.ts";
-import { createForwardClient } from "../../../status/replicas/forward_client.ts";
-import { startForwardListener } from "../../../status/replicas/forward_listener.ts";
+import { createForwardClient } from "../../../owner/replicas/forward_client.ts";
+import { startForwardListener } from "../../../owner/replicas/forward_listener.ts";
 import {
   createReadDecoder,
   decodeReadings,
@@ -13,7 +13,7 @@ import {
   READ_ANSWER_MAX_BYTES,
   READ_MAX_BYTES,
   readingsThatFit,
-} from "../../../status/replicas/forward_reading.ts";
+} from "../../../owner/replicas/forward_reading.ts";
 import { createHeldStatuses } from "../../../owner/ledger/held_statuses.ts";
 import type { Reading } from "../../../owner/ledger/reading.ts";
 import {

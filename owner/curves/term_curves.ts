@@ -1,5 +1,5 @@
 /** Wiring of curves: what pods push and what becomes of their jobs is kept to be shown, for one term of leadership. */
-import { type AnyJob, jobNow, type JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, jobNow, type JobRef, type WatchedJobs } from "../../crds/job_kind.ts";
 import { endOf, progressOf } from "../../crds/job_state.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Sample } from "../../crds/wire/sample.ts";
@@ -9,17 +9,12 @@ import { aborted, onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
-import {
-  createCurveStore,
-  type CurveSample,
-  type CurveStore,
-} from "../../owner/curves/curve_store.ts";
-import { marksOfChange, marksOfRestart } from "../../owner/curves/marks_of_change.ts";
-import { describeStop, type StopDecision } from "../../owner/observations/stop_decision.ts";
+import { createCurveStore, type CurveSample, type CurveStore } from "./curve_store.ts";
+import { marksOfChange, marksOfRestart } from "./marks_of_change.ts";
+import { describeStop, type StopDecision } from "../observations/stop_decision.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
-import type { PushRecorder } from "../../status/ledger/owned_state.ts";
-import type { WatchedJobs } from "../../status/reading/job_ends.ts";
+import type { PushRecorder } from "../owned_state.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 
 /** Options of {@link createTermCurves}. */
