@@ -4,6 +4,9 @@ import { createJobSetController } from "../../controller/jobset/jobset_controlle
 import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
+import type { TrialHooks } from "../../controller/trainjob/trials.ts";
+import { jobRefOf } from "../../crds/job_kind.ts";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { V1_KIND_LIST, V1_KINDS } from "../../crds/v1/kinds.ts";
 import { retry } from "../../platform/base/backoff.ts";
 import type { Controller, ControllerMetrics } from "../../platform/kube/controller.ts";
@@ -49,10 +52,20 @@ function controllerMetricsOf(metrics: Metrics): ControllerMetrics {
   };
 }
 
+/** Calls of the TrainJob controller about trials, answered by the term that runs here. */
+function trialHooksOf({ recording, owned }: ManagerParts): TrialHooks | undefined {
+  return recording && {
+    trialOf: recording.trials.trialOf,
+    isStopping: ({ metadata: { uid = "" } }) => owned.term?.observations?.isStopping(uid) ?? false,
+    settle: (trainJob, signal) =>
+      owned.term?.observations?.settle(jobRefOf(TRAINJOB, trainJob), signal),
+  };
+}
+
 /** The controllers of one term; a controller runs once. */
 function createControllers({ context, parts }: TermOptions): Controller[] {
   const { clock, configuration } = context;
-  const { caches, certificates, events, executor, recording, runtimeDefinitions } = parts;
+  const { caches, certificates, events, executor, runtimeDefinitions } = parts;
   const { leaderClient: client } = parts;
   const metrics = controllerMetricsOf(context.metrics);
   const informers = { ...caches, jobs: caches.batchJobs };
@@ -79,7 +92,7 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
       createChildCache: caches.createChildCache,
       runtimeDefinitions,
       progress: configuration.featureGates.trainJobProgress ? progress : undefined,
-      trials: recording?.trials,
+      trials: trialHooksOf(parts),
     }),
     ...partsOf(configuration).has("executor") ? [createJobSetController(shared)] : [],
   ];

@@ -209,7 +209,6 @@ export async function startManager(
     ? await servePushes({
       ...context,
       ...parts,
-      observations: () => parts.recording?.trials.observations,
       isRun: (kind) => isRun(parts, kind),
       replicaHost: replicaHost(configuration.bindAddress, environment, machine),
     })

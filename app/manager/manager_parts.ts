@@ -21,7 +21,6 @@ import { createRuntimeDefinitions } from "../../controller/trainjob/runtime_defi
 import { type Metrics, sinkMetrics } from "./metrics.ts";
 import { partsOf } from "./rights.ts";
 import { createSink } from "../../katib/log/sink_choice.ts";
-import { createTermCurves, type TermCurves } from "../../owner/curves/term_curves.ts";
 import { createOwnedState } from "../../owner/owned_state.ts";
 import { createTrialResources, type TrialResources } from "../../katib/trials/trial_resources.ts";
 import { createTrialRecording, SINK_MS } from "../../katib/trials/trial_recording.ts";
@@ -121,9 +120,8 @@ function certificatesOf(
 /** The sink and the recording of trials; undefined if the feature gate is off. */
 async function recordingOf(
   context: ManagerContext,
-  { caches, events, certificates, leadership, leaderClient, curves }: {
+  { caches, events, certificates, leadership, leaderClient }: {
     readonly caches: Caches;
-    readonly curves: TermCurves;
     readonly events: EventRecorder;
     readonly certificates: ReturnType<typeof certificatesOf>;
     readonly leadership: Leadership;
@@ -161,11 +159,6 @@ async function recordingOf(
       adopted.size > 0 && katibIsKeptOut(caches.mutatingConfigurations) ? adopted : none,
     events,
     leadership,
-    onStopped(job, decision) {
-      metrics.trialsStopped.inc();
-      curves.stopped(job, decision);
-    },
-    onLogRead: curves.restore,
     sink,
   });
   return { sink, trials };
@@ -202,15 +195,8 @@ export async function createManagerParts(context: ManagerContext, identity: stri
   const leadership = leadershipOf(context, identity);
   const leaderClient = fencedClient(client, leadership.fence);
   const certificates = certificatesOf(context, caches, events, leadership);
-  const curves = createTermCurves({
-    jobs: caches.byKind,
-    jobSets: caches.jobSets,
-    clock,
-    maxBytes: configuration.curveMemory,
-  });
   const recording = await recordingOf(context, {
     caches,
-    curves,
     events,
     certificates,
     leadership,
@@ -226,7 +212,6 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     leaderClient,
     certificates,
     recording,
-    curves,
     bodyBudget: createFairShare(context.caps.maxBodyBytes),
     shedding: createLoadShedding({ clock, onRefused: () => metrics.connectionsShed.inc() }),
     executor: () => executorOf(configuration.jobset, caches.mutatingConfigurations),
@@ -234,14 +219,17 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     owned: createOwnedState({
       client: leaderClient,
       jobs: caches.byKind,
+      jobSets: caches.jobSets,
       clock,
       leadership,
+      curveBytes: configuration.curveMemory,
       intervalMs: configuration.statusWriteInterval,
       writesPerSecond: configuration.statusWritesQps,
       keepsProgress: (kind) => keepsProgress(v1Kinds, kind),
       onWrite: (result) => metrics.ledgerWrites.inc({ result }),
       onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
-      record: () => curves.begin(recording?.trials.begin()),
+      recording: recording?.trials.parts,
+      onStopped: () => metrics.trialsStopped.inc(),
     }),
   };
 }

@@ -7,13 +7,13 @@ import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
 import type { ObservationApi } from "../../katib/api/observation_api.ts";
 import { serveObservations } from "../../katib/api/observation_serving.ts";
-import {
-  createOwnedObservations,
-  type OwnedObservations,
-} from "../../katib/api/owned_observations.ts";
-import type { ObservationSource } from "../../katib/api/source.ts";
+import { observationAsks } from "../../katib/api/owner_requests.ts";
+import { stopAsks } from "../../katib/api/owner_stops.ts";
+import type { AskKind } from "../../owner/ask_kind.ts";
+import type { AnswerAsk } from "../../owner/replicas/forward_asks.ts";
 import { createLogZoom, type ReadLog } from "../../page/api/log_zoom.ts";
-import { createOwnedCurves, type OwnedCurves } from "../../page/api/owner_curves.ts";
+import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
+import { curveAsks } from "../../page/api/owner_curves.ts";
 import { mostReviews } from "../../page/api/scope.ts";
 import { serveView } from "../../page/api/view_serving.ts";
 import { serveReads } from "../../status/reading/read_serving.ts";
@@ -47,12 +47,10 @@ export interface PushServingOptions
     Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics" | "caps">,
     Pick<
       ManagerParts,
-      "caches" | "certificates" | "leadership" | "owned" | "bodyBudget" | "shedding" | "curves"
+      "caches" | "certificates" | "leadership" | "owned" | "bodyBudget" | "shedding"
     > {
   /** Whether a kind is run, or watched, now. */
   readonly isRun: (kind: JobKind) => boolean;
-  /** Returns the observation logs of the term that runs here; undefined if none does. */
-  readonly observations: () => ObservationSource | undefined;
   /** Host under which other replicas reach this one. */
   readonly replicaHost: string;
 }
@@ -71,10 +69,17 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
 /** Listens for calls that other replicas forward. */
 async function listenForForwards(
   options: PushServingOptions,
-  observations: OwnedObservations,
-  curves: OwnedCurves,
+  curves: AskKind<CurveAsk, CurveAnswer>,
 ) {
   const { kinds, configuration, clock, certificates, leadership, owned } = options;
+  const answer = <Ask, Answer extends object>(kind: AskKind<Ask, Answer>): AnswerAsk =>
+  async (
+    value,
+    signal,
+  ) => {
+    const ask = kind.read(value);
+    return ask && await owned.ask(kind, ask, signal);
+  };
   const listener = await startForwardListener({
     kinds,
     port: configuration.forwardPort,
@@ -86,13 +91,13 @@ async function listenForForwards(
       transitions: leadership.transitions,
     }),
     acceptHere: owned.accept,
-    pollHere: owned.poll,
+    pollHere: owned.changes.status,
     observations: {
-      answerHere: observations.answerForwarded,
-      stopHere: observations.stopForwarded,
-      pollHere: observations.poll,
+      answerHere: answer(observationAsks(kinds)),
+      stopHere: answer(stopAsks(kinds)),
+      pollHere: owned.changes.observation,
     },
-    curves: { answerHere: curves.answerForwarded, pollHere: curves.poll },
+    curves: { answerHere: answer(curves), pollHere: owned.changes.curves },
     clock,
   });
   const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
@@ -130,20 +135,10 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   const { kinds, client, clock, configuration, metrics, caches, certificates, leadership, owned } =
     options;
   await using cleanup = new AsyncDisposableStack();
-  const observations = createOwnedObservations({ kinds, clock, current: options.observations });
-  cleanup.defer(observations.close);
   const readLog: ReadLog = async (job, part, signal) =>
-    await options.observations()?.pageOf(job, part, signal);
-  const curves = createOwnedCurves({
-    kinds,
-    clock,
-    current: () => options.curves.current,
-    zoom: createLogZoom({ readLog, clock }),
-  });
-  cleanup.defer(curves.close);
-  const forwards = configuration.leaderElect
-    ? await listenForForwards(options, observations, curves)
-    : undefined;
+    await owned.term?.observations?.pageOf(job, part, signal);
+  const curves = curveAsks({ kinds, clock, zoom: createLogZoom({ readLog, clock }) });
+  const forwards = configuration.leaderElect ? await listenForForwards(options, curves) : undefined;
   let closeMs = 0;
   cleanup.defer(() => forwards?.listener.close(closeMs));
   const forwarder = createForwarder(options);
@@ -160,7 +155,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
       perSubject: configuration.maxStreamsPerSubject,
     },
     onOpenStreams: (open) => metrics.openStreams.set(open),
-    pollHere: owned.poll,
+    pollHere: owned.changes.status,
     leader: leadership,
     forward: forwarder.client.read,
   });
@@ -201,7 +196,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     slots: reading.slots,
     findJob: createFindJob({ client, caches, clock }),
     leader: leadership,
-    owned: observations,
+    owned,
     forward: forwarder.client,
     onJobEnd: reading.onJobEnd,
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
@@ -215,8 +210,8 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     slots: reading.slots,
     jobs: caches.byKind,
     leader: leadership,
-    owned: curves,
-    pushed: owned,
+    owned,
+    asks: curves,
     forward: {
       ask: forwarder.client.askCurves,
       readChanges: forwarder.client.readCurveChanges,

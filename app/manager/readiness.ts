@@ -52,16 +52,16 @@ export function refreshGauges(
   parts: ManagerParts,
   phase: Phase,
 ): void {
-  const { owned, certificates, leadership, recording } = parts;
+  const { owned: { term }, certificates, leadership } = parts;
   if (phase.certified) {
     for (const [name, time] of Object.entries(certificates.current().expiry)) {
       metrics.certificateExpiry.set({ name }, Math.round((time - clock.now()) / 1000));
     }
   }
   metrics.leader.set(leadership.leading ? 1 : 0);
-  metrics.ledgerPending.set(owned.pending());
-  metrics.ledgerOldestSeconds.set(owned.oldestSeconds());
-  metrics.trialsOpen.set(recording?.trials.openTrials() ?? 0);
+  metrics.ledgerPending.set(term?.ledger.pending() ?? 0);
+  metrics.ledgerOldestSeconds.set(term?.ledger.oldestSeconds() ?? 0);
+  metrics.trialsOpen.set(term?.observations?.openTrials() ?? 0);
 }
 
 /** Resolves when every check holds. Throws if `signal` aborts before. */

@@ -10,8 +10,9 @@ import type { LeaderLocator } from "../../platform/kube/leading/leadership.ts";
 import { cachedTrial } from "../trials/cached_trial.ts";
 import type { TrialCache } from "../trials/plan_cache.ts";
 import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
-import { type ObservationAnswer, type ObservationAsk, parseAnswer } from "./owner_requests.ts";
-import { type OwnerStopAnswer, parseStopAnswer, type StopAsk } from "./owner_stops.ts";
+import type { OwnedState } from "../../owner/owned_state.ts";
+import { type ObservationAsk, observationAsks } from "./owner_requests.ts";
+import { type StopAsk, stopAsks } from "./owner_stops.ts";
 import { outcomeByTemplate } from "./observation_state.ts";
 import {
   createObservationApi,
@@ -19,7 +20,6 @@ import {
   type ObservationApiOptions,
 } from "./observation_api.ts";
 import { createObservationChanges } from "./observation_changes.ts";
-import type { OwnedObservations } from "./owned_observations.ts";
 
 /** Calls to the owner on another replica. Neither throws; undefined if there was no answer. */
 export interface ForwardedObservations {
@@ -43,7 +43,7 @@ export interface ObservationServingOptions
   readonly trials: Pick<TrialCache, "get">;
   /** Locates the owner. */
   readonly leader: LeaderLocator;
-  readonly owned: OwnedObservations;
+  readonly owned: Pick<OwnedState, "ask" | "changes">;
   readonly forward: ForwardedObservations;
 }
 
@@ -57,25 +57,28 @@ export interface ObservationServing extends ObservationApi {
 const STOPS_PER_SUBJECT = { ratePerSecond: 20, burst: 200 } as const;
 /** Subjects remembered. */
 const MAX_SUBJECTS = 10_000;
+
 /** Sends questions to the owner: in process, or by a call. */
-function createAsk({ leader, owned, forward, clock }: ObservationServingOptions) {
-  return createOwnerRouter<ObservationAsk, ObservationAnswer>({
+function createAsk({ kinds, leader, owned, forward, clock }: ObservationServingOptions) {
+  const kind = observationAsks(kinds);
+  return createOwnerRouter({
     leader,
-    acceptHere: owned.answer,
+    acceptHere: (ask: ObservationAsk, signal) => owned.ask(kind, ask, signal),
     forward: async (target, ask, bounds) => ({
-      acceptance: parseAnswer(await forward.ask(target, ask, bounds)),
+      acceptance: kind.readAnswer(await forward.ask(target, ask, bounds)),
     }),
     clock,
   });
 }
 
 /** Sends requests to stop jobs to the owner: in process, or by a call. */
-function createStop({ leader, owned, forward, clock }: ObservationServingOptions) {
-  return createOwnerRouter<StopAsk, OwnerStopAnswer>({
+function createStop({ kinds, leader, owned, forward, clock }: ObservationServingOptions) {
+  const kind = stopAsks(kinds);
+  return createOwnerRouter({
     leader,
-    acceptHere: owned.stop,
+    acceptHere: (ask: StopAsk, signal) => owned.ask(kind, ask, signal),
     forward: async (target, ask, bounds) => ({
-      acceptance: parseStopAnswer(await forward.stop(target, ask, bounds)),
+      acceptance: kind.readAnswer(await forward.stop(target, ask, bounds)),
     }),
     clock,
   });
@@ -87,7 +90,7 @@ export function serveObservations(options: ObservationServingOptions): Observati
   const changes = createObservationChanges({
     jobs,
     leader,
-    pollHere: owned.poll,
+    pollHere: owned.changes.observation,
     forward: forward.readChanges,
     clock,
   });

@@ -2,9 +2,10 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jobMessageSchema } from "../../crds/wire/job_message.ts";
+import { jobMessage, jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { nameSchema, refusedSchema } from "../../crds/wire/message_fields.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
+import type { AskKind } from "../../owner/ask_kind.ts";
 import { SinkError } from "../../owner/observations/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
@@ -40,18 +41,6 @@ const answerSchema = z.union([seenSchema, refusedSchema]);
 export type ObservationSeen = z.infer<typeof seenSchema>;
 /** The owner's answer: the log, or when to come again. */
 export type ObservationAnswer = z.infer<typeof answerSchema>;
-
-/** Creates the reader of questions that come from other replicas; it returns undefined for anything else. */
-export function createAskParser(kinds: JobKinds): (value: unknown) => ObservationAsk | undefined {
-  const askSchema = askSchemaOf(kinds);
-  return (value) => askSchema.safeParse(value).data;
-}
-
-/** Reads an answer that came from the owner; undefined if it is no answer. */
-export function parseAnswer(value: unknown): ObservationAnswer | undefined {
-  const parsed = answerSchema.safeParse(value);
-  return parsed.success ? parsed.data : undefined;
-}
 
 /** Characters of rows that an answer holds before it leaves the rest to the next page. */
 const PAGE_CHARACTERS = 1_048_576;
@@ -104,4 +93,17 @@ export async function answerAsk(
     const reason = `the observation log is out of reach: ${messageOf(error)}`;
     return { retryAfterMs: error.retryAfterMs, reason };
   }
+}
+
+/** Questions for observations. */
+export function observationAsks(kinds: JobKinds): AskKind<ObservationAsk, ObservationAnswer> {
+  const askSchema = askSchemaOf(kinds);
+  return {
+    name: "observation",
+    write: (ask) => ({ ...ask, job: jobMessage(kinds, ask.job) }),
+    read: (value) => askSchema.safeParse(value).data,
+    readAnswer: (value) => answerSchema.safeParse(value).data,
+    answer: async ({ observations }, ask, signal) =>
+      observations && await answerAsk(observations, ask, signal),
+  };
 }

@@ -2,9 +2,10 @@
 import { z } from "zod";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jobMessageSchema } from "../../crds/wire/job_message.ts";
+import { jobMessage, jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { refusedSchema, uidSchema } from "../../crds/wire/message_fields.ts";
 import { jobStopSchema, STOP_LIMITS } from "../../crds/trainjob.ts";
+import type { AskKind } from "../../owner/ask_kind.ts";
 import type { StopRequest } from "../../owner/observations/adapter.ts";
 import { stopRequestSchema } from "./messages.ts";
 
@@ -34,20 +35,22 @@ const answerSchema = z.union([
 /** The owner's answer: the decision that holds, why there is none, or when to come again. */
 export type OwnerStopAnswer = z.infer<typeof answerSchema>;
 
-/** Creates the reader of requests that come from other replicas; it returns undefined for anything else. */
-export function createStopAskParser(kinds: JobKinds): (value: unknown) => StopAsk | undefined {
-  const askSchema = askSchemaOf(kinds);
-  return (value) => askSchema.safeParse(value).data;
-}
-
-/** Reads an answer that came from the owner; undefined if it is no answer. */
-export function parseStopAnswer(value: unknown): OwnerStopAnswer | undefined {
-  return answerSchema.safeParse(value).data;
-}
-
 /** Returns the request as the adapter takes it. */
-export function stopRequestOf({ job, trialUid, user, stop }: StopAsk): StopRequest {
+function stopRequestOf({ job, trialUid, user, stop }: StopAsk): StopRequest {
   const { reason, message = `asked for by ${user}`, graceSeconds } = stop;
   const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1000;
   return { job, trialUid, user, reason, message, graceMs };
+}
+
+/** Requests to stop jobs. */
+export function stopAsks(kinds: JobKinds): AskKind<StopAsk, OwnerStopAnswer> {
+  const askSchema = askSchemaOf(kinds);
+  return {
+    name: "stop",
+    write: (ask) => ({ ...ask, job: jobMessage(kinds, ask.job) }),
+    read: (value) => askSchema.safeParse(value).data,
+    readAnswer: (value) => answerSchema.safeParse(value).data,
+    answer: async ({ observations }, ask, signal) =>
+      await observations?.requestStop(stopRequestOf(ask), signal),
+  };
 }

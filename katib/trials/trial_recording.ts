@@ -1,10 +1,9 @@
-/** Recording of trials: the adapter of each term, over caches that outlive terms. */
-import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
-import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
+/** Recording of trials: its parts for each term, over caches that outlive terms. */
+import type { AnyJob } from "../../crds/job_kind.ts";
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import { EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { aborted, onAbort } from "../../platform/base/aborted.ts";
+import { aborted } from "../../platform/base/aborted.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { EventRecorder, EventSubject } from "../../platform/kube/events.ts";
@@ -12,17 +11,14 @@ import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { Leadership } from "../../platform/kube/leading/leadership.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { ObservationRow } from "../../trials/recording/observation_row.ts";
-import type { ObservationSource } from "../api/source.ts";
 import type { ObservationSink } from "../../owner/observations/sink.ts";
-import type { StopDecision } from "../../owner/observations/stop_decision.ts";
 import { createStopper } from "../stopping/stopper.ts";
 import { TRIALS_BY } from "./cached_trial.ts";
 import { followJobSets, type JobSetChecks } from "./job_set_checks.ts";
 import { createNotifier } from "./notifier.ts";
 import { createPlanCache, type PlanCacheOptions } from "./plan_cache.ts";
 import type { Adapter } from "../../owner/observations/adapter.ts";
-import { type AdapterOptions, createAdapter } from "../../owner/observations/create_adapter.ts";
+import type { RecordingParts } from "../../owner/term.ts";
 import { removeLeftLogs } from "./left_logs.ts";
 
 /** Options of {@link createTrialRecording}. */
@@ -39,35 +35,13 @@ export interface TrialRecordingOptions {
   readonly adopted: () => ReadonlySet<string>;
   readonly events: Pick<EventRecorder, "record">;
   readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
-  /** Called for each job that was stopped early, with the decision. */
-  readonly onStopped: (job: JobRef, decision: StopDecision) => void;
-  /** Called with the rows of a job's log when a term reads it for the first time. */
-  readonly onLogRead?: (job: JobRef, rows: readonly ObservationRow[]) => void;
   readonly sink: ObservationSink;
 }
 
-/** Recorder of the pushes of one term. */
-export interface TermRecorder extends Pick<Adapter, "accept" | "stopped"> {
-  /** Forgets a job that was deleted; `object` is its last state. */
-  forget(job: JobRef, object: AnyJob): void;
-  /** Stops following a job, whose log stays. */
-  leave(job: JobRef): void;
-  /** Records and stops trials until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
-/** Records trials while this replica leads, and answers questions about trials always. */
+/** Parts by which the owner records and stops trials, and answers about Trials. */
 export interface TrialRecording {
-  /** Begins a term. */
-  begin(): TermRecorder;
-  /** The logs of the present term; undefined without one. */
-  readonly observations: ObservationSource | undefined;
-  /** Number of jobs that may be stopped by their rules. */
-  openTrials(): number;
-  /** Whether a stop of the job is being carried out, or was in this term. */
-  isStopping(trainJob: TrainJob): boolean;
-  /** Settles the log of a job that has ended by itself; see {@link Adapter.settle}. */
-  settle(trainJob: TrainJob, signal: AbortSignal): Promise<void> | undefined;
+  /** Returns those of a term. */
+  parts(): RecordingParts;
   /** Resolves with the name of the Trial whose metrics the job's pods push. Rejects if not known now. */
   trialOf(job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
   /** Reports JobSets that do not fit their trials' templates, until `signal` aborts. */
@@ -80,8 +54,6 @@ export const SINK_MS = 2_500;
 const READ_MS = 2_000;
 /** Longest time of one write to it, in milliseconds. */
 const WRITE_MS = 5_000;
-/** Annotations by which a job asks to be recorded. */
-const ASKS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
 
 /** Returns the Trial, or the job without one, as the subject of an event. */
 function aboutPlan({ key, job }: ObservationPlan): EventSubject {
@@ -105,13 +77,12 @@ function logEvents(events: Pick<EventRecorder, "record">) {
         EVENT_REASONS.ruleMetricMissing,
         `the job has ended without pushing metrics that its rules name: ${names.join(", ")}`,
       ),
-  } satisfies Partial<AdapterOptions>;
+  } satisfies Partial<RecordingParts>;
 }
 
-/** Creates {@link TrialRecording}. Nothing is recorded before a term begins. */
+/** Creates {@link TrialRecording}. */
 export function createTrialRecording(options: TrialRecordingOptions): TrialRecording {
   const { client, jobs, trials, clock, events, leadership, sink } = options;
-  const leading = () => leadership.leading;
   const notify = createNotifier(events);
   const plans = createPlanCache({
     jobs,
@@ -128,66 +99,31 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
     notify,
     deadlineMs: READ_MS,
   });
-  let current: Adapter | undefined;
-
-  const createTermAdapter = () =>
-    createAdapter({
+  return {
+    parts: () => ({
       sink,
       plans,
       stopper: createStopper({
         client: options.leaderClient,
         clock,
         events,
-        leading,
+        leading: () => leadership.leading,
         deadlineMs: leadership.deadlineMs(WRITE_MS),
       }),
-      clock,
-      leading,
       sinkMs: leadership.deadlineMs(SINK_MS),
-      onStop: ({ plan: { job }, decision }, outcome) => {
-        if (outcome === "stopped") options.onStopped(job, decision);
-      },
       ...logEvents(events),
-      onFirstRead: ({ job }, rows) => options.onLogRead?.(job, rows),
-    });
-
-  return {
-    begin() {
-      const adapter = current = createTermAdapter();
-      return {
-        accept: adapter.accept,
-        leave: adapter.leave,
-        stopped: adapter.stopped,
-        forget({ kind, namespace, name, uid }, { metadata: { annotations = {} } }) {
-          const asked = ASKS.some((it) => annotations[it] !== undefined);
-          adapter.forget({ kind, namespace, name, uid }, asked);
-        },
-        async run(signal) {
-          const stop = followTrials(trials, sink, adapter.drop);
-          const close = () => {
-            if (current === adapter) current = undefined;
-          };
-          onAbort(signal, close);
-          try {
-            const { leaderClient: client } = options;
-            const left = { sink, trials, client, clock, random: Math.random, drop: adapter.drop };
-            await Promise.all([
-              adapter.run(signal),
-              removeLeftLogs({ ...left, deadlineMs: READ_MS }, signal),
-            ]);
-          } finally {
-            close();
-            stop();
-          }
-        },
-      };
-    },
-    get observations() {
-      return current;
-    },
-    openTrials: () => current?.openTrials() ?? 0,
-    isStopping: ({ metadata: { uid = "" } }) => current?.isStopping(uid) ?? false,
-    settle: (trainJob, signal) => current?.settle(jobRefOf(TRAINJOB, trainJob), signal),
+      async dropLogs(drop, signal) {
+        const stop = followTrials(trials, sink, drop);
+        const { leaderClient: client } = options;
+        const left = { sink, trials, client, clock, random: Math.random, drop };
+        try {
+          await removeLeftLogs({ ...left, deadlineMs: READ_MS }, signal);
+          await aborted(signal);
+        } finally {
+          stop();
+        }
+      },
+    }),
     async trialOf(job, signal) {
       const kind = options.kinds.ofOwner(job);
       return kind && await plans.trialOf(kind, job, signal);

@@ -1,23 +1,20 @@
-/** Wiring of curves: what pods push and what becomes of their jobs is kept to be shown, for one term of leadership. */
+/** Curves of one term: what of pushes, logs and objects of jobs is kept to be shown. */
 import { type AnyJob, jobNow, type JobRef, type WatchedJobs } from "../../crds/job_kind.ts";
-import { endOf, progressOf } from "../../crds/job_state.ts";
-import type { TrainerStatus } from "../../crds/trainjob.ts";
-import type { Sample } from "../../crds/wire/sample.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { endOf, progressOf } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import { aborted, onAbort } from "../../platform/base/aborted.ts";
+import type { TrainerStatus } from "../../crds/trainjob.ts";
+import type { Push } from "../../crds/wire/push.ts";
+import type { Sample } from "../../crds/wire/sample.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
+import { describeStop, type StopDecision } from "../observations/stop_decision.ts";
 import { createCurveStore, type CurveSample, type CurveStore } from "./curve_store.ts";
 import { marksOfChange, marksOfRestart } from "./marks_of_change.ts";
-import { describeStop, type StopDecision } from "../observations/stop_decision.ts";
-import type { PushAnswer } from "../../crds/wire/push_answer.ts";
-import type { Push } from "../../crds/wire/push.ts";
-import type { PushRecorder } from "../owned_state.ts";
-import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 
-/** Options of {@link createTermCurves}. */
+/** Options of {@link openTermCurves}. */
 export interface TermCurvesOptions {
   /** The caches of jobs by their kind. */
   readonly jobs: WatchedJobs;
@@ -25,19 +22,20 @@ export interface TermCurvesOptions {
   readonly jobSets: Pick<Informer<JobSet>, "onChange">;
   readonly clock: Clock;
   /** Bytes of all curves together. */
-  readonly maxBytes: number;
+  readonly curveBytes: number;
 }
 
-/** The curves of this replica's terms. */
+/** The curves of one term. */
 export interface TermCurves {
-  /** The curves of the term that runs here; undefined if none does. */
-  readonly current: CurveStore | undefined;
-  /** Begins a term; its recorder keeps curves, and passes all on to `recorder`. */
-  begin(recorder: PushRecorder | undefined): PushRecorder;
+  readonly store: CurveStore;
+  /** Keeps the samples of a push that was taken. */
+  record(push: Push): void;
   /** Marks the report by which it was decided to stop the job. */
   stopped(job: JobRef, decision: StopDecision): void;
   /** Adds the rows of a log that was written before this term. */
   restore(job: JobRef, rows: readonly ObservationRow[]): void;
+  /** Stops listening to the caches. */
+  close(): void;
 }
 
 /** Whether a job has shown progress, or metrics, of which its log has nothing. */
@@ -47,24 +45,19 @@ function hasMore(shown: TrainerStatus | undefined, rows: readonly ObservationRow
     (shown?.metrics?.some(({ name }) => !logged.has(name)) ?? false);
 }
 
-/** The curves of one term, and when it began. */
-interface Term {
-  readonly store: CurveStore;
-  readonly beganMs: number;
-}
-
 function sampleOf({ metrics = [], progressPercentage, lastUpdatedTime }: Sample) {
   return { timeMs: Date.parse(lastUpdatedTime), metrics, progress: progressPercentage };
 }
 
-/** Creates {@link TermCurves}; nothing is kept before a term begins. */
-export function createTermCurves(
-  { jobs, jobSets, clock, maxBytes }: TermCurvesOptions,
+/** Opens {@link TermCurves}, which follow the caches from now on. */
+export function openTermCurves(
+  { jobs, jobSets, clock, curveBytes }: TermCurvesOptions,
 ): TermCurves {
-  let term: Term | undefined;
+  const store = createCurveStore({ clock, maxBytes: curveBytes });
+  const beganMs = clock.now();
 
   /** Says of a job of which more was known than its curves have, why that is not here. */
-  function markGap({ store, beganMs }: Term, push: Push, object: AnyJob): void {
+  function markGap(push: Push, object: AnyJob): void {
     const { job, earlier: [first] = [], trainerStatus } = push;
     const nowMs = Date.parse((first ?? trainerStatus).lastUpdatedTime);
     const beforeMs = Date.parse(progressOf(job.kind, object)?.lastUpdatedTime ?? "");
@@ -76,23 +69,8 @@ export function createTermCurves(
     store.mark(job.uid, { timeMs: ofOther ? beganMs : nowMs, kind: "gap", text });
   }
 
-  function record(term: Term, push: Push): void {
-    const { store } = term;
-    const { job, pod, earlier = [], trainerStatus } = push;
-    const object = store.hasSamples(job.uid) ? undefined : jobNow(jobs, job);
-    if (object !== undefined) markGap(term, push, object);
-    store.record(job, pod, [...earlier, trainerStatus].map(sampleOf));
-    if (object !== undefined && endOf(job.kind, object) !== undefined) store.end(job.uid);
-  }
-
-  /** Keeps what was taken: of a push that was refused the client sends the samples again. */
-  function recordIfTaken(term: Term, push: Push, answer: PushAnswer | undefined) {
-    if (answer === undefined || answer.ok) record(term, push);
-    return answer;
-  }
-
-  function follow(store: CurveStore): () => void {
-    const stops = [...jobs].map(([kind, cache]) =>
+  const stops = [
+    ...[...jobs].map(([kind, cache]) =>
       cache.jobs.onChange(({ type, object, old }) => {
         const { uid = "" } = object.metadata;
         if (type === "deleted") return store.forget(uid);
@@ -101,53 +79,26 @@ export function createTermCurves(
         for (const mark of marksOfChange(kind, old, object, clock.now())) store.mark(uid, mark);
         if (endOf(kind, object) !== undefined) store.end(uid);
       })
-    );
-    const restarts = jobSets.onChange(({ type, object, old }) => {
+    ),
+    jobSets.onChange(({ type, object, old }) => {
       const owner = controllerOf(object.metadata);
       if (type === "deleted" || owner?.kind !== TRAINJOB.kind) return;
       for (const mark of marksOfRestart(old, object, clock.now())) store.mark(owner.uid, mark);
-    });
-    return () => [...stops, restarts].forEach((stop) => stop());
-  }
+    }),
+  ];
 
   return {
-    get current() {
-      return term?.store;
-    },
-    begin(recorder) {
-      const store = createCurveStore({ clock, maxBytes });
-      const own = term = { store, beganMs: clock.now() };
-      return {
-        accept(push, signal) {
-          const answer = recorder?.accept(push, signal);
-          return answer instanceof Promise
-            ? answer.then((it) => recordIfTaken(own, push, it))
-            : recordIfTaken(own, push, answer);
-        },
-        stopped: (job) => recorder?.stopped(job),
-        forget(job: JobRef, object: AnyJob) {
-          store.forget(job.uid);
-          recorder?.forget(job, object);
-        },
-        leave: (job: JobRef) => recorder?.leave(job),
-        async run(signal) {
-          const stop = follow(store);
-          const end = () => {
-            if (term === own) term = undefined;
-          };
-          onAbort(signal, end);
-          try {
-            await Promise.all([recorder?.run(signal), aborted(signal)]);
-          } finally {
-            end();
-            stop();
-          }
-        },
-      };
+    store,
+    record(push) {
+      const { job, pod, earlier = [], trainerStatus } = push;
+      const object = store.hasSamples(job.uid) ? undefined : jobNow(jobs, job);
+      if (object !== undefined) markGap(push, object);
+      store.record(job, pod, [...earlier, trainerStatus].map(sampleOf));
+      if (object !== undefined && endOf(job.kind, object) !== undefined) store.end(job.uid);
     },
     stopped({ uid }, decision) {
       const timeMs = Date.parse(decision.time);
-      term?.store.mark(uid, { timeMs, kind: "stopped", text: describeStop(decision) });
+      store.mark(uid, { timeMs, kind: "stopped", text: describeStop(decision) });
     },
     restore(job, rows) {
       const byTime = Map.groupBy(rows, ({ time }) => time);
@@ -155,10 +106,8 @@ export function createTermCurves(
         timeMs: Date.parse(time),
         metrics,
       }));
-      const object = jobNow(jobs, job);
-      if (term === undefined) return;
-      const { store, beganMs } = term;
       store.record(job, undefined, samples);
+      const object = jobNow(jobs, job);
       if (object === undefined) return;
       const shown = progressOf(job.kind, object);
       if (Date.parse(shown?.lastUpdatedTime ?? "") < beganMs && hasMore(shown, rows)) {
@@ -167,5 +116,6 @@ export function createTermCurves(
       }
       if (endOf(job.kind, object) !== undefined) store.end(job.uid);
     },
+    close: () => stops.forEach((stop) => stop()),
   };
 }

@@ -5,7 +5,11 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { ObservationSink } from "./sink.ts";
-import { logKeyText, type ObservationRow } from "../../trials/recording/observation_row.ts";
+import {
+  type LogKey,
+  logKeyText,
+  type ObservationRow,
+} from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
 import type { Adapter, PlanSource, Stop, StopOutcome, Stopper } from "./adapter.ts";
@@ -39,6 +43,8 @@ export interface AdapterOptions {
   readonly onStop?: (stop: Stop, outcome: StopOutcome) => void;
   /** Called with the rows of a log when it is read for the first time. */
   readonly onFirstRead?: (plan: ObservationPlan, rows: readonly ObservationRow[]) => void;
+  /** Drops the logs of Trials that go, or went before, until the signal aborts. Default: none. */
+  readonly dropLogs?: (drop: Adapter["drop"], signal: AbortSignal) => Promise<void>;
   /** Called for a push that the sink will never take. */
   readonly onRefused?: (plan: ObservationPlan, problem: string) => void;
   /** Called for a job that has ended and never pushed these metrics, which rules name. */
@@ -244,6 +250,14 @@ export function createAdapter(options: AdapterOptions): Adapter {
     await log;
   }
 
+  function drop(key: LogKey, isWanted?: () => boolean): void {
+    endedLogs.set(logKeyText(key), true);
+    const actor = actors.ofLog(key);
+    // Katib deletes its own logs, but not what was under way then.
+    if (actor === undefined && sink.knowsTrialsByNameAlone) return;
+    deletions.drop(key, { after: actor?.drained(), isWanted });
+  }
+
   return {
     accept(push, signal) {
       if (closed.signal.aborted) return CLOSED;
@@ -282,18 +296,16 @@ export function createAdapter(options: AdapterOptions): Adapter {
       openTrials.forget(uid);
       stops.forget(uid);
     },
-    drop(key, isWanted) {
-      endedLogs.set(logKeyText(key), true);
-      const actor = actors.ofLog(key);
-      // Katib deletes its own logs, but not what was under way then.
-      if (actor === undefined && sink.knowsTrialsByNameAlone) return;
-      deletions.drop(key, { after: actor?.drained(), isWanted });
-    },
+    drop,
     stopped: answerStopped,
     isStopping: stops.decided,
     openTrials: () => plans.openPlans().length,
     async run(signal) {
-      await Promise.all([openTrials.run(signal), storedStops.run(signal)]);
+      await Promise.all([
+        openTrials.run(signal),
+        storedStops.run(signal),
+        options.dropLogs?.(drop, signal),
+      ]);
       closed.abort();
       await stops.close();
       await Promise.all(actors.all().map((actor) => actor.drained()));

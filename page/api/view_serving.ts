@@ -9,8 +9,9 @@ import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { LeaderLocator } from "../../platform/kube/leading/leadership.ts";
 import { createJobList, type PushedProgress } from "../list/job_list.ts";
-import type { OwnedCurves } from "./owner_curves.ts";
-import { type CurveAnswer, type CurveAsk, parseCurveAnswer } from "../../crds/wire/shown_curves.ts";
+import type { AskKind } from "../../owner/ask_kind.ts";
+import type { OwnedState } from "../../owner/owned_state.ts";
+import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
 import { createLookTurns } from "./look_turns.ts";
 import { createViewApi, type ViewApi, type ViewApiOptions } from "./view_api.ts";
 
@@ -37,9 +38,8 @@ export interface ViewServingOptions
   >;
   /** Locates the owner. */
   readonly leader: LeaderLocator;
-  readonly owned: OwnedCurves;
-  /** What jobs pushed, while this replica owns the state. */
-  readonly pushed: Omit<PushedProgress, "clock">;
+  readonly owned: OwnedState;
+  readonly asks: AskKind<CurveAsk, CurveAnswer>;
   readonly forward: ForwardedCurves;
 }
 
@@ -51,24 +51,29 @@ export interface ViewServing extends ViewApi {
 
 /** Serves the API; `handles` selects its requests. */
 export function serveView(options: ViewServingOptions): ViewServing {
-  const { readers, jobs, leader, owned, pushed, forward } = options;
+  const { readers, jobs, leader, owned, asks, forward } = options;
   const { clock } = readers;
-  const list = createJobList({ jobs, pushed: { ...pushed, clock } });
+  const pushed: PushedProgress = {
+    newestOf: (uid) => owned.term?.statuses.newestOf(uid),
+    onPush: owned.onPush,
+    clock,
+  };
+  const list = createJobList({ jobs, pushed });
   const feeds = createJobFeeds({
     poll: createOwnerPoll<JobVersion>({
       leader,
-      pollHere: owned.poll,
+      pollHere: owned.changes.curves,
       forward: forward.readChanges,
       clock,
     }),
     select: ({ cursor }: JobVersion) => cursor,
     clock,
   });
-  const ask = createOwnerRouter<CurveAsk, CurveAnswer>({
+  const ask = createOwnerRouter({
     leader,
-    acceptHere: owned.answer,
+    acceptHere: (ask: CurveAsk, signal) => owned.ask(asks, ask, signal),
     forward: async (target, ask, bounds) => ({
-      acceptance: parseCurveAnswer(await forward.ask(target, ask, bounds)),
+      acceptance: asks.readAnswer(await forward.ask(target, ask, bounds)),
     }),
     clock,
   });

@@ -6,12 +6,13 @@ import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { aborted } from "../../platform/base/aborted.ts";
+import type { ObservationSink } from "../../owner/observations/sink.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Change } from "../../platform/kube/watching/informer.ts";
 import { MemoryCluster } from "../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../support/fake_clock.ts";
 import { trainJob } from "../support/standalone.ts";
+import { recordingParts } from "./recording_parts.ts";
 
 const FLUSH_MS = 5_000;
 
@@ -55,13 +56,10 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
   const stopped = new Set<string>();
   const control = { stop: true, reason: "EarlyStopped", message: "m" } as const;
   const owned = createOwnedState({
-    record: () => ({
-      accept: () => undefined,
-      stopped: ({ uid }) => stopped.has(uid) ? { ok: true, control } : undefined,
-      forget: () => {},
-      leave: () => {},
-      run: () => Promise.resolve(),
-    }),
+    recording: () =>
+      recordingParts({ stopShown: ({ uid }) => stopped.has(uid) ? control : undefined }),
+    jobSets: { onChange: () => () => {} },
+    curveBytes: 1 << 20,
     client: { ...client, patch },
     jobs: new Map([[TRAINJOB, {
       jobs: cluster.informer(KINDS.trainJob),
@@ -109,20 +107,20 @@ function term(names: readonly string[], { latencyMs = 20, statusWritesQps = 50 }
 
 const crowdOf = (count: number) => Array.from({ length: count }, (_, index) => `job-${index}`);
 
-Deno.test("`OwnedState.newestOf()` knows a push before it is written, while the term runs", async () => {
+Deno.test("`Term.statuses` know a push before it is written, while the term runs", async () => {
   const { owned, push, end, uid } = term(["a"]);
   let pushes = 0;
   const stop = owned.onPush(() => pushes++);
   await push("a", 1);
   await push("a", 2);
-  assert.equal(owned.pending(), 1);
-  assert.equal(owned.newestOf(uid("a"))?.progressPercentage, 2);
-  assert.equal(owned.newestOf("another"), undefined);
+  assert.equal(owned.term?.ledger.pending(), 1);
+  assert.equal(owned.term?.statuses.newestOf(uid("a"))?.progressPercentage, 2);
+  assert.equal(owned.term?.statuses.newestOf("another"), undefined);
   stop();
   await push("a", 3);
   assert.equal(pushes, 2);
   await end();
-  assert.equal(owned.newestOf(uid("a")), undefined);
+  assert.equal(owned.term?.statuses.newestOf(uid("a")), undefined);
 });
 
 /** A cache whose changes the test makes up. */
@@ -146,6 +144,10 @@ function changingCache(kind: JobKind) {
 Deno.test("a job that is not followed any more is not deleted: its log stays", async () => {
   const { jobs, tell } = changingCache(TRAINJOB);
   const told: string[] = [];
+  const deleted: ObservationSink["delete"] = ({ name }) => {
+    told.push(`the log of ${name} is deleted`);
+    return Promise.resolve();
+  };
   const owned = createOwnedState({
     client: new MemoryCluster().client(),
     jobs,
@@ -155,20 +157,18 @@ Deno.test("a job that is not followed any more is not deleted: its log stays", a
     writesPerSecond: 50,
     onWrite: () => {},
     onDrop: () => {},
-    record: () => ({
-      accept: () => undefined,
-      stopped: () => undefined,
-      forget: ({ name }) => void told.push(`${name} is deleted`),
-      leave: ({ name }) => void told.push(`${name} left`),
-      run: (signal) => aborted(signal),
-    }),
+    jobSets: { onChange: () => () => {} },
+    curveBytes: 1 << 20,
+    recording: () => recordingParts({ sink: { keepsPlainJobs: true, delete: deleted } }),
   });
   const stop = new AbortController();
   const running = owned.run(stop.signal, FLUSH_MS);
   tell("left");
-  assert.deepEqual(told, ["a left"]);
+  await settlePromises(20);
+  assert.deepEqual(told, []);
   tell("deleted");
-  assert.deepEqual(told, ["a left", "a is deleted"]);
+  await settlePromises(20);
+  assert.deepEqual(told, ["the log of a is deleted"]);
   stop.abort();
   await running;
 });
@@ -179,7 +179,7 @@ Deno.test("`OwnedState.accept()` tells the pods of a stopped job so, and writes 
   stop("a");
   const control = { stop: true, reason: "EarlyStopped", message: "m" };
   assert.deepEqual(await push("a", 2), { ok: true, control });
-  assert.equal(owned.newestOf(uid("a"))?.progressPercentage, 1);
+  assert.equal(owned.term?.statuses.newestOf(uid("a"))?.progressPercentage, 1);
   await end();
   assert.equal(shown("a"), 1);
 });
@@ -190,7 +190,7 @@ Deno.test("`OwnedState.run()` writes 2,000 pending jobs at its end, within 5 s, 
     const { push, end, shown, dropped, owned } = term(names);
     for (const name of names) await push(name, 1);
     for (const name of names) await push(name, 2);
-    assert.equal(owned.pending(), 2_000);
+    assert.equal(owned.term?.ledger.pending(), 2_000);
     const tookMs = await end();
     assert.ok(tookMs <= FLUSH_MS, `took ${tookMs} ms`);
     assert.deepEqual(names.filter((name) => shown(name) !== 2), []);

@@ -1,14 +1,14 @@
 /** Tests of the messages between replicas about observations: hostile values, long rows, an unreachable log. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { answerAsk, createAskParser, parseAnswer } from "../../../katib/api/owner_requests.ts";
+import { answerAsk, observationAsks } from "../../../katib/api/owner_requests.ts";
 import { behind, type Position } from "../../../katib/api/position.ts";
 import { SinkError } from "../../../owner/observations/sink.ts";
 import { logOf } from "./api_bench.ts";
 
 const sent = { namespace: "team", name: "job", uid: "uid-1" };
 const job = { kind: TRAINJOB, ...sent };
-const parseAsk = createAskParser(JOB_KINDS);
+const { read: parseAsk, readAnswer: parseAnswer } = observationAsks(JOB_KINDS);
 const NEVER = new AbortController().signal;
 
 Deno.test("`parseAsk()` and `parseAnswer()` read what was sent", async () => {

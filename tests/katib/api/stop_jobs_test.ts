@@ -1,7 +1,7 @@
 /** Tests of requests to stop jobs: who may, what a body may say, and the answer to each outcome. */
 import assert from "node:assert/strict";
 import { failureSchema, stoppingSchema } from "../../../katib/api/messages.ts";
-import { createStopAskParser, parseStopAnswer } from "../../../katib/api/owner_stops.ts";
+import { stopAsks } from "../../../katib/api/owner_stops.ts";
 import { jobMessage } from "../../../crds/wire/job_message.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { stopPath } from "../../../crds/job_kind.ts";
@@ -210,7 +210,7 @@ Deno.test("the right to get a job is not taken for the right to update it, nor t
   assert.equal((await send(bench, { url: undefined, method: "GET" })).status, 403);
 });
 
-const parse = createStopAskParser(JOB_KINDS);
+const { read: parse, readAnswer: parseStopAnswer } = stopAsks(JOB_KINDS);
 const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
 
 Deno.test("a request comes through a message as it was, and anything else is not understood", () => {

@@ -5,6 +5,7 @@ import {
   followTrials,
   type TrialRecordingOptions,
 } from "../../../katib/trials/trial_recording.ts";
+import { type AdapterOptions, createAdapter } from "../../../owner/observations/create_adapter.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
@@ -24,7 +25,6 @@ function partsWith(sink: ObservationSink) {
   cluster.put(KINDS.trainJob, jobOf(made));
   const events: string[] = [];
   const trials = cluster.informer(WATCHED.trial, trialIndexes);
-  const stopped: string[] = [];
   const clock = new FakeClock(undefined, () => settlePromises(300));
   const parts: TrialRecordingOptions = {
     kinds: JOB_KINDS,
@@ -39,7 +39,6 @@ function partsWith(sink: ObservationSink) {
     jobSets: cluster.informer(KINDS.jobSet),
     clock,
     adopted: () => new Set(),
-    onStopped: () => void stopped.push("stopped"),
     events: {
       record: ({ kind, name }, { reason, message }) =>
         void events.push(`${kind} ${name} ${reason}: ${message}`),
@@ -59,8 +58,17 @@ function partsWith(sink: ObservationSink) {
       },
     },
   });
-  return { parts, events, cluster, clock, trials, stopped };
+  return { parts, events, cluster, clock, trials };
 }
+
+/** The adapter of a term. */
+const adapterOf = (parts: TrialRecordingOptions, onStop?: AdapterOptions["onStop"]) =>
+  createAdapter({
+    ...createTrialRecording(parts).parts(),
+    clock: parts.clock,
+    leading: () => true,
+    ...(onStop && { onStop }),
+  });
 
 const push = (step: number, loss: string) => ({
   job: { kind: TRAINJOB, namespace: "ml", name: "t1", uid: "uid-of-job-t1" },
@@ -74,8 +82,10 @@ const push = (step: number, loss: string) => ({
 const never = new AbortController().signal;
 
 Deno.test("a trial is recorded, stopped and counted by the parts that the manager gives it", async () => {
-  const { parts, events, cluster, clock, stopped } = partsWith(createMemorySink());
-  const adapter = createTrialRecording(parts).begin();
+  const { parts, events, cluster, clock } = partsWith(createMemorySink());
+  const stopped: string[] = [];
+  const adapter = adapterOf(parts, (_, outcome) => void stopped.push(outcome));
+  assert.equal(adapter.openTrials(), 1);
   const over = new AbortController();
   const running = adapter.run(over.signal);
   for (const step of [1, 2, 3]) {
@@ -86,7 +96,7 @@ Deno.test("a trial is recorded, stopped and counted by the parts that the manage
   const { status } = cluster.peek(KINDS.trial, "ml/t1") ?? {};
   assert.equal(status?.conditions?.at(-1)?.type, "EarlyStopped");
   assert.equal(events.filter((it) => it.includes("EarlyStopped: ")).length, 2, String(events));
-  assert.equal(stopped.length, 1);
+  assert.deepEqual(stopped, ["stopped"]);
   over.abort();
   await running;
 });
@@ -98,7 +108,7 @@ Deno.test("rows that the log will never take are told on the Trial", async () =>
     append: () => Promise.reject(new SinkError("refused", "no such trial")),
   };
   const { parts, events, clock } = partsWith(refusing);
-  const adapter = createTrialRecording(parts).begin();
+  const adapter = adapterOf(parts);
   const over = new AbortController();
   const running = adapter.run(over.signal);
   const answer = await adapter.accept(push(1, "0.9"), never);
@@ -153,7 +163,7 @@ for (const knowsTrialsByNameAlone of [true, false]) {
       append: (key, rows, signal) => held.then(() => inner.append(key, rows, signal)),
     };
     const { parts, cluster, clock } = partsWith(sink);
-    const adapter = createTrialRecording(parts).begin();
+    const adapter = adapterOf(parts);
     const over = new AbortController();
     const running = adapter.run(over.signal);
     const underWay = adapter.accept(push(1, "0.4"), never);
@@ -175,20 +185,6 @@ for (const knowsTrialsByNameAlone of [true, false]) {
   });
 }
 
-Deno.test("`TrialRecording` shows logs and open trials while a term runs, and not after it", async () => {
-  const { parts, clock } = partsWith(createMemorySink());
-  const recording = createTrialRecording(parts);
-  assert.deepEqual([recording.observations, recording.openTrials()], [undefined, 0]);
-  const over = new AbortController();
-  const running = recording.begin().run(over.signal);
-  assert.ok(recording.observations !== undefined);
-  assert.equal(recording.openTrials(), 1);
-  over.abort();
-  assert.deepEqual([recording.observations, recording.openTrials()], [undefined, 0]);
-  await clock.advance(0);
-  await running;
-});
-
 Deno.test("a term removes the logs of Trials that went before it began, and no others", async () => {
   const sink = createMemorySink();
   const rows = [{ time: "2026-01-01T00:00:00.000Z", name: "loss", value: "1" }];
@@ -199,7 +195,7 @@ Deno.test("a term removes the logs of Trials that went before it began, and no o
   for (const key of keys) await sink.append(key, rows, signal);
   const { parts, clock } = partsWith(sink);
   const over = new AbortController();
-  const running = createTrialRecording(parts).begin().run(over.signal);
+  const running = adapterOf(parts).run(over.signal);
   await clock.advance(1_000);
   const read = await Promise.all(keys.map((key) => sink.read(key, signal)));
   over.abort();

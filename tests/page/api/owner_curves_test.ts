@@ -1,7 +1,7 @@
 /** Tests of the curves at their owner: how much one answer holds, and what is not sent again. */
 import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
-import { createOwnedCurves } from "../../../page/api/owner_curves.ts";
+import { curveAsks } from "../../../page/api/owner_curves.ts";
 import { CURVE_LIMITS } from "../../../crds/wire/view_limits.ts";
 import { createCurveStore } from "../../../owner/curves/curve_store.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -21,17 +21,18 @@ Deno.test("an answer ends at about its most characters, and names the jobs that 
       store.record({ uid }, undefined, [{ timeMs: clock.now() - second * 1000, metrics }]);
     }
   }
-  const owned = createOwnedCurves({
+  const asks = curveAsks({
     kinds: JOB_KINDS,
     clock,
-    current: () => store,
     zoom: () => Promise.resolve([]),
   });
+  const curvesCursor = (uid: string) => `term.${store.versionOf(uid)}`;
+  const term = { observations: undefined, curves: store, curvesCursor };
   const sizes: number[] = [];
   const cursors = new Map<string, string>();
   for (let left = uids; left.length > 0;) {
     const jobs = left.map((uid) => ({ uid }));
-    const answer = await owned.answer({ jobs, points: CURVE_LIMITS.points }, never);
+    const answer = await asks.answer(term, { jobs, points: CURVE_LIMITS.points }, never);
     assert.ok(answer !== undefined && "curves" in answer && answer.curves.length > 0);
     sizes.push(JSON.stringify(answer).length);
     for (const { uid, cursor } of answer.curves) cursors.set(uid, cursor);
@@ -41,7 +42,6 @@ Deno.test("an answer ends at about its most characters, and names the jobs that 
   assert.ok(Math.max(...sizes) < 1.3 * CURVE_LIMITS.answerCharacters, String(sizes));
   assert.ok((sizes[0] ?? 0) > 0.5 * CURVE_LIMITS.answerCharacters, String(sizes));
   const jobs = [...cursors].map(([uid, cursor]) => ({ uid, cursor }));
-  const again = await owned.answer({ jobs, points: CURVE_LIMITS.points }, never);
+  const again = await asks.answer(term, { jobs, points: CURVE_LIMITS.points }, never);
   assert.deepEqual(again, { curves: [], left: [] });
-  owned.close();
 });

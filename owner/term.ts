@@ -1,0 +1,222 @@
+/** Term of leadership: ledger, newest statuses, observations and curves, which are opened and closed together. */
+import { getLogger } from "@logtape/logtape";
+import { jobNow, type JobRef, jobRefOf, type WatchedJobs } from "../crds/job_kind.ts";
+import { progressOf } from "../crds/job_state.ts";
+import { ANNOTATIONS } from "../crds/names.ts";
+import type { Push } from "../crds/wire/push.ts";
+import type { AcceptPush, PushAnswer } from "../crds/wire/push_answer.ts";
+import { shownStatus } from "../crds/wire/sample.ts";
+import { aborted } from "../platform/base/aborted.ts";
+import { createBoundedCache } from "../platform/base/bounded_cache.ts";
+import type { KubeClient } from "../platform/kube/client.ts";
+import type { Leadership } from "../platform/kube/leading/leadership.ts";
+import { isRemoval } from "../platform/kube/watching/informer.ts";
+import type { CurveStore } from "./curves/curve_store.ts";
+import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
+import { createHeldStatuses, type HeldStatuses } from "./ledger/held_statuses.ts";
+import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
+import { createStatusWriter, type KeepsProgress } from "./ledger/status_writer.ts";
+import type { Adapter } from "./observations/adapter.ts";
+import { type AdapterOptions, createAdapter } from "./observations/create_adapter.ts";
+import type { JobVersion, PollOwner } from "./owner_poll.ts";
+import type { Reading } from "./ledger/reading.ts";
+import { createWaitingPolls, type WaitingPolls } from "./waiting_polls.ts";
+
+const log = getLogger(["milepost", "manager"]);
+
+/** Longest deadline of a write of progress, in milliseconds. */
+const WRITE_MS = 5_000;
+/** Jobs whose changes of observations are counted; a forgotten one is read once more than necessary. */
+const MAX_JOBS = 100_000;
+/** Annotations by which a job asks for a log of its own. */
+const ASKS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
+
+/** What a term needs to record the pushes of trials, and to stop trials. */
+export type RecordingParts = Omit<
+  AdapterOptions,
+  "clock" | "leading" | "onStop" | "onFirstRead"
+>;
+
+/** Options of {@link openTerm}. */
+export interface TermOptions
+  extends
+    Required<Pick<LedgerOptions, "intervalMs" | "writesPerSecond">>,
+    Pick<LedgerOptions, "onWrite" | "onDrop">,
+    TermCurvesOptions {
+  readonly client: KubeClient;
+  readonly jobs: WatchedJobs;
+  readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
+  /** Default: the definition of every kind keeps the field that shows progress. */
+  readonly keepsProgress?: KeepsProgress;
+  /** Returns the parts of a term's recording. Absent: pushes are not recorded. */
+  readonly recording?: (() => RecordingParts) | undefined;
+  /** Called for each job that was stopped early. */
+  readonly onStopped?: (() => void) | undefined;
+}
+
+/** How what others follow of a job is read, by its kind. */
+export interface TermChanges {
+  readonly status: PollOwner<Reading>;
+  readonly observation: PollOwner<JobVersion>;
+  readonly curves: PollOwner<JobVersion>;
+}
+
+/** One term. */
+export interface Term {
+  readonly ledger: Pick<Ledger, "pending" | "oldestSeconds">;
+  readonly statuses: Pick<HeldStatuses, "newestOf">;
+  /** Undefined if pushes are not recorded. */
+  readonly observations: Adapter | undefined;
+  readonly curves: CurveStore;
+  /** Returns the cursor of a job's curves: it changes with them, and with the term. */
+  curvesCursor(jobUid: string): string;
+  readonly changes: TermChanges;
+  /** Takes a push: the ledger, then the log, then the curves what both have taken. */
+  readonly accept: AcceptPush;
+  /**
+   * Goes on until `signal` aborts. Then unwritten progress is written within `flushMs` if this replica still
+   * leads; otherwise it is dropped and counted.
+   */
+  run(signal: AbortSignal, flushMs: number): Promise<void>;
+}
+
+function ledgerOf(
+  { client, leadership, keepsProgress, ...options }: TermOptions,
+  shown: LedgerOptions["shown"],
+): Ledger {
+  const deadlineMs = leadership.deadlineMs(WRITE_MS);
+  const write = createStatusWriter(client, { deadlineMs, keepsProgress });
+  return createLedger({
+    ...options,
+    shown,
+    write: (job, status, signal) =>
+      leadership.leading ? write(job, status, signal) : Promise.resolve({
+        result: "error",
+        problem: "this replica no longer holds the Lease, which it could not renew in time",
+      }),
+  });
+}
+
+/** Polls for jobs of which only versions are told. */
+function versionPolls(clock: TermOptions["clock"], cursorOf: (uid: string) => string) {
+  return createWaitingPolls<JobVersion>({
+    read: ({ uid }) => ({ uid, cursor: cursorOf(uid) }),
+    clock,
+  });
+}
+
+/**
+ * Opens a term, which follows the caches from now on; {@link Term.run} writes what it takes. `onPush` is called after
+ * each push that the ledger took.
+ */
+export function openTerm(options: TermOptions, onPush: () => void): Term {
+  const { jobs, clock, leadership, recording, onStopped } = options;
+  const id = crypto.randomUUID();
+
+  /** The progress in the job's object, if the cache has that very job. */
+  function shown(ref: JobRef) {
+    const job = jobNow(jobs, ref);
+    return job && progressOf(ref.kind, job);
+  }
+
+  const ledger = ledgerOf(options, shown);
+  const statuses = createHeldStatuses({ shown, clock, term: id });
+  const curves = openTermCurves(options);
+  const observations = recording && createAdapter({
+    ...recording(),
+    clock,
+    leading: () => leadership.leading,
+    onFirstRead: ({ job }, rows) => curves.restore(job, rows),
+    onStop({ plan: { job }, decision }, outcome) {
+      if (outcome !== "stopped") return;
+      onStopped?.();
+      curves.stopped(job, decision);
+    },
+  });
+  const { store } = curves;
+  const versions = createBoundedCache<number>(MAX_JOBS);
+  let version = 0;
+  const curvesCursor = (uid: string) => `${id}.${store.versionOf(uid)}`;
+  const polls = {
+    status: statuses,
+    observation: versionPolls(clock, (uid) => `${id}.${versions.get(uid) ?? 0}`),
+    curves: versionPolls(clock, curvesCursor),
+  } satisfies Record<keyof TermChanges, Pick<WaitingPolls<JobVersion>, "poll" | "close">>;
+  const stops = [
+    curves.close,
+    store.onChange(polls.curves.changed),
+    observations?.onChange((uid) => {
+      versions.set(uid, ++version);
+      polls.observation.changed(uid);
+    }),
+    // Forgets jobs that are deleted, or not followed any more.
+    ...[...jobs].map(([kind, cache]) =>
+      cache.jobs.onChange((change) => {
+        const { type, object } = change;
+        const { uid, annotations = {} } = object.metadata;
+        if (!isRemoval(change) || uid === undefined) return;
+        ledger.forget(uid);
+        statuses.forget(uid);
+        const job = jobRefOf(kind, object);
+        if (type !== "deleted") return observations?.leave(job);
+        observations?.forget(job, ASKS.some((it) => annotations[it] !== undefined));
+      })
+    ),
+  ];
+
+  /** Keeps what was taken: of a push that was refused the client sends the samples again. */
+  function settled(push: Push, answer: PushAnswer): PushAnswer {
+    if (answer.ok) curves.record(push);
+    return answer;
+  }
+
+  /** Ends the ledger: what is pending is written, or dropped. */
+  async function end(writing: Promise<void>, flushMs: number): Promise<void> {
+    Object.values(polls).forEach((it) => it.close());
+    if (!leadership.leading) {
+      const left = ledger.abandon();
+      if (left > 0) log.warn("lost the lease with unwritten progress", { jobs: left });
+      return await writing;
+    }
+    const [left] = await Promise.all([ledger.flush(flushMs), writing]);
+    if (left > 0) log.warn("stopped with unwritten progress", { jobs: left, withinMs: flushMs });
+  }
+
+  return {
+    ledger,
+    statuses,
+    observations,
+    curves: store,
+    curvesCursor,
+    changes: {
+      status: polls.status.poll,
+      observation: polls.observation.poll,
+      curves: polls.curves.poll,
+    },
+    accept(push, signal) {
+      const stopped = observations?.stopped(push.job);
+      if (stopped !== undefined) return stopped;
+      // First, so that progress is shown also while the observation log is down.
+      const trainerStatus = shownStatus(push.trainerStatus);
+      const acceptance = ledger.submit(push.job, trainerStatus);
+      if (!acceptance.ok) return acceptance;
+      statuses.put({ ...push, trainerStatus });
+      onPush();
+      const answer = observations?.accept(push, signal);
+      return answer instanceof Promise
+        ? answer.then((it) => settled(push, it ?? acceptance))
+        : settled(push, answer ?? acceptance);
+    },
+    async run(signal, flushMs) {
+      const writing = ledger.run(signal);
+      try {
+        await Promise.all([
+          aborted(signal).then(() => end(writing, flushMs)),
+          observations?.run(signal),
+        ]);
+      } finally {
+        stops.forEach((stop) => stop?.());
+      }
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** Parts of a term's recording, of which a test gives some. */
+import { createMemorySink } from "../../katib/log/memory_sink.ts";
+import type { PlanSource } from "../../owner/observations/adapter.ts";
+import type { ObservationSink } from "../../owner/observations/sink.ts";
+import type { RecordingParts } from "../../owner/term.ts";
+import { ONE_RUN } from "../../trials/recording/present_run.ts";
+
+/** Returns parts that record nothing unless a plan says so, and stop nothing. */
+export function recordingParts(
+  { sink, ...plans }: Partial<PlanSource> & { readonly sink?: Partial<ObservationSink> } = {},
+): RecordingParts {
+  return {
+    sink: { ...createMemorySink(), ...sink },
+    sinkMs: 2_500,
+    plans: {
+      planFor: () => ({ kind: "none" }),
+      openPlans: () => [],
+      isOpen: () => true,
+      isPrimary: () => true,
+      presentRun: () => ONE_RUN,
+      stopTargetFor: () => Promise.resolve(undefined),
+      storedStop: () => undefined,
+      stoppingJobs: () => [],
+      stopShown: () => undefined,
+      hasEnded: () => false,
+      primaryProblem: () => undefined,
+      isSuspended: () => false,
+      ...plans,
+    },
+    stopper: {
+      store: () => Promise.resolve({ kind: "gone" }),
+      stop: () => Promise.resolve("stopped"),
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/** Tests of a term: what becomes of a push, and how others hear of what it changed. */
+import assert from "node:assert/strict";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
+import type { PlanSource } from "../../owner/observations/adapter.ts";
+import { createOwnedState } from "../../owner/owned_state.ts";
+import type { TermOptions } from "../../owner/term.ts";
+import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import { MemoryCluster } from "../controller/memory_cluster.ts";
+import { FakeClock, settle, settlePromises } from "../support/fake_clock.ts";
+import { recordingParts } from "./recording_parts.ts";
+
+const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
+const PLAIN: ObservationPlan = {
+  kind: "plan",
+  key: { kind: "job", namespace: "team", name: "job", uid: "uid-1" },
+  job,
+  records: "all",
+  rules: [],
+  isPlain: true,
+  graceMs: 0,
+};
+const NEVER = new AbortController().signal;
+
+/** The state of a replica without jobs in its caches; `begin` begins a term. */
+function start(planFor: PlanSource["planFor"] = () => PLAIN) {
+  const clock = new FakeClock(undefined, () => settlePromises(80));
+  const options: TermOptions = {
+    client: new MemoryCluster().client(),
+    jobs: new Map([[TRAINJOB, { jobs: { get: () => undefined, onChange: () => () => {} } }]]),
+    jobSets: { onChange: () => () => {} },
+    clock,
+    curveBytes: 1 << 20,
+    leadership: { leading: true, deadlineMs: () => 4_000 },
+    intervalMs: 1000,
+    writesPerSecond: 50,
+    recording: () => recordingParts({ planFor }),
+  };
+  const owned = createOwnedState(options);
+  const begin = () => {
+    const over = new AbortController();
+    const running = owned.run(over.signal, 0);
+    return async () => {
+      over.abort();
+      await clock.advance(0);
+      await running;
+    };
+  };
+  const push = (value: string) =>
+    owned.accept({
+      job,
+      pod: { name: "p", uid: "p1" },
+      trainerStatus: {
+        lastUpdatedTime: new Date(clock.now()).toISOString(),
+        metrics: [{ name: "loss", value }],
+      },
+      receivedMs: clock.now(),
+    }, NEVER);
+  return { clock, owned, begin, push };
+}
+
+const TAKEN = { ok: true };
+const REFUSED = { retryAfterMs: 1000, reason: "busy" };
+const PLANS: Readonly<Record<string, { planFor: PlanSource["planFor"]; answer: object }>> = {
+  "that no log records": { planFor: () => ({ kind: "none" }), answer: TAKEN },
+  "that is taken": { planFor: () => PLAIN, answer: TAKEN },
+  "that is taken later": { planFor: () => Promise.resolve(PLAIN), answer: TAKEN },
+  "that no log records after all": {
+    planFor: () => Promise.resolve({ kind: "none" }),
+    answer: TAKEN,
+  },
+  "that is refused": { planFor: () => ({ kind: "unknown", why: "busy" }), answer: REFUSED },
+  "that is refused later": {
+    planFor: () => Promise.resolve({ kind: "unknown", why: "busy" }),
+    answer: REFUSED,
+  },
+};
+for (const [what, { planFor, answer }] of Object.entries(PLANS)) {
+  const isTaken = answer === TAKEN;
+  Deno.test(`a push ${what} is ${isTaken ? "" : "not "}in the curves`, async () => {
+    const { owned, begin, push } = start(planFor);
+    const end = begin();
+    assert.deepEqual(await push("1"), answer);
+    assert.equal(owned.term?.curves.hasSamples(job.uid), isTaken);
+    assert.equal(owned.term?.ledger.pending(), 1, "its progress is shown all the same");
+    await end();
+  });
+}
+
+Deno.test("a replica that is not the owner has no answer", async () => {
+  const { owned, push } = start();
+  const kind = {
+    name: "any",
+    write: (ask: object) => ask,
+    read: () => ({}),
+    readAnswer: () => ({}),
+    answer: () => Promise.resolve({}),
+  };
+  assert.equal(await owned.ask(kind, {}, NEVER), undefined);
+  for (const poll of Object.values(owned.changes)) {
+    assert.equal(await poll([{ job }], 0, NEVER), undefined);
+  }
+  assert.deepEqual(await push("1"), {
+    retryAfterMs: 1000,
+    reason: "this replica does not own the status of jobs",
+  });
+});
+
+for (const kind of ["status", "observation", "curves"] as const) {
+  Deno.test(`a waiting reader is notified of a push by its ${kind}, and of the next owner`, async () => {
+    const { owned, begin, push } = start();
+    const poll = (cursor: string | undefined, waitMs: number) =>
+      owned.changes[kind]([{ job, cursor }], waitMs, NEVER);
+    const endFirst = begin();
+    const [before] = await poll(undefined, 0) ?? [];
+    assert.ok(before !== undefined);
+    assert.deepEqual(await poll(before.cursor, 0), []);
+
+    const waiting = poll(before.cursor, 10_000);
+    await settle();
+    await push("1");
+    const [changed] = await waiting ?? [];
+    assert.ok(changed !== undefined && changed.cursor !== before.cursor);
+
+    const late = poll(changed.cursor, 10_000);
+    await endFirst();
+    const endSecond = begin();
+    const [next] = await poll(changed.cursor, 0) ?? [];
+    assert.ok(next !== undefined && next.cursor !== changed.cursor);
+    assert.deepEqual(await late, [], "of the term that is over nobody hears any more");
+    await endSecond();
+  });
+}
