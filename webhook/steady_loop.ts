@@ -1,7 +1,7 @@
 /** Reconciliation loop of one thing: again on change, at a set time, or after a failure. */
 import { getLogger } from "@logtape/logtape";
-import { backoffMs } from "../platform/base/backoff.ts";
 import type { Clock } from "../platform/base/clock.ts";
+import { repeat } from "../platform/base/repeat.ts";
 import { createSleeper } from "../platform/base/sleeper.ts";
 
 const log = getLogger(["milepost", "webhook"]);
@@ -31,26 +31,14 @@ export async function runSteadyLoop(
   options: SteadyLoopOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, pass, clock, random = Math.random } = options;
+  const { name, clock, changes } = options;
   const sleeper = createSleeper(clock);
-  const stop = options.changes?.(sleeper.wake);
-  let failures = 0;
-  try {
-    while (!signal.aborted) {
-      let pause: number;
-      try {
-        pause = await pass(signal);
-        failures = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        pause = backoffMs(++failures, BACKOFF, random);
-        log.warn("cannot update {name}; retrying", { name, error });
-        await clock.sleep(pause, signal);
-        continue;
-      }
-      if (await sleeper.sleep(pause, signal)) await clock.sleep(SETTLE_MS, signal);
-    }
-  } finally {
-    stop?.();
-  }
+  const stop = changes?.(sleeper.wake);
+  await repeat({
+    ...options,
+    sleeper,
+    settleMs: SETTLE_MS,
+    backoff: BACKOFF,
+    onFailure: (error) => log.warn("cannot update {name}; retrying", { name, error }),
+  }, signal).finally(stop);
 }

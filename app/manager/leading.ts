@@ -8,7 +8,6 @@ import type { TrialHooks } from "../../controller/trainjob/trials.ts";
 import { jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { V1_KIND_LIST, V1_KINDS } from "../../crds/v1/kinds.ts";
-import { retry } from "../../platform/base/backoff.ts";
 import type { Controller, ControllerMetrics } from "../../platform/kube/controller.ts";
 import type { LeaderWork } from "../../platform/kube/leading/leadership.ts";
 import {
@@ -22,6 +21,7 @@ import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import { jobMetrics, type Metrics } from "./metrics.ts";
 import { partsOf } from "./rights.ts";
 import { aborted } from "../../platform/base/aborted.ts";
+import { retryUntilAborted } from "../../platform/base/backoff.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
@@ -162,13 +162,11 @@ const katibsWebhookParts = ({ context, parts }: TermOptions) => ({
 async function keepConfigured(options: TermOptions, signal: AbortSignal): Promise<void> {
   const sync = createWebhookSync(options);
   const { clock } = options.context;
-  await retry((signal) => sync.sync(signal), {
+  await retryUntilAborted((signal) => sync.sync(signal), {
     backoff: SYNC_RETRY,
     clock,
     signal,
     onFailure: (error) => log.warn("cannot write the webhook configurations; retrying", { error }),
-  }).catch((error) => {
-    if (!signal.aborted) throw error;
   });
   if (signal.aborted) return;
   options.onConfigured();

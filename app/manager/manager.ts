@@ -6,7 +6,7 @@ import { v1KindOf } from "../../crds/v1/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { retry } from "../../platform/base/backoff.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
-import { KubeError, TransportError } from "../../platform/kube/errors.ts";
+import { isTransient } from "../../platform/kube/errors.ts";
 import type { ServingCaps } from "../../platform/http/limits/serving_caps.ts";
 import type { Candidacy } from "../../platform/kube/leading/leadership.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
@@ -74,10 +74,6 @@ export interface Manager {
   /** Becomes unready, drains, writes pending progress, releases the lease and ends every loop. */
   stop(): Promise<void>;
 }
-
-const isTransient = (error: unknown) =>
-  error instanceof TransportError ||
-  (error instanceof KubeError && (error.code >= 500 || error.code === 429));
 
 /** Makes or reads the certificates; waits for an API server that cannot be reached. */
 async function certify(parts: ManagerParts, clock: Clock, signal: AbortSignal): Promise<void> {

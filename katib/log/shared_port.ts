@@ -6,7 +6,7 @@ import { createServer, type Socket } from "node:net";
 import { admitConnections } from "../../platform/http/connection_admission.ts";
 import type { ConnectionLimits } from "../../platform/http/limits/server_limits.ts";
 import { listen } from "../../platform/http/listening.ts";
-import type { Clock } from "../../platform/base/clock.ts";
+import { after, type Clock } from "../../platform/base/clock.ts";
 
 /** Takes a connection whose first bytes are unread. */
 export type TakeConnection = (socket: Socket) => void;
@@ -56,19 +56,16 @@ export async function listenOnSharedPort(options: SharedPortOptions): Promise<Sh
 
   function receive(socket: Socket): void {
     sockets.add(socket);
-    const begun = new AbortController();
+    const cancel = after(clock, firstByteMs, () => socket.destroy());
     socket.on("error", () => socket.destroy());
     socket.once("close", () => {
       sockets.delete(socket);
-      begun.abort();
+      cancel();
     });
     socket.setNoDelay();
     socket.setTimeout(idleMs, () => socket.destroy());
-    clock.sleep(firstByteMs, begun.signal).then(() => {
-      if (!begun.signal.aborted) socket.destroy();
-    });
     socket.once("readable", () => {
-      begun.abort();
+      cancel();
       dispatch(socket);
     });
   }

@@ -5,7 +5,7 @@ import type { Trial } from "../../crds/trial.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { KubeError, messageOf } from "../../platform/kube/errors.ts";
+import { isNotFound, isNotServed, messageOf } from "../../platform/kube/errors.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { ObservationSink } from "../../owner/observations/sink.ts";
@@ -48,13 +48,8 @@ async function isGone(
     return trial.metadata.uid !== undefined && trial.metadata.uid !== uid;
   } catch (error) {
     // Of a kind that it does not serve an API server says 404 without naming an object.
-    return error instanceof KubeError && error.code === 404 && isNamed(error.details, name);
+    return isNotFound(error) && !isNotServed(error);
   }
-}
-
-function isNamed(details: unknown, name: string): boolean {
-  return typeof details === "object" && details !== null && "name" in details &&
-    details.name === name;
 }
 
 /** Looks at each log once. Rejects if the sink cannot be read. Returns how many logs are removed. */

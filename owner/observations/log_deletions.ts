@@ -1,6 +1,6 @@
 /** Background deletion of logs, with a few tries each. */
 import { getLogger } from "@logtape/logtape";
-import { backoffMs } from "../../platform/base/backoff.ts";
+import { retry } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
@@ -61,18 +61,16 @@ export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOption
     { after, isWanted = () => true }: DeletionConditions,
   ): Promise<void> {
     await after;
-    for (let tries = 1; !closed.signal.aborted && isWanted(); tries++) {
-      try {
-        return await deleteOnce(key);
-      } catch (error) {
-        if (closed.signal.aborted) return;
-        const { namespace, name } = key;
-        const fields = { namespace, name, tries, problem: messageOf(error) };
-        log[tries < TRIES ? "debug" : "warn"]("cannot delete an observation log", fields);
-        if (tries === TRIES) return;
-      }
-      await clock.sleep(backoffMs(tries, RETRY, random), closed.signal);
-    }
+    const { signal } = closed;
+    const { namespace, name } = key;
+    const onFailure = (error: unknown, tries: number) => {
+      const fields = { namespace, name, tries, problem: messageOf(error) };
+      log[tries < TRIES ? "debug" : "warn"]("cannot delete an observation log", fields);
+      if (tries === TRIES) throw error;
+    };
+    const options = { backoff: RETRY, clock, random, signal, onFailure };
+    // What failed for good was logged.
+    await retry(async () => isWanted() && await deleteOnce(key), options).catch(() => {});
   }
 
   return {

@@ -1,7 +1,7 @@
 /** Pending stops: each waits for its grace period, and is then retried until it is done. */
 import { getLogger } from "@logtape/logtape";
 import type { JobRef } from "../../crds/job_kind.ts";
-import { backoffMs } from "../../platform/base/backoff.ts";
+import { retryUntilAborted } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
@@ -115,16 +115,9 @@ export function createStops(options: StopsOptions): Stops {
     over: AbortSignal,
     write: (signal: AbortSignal) => Promise<T>,
   ): Promise<T | undefined> {
-    for (let failures = 1; !over.aborted; failures++) {
-      try {
-        return await tryOnce(over, write);
-      } catch (error) {
-        if (over.aborted) return undefined;
-        logFailure(stop, error);
-      }
-      await clock.sleep(backoffMs(failures, RETRY, random), over);
-    }
-    return undefined;
+    const onFailure = (error: unknown) => logFailure(stop, error);
+    const options = { backoff: RETRY, clock, random, signal: over, onFailure };
+    return await retryUntilAborted(() => tryOnce(over, write), options);
   }
 
   async function untilDone(stop: Stop, over: AbortSignal): Promise<void> {

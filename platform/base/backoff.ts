@@ -31,6 +31,17 @@ export interface RetryOptions {
   readonly onFailure: (error: unknown, failures: number) => void;
 }
 
+/** Tries as {@link retry} does, but returns undefined once `signal` aborts. */
+export async function retryUntilAborted<T>(
+  attempt: (signal: AbortSignal) => Promise<T>,
+  options: RetryOptions,
+): Promise<T | undefined> {
+  return await retry(attempt, options).catch((error) => {
+    if (!options.signal.aborted) throw error;
+    return undefined;
+  });
+}
+
 /** Tries until an attempt succeeds. Throws the reason of `signal` once that aborts. */
 export async function retry<T>(
   attempt: (signal: AbortSignal) => Promise<T>,

@@ -33,6 +33,20 @@ export function after(clock: Pick<Clock, "sleep">, ms: number, act: () => void):
   return () => over.abort("over");
 }
 
+/** Calls `act` after each `ms` milliseconds, until the returned function is called. */
+export function every(clock: Pick<Clock, "sleep">, ms: number, act: () => void): () => void {
+  const over = new AbortController();
+  const run = async () => {
+    for (;;) {
+      await clock.sleep(ms, over.signal);
+      if (over.signal.aborted) return;
+      act();
+    }
+  };
+  void run();
+  return () => over.abort("over");
+}
+
 /** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),

@@ -6,6 +6,8 @@ import type { Clock } from "./clock.ts";
 export interface Sleeper {
   /** Ends the sleep; if nobody sleeps, the next one ends at once. */
   wake(): void;
+  /** Forgets that it was woken: what follows sees why. */
+  reset(): void;
   /** Resolves after `ms`, when it is woken, or when `signal` aborts. Returns whether it was woken since the last sleep. */
   sleep(ms: number, signal: AbortSignal): Promise<boolean>;
 }
@@ -19,6 +21,7 @@ export function createSleeper(clock: Pick<Clock, "sleep">): Sleeper {
       isWoken = true;
       end();
     },
+    reset: () => void (isWoken = false),
     async sleep(ms, signal) {
       if (!isWoken) {
         const over = new AbortController();

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from "node
 import type { Server as HttpsServer } from "node:https";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, every } from "../base/clock.ts";
 import { admitConnections, type RefusePeer } from "./connection_admission.ts";
 import { isLong } from "./held_bodies.ts";
 import { startReads, stopReads } from "./paused_reads.ts";
@@ -42,7 +42,7 @@ export interface Connections {
   read(message: IncomingMessage): void;
   closeAll(): void;
   /** Ends the supervision. */
-  stop(): Promise<void>;
+  stop(): void;
 }
 
 /**
@@ -109,7 +109,6 @@ export function guardConnections(
     reserved,
     ({ bodyBytes }) => bodyBytes / 2,
   );
-  const stopped = new AbortController();
 
   function find(socket: Duplex): Connection | undefined {
     const known = bySocket.get(socket);
@@ -219,13 +218,7 @@ export function guardConnections(
     onCheck?.(nowMs);
   }
 
-  async function supervise(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      await clock.sleep(checkEveryMs, stopped.signal);
-      closeOverdue();
-    }
-  }
-  const supervising = supervise();
+  const stop = every(clock, checkEveryMs, closeOverdue);
 
   return {
     open: admitted.open,
@@ -259,9 +252,6 @@ export function guardConnections(
       if (connection !== undefined) readBody(connection, message);
     },
     closeAll: () => connections.forEach(({ socket }) => socket.destroy()),
-    stop: () => {
-      stopped.abort();
-      return supervising;
-    },
+    stop,
   };
 }

@@ -2,7 +2,7 @@
 import type { Server as HttpServer } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { Server } from "node:net";
-import type { Clock } from "../base/clock.ts";
+import { after, type Clock } from "../base/clock.ts";
 import { ConfigurationError } from "../kube/errors.ts";
 
 /** Address of a server. */
@@ -48,15 +48,12 @@ export async function closeWithin(
   server: HttpServer | HttpsServer,
   { clock, drainMs, cutRest }: Closing,
 ): Promise<void> {
-  const closed = new AbortController();
   const done = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  const cut = clock.sleep(drainMs, closed.signal).then(() => {
-    if (closed.signal.aborted) return;
+  const cancel = after(clock, drainMs, () => {
     server.closeAllConnections();
     cutRest();
   });
   await done;
-  closed.abort();
-  await cut;
+  cancel();
 }

@@ -243,7 +243,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
       closing.abort();
       const cutRest = () => connections.closeAll();
       await closeWithin(server, { clock, drainMs, cutRest });
-      await connections.stop();
+      connections.stop();
     },
   };
 }

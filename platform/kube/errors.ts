@@ -101,6 +101,12 @@ export function isForbidden(error: unknown): boolean {
   return hasCode(error, 403);
 }
 
+/** The call may succeed later as it is: there was no response, or the API server failed or has too much to do. */
+export function isTransient(error: unknown): boolean {
+  if (error instanceof TransportError) return true;
+  return error instanceof KubeError && (error.code >= 500 || error.code === 429);
+}
+
 /** The API server's words if RBAC refuses a request; an admission's refusal reads differently. */
 const RBAC_REFUSAL = /^\S+( "[^"]*")? is forbidden: User "[^"]*" cannot \w+ resource /;
 

@@ -1,14 +1,14 @@
 /** Event recorder: writes core/v1 Events, aggregated and rate-limited; it never fails its caller. */
 import { getLogger } from "@logtape/logtape";
+import { retry } from "../base/backoff.ts";
 import { createBoundedCache } from "../base/bounded_cache.ts";
-import { backoffMs } from "../base/backoff.ts";
 import type { KubeClient } from "./client.ts";
 import { KUBERNETES_KINDS } from "./kubernetes_kinds.ts";
 import { withMetadataOnly } from "./resource.ts";
 import { rfc3339 } from "../base/timestamps.ts";
 import { type BucketLimits, createKeyedBuckets } from "../base/token_bucket.ts";
-import { type Clock, systemClock } from "../base/clock.ts";
-import { isAlreadyExists, isNotFound, KubeError, messageOf, TransportError } from "./errors.ts";
+import { after, type Clock, systemClock } from "../base/clock.ts";
+import { isAlreadyExists, isNotFound, isTransient, messageOf } from "./errors.ts";
 import {
   cutMessage,
   eventObject,
@@ -74,11 +74,6 @@ interface Entry {
   count: number;
   /** Its object, once written. */
   written?: { namespace: string; name: string };
-}
-
-function isTransient(error: unknown): boolean {
-  if (error instanceof TransportError) return true;
-  return error instanceof KubeError && (error.code >= 500 || error.code === 429);
 }
 
 /** Creates a recorder, which its owner has to close. */
@@ -159,17 +154,14 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 
   async function writeOrDrop(entry: Entry): Promise<void> {
-    for (let attempt = 1;; attempt++) {
-      try {
-        await write(entry);
-        failing = false;
-        return;
-      } catch (error) {
-        if (attempt >= TRIES || !isTransient(error) || signal.aborted) {
-          return drop("refused", entry, error);
-        }
-        await clock.sleep(backoffMs(attempt, RETRY, random), signal);
-      }
+    const onFailure = (error: unknown, failures: number) => {
+      if (failures >= TRIES || !isTransient(error)) throw error;
+    };
+    try {
+      await retry(() => write(entry), { backoff: RETRY, clock, random, signal, onFailure });
+      failing = false;
+    } catch (error) {
+      drop("refused", entry, error);
     }
   }
 
@@ -195,11 +187,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 
   async function lastWords(): Promise<void> {
-    const flushed = new AbortController();
-    clock.sleep(LAST_WORDS_MS, flushed.signal).then(() => over.abort());
+    const cancel = after(clock, LAST_WORDS_MS, () => over.abort());
     await flush();
     over.abort();
-    flushed.abort();
+    cancel();
   }
 
   return { record, flush, close: () => closing ??= lastWords() };

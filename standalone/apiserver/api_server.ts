@@ -1,4 +1,5 @@
 /** Embedded Kubernetes API server: starts and stops the store, the controllers and the HTTPS listener. */
+import { after, systemClock } from "../../platform/base/clock.ts";
 import { createAccess } from "./access/access.ts";
 import type { StaticToken } from "./access/authenticator.ts";
 import { createAdmission, type ResolveService } from "./admission/admission.ts";
@@ -77,9 +78,9 @@ function listen(
 
 /** Waits for requests in flight and aborts those that take too long. */
 async function shutDown(server: Deno.HttpServer, cut: AbortController): Promise<void> {
-  const timer = setTimeout(() => cut.abort(), CLOSE_TIMEOUT_MS);
+  const cancel = after(systemClock, CLOSE_TIMEOUT_MS, () => cut.abort());
   await server.shutdown();
-  clearTimeout(timer);
+  cancel();
 }
 
 /**

@@ -2,8 +2,8 @@
 import { importJWK, type JWK } from "jose";
 import { getLogger } from "@logtape/logtape";
 import { z } from "zod";
-import { backoffMs } from "../../base/backoff.ts";
 import type { Clock } from "../../base/clock.ts";
+import { repeat } from "../../base/repeat.ts";
 import { createSleeper } from "../../base/sleeper.ts";
 import type { KubeClient } from "../../kube/client.ts";
 import { messageOf } from "../../kube/errors.ts";
@@ -134,45 +134,29 @@ export function createJwksSource(options: JwksOptions): JwksSource {
     currentText = text;
   }
 
-  /** Returns whether it worked; a failure is logged here, the edge of the loop. */
-  async function tryRefresh(signal: AbortSignal, failures: number): Promise<boolean> {
-    try {
-      await refresh(signal);
-      onRefresh?.("ok");
-      return true;
-    } catch (error) {
-      if (signal.aborted) return false;
-      onRefresh?.("error");
-      if (failures === 0) {
-        log.warn("cannot read the keys of the API server; retrying", {
-          problem: messageOf(error),
-        });
-      }
-      return false;
-    }
-  }
-
-  /** Sleeps for the regular time, or until a key is unknown; never less than the least interval. */
-  async function rest(signal: AbortSignal): Promise<void> {
-    await clock.sleep(minIntervalMs, signal);
-    await sleeper.sleep(refreshEveryMs - minIntervalMs, signal);
-  }
-
   return {
     current: () => current,
     noteUnknownKey: sleeper.wake,
     refresh,
-    async run(signal) {
-      let failures = 0;
-      while (!signal.aborted) {
-        if (await tryRefresh(signal, failures)) {
-          failures = 0;
-          await rest(signal);
-        } else {
-          failures += 1;
-          await clock.sleep(backoffMs(failures, RETRY, random), signal);
-        }
-      }
-    },
+    run: (signal) =>
+      repeat({
+        async pass() {
+          await refresh(signal);
+          onRefresh?.("ok");
+          // Unknown keys make it read them sooner, but not at once.
+          await clock.sleep(minIntervalMs, signal);
+          return refreshEveryMs - minIntervalMs;
+        },
+        sleeper,
+        backoff: RETRY,
+        clock,
+        random,
+        onFailure(error, failures) {
+          onRefresh?.("error");
+          if (failures > 1) return;
+          const problem = messageOf(error);
+          log.warn("cannot read the keys of the API server; retrying", { problem });
+        },
+      }, signal),
   };
 }

@@ -1,6 +1,6 @@
 /** Fair rate: a budget that users share, each with a part of its own; who has used the least of it comes first. */
 import { onAbort } from "../../base/aborted.ts";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, every } from "../../base/clock.ts";
 import { type Bucket, createKeyedBuckets, refill, take } from "../../base/token_bucket.ts";
 
 /** The budget. `nowMs` is monotonic. Of a user's share, and of all, `first` ones may take what the others leave. */
@@ -59,7 +59,8 @@ export function createFairRate(options: FairRateOptions): FairRate {
   const queues = new Map<string, Queue>();
   const lookMs = Math.max(LEAST_LOOK_MS, 1000 / perSecond);
   let pool: Bucket | undefined;
-  let looking: AbortController | undefined;
+  /** Undefined while nobody waits. */
+  let stopLooking: (() => void) | undefined;
 
   /**
    * Returns the wait whose turn it is. Nobody takes more than is left then, so that whoever comes new need not wait for
@@ -81,7 +82,7 @@ export function createFairRate(options: FairRateOptions): FairRate {
   function leave(user: string): void {
     const queue = queues.get(user);
     if (queue !== undefined && lengthOf(queue) === 0) queues.delete(user);
-    if (queues.size === 0) looking?.abort();
+    if (queues.size === 0) endLooks();
   }
 
   /** Ends waits that are too long: the first of each queue is the oldest. */
@@ -103,19 +104,17 @@ export function createFairRate(options: FairRateOptions): FairRate {
     endLate(nowMs);
   }
 
-  async function look(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      await clock.sleep(lookMs, signal);
-      if (!signal.aborted) serve(clock.monotonic());
-    }
-  }
-
   function endAll(): void {
     for (const { first, others } of queues.values()) {
       for (const { settle } of [...first, ...others]) settle(false);
     }
     queues.clear();
-    looking?.abort();
+    endLooks();
+  }
+
+  function endLooks(): void {
+    stopLooking?.();
+    stopLooking = undefined;
   }
 
   return {
@@ -132,10 +131,13 @@ export function createFairRate(options: FairRateOptions): FairRate {
       queue[first ? "first" : "others"].push({ untilMs: nowMs + PATIENCE_MS, settle });
       queues.set(user, queue);
       serve(nowMs);
-      if (queues.size > 0 && (looking === undefined || looking.signal.aborted)) {
-        looking = new AbortController();
+      if (queues.size > 0 && stopLooking === undefined) {
         // One end for all that wait: they are of one kind of question, which ends as one.
-        void look(looking.signal).finally(onAbort(signal, endAll));
+        const stops = [
+          every(clock, lookMs, () => serve(clock.monotonic())),
+          onAbort(signal, endAll),
+        ];
+        stopLooking = () => stops.forEach((stop) => stop());
       }
       return promise;
     },

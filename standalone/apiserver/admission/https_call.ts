@@ -1,6 +1,7 @@
 /** HTTPS POST with a pinned certificate authority, a deadline and a bounded response. */
 import { request as httpsRequest } from "node:https";
 import { Buffer } from "node:buffer";
+import { after, systemClock } from "../../../platform/base/clock.ts";
 
 /** Largest response of a webhook, in bytes. */
 const ANSWER_MAX_BYTES = 8 * 1024 * 1024;
@@ -29,10 +30,8 @@ export type CallHttps = (call: HttpsCall) => Promise<HttpsAnswer>;
 export const callHttps: CallHttps = (call) => {
   const { promise, resolve, reject } = Promise.withResolvers<HttpsAnswer>();
   const controller = new AbortController();
-  const timer = setTimeout(
-    () => controller.abort(new Error("context deadline exceeded")),
-    call.timeoutMs,
-  );
+  const late = () => controller.abort(new Error("context deadline exceeded"));
+  const cancel = after(systemClock, call.timeoutMs, late);
   const fail = (error: Error) => {
     const { reason } = controller.signal;
     reject(reason instanceof Error ? reason : error);
@@ -69,5 +68,5 @@ export const callHttps: CallHttps = (call) => {
   });
   request.on("error", fail);
   request.end(call.body);
-  return promise.finally(() => clearTimeout(timer));
+  return promise.finally(cancel);
 };

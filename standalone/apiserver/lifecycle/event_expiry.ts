@@ -1,4 +1,5 @@
 /** Expiry of events by age and number. */
+import { every, systemClock } from "../../../platform/base/clock.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Context } from "../operations/context.ts";
 import { KEYS } from "../storage/resource_keys.ts";
@@ -23,9 +24,6 @@ function expireEvents({ store, now }: Pick<Context, "store" | "now">): void {
 
 /** Starts removing old events every minute and returns a function that stops it. */
 export function startEventExpiry(context: Context): () => Promise<void> {
-  const timer = setInterval(() => expireEvents(context), SWEEP_INTERVAL_MS);
-  return () => {
-    clearInterval(timer);
-    return Promise.resolve();
-  };
+  const stop = every(systemClock, SWEEP_INTERVAL_MS, () => expireEvents(context));
+  return () => Promise.resolve(stop());
 }

@@ -1,6 +1,6 @@
 /** Watches: initial objects and later changes, as a stream of JSON lines. */
 import { onAbort } from "../../../platform/base/aborted.ts";
-import { after, systemClock } from "../../../platform/base/clock.ts";
+import { after, every, systemClock } from "../../../platform/base/clock.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { expired, invalidOptions, type StatusError } from "../objects/status_error.ts";
@@ -156,10 +156,9 @@ export function watchObjects(context: Context, options: WatchOptions): ReadableS
         show(type, object);
       };
       const sendBookmark = () => allowBookmarks && send(bookmark(resource, store.revision));
-      const bookmarks = setInterval(sendBookmark, BOOKMARK_INTERVAL_MS);
       const stops = [
         store.subscribe(notify),
-        () => clearInterval(bookmarks),
+        every(systemClock, BOOKMARK_INTERVAL_MS, sendBookmark),
         after(systemClock, seconds * 1000, end),
       ];
       stop = () => stops.splice(0).forEach((it) => it());

@@ -1,6 +1,7 @@
 /** Container probes: HTTP, TCP and exec, with their periods and thresholds. */
 import type { Container } from "../../../platform/kube/kubernetes.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
+import { withDeadline } from "../../../platform/base/deadline.ts";
 
 /** `livenessProbe`, `readinessProbe` or `startupProbe` of a container. */
 export type Probe = NonNullable<Container["livenessProbe"]>;
@@ -81,20 +82,16 @@ async function askProbe(
     const { exitCode, output } = await target.run(command, timeoutMs);
     return exitCode === 0 ? { ok: true } : { ok: false, message: output.slice(0, MESSAGE_MAX) };
   }
-  const timeout = new AbortController();
-  const answered = new AbortController();
-  const timer = clock.sleep(timeoutMs, answered.signal).then(() => timeout.abort());
+  const onDeadline = () => new Error(`no answer within ${timeoutMs} ms`);
   try {
-    if (probe.httpGet) return await askHttp(probe, target, timeout.signal);
-    if (probe.tcpSocket) return await askTcp(probe, target, timeout.signal);
-    return { ok: true };
+    return await withDeadline({ clock, deadlineMs: timeoutMs, onDeadline }, async (signal) => {
+      if (probe.httpGet) return await askHttp(probe, target, signal);
+      if (probe.tcpSocket) return await askTcp(probe, target, signal);
+      return { ok: true };
+    });
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    const message = timeout.signal.aborted ? `no answer within ${timeoutMs} ms` : text;
+    const message = error instanceof Error ? error.message : String(error);
     return { ok: false, message: message.slice(0, MESSAGE_MAX) };
-  } finally {
-    answered.abort();
-    await timer;
   }
 }
 

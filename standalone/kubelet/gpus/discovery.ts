@@ -1,6 +1,7 @@
 /** Discovery of the machine's NVIDIA GPUs by nvidia-smi. */
 import { getLogger } from "@logtape/logtape";
 import { type Clock, systemClock } from "../../../platform/base/clock.ts";
+import { answerInTime } from "../../../platform/base/deadline.ts";
 import { messageOf } from "../../../platform/kube/errors.ts";
 import { type Gpu, type GpuList, VISIBLE_DEVICES_ENV, visibleGpus } from "./visible_gpus.ts";
 
@@ -45,15 +46,13 @@ async function query({ program = "nvidia-smi", clock = systemClock, ...options }
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  const ended = new AbortController();
-  const output = child.output().finally(() => ended.abort());
-  await clock.sleep(deadlineMs, ended.signal);
-  if (!ended.signal.aborted) {
+  const output = await answerInTime(clock, deadlineMs, undefined, () => child.output());
+  if (output === undefined) {
     Deno.kill(-child.pid, "SIGKILL");
     child.unref();
     throw new Error(`it did not end within ${deadlineMs} ms`);
   }
-  const { code, stdout, stderr } = await output;
+  const { code, stdout, stderr } = output;
   const [text, errors] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
   if (code !== 0) throw new Error(`exit code ${code}: ${(errors || text || "").split("\n")[0]}`);
   return text ?? "";

@@ -1,7 +1,7 @@
 /** One connection of a launch agent: reads what to run, runs it in the pod of that host, and passes everything on. */
 import { z } from "zod";
 import { messageOf } from "../../../platform/kube/errors.ts";
-import type { Clock } from "../../../platform/base/clock.ts";
+import { after, type Clock } from "../../../platform/base/clock.ts";
 import { signal as signalProcess } from "../processes/process_table.ts";
 import type { RunningProcess } from "../processes/processes.ts";
 import { encodeFrame, type Frame, FRAMES, PASSED_SIGNALS, readFrames } from "./frames.ts";
@@ -102,12 +102,9 @@ export class Session {
 
   /** The request; undefined if the agent went. */
   async #request(frames: AsyncGenerator<Frame, void>): Promise<Request | undefined> {
-    const asked = new AbortController();
-    const late = this.#clock.sleep(REQUEST_MS, AbortSignal.any([asked.signal, this.#over.signal]))
-      .then(() => asked.signal.aborted || this.close());
+    const cancel = after(this.#clock, REQUEST_MS, () => this.close());
     const { value } = await frames.next();
-    asked.abort();
-    await late;
+    cancel();
     return value ? requestOf(value) : undefined;
   }
 

@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { CONTAINER_MARK_ENV } from "../../../crds/pod_names.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
+import { answerInTime } from "../../../platform/base/deadline.ts";
 import {
   findProcesses,
   outputPipes,
@@ -202,9 +203,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
       async stop(graceMs) {
         if (over) return;
         signal(-child.pid, "SIGTERM");
-        const done = new AbortController();
-        ended.finally(() => done.abort());
-        await clock.sleep(graceMs, done.signal);
+        await answerInTime(clock, graceMs, undefined, () => ended);
         if (!over) await sweep(options, traits, () => closing);
         await ended;
       },

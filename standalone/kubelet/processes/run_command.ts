@@ -1,5 +1,6 @@
 /** Commands of exec probes and preStop hooks, run to their end within a deadline. */
 import type { Clock } from "../../../platform/base/clock.ts";
+import { answerInTime } from "../../../platform/base/deadline.ts";
 import { type Processes, type ProcessSpec, StartProblem } from "./processes.ts";
 
 /** Options of {@link runCommand}. */
@@ -29,18 +30,10 @@ export async function runCommand(
         if (output.length < OUTPUT_BYTES) output += decoder.decode(chunk, { stream: true });
       },
     });
-    const ended = new AbortController();
-    let late = false;
-    const timer = clock.sleep(timeoutMs, ended.signal).then(async () => {
-      if (ended.signal.aborted) return;
-      late = true;
-      await process.stop(0);
-    });
-    const exitCode = await process.ended;
-    ended.abort();
-    await timer;
-    if (late) return { exitCode: 1, output: `command took longer than ${timeoutMs} ms` };
-    return { exitCode, output };
+    const exitCode = await answerInTime(clock, timeoutMs, undefined, () => process.ended);
+    if (exitCode !== undefined) return { exitCode, output };
+    await process.stop(0);
+    return { exitCode: 1, output: `command took longer than ${timeoutMs} ms` };
   } catch (error) {
     if (error instanceof StartProblem) return { exitCode: 126, output: error.message };
     throw error;
