@@ -1,6 +1,7 @@
 /** The command line. The commands themselves are in `app/`. */
 import { Command, CommanderError } from "commander";
-import { type CommandEntry, COMMANDS } from "./app/commands.ts";
+import { COMMANDS } from "./app/commands.ts";
+import type { CommandEntry } from "./app/command_entry.ts";
 import { settingEntries } from "./app/configuration/setting_entries.ts";
 import { logsDebug } from "./app/logging.ts";
 import { warn } from "./app/output.ts";

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { aborted } from "../platform/base/aborted.ts";
 import { ConfigurationError, messageOf } from "../platform/kube/errors.ts";
 import { SESSION_LIMITS } from "../page/server/browser_sessions.ts";
+import type { CommandEntry, Given } from "./command_entry.ts";
 import {
   crdsSettings,
   demoSettings,
@@ -15,7 +16,7 @@ import {
   standaloneSettings,
 } from "./configuration/command_settings.ts";
 import { uiSettings } from "./configuration/ui_settings.ts";
-import { readSettings, type SettingSources } from "./configuration/setting_sources.ts";
+import { readSettings } from "./configuration/setting_sources.ts";
 import { settings as managerSettings } from "./configuration/settings.ts";
 import { EXAMPLE_PROGRAMS, runExampleProgram } from "./example/programs.ts";
 import { startLogging, stopLogging } from "./logging.ts";
@@ -231,21 +232,6 @@ function runCompletion({ argument = "" }: Given): Promise<void> {
   }
   print(script(COMMANDS));
   return Promise.resolve();
-}
-
-/** What a command was given. */
-export interface Given extends Pick<SettingSources, "flags" | "environment"> {
-  readonly argument?: string;
-}
-
-/** A command. */
-export interface CommandEntry {
-  readonly name: string;
-  readonly description: string;
-  readonly settings: z.ZodObject;
-  /** Name of the argument, which must be given. */
-  readonly argument?: string;
-  run(given: Given): Promise<void>;
 }
 
 function entryOf<S extends z.ZodObject>(

@@ -1,6 +1,6 @@
 /** The manager as a process: settings, logging, permissions, and the end by a signal. */
 import { getLogger } from "@logtape/logtape";
-import { createClient } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";

@@ -1,5 +1,6 @@
 /** `milepost node`: the kubelet alone, against any API server. */
-import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { createEventRecorder } from "../../platform/kube/events.ts";

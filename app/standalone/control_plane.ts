@@ -1,6 +1,7 @@
 /** The embedded control plane: API server, Job controller, scheduler and kubelet, without the manager. */
 import { MANAGER } from "../../crds/names.ts";
-import { createClient, type KubeClient, type RequestReport } from "../../platform/kube/client.ts";
+import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import { createEventRecorder } from "../../platform/kube/events.ts";

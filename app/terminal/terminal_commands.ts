@@ -1,6 +1,6 @@
 /** Entries of the commands of the terminal. What runs them is loaded when it is needed. */
 import type { z } from "zod";
-import type { CommandEntry } from "../commands.ts";
+import type { CommandEntry } from "../command_entry.ts";
 import { readSettings } from "../configuration/setting_sources.ts";
 import {
   getSettings,

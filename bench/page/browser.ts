@@ -1,7 +1,7 @@
 /** `deno task bench pixel`: what a viewer of the page waits for, in Chromium. */
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
-import { createClient } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { type Browser, browser } from "../../tests/browser/chromium.ts";
 import { startFakeUiServer } from "../../tests/browser/fake_ui_server.ts";

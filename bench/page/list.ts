@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
 import { PUSH_LIMITS } from "../../crds/names.ts";
-import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { ROW_LIMITS } from "../../page/list/job_row.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";

@@ -13,7 +13,8 @@ import {
   OBSERVATION_AUDIENCE,
   PUSH_AUDIENCE,
 } from "../../crds/names.ts";
-import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { freePort } from "../../tests/support/free_port.ts";
 import { progress, requestToken, shellRuntime, trainJob } from "../../tests/support/standalone.ts";

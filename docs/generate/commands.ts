@@ -1,5 +1,6 @@
 /** docs/reference/commands.md: the commands and their flags. */
-import { type CommandEntry, COMMANDS } from "../../app/commands.ts";
+import { COMMANDS } from "../../app/commands.ts";
+import type { CommandEntry } from "../../app/command_entry.ts";
 import { settingEntries, type SettingEntry } from "../../app/configuration/setting_entries.ts";
 import { code, page, table } from "./table.ts";
 

@@ -30,9 +30,12 @@ import {
   type DerivedPlan,
   derivePlan,
   type PlanInputs,
-  type PlanSettings,
 } from "../../trials/plan/derive_plan.ts";
-import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
+import type {
+  ObservationPlan,
+  PlanDecision,
+  PlanSettings,
+} from "../../trials/plan/observation_plan.ts";
 import { primaryContainerProblem } from "../../trials/plan/primary_container.ts";
 import { type DerivedStopTarget, deriveStopTarget } from "../../trials/plan/stop_target.ts";
 import { cachedTrial, TRIALS_BY } from "./cached_trial.ts";

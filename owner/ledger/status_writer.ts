@@ -2,7 +2,8 @@
 import type { JobKind, JobRef, ProgressPlace } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
-import type { CallOptions, JsonPatchOperation, KubeClient } from "../../platform/kube/client.ts";
+import type { CallOptions, KubeClient } from "../../platform/kube/client.ts";
+import type { JsonPatchOperation } from "../../platform/kube/connection/request.ts";
 import {
   isConflict,
   isInvalid,

@@ -10,24 +10,8 @@ import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { LogRange } from "./sink.ts";
 import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
-import type { StopDecision, StopStore } from "./stop_decision.ts";
+import type { StopDecision, StopStore, Verdict } from "./stop_decision.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
-
-/** The reason to stop a trial: its last rule was met. */
-export interface Verdict {
-  /** The rule that was met last, as in the object. */
-  readonly rule: { readonly name: string; readonly comparison: string; readonly value: string };
-  /** The value that met it: for the objective its best so far. */
-  readonly value: string;
-  /** The number of the report of that metric that met it, from 1, or the step of a rule that counts steps. */
-  readonly step: number;
-  /** Time of the deciding row, RFC 3339 with microseconds. */
-  readonly time: string;
-  /** Its arrival at this owner, in wall-clock milliseconds; absent if it was read from the log. */
-  readonly receivedMs?: number | undefined;
-  /** Metric, value, rule and step in words, for events and answers. */
-  readonly message: string;
-}
 
 /** The outcome of a stop. */
 export type StopOutcome =

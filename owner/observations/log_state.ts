@@ -10,7 +10,7 @@ import { describeMet } from "../../trials/rules/rules.ts";
 import { createRunRules } from "../../trials/rules/run_rules.ts";
 import { type PresentRun, runOf } from "../../trials/recording/present_run.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { Verdict } from "./adapter.ts";
+import type { Verdict } from "./stop_decision.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { createSummary } from "../../trials/recording/summary.ts";

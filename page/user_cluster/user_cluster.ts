@@ -1,6 +1,7 @@
 /** Cluster of a kubeconfig as one user sees it: jobs, the manager and its curves, with that user's rights. */
 import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
-import { createClient, type KubeClient } from "../../platform/kube/client.ts";
+import type { KubeClient } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import {

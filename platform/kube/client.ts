@@ -3,14 +3,9 @@ import type { Clock } from "../base/clock.ts";
 import type { Connection } from "./connection/kubeconfig.ts";
 import type { OpenResponse } from "./connection/open_response.ts";
 import type { Deletion, Patch } from "./connection/request.ts";
+import type { ListResult, ResponseBounds } from "./connection/response.ts";
 import type { Kind, KubeObject, ObjectKey } from "./resource.ts";
 import type { WatchEvent } from "./watching/watch.ts";
-
-export { createClient } from "./connection/connected_client.ts";
-export type { ClosableClient } from "./connection/http_client.ts";
-export type { OpenResponse } from "./connection/open_response.ts";
-export type { JsonPatchOperation, Patch } from "./connection/request.ts";
-export type { WatchEvent } from "./watching/watch.ts";
 
 /** Options of every call. */
 export interface CallOptions {
@@ -26,14 +21,6 @@ export interface CallOptions {
   newConnection?: boolean;
 }
 
-/** Bounds of the response to a read. */
-export interface ResponseBounds {
-  /** Longest response that is read, in bytes; a longer one is a `TooLargeError`. Default 256 MiB. */
-  maxBytes?: number | undefined;
-  /** Called with the length of each part of a response that has come, in bytes, also of one that is too long. */
-  onBytes?: ((bytes: number) => void) | undefined;
-}
-
 /** Which objects of a kind. Without a namespace: of all of them. */
 export interface ListOptions extends ResponseBounds {
   namespace?: string;
@@ -44,22 +31,6 @@ export interface ListOptions extends ResponseBounds {
   /** The token of the page before. */
   continue?: string;
   resourceVersion?: string;
-}
-
-/** An object that the kind's parser refused. */
-export interface ListProblem {
-  key: string;
-  problem: string;
-}
-
-/** One page of a list, or the whole list if `limit` was not given. */
-export interface ListResult<T> {
-  items: T[];
-  resourceVersion: string;
-  /** Token of the next page; absent on the last. */
-  continue?: string;
-  /** Objects that were left out because they could not be read. */
-  problems: ListProblem[];
 }
 
 /** Options of {@link KubeClient.watch}. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { KINDS } from "../../crds/kinds.ts";
-import { createClient } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { isForbidden } from "../../platform/kube/errors.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { processesThatMention } from "../support/processes.ts";

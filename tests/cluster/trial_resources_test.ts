@@ -9,7 +9,7 @@ import { MANAGER } from "../../crds/names.ts";
 import { trialResourceKind } from "../../crds/trial_resource.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts } from "../../deploy/parts.ts";
-import { createClient } from "../../platform/kube/client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { createResourceTrial, pushUntilStopped } from "../support/trial_resources.ts";

@@ -3,7 +3,9 @@
  * subresources, conflicts, finalizers and garbage collection. A test can delay its caches and inject
  * a fault at every call.
  */
-import type { CallOptions, KubeClient, ListResult, Patch } from "../../platform/kube/client.ts";
+import type { CallOptions, KubeClient } from "../../platform/kube/client.ts";
+import type { ListResult } from "../../platform/kube/connection/response.ts";
+import type { Patch } from "../../platform/kube/connection/request.ts";
 import { KubeError } from "../../platform/kube/errors.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import {

@@ -1,5 +1,5 @@
 /** JSON merge patch and JSON patch for the cluster in memory. */
-import type { JsonPatchOperation } from "../../platform/kube/client.ts";
+import type { JsonPatchOperation } from "../../platform/kube/connection/request.ts";
 import { KubeError } from "../../platform/kube/errors.ts";
 
 type Fields = Record<string, unknown>;

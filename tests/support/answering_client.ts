@@ -1,8 +1,10 @@
 /** Client of a server that is a function: what it calls, and how long it waits, are the real client's. */
-import type { ClosableClient } from "../../platform/kube/client.ts";
+import {
+  type ClosableClient,
+  createClientOver,
+} from "../../platform/kube/connection/http_client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { endingWith } from "../../platform/kube/connection/ending_body.ts";
-import { createClientOver } from "../../platform/kube/connection/http_client.ts";
 import type { HttpRequest } from "../../platform/kube/connection/transport.ts";
 
 /** A promise that the signal alone ends. */

@@ -1,5 +1,6 @@
 /** API server whose answers a test makes up, each from its request. */
-import { type ClosableClient, createClient } from "../../platform/kube/client.ts";
+import type { ClosableClient } from "../../platform/kube/connection/http_client.ts";
+import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
 
 /** A request, as far as answers depend on it. */

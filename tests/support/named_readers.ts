@@ -4,7 +4,7 @@ import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import type { Access } from "../../platform/http/callers/reader_access.ts";
 import { createPeers } from "../../platform/http/limits/peers.ts";
 import type { HttpHandler } from "../../platform/http/message.ts";
-import type { ClosableClient } from "../../platform/kube/client.ts";
+import type { ClosableClient } from "../../platform/kube/connection/http_client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { createTokenSite } from "../../page/server/token_site.ts";
 

@@ -8,8 +8,7 @@ import type { TrialMapping } from "../mapping/trial_mapping.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, type Notice } from "./notice.ts";
 import { readPodsOnly, readTemplate } from "./plan_template.ts";
-import type { PlanSettings } from "./derive_plan.ts";
-import type { ObservationPlan } from "./observation_plan.ts";
+import type { ObservationPlan, PlanSettings } from "./observation_plan.ts";
 
 /** The plan if there is something to keep, and the warnings for its author. */
 export interface DerivedJobPlan {

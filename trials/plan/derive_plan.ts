@@ -10,7 +10,12 @@ import { judgeClaim } from "./claim.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
 import { readPodsOnly, readTemplate } from "./plan_template.ts";
-import type { ObservationPlan, PlanDecision, PlanObjective } from "./observation_plan.ts";
+import type {
+  ObservationPlan,
+  PlanDecision,
+  PlanObjective,
+  PlanSettings,
+} from "./observation_plan.ts";
 
 /** Everything that a plan is made from, as read at one moment. */
 export interface PlanInputs {
@@ -22,18 +27,6 @@ export interface PlanInputs {
   readonly claimants: readonly Trial[];
   /** Trials of the Trial's name in other namespaces. */
   readonly namesakes: readonly Trial[];
-}
-
-/** Settings of the cluster and its administrator. */
-export interface PlanSettings {
-  /** Kinds of collectors that are adopted besides Push; none unless Katib's webhook is kept out. */
-  readonly adopted: ReadonlySet<string>;
-  /** Whether the log distinguishes trials by name alone, as Katib's table does. */
-  readonly namesOnly: boolean;
-  /** Whether logs of jobs without a trial or annotation are kept. */
-  readonly keepsPlainJobs: boolean;
-  /** Whether the log keeps the steps that pods push. */
-  readonly keepsSteps: boolean;
 }
 
 /** The plan, and the warnings about the objects that it was made from. */

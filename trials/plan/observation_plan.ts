@@ -53,3 +53,15 @@ export type PlanDecision =
   | { readonly kind: "gone"; readonly why: string }
   /** Not known now, for example because a cache is behind: clients are asked to retry. */
   | { readonly kind: "unknown"; readonly why: string };
+
+/** Settings of the cluster and its administrator. */
+export interface PlanSettings {
+  /** Kinds of collectors that are adopted besides Push; none unless Katib's webhook is kept out. */
+  readonly adopted: ReadonlySet<string>;
+  /** Whether the log distinguishes trials by name alone, as Katib's table does. */
+  readonly namesOnly: boolean;
+  /** Whether logs of jobs without a trial or annotation are kept. */
+  readonly keepsPlainJobs: boolean;
+  /** Whether the log keeps the steps that pods push. */
+  readonly keepsSteps: boolean;
+}

@@ -11,7 +11,7 @@ import {
   type ServerLimits,
 } from "../../../platform/http/limits/server_limits.ts";
 import { startServer } from "../../../platform/http/server.ts";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { type Clock, systemClock } from "../../../platform/base/clock.ts";
 import { messageOf } from "../../../platform/kube/errors.ts";
 import type { Connection } from "../../../platform/kube/connection/kubeconfig.ts";

@@ -5,9 +5,17 @@ import type {
   KubeClient,
   ListOptions,
   PathRequest,
-  ResponseBounds,
   StreamOptions,
 } from "../client.ts";
+import {
+  decodeList,
+  decodeOrThrow,
+  discard,
+  errorOf,
+  jsonOf,
+  readBody,
+  type ResponseBounds,
+} from "./response.ts";
 import { systemClock } from "../../base/clock.ts";
 import { withDeadline } from "../../base/deadline.ts";
 import { type KubeError, TransportError } from "../errors.ts";
@@ -23,7 +31,6 @@ import {
   replaceRequest,
 } from "./request.ts";
 import type { Kind } from "../resource.ts";
-import { decodeList, decodeOrThrow, discard, errorOf, jsonOf, readBody } from "./response.ts";
 import type { HttpRequest, Transport } from "./transport.ts";
 import { watchStream } from "../watching/watch_stream.ts";
 

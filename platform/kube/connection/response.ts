@@ -1,7 +1,6 @@
 /** Responses of the API server: bounded bodies, `Status` objects, lists. */
 import { isObject } from "../../base/json.ts";
 import { z } from "zod";
-import type { ListProblem, ListResult, ResponseBounds } from "../client.ts";
 import {
   KubeError,
   type KubeErrorFields,
@@ -18,6 +17,30 @@ const MAX_BODY_BYTES = 256 * 1024 * 1024;
 const MAX_ERROR_BYTES = 1024 * 1024;
 /** Longest `Retry-After` that is observed: a proxy may ask for hours during a short outage. */
 const LONGEST_RETRY_AFTER_MS = 60_000;
+
+/** Bounds of the response to a read. */
+export interface ResponseBounds {
+  /** Longest response that is read, in bytes; a longer one is a `TooLargeError`. Default 256 MiB. */
+  maxBytes?: number | undefined;
+  /** Called with the length of each part of a response that has come, in bytes, also of one that is too long. */
+  onBytes?: ((bytes: number) => void) | undefined;
+}
+
+/** An object that the kind's parser refused. */
+export interface ListProblem {
+  key: string;
+  problem: string;
+}
+
+/** One page of a list, or the whole list if `limit` was not given. */
+export interface ListResult<T> {
+  items: T[];
+  resourceVersion: string;
+  /** Token of the next page; absent on the last. */
+  continue?: string;
+  /** Objects that were left out because they could not be read. */
+  problems: ListProblem[];
+}
 
 const statusSchema = z.looseObject({
   kind: z.literal("Status").optional(),

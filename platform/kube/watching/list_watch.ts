@@ -2,7 +2,9 @@
 import { getLogger } from "@logtape/logtape";
 import { isObject } from "../../base/json.ts";
 import { createBoundedCache } from "../../base/bounded_cache.ts";
-import type { KubeClient, ListProblem, WatchEvent } from "../client.ts";
+import type { KubeClient } from "../client.ts";
+import type { ListProblem } from "../connection/response.ts";
+import type { WatchEvent } from "./watch.ts";
 import type { Clock } from "../../base/clock.ts";
 import { isGone, isNotFound, messageOf } from "../errors.ts";
 import { listAll } from "./paged_list.ts";

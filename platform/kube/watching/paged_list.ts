@@ -1,8 +1,8 @@
 /** Paged list of one kind. No response exceeds a bound, and no object can prevent the list. */
-import type { CallOptions, KubeClient, ListOptions, ListProblem, ListResult } from "../client.ts";
+import type { CallOptions, KubeClient, ListOptions } from "../client.ts";
+import { identify, type ListProblem, type ListResult } from "../connection/response.ts";
 import { TooLargeError } from "../errors.ts";
 import { type Kind, type KubeObject, withMetadataOnly } from "../resource.ts";
-import { identify } from "../connection/response.ts";
 import type { Semaphore } from "../../base/semaphore.ts";
 
 /** Objects of the first page. Pages grow to {@link MOST_OBJECTS} while their responses are small. */

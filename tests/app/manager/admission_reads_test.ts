@@ -7,7 +7,7 @@ import { createAdmission } from "../../../app/manager/webhook_handlers.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
 import { createSwitch } from "../../../platform/base/switch.ts";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { createAdmissionHttp } from "../../../webhook/admission_http.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";

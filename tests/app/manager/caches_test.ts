@@ -5,7 +5,7 @@ import { createCaches, runCaches, unsynced } from "../../../app/manager/caches.t
 import { MANAGER_PARTS, type ManagerPart } from "../../../app/manager/rights.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { createSwitch } from "../../../platform/base/switch.ts";

@@ -4,7 +4,7 @@ import { installPrerequisites } from "../../../app/standalone/prerequisites.ts";
 import { startControlPlane } from "../../../app/standalone/control_plane.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, MANAGER } from "../../../crds/names.ts";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 
 Deno.test("installPrerequisites() writes nothing the second time, and what was changed again", async () => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { dirname } from "node:path";
 import { parse as parseYaml } from "yaml";
 import { KINDS } from "../../../crds/kinds.ts";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import {
   milepost,

@@ -1,7 +1,8 @@
 /** Tests of `standalone` as a workstation's control plane: runtimes from the start, and GPUs. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { createClient, type KubeClient } from "../../../platform/kube/client.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import { listing, standIn } from "../../standalone/kubelet/gpus/stand_in.ts";
 import { startStandaloneProcess } from "../../support/milepost_process.ts";

@@ -5,7 +5,7 @@ import { startPage } from "../../../app/ui/start_page.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { connectionTo, loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import { createPassedView } from "../../../page/server/passed_view.ts";
 import { observer } from "../../support/observer.ts";

@@ -1,6 +1,7 @@
 /** A real control plane: etcd, kube-apiserver, kube-controller-manager and kube-scheduler on loopback. */
 import { KINDS } from "../../../crds/kinds.ts";
-import { createClient, type KubeClient } from "../../../platform/kube/client.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import { until } from "../../support/until.ts";

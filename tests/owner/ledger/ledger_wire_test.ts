@@ -1,6 +1,7 @@
 /** Tests of the ledger's writes as an API server sees them: number, size, and retries after a refusal. */
 import assert from "node:assert/strict";
-import { type ClosableClient, createClient } from "../../../platform/kube/client.ts";
+import type { ClosableClient } from "../../../platform/kube/connection/http_client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { createLedger, type Ledger } from "../../../owner/ledger/ledger.ts";

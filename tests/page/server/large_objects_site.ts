@@ -1,6 +1,6 @@
 /** Site of the page in a process of its own, which asks itself for some paths at once; prints the answers and its most memory. */
 import { z } from "zod";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { systemClock as clock } from "../../../platform/base/clock.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { namedSite } from "../../support/named_readers.ts";

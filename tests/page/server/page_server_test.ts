@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { assetsOf } from "../../../page/server/assets.ts";
 import { createBrowserSessions } from "../../../page/server/browser_sessions.ts";

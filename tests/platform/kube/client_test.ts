@@ -1,6 +1,7 @@
 /** Tests of `platform/kube/client.ts`. */
 import assert from "node:assert/strict";
-import { createClient, type RequestReport } from "../../../platform/kube/client.ts";
+import type { RequestReport } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import {
   isConflict,

@@ -1,7 +1,7 @@
 /** Tests of the event recorder. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { Patch } from "../../../platform/kube/client.ts";
+import type { Patch } from "../../../platform/kube/connection/request.ts";
 import { KubeError, TransportError } from "../../../platform/kube/errors.ts";
 import {
   createEventRecorder,

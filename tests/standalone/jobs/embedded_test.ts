@@ -9,7 +9,7 @@ import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
-import { createClient } from "../../../platform/kube/client.ts";
+import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { systemClock as clock } from "../../../platform/base/clock.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";

@@ -1,5 +1,6 @@
 /** Fake API server for the kubelet, in memory: watches, status patches, tokens. */
-import type { KubeClient, WatchEvent } from "../../../platform/kube/client.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import type { WatchEvent } from "../../../platform/kube/watching/watch.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import type { Kind, KubeObject, ObjectKey } from "../../../platform/kube/resource.ts";
 

@@ -3,14 +3,9 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Trial } from "../../../crds/trial.ts";
-import {
-  type DerivedPlan,
-  derivePlan,
-  type PlanInputs,
-  type PlanSettings,
-} from "../../../trials/plan/derive_plan.ts";
+import { type DerivedPlan, derivePlan, type PlanInputs } from "../../../trials/plan/derive_plan.ts";
+import type { ObservationPlan, PlanSettings } from "../../../trials/plan/observation_plan.ts";
 import { createSummary } from "../../../trials/recording/summary.ts";
-import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import type { OwnerRef } from "../../../platform/kube/resource.ts";
 import { jobOf, trial } from "../../katib/trials/builders.ts";
 

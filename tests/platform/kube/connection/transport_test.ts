@@ -4,7 +4,7 @@ import type { RequestListener } from "node:http";
 import type { RequestOptions } from "node:https";
 import { createServer, type Server } from "node:https";
 import { TLSSocket } from "node:tls";
-import { createClient } from "../../../../platform/kube/client.ts";
+import { createClient } from "../../../../platform/kube/connection/connected_client.ts";
 import { ConfigurationError, TransportError } from "../../../../platform/kube/errors.ts";
 import {
   Connection,

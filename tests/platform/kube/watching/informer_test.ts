@@ -1,6 +1,6 @@
 /** Tests of informers, against an API server that misbehaves. */
 import assert from "node:assert/strict";
-import { createClient } from "../../../../platform/kube/client.ts";
+import { createClient } from "../../../../platform/kube/connection/connected_client.ts";
 import {
   type Change,
   createInformer,

@@ -1,6 +1,7 @@
 /** Tests of paged lists against a server whose objects have sizes. */
 import assert from "node:assert/strict";
-import type { KubeClient, ListOptions, ListResult } from "../../../../platform/kube/client.ts";
+import type { KubeClient, ListOptions } from "../../../../platform/kube/client.ts";
+import type { ListResult } from "../../../../platform/kube/connection/response.ts";
 import { KubeError, TooLargeError } from "../../../../platform/kube/errors.ts";
 import { listAll } from "../../../../platform/kube/watching/paged_list.ts";
 import type { Kind } from "../../../../platform/kube/resource.ts";

@@ -1,6 +1,6 @@
 /** Tests of informers of what is not always there. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { createClient } from "../../../../platform/kube/client.ts";
+import { createClient } from "../../../../platform/kube/connection/connected_client.ts";
 import { createSwitch, type Turnable } from "../../../../platform/base/switch.ts";
 import {
   createServedInformer,

@@ -1,6 +1,6 @@
 /** Tests of informers of kinds that the API server may not serve. */
 import { deepEqual, equal } from "node:assert/strict";
-import { createClient } from "../../../../platform/kube/client.ts";
+import { createClient } from "../../../../platform/kube/connection/connected_client.ts";
 import type { KubeClient } from "../../../../platform/kube/client.ts";
 import { KubeError, TransportError } from "../../../../platform/kube/errors.ts";
 import { createServedInformer } from "../../../../platform/kube/watching/served_informer.ts";

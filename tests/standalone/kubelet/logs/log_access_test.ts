@@ -1,6 +1,6 @@
 /** Tests of the access reviews for readers of logs at the node. */
 import assert from "node:assert/strict";
-import { createClient } from "../../../../platform/kube/client.ts";
+import { createClient } from "../../../../platform/kube/connection/connected_client.ts";
 import { connectionTo } from "../../../../platform/kube/connection/kubeconfig.ts";
 import { createAccessCheck } from "../../../../standalone/kubelet/logs/log_access.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";

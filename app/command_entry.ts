@@ -1,0 +1,18 @@
+/** Entry of a command in the command line: its settings, and what runs it. */
+import type { z } from "zod";
+import type { SettingSources } from "./configuration/setting_sources.ts";
+
+/** What a command was given. */
+export interface Given extends Pick<SettingSources, "flags" | "environment"> {
+  readonly argument?: string;
+}
+
+/** A command. */
+export interface CommandEntry {
+  readonly name: string;
+  readonly description: string;
+  readonly settings: z.ZodObject;
+  /** Name of the argument, which must be given. */
+  readonly argument?: string;
+  run(given: Given): Promise<void>;
+}
