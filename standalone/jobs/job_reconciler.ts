@@ -11,7 +11,7 @@ import { controllerKey, controllerOf } from "../../platform/kube/owner_reference
 import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import { keyOf, parseKey } from "../../platform/kube/resource.ts";
+import { keyOf, type ObjectKey, parseKey } from "../../platform/kube/resource.ts";
 import { act, releasePod } from "./plan_execution.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
 import { decideJob } from "./job_decision.ts";
@@ -89,20 +89,23 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
     const cached = informers.jobs.get(key);
     if (cached === undefined) jobWrites.forget(key);
     const job = cached && jobWrites.latest(key, cached);
-    await podWrites.confirm(key, (pod) => getOrUndefined(client, KINDS.pod, pod, { signal }));
+    const attempts = new Attempts(signal, MAX_CALLS);
+    const read = (pod: ObjectKey) => getOrUndefined(client, KINDS.pod, pod, { signal });
+    await attempts.one(() => podWrites.confirm(key, read));
     const known = informers.pods.byIndex(PODS_BY_JOB, key);
     const all = podWrites.merge(key, known);
     const uid = job?.metadata?.uid;
     const isMine = (pod: Pod) => controllerOf(pod.metadata)?.uid === uid;
-    await releaseOrphans(key, all.filter((pod) => isTracked(pod) && !isMine(pod)), signal);
-    if (job === undefined || !isOurs(job)) return;
+    const orphans = all.filter((pod) => isTracked(pod) && !isMine(pod));
+    await attempts.one(() => releaseOrphans(key, orphans, signal));
+    if (job === undefined || !isOurs(job)) return attempts.result();
     const pods = all.filter(isMine);
     const now = clock.now();
     const plan = decideJob({ job, pods, now, backoff });
-    const attempts = new Attempts(signal, MAX_CALLS);
     const pass = { client, events, podWrites, jobWrites, random, attempts, job, signal, now };
     const goesOn = await act(pass, plan);
-    if (attempts.failed) return attempts.result();
+    // The deadline and the time to live hold whatever goes wrong.
+    if (attempts.failed) return attempts.result(plan.requeueAfterMs);
     if (goesOn) return { requeueAfterMs: 1 };
     const unseenMs = podWrites.hasUnseen(key, known) ? UNSEEN_MS : undefined;
     const waits = [plan.requeueAfterMs, unseenMs]

@@ -140,7 +140,7 @@ export async function act(pass: Pass, plan: JobPlan): Promise<boolean> {
   if (wrote === undefined) return false;
   for (const event of plan.events) tell(pass, event);
   await attempts.each(plan.release, (pod) => releasePod(pass, pod));
-  if (plan.deleteJob && !attempts.failed) {
+  if (plan.deleteJob) {
     const call = { propagationPolicy: "Foreground", signal } as const;
     await attempts.one(() => deleteExactly(client, KINDS.job, job, call));
   }

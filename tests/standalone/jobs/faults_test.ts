@@ -1,5 +1,6 @@
 /** Tests of the Job controller under faults: killed anywhere, refused once everywhere, with stale caches. */
 import { deepEqual, equal, ok } from "node:assert/strict";
+import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { conflict } from "../../controller/memory_cluster.ts";
 import { killAt } from "../../support/kill.ts";
@@ -105,4 +106,34 @@ Deno.test("`createJobReconciler()` forgets a pod that was deleted before its cac
   equal(world.driver.requeues.get("default/j"), 10_000);
   await world.advance(10_000);
   equal(world.active.length, 1);
+});
+
+Deno.test("`createJobReconciler()` comes back at the deadline although a pod cannot be created", async () => {
+  const world = new World();
+  world.cluster.faults.push(({ verb, kind }, phase) =>
+    verb === "create" && kind === "Pod" && phase === "before" ? conflict("a pod") : undefined
+  );
+  world.cluster.put(KINDS.job, job({ activeDeadlineSeconds: 60 }));
+  for (let pass = 0; pass < 3; pass++) await world.driver.pass();
+  ok(world.driver.errors.length > 0);
+  equal(world.driver.requeues.get("default/j"), 60_000);
+});
+
+Deno.test("`createJobReconciler()` deletes an expired Job although a pod cannot be released", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.job, job({ ttlSecondsAfterFinished: 60 }));
+  await world.settle();
+  const pod = world.pod();
+  await world.succeed(pod);
+  world.cluster.faults.push(({ verb, kind }, phase) =>
+    verb === "patch" && kind === "Pod" && phase === "before" ? conflict("a pod") : undefined
+  );
+  world.cluster.edit(KINDS.pod, pod, { metadata: { finalizers: [JOB_KEYS.trackingFinalizer] } });
+  for (let pass = 0; pass < 5; pass++) await world.driver.pass();
+  ok(world.driver.errors.length > 0);
+  equal(world.job.metadata?.deletionTimestamp, undefined);
+  await world.clock.advance(60_000);
+  for (let pass = 0; pass < 5; pass++) await world.driver.pass();
+  const deleted = world.cluster.peek(KINDS.job, "default/j");
+  ok(deleted === undefined || deleted.metadata?.deletionTimestamp !== undefined);
 });
