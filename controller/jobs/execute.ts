@@ -3,14 +3,12 @@ import { createHash } from "node:crypto";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
 import { asRead } from "../../platform/kit/as_read.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
-import { inParallel } from "../../platform/base/parallel.ts";
-import { keyOf, type Kind, objectKeyOf } from "../../platform/kube/resource.ts";
+import { keyOf, objectKeyOf } from "../../platform/kube/resource.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
 import { type GangScheduler, namesOtherScheduler } from "./gang.ts";
@@ -18,7 +16,6 @@ import { deleteChild, keepChild } from "./job_children.ts";
 import type { KindRules } from "./kind_rules.ts";
 import { podOf } from "./replica_pod.ts";
 import { deleteGroup, keepGroup } from "./pod_groups.ts";
-import { PODS, SERVICES } from "./replica_objects.ts";
 import {
   createObject,
   type Creation,
@@ -52,7 +49,6 @@ export const LOOK_AGAIN_MS = 5 * 60_000;
 export interface Execution extends JobWriter {
   readonly run: Run;
   readonly rules: KindRules;
-  readonly resource: Kind<V1Job>;
   readonly jobWrites: OwnWrites<V1Job>;
   /** What was written of the children of jobs, by the UID of the job. */
   readonly kept: Pick<Map<string, KeptChildren>, "get"> & {
@@ -60,7 +56,6 @@ export interface Execution extends JobWriter {
   };
   /** Absent: pods are scheduled one by one. */
   readonly gang?: GangScheduler;
-  readonly clock: Pick<Clock, "now" | "monotonic">;
   /** Absent: no pod is labelled as a Trial's. */
   readonly trialOf?: TrialOfJob | undefined;
   /** Called for each failed pod that is deleted to be made again. */
@@ -98,29 +93,25 @@ async function mayCreate(execution: Execution): Promise<boolean> {
     (live.spec.runPolicy?.suspend ?? false) === (job.spec.runPolicy?.suspend ?? false);
 }
 
-/** Deletes pods that are not being deleted already. Throws the first error after all calls have ended. */
+/** Deletes pods of a job that are not being deleted already. */
 export async function deletePods(writer: JobWriter, pods: readonly Pod[]): Promise<void> {
-  const [error] = await inParallel(
-    pods.filter((pod) => !isTerminating(pod)),
-    (pod) => deleteObject(writer, PODS, pod),
-    writer,
-  );
-  if (error !== undefined) throw error;
+  const living = pods.filter((pod) => !isTerminating(pod));
+  await writer.attempts.each(living, (pod) => deleteObject(writer, writer.pods, pod));
 }
 
-/** Deletes what is not being deleted already. Returns the errors. */
-async function deleteAll(execution: Execution, plan: Plan): Promise<unknown[]> {
-  const { signal, onRecreation } = execution;
+/** Deletes what is not being deleted already. Returns whether all of it was accepted. */
+async function deleteAll(execution: Execution, plan: Plan): Promise<boolean> {
+  const { pods, services, attempts, onRecreation } = execution;
   const calls = [
     ...plan.deletePods.filter((pod) => !isTerminating(pod)).map((pod) => async () => {
-      await deleteObject(execution, PODS, pod);
+      await deleteObject(execution, pods, pod);
       if (plan.recreated.includes(pod)) onRecreation();
     }),
     ...plan.deleteServices.filter((service) => !isTerminating(service)).map((service) => () =>
-      deleteObject(execution, SERVICES, service)
+      deleteObject(execution, services, service)
     ),
   ];
-  return await inParallel(calls, (call) => call(), { signal });
+  return await attempts.each(calls, (call) => call());
 }
 
 function tellOfTemplate(execution: Execution, { of }: Replica): void {
@@ -141,27 +132,11 @@ function withoutLast({ run, rules }: Execution, plan: Plan): Plan {
   return { ...plan, createPods: plan.createPods.filter((it) => !rules.isLast?.(run, it)) };
 }
 
-/** Creates the pods and Services; one that cannot be created does not keep the others from it. Returns the errors. */
-async function createAll(execution: Execution, plan: Plan): Promise<{
-  readonly result: Executed;
-  readonly errors: readonly unknown[];
-}> {
-  if (plan.createPods.length + plan.createServices.length === 0) {
-    return { result: "done", errors: [] };
-  }
-  try {
-    if (!(await mayCreate(execution))) return { result: "outdated", errors: [] };
-    return await createReplicas(execution, plan);
-  } catch (error) {
-    return { result: "done", errors: [error] };
-  }
-}
-
-async function createReplicas(execution: Execution, plan: Plan): Promise<{
-  readonly result: Executed;
-  readonly errors: readonly unknown[];
-}> {
-  const { run, rules, job, gang, trialOf, signal } = execution;
+/** Creates the pods and Services; one that cannot be created does not keep the others from it. */
+async function createAll(execution: Execution, plan: Plan): Promise<Executed> {
+  const { pods, services, attempts, run, rules, job, gang, trialOf, signal } = execution;
+  if (plan.createPods.length + plan.createServices.length === 0) return "done";
+  if (!(await mayCreate(execution))) return "outdated";
   const creations = new Set<Creation>();
   const take = (creation: Creation) => void creations.add(creation);
   for (const replica of plan.createPods) tellOfTemplate(execution, replica);
@@ -173,47 +148,41 @@ async function createReplicas(execution: Execution, plan: Plan): Promise<{
   };
   const calls = [
     ...plan.createPods.map((replica) => async () =>
-      take(await createObject(execution, PODS, podFor(replica)))
+      take(await createObject(execution, pods, podFor(replica)))
     ),
     ...plan.createServices.map((replica) => async () =>
-      take(await createObject(execution, SERVICES, serviceOf(run, replica)))
+      take(await createObject(execution, services, serviceOf(run, replica)))
     ),
   ];
-  const errors = await inParallel(calls, (call) => call(), { signal });
-  const result = creations.has("outdated")
-    ? "outdated"
-    : creations.has("taken")
-    ? "waiting"
-    : "done";
-  return { result, errors };
+  await attempts.each(calls, (call) => call());
+  if (creations.has("outdated")) return "outdated";
+  return creations.has("taken") ? "waiting" : "done";
 }
 
 /**
  * Keeps and deletes what the job has beside its pods and Services; one after the other, because a role has to be
  * there when it is bound. No cache shows these: what was written is not read again for five minutes as long as the
- * same is wanted. Returns the errors.
+ * same is wanted. Returns whether all is as wanted.
  */
-async function keepChildren(
-  execution: Execution,
-  plan: Plan,
-): Promise<unknown[]> {
+async function keepChildren(execution: Execution, plan: Plan): Promise<boolean> {
   const { children, unwanted } = plan;
   // What is kept is no wider than wanted.
   const narrowed = plan.narrowed.filter(({ kind }) => !children.some((it) => it.kind === kind));
-  if (children.length + narrowed.length + unwanted.length === 0) return [];
-  const { job: { metadata: { uid = "" } }, kept, clock, signal } = execution;
+  if (children.length + narrowed.length + unwanted.length === 0) return true;
+  const { job: { metadata: { uid = "" } }, kept, clock, attempts } = execution;
   const objects = [children, narrowed, unwanted].map((all) => all.map(({ object }) => object));
   const digest = createHash("sha256").update(JSON.stringify(objects)).digest("base64");
   const nowMs = clock.monotonic();
   const known = kept.get(uid);
-  if (known?.digest === digest && nowMs < known.untilMs) return [];
+  if (known?.digest === digest && nowMs < known.untilMs) return true;
   const calls = [
     ...[...children, ...narrowed].map((child) => () => keepChild(execution, child)),
     ...unwanted.map((child) => () => deleteChild(execution, child)),
   ];
-  const errors = await inParallel(calls, (call) => call(), { limit: 1, signal });
-  if (errors.length === 0) kept.set(uid, { digest, untilMs: nowMs + LOOK_AGAIN_MS });
-  return errors;
+  let isKept = true;
+  for (const call of calls) isKept = await attempts.each([call], (it) => it()) && isKept;
+  if (isKept) kept.set(uid, { digest, untilMs: nowMs + LOOK_AGAIN_MS });
+  return isKept;
 }
 
 async function deleteJob(execution: Execution): Promise<void> {
@@ -241,58 +210,42 @@ function tell(execution: Execution, { events, counted }: Plan): void {
   for (const what of counted) metrics.counted(what, labels);
 }
 
-/** A plan as the gang scheduler lets it be, and what is wrong with the pod group. */
-interface Admitted {
-  readonly plan: Plan;
-  readonly errors: readonly unknown[];
-}
-
 /**
- * Keeps or deletes the pod group. While the pods wait for it the plan is without them, and the status has the time. What
- * is wrong with the group keeps nothing from being deleted.
+ * Keeps or deletes the pod group. Returns the plan as the gang scheduler lets it be: while the pods wait for the group it
+ * is without them, and the status has the time.
  */
-async function admitted(execution: Execution, plan: Plan): Promise<Admitted> {
-  const { run, gang, clock, signal } = execution;
-  if (gang === undefined) return { plan, errors: [] };
-  const errors: unknown[] = [];
-  let isAdmitted = false;
-  try {
-    if (plan.needsGroup) {
-      isAdmitted = await keepGroup(execution, { run, collected: plan.collected }, gang);
-    } else await deleteGroup(execution, run, gang);
-  } catch (error) {
-    signal.throwIfAborted();
-    errors.push(error);
+async function admitted(execution: Execution, plan: Plan): Promise<Plan> {
+  const { run, gang, clock, attempts } = execution;
+  if (gang === undefined) return plan;
+  if (!plan.needsGroup) {
+    await attempts.one(() => deleteGroup(execution, run, gang));
+    return plan;
   }
-  if (!plan.needsGroup) return { plan, errors };
+  const members = { run, collected: plan.collected };
+  const isAdmitted = await attempts.one(() => keepGroup(execution, members, gang));
   const { lastReconcileTime = rfc3339(clock.now()), ...status } = plan.status;
-  if (isAdmitted) return { plan: { ...plan, status }, errors };
+  if (isAdmitted) return { ...plan, status };
   const waiting = { ...plan, createPods: [], createServices: [] };
-  return { plan: { ...waiting, status: { ...status, lastReconcileTime } }, errors };
+  return { ...waiting, status: { ...status, lastReconcileTime } };
 }
 
-/** Executes the plan. Every step may be repeated. Throws the first error after all that can be done is done. */
+/** Executes the plan. Every step may be repeated. Throws if the status cannot be written. */
 export async function execute(execution: Execution, wanted: Plan): Promise<Executed> {
-  const { signal } = execution;
   if (wanted.statusFirst) {
     await writeStatus(execution, wanted.status);
     tell(execution, wanted);
   }
-  const deletionErrors = await deleteAll(execution, wanted);
-  const { plan: free, errors: groupErrors } = await admitted(execution, wanted);
-  const childErrors = await keepChildren(execution, free);
-  const plan = childErrors.length === 0 ? free : withoutLast(execution, free);
-  const { result, errors } = await createAll(execution, plan);
-  signal.throwIfAborted();
-  if (plan.undone !== undefined && deletionErrors.length > 0) {
+  const isDeleted = await deleteAll(execution, wanted);
+  const free = await admitted(execution, wanted);
+  const plan = await keepChildren(execution, free) ? free : withoutLast(execution, free);
+  const result = await execution.attempts.one(() => createAll(execution, plan)) ?? "done";
+  if (plan.undone !== undefined && !isDeleted) {
     await writeStatus(execution, plan.undone);
   } else if (!plan.statusFirst && result !== "outdated") {
     await writeStatus(execution, plan.status);
     tell(execution, plan);
   }
   if (plan.deleteJob) await deleteJob(execution);
-  const [error] = [...deletionErrors, ...groupErrors, ...childErrors, ...errors];
-  if (error !== undefined) throw error;
   const waits = plan.createPods.length < wanted.createPods.length;
   return waits ? "waiting" : result;
 }

@@ -2,11 +2,11 @@
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import { keyOf, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
-import { inParallel } from "../../platform/base/parallel.ts";
+import { keyOf, type KubeObject, type ObjectKey } from "../../platform/kube/resource.ts";
+import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { claimsOf } from "./job_claims.ts";
-import { PODS, REPLICA_INDEXES, type ReplicaObjectKind, SERVICES } from "./replica_objects.ts";
+import { REPLICA_INDEXES, type ReplicaObjects } from "./replica_objects.ts";
 import { adoptObject, type JobWriter, releaseObject } from "./replica_writes.ts";
 
 /** The part of an informer that the engine uses. */
@@ -26,36 +26,30 @@ export interface JobCaches {
 export interface Observed {
   readonly pods: readonly Pod[];
   readonly services: readonly Service[];
-  /** Of adoptions and releases; without those objects nothing can be created, for their names may be taken. */
-  readonly errors: readonly unknown[];
+  /** Whether all are known: else names that the job needs may be taken, and nothing can be created. */
+  readonly isWhole: boolean;
 }
 
-/** The objects of one kind, and the errors of the claims on others. */
-interface Claimed<T> {
-  readonly objects: readonly T[];
-  readonly errors: readonly unknown[];
-}
-
+/** Claims the objects of one kind. Returns whether all claims were met. */
 async function claim<T extends KubeObject>(
   writer: JobWriter,
-  of: ReplicaObjectKind<T>,
-  cache: Pick<Cache<T>, "byIndex">,
+  of: ReplicaObjects<T>,
+  objects: T[],
   mayAdopt: () => Promise<boolean>,
-): Promise<Claimed<T>> {
-  const { kind, job, signal } = writer;
+): Promise<boolean> {
+  const { client, kind, job, attempts, signal } = writer;
   const { name = "", uid = "" } = job.metadata;
-  const found = new Map(
+  const read = (key: ObjectKey) => getOrUndefined(client, of.resource, key, { signal });
+  await attempts.one(() => of.writes.confirm(uid, read));
+  const cached = new Map(
     [
-      ...cache.byIndex(REPLICA_INDEXES.controller, uid),
-      ...cache.byIndex(REPLICA_INDEXES.job, keyOf(job)),
+      ...of.cache.byIndex(REPLICA_INDEXES.controller, uid),
+      ...of.cache.byIndex(REPLICA_INDEXES.job, keyOf(job)),
     ].map((object) => [object.metadata?.uid, object]),
   );
-  const { owned, orphans, strays } = claimsOf(
-    { kind, name, uid },
-    [...found.values()],
-    of.orphanLabel,
-  );
-  const objects = [...owned];
+  const found = of.writes.merge(uid, [...cached.values()]);
+  const { owned, orphans, strays } = claimsOf({ kind, name, uid }, found, of.orphanLabel);
+  objects.push(...owned);
   const calls = [
     ...strays.map((stray) => () => releaseObject(writer, of, stray)),
     ...orphans.map((orphan) => async () => {
@@ -63,27 +57,21 @@ async function claim<T extends KubeObject>(
       if (adopted !== undefined) objects.push(adopted);
     }),
   ];
-  return { objects, errors: await inParallel(calls, (call) => call(), { signal }) };
+  return await attempts.each(calls, (call) => call());
 }
 
 /**
  * Returns the objects of the job. Orphans with its labels are adopted, unless the API server says that the job is
  * being deleted; objects whose labels are no longer the job's are released.
  */
-export async function observe(
-  writer: JobWriter,
-  resource: Kind<V1Job>,
-  { pods, services }: Pick<JobCaches, "pods" | "services">,
-): Promise<Observed> {
+export async function observe(writer: JobWriter): Promise<Observed> {
   let live: Promise<V1Job | undefined> | undefined;
-  const { client, job, signal } = writer;
+  const { client, resource, job, signal } = writer;
   const mayAdopt = async () =>
     (await (live ??= readAgain(client, resource, job, { signal }))) !== undefined;
-  const ofPods = await claim(writer, PODS, pods, mayAdopt);
-  const ofServices = await claim(writer, SERVICES, services, mayAdopt);
-  return {
-    pods: ofPods.objects,
-    services: ofServices.objects,
-    errors: [...ofPods.errors, ...ofServices.errors],
-  };
+  const pods: Pod[] = [];
+  const services: Service[] = [];
+  const hasPods = await claim(writer, writer.pods, pods, mayAdopt);
+  const hasServices = await claim(writer, writer.services, services, mayAdopt);
+  return { pods, services, isWhole: hasPods && hasServices };
 }

@@ -11,8 +11,9 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
+import { Attempts } from "../../platform/kit/attempts.ts";
 import { createNotices } from "../../platform/kit/notices.ts";
-import type { OwnWrites } from "../../platform/kit/own_writes.ts";
+import { type OwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { shorten } from "../shorten.ts";
 import { hasEnded, isTrue } from "./condition_list.ts";
 import { decide, refused } from "./decide.ts";
@@ -21,17 +22,15 @@ import { runOf } from "./defaults.ts";
 import {
   deletePods,
   execute,
-  type Executed,
   type KeptChildren,
   LOOK_AGAIN_MS,
   type TrialOfJob,
 } from "./execute.ts";
-import type { Expectations } from "./expectations.ts";
 import type { GangScheduler } from "./gang.ts";
 import type { V1Settings } from "./v1_settings.ts";
 import type { JobMetrics } from "./job_metrics.ts";
 import { type JobCaches, observe } from "./observe.ts";
-import { REPLICA_INDEXES } from "./replica_objects.ts";
+import { type ObjectsOfJobs, REPLICA_INDEXES } from "./replica_objects.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
 import { KIND_RULES } from "./rules_by_kind.ts";
 import { v1JobProblems } from "./validation.ts";
@@ -55,7 +54,7 @@ export interface ReconcilerOptions {
   readonly client: KubeClient;
   readonly caches: JobCaches;
   readonly events: Pick<EventRecorder, "record">;
-  readonly expectations: Expectations;
+  readonly objects: ObjectsOfJobs;
   readonly jobWrites: OwnWrites<V1Job>;
   readonly metrics: JobMetrics;
   readonly clock: Clock;
@@ -117,8 +116,7 @@ function invalidEvent(
 
 /** Creates the reconciler of one kind, with its memory of what it has done. */
 export function createReconciler(options: ReconcilerOptions): JobReconciler {
-  const { kind, runs, client, caches, events, expectations, jobWrites, metrics, clock, gang } =
-    options;
+  const { kind, runs, client, caches, events, objects, jobWrites, metrics, clock, gang } = options;
   const rules = KIND_RULES[kind.kind];
   const resource = V1_RESOURCES[kind.kind];
   const recreations = createBoundedCache<number>(REMEMBERED);
@@ -135,12 +133,10 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     writer: JobWriter,
     run: Run,
     invalid: Notice | undefined,
-  ): Promise<{ readonly plan: Plan; readonly errors: readonly unknown[] }> {
+  ): Promise<Plan> {
     const isBegun = isTrue(run.status.conditions, V1_CONDITIONS.created);
-    if (invalid !== undefined && !isBegun) {
-      return { plan: refused(run, invalid, clock.now()), errors: [] };
-    }
-    const { errors, ...observed } = await observe(writer, resource, caches);
+    if (invalid !== undefined && !isBegun) return refused(run, invalid, clock.now());
+    const { isWhole, ...observed } = await observe(writer);
     const decided = decide({
       run,
       rules,
@@ -149,8 +145,8 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
       caBundle: options.caBundle?.(),
       nowMs: clock.now(),
     });
-    const known = errors.length === 0 ? decided : withoutClaims(decided);
-    return { plan: invalid === undefined ? known : onlyToItsEnd(known, invalid), errors };
+    const known = isWhole ? decided : withoutClaims(decided);
+    return invalid === undefined ? known : onlyToItsEnd(known, invalid);
   }
 
   /** When what the job has beside its pods and Services is looked at again. */
@@ -159,12 +155,17 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     return (kept.get(uid)?.untilMs ?? Infinity) - clock.monotonic();
   }
 
+  /** Whether something that was written has not been seen. */
+  function isUnseen(uid: string): boolean {
+    return Object.values(objects).some(({ cache, writes }) =>
+      writes.hasUnseen(uid, cache.byIndex(REPLICA_INDEXES.controller, uid))
+    );
+  }
+
   function requeue(uid: string, plan: Plan): ReconcileResult {
     const { nextMs } = plan;
     const due = nextMs === undefined ? Infinity : nextMs - clock.now();
-    // A change that is never seen is waited for in vain.
-    const waitMs = expectations.waitMs(uid) || Infinity;
-    const next = Math.min(due, waitMs, lookMs(uid, plan));
+    const next = Math.min(due, lookMs(uid, plan), isUnseen(uid) ? UNSEEN_MS : Infinity);
     return Number.isFinite(next) ? { requeueAfterMs: Math.max(0, next) } : undefined;
   }
 
@@ -180,37 +181,35 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     const { uid = "", deletionTimestamp, finalizers } = job.metadata;
     const departs = deletionTimestamp !== undefined;
     if (departs && !finalizers?.includes(FOREGROUND_FINALIZER)) return;
-    const waitMs = expectations.waitMs(uid);
-    if (waitMs > 0) return { requeueAfterMs: waitMs };
-    const writer = { client, events, expectations, metrics, kind, job, signal };
+    const attempts = new Attempts(signal);
+    const writer = {
+      ...{ client, events, metrics, clock, kind, resource, job, attempts, signal },
+      ...objects,
+    };
     // It goes together with its pods: these end now, and need not wait for the garbage collector.
-    if (departs) return await deletePods(writer, pods.byIndex(REPLICA_INDEXES.controller, uid));
+    if (departs) {
+      const { cache, writes } = objects.pods;
+      await deletePods(writer, writes.merge(uid, cache.byIndex(REPLICA_INDEXES.controller, uid)));
+      return attempts.result();
+    }
     const invalid = invalidEvent(kind, job, options.settings);
     const run = runOf(kind, job, options.settings);
-    const { plan, errors } = await planFor(writer, run, invalid);
+    const plan = await planFor(writer, run, invalid);
     for (const notice of plan.notices) giveNotice(writer, notice);
     const onRecreation = () => void recreations.set(uid, (recreations.get(uid) ?? 0) + 1);
     const execution = {
       ...writer,
       run,
       rules,
-      resource,
       jobWrites,
       kept,
-      clock,
       onRecreation,
       ...(gang && { gang }),
       trialOf: options.trialOf,
     };
-    let result: Executed;
-    try {
-      result = await execute(execution, plan);
-      if (errors.length > 0) throw errors[0];
-    } catch (error) {
-      // The deadline and the expiry hold whatever goes wrong.
-      const due = plan.nextMs === undefined ? {} : { requeueAfterMs: plan.nextMs - clock.now() };
-      return { error, ...due };
-    }
+    const result = await attempts.one(() => execute(execution, plan));
+    // The deadline and the expiry hold whatever goes wrong.
+    if (attempts.failed) return attempts.result(plan.nextMs && plan.nextMs - clock.now());
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
     if (result === "waiting") return { requeueAfterMs: WAITING_RETRY_MS };
     return requeue(uid, plan);

@@ -1,16 +1,24 @@
 /** Objects of a replica: its pod and its Service, and how each is written, watched and named in events. */
 import { KINDS } from "../../crds/kinds.ts";
-import { formatKey, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { createOwnWrites, type OwnWrites } from "../../platform/kit/own_writes.ts";
+import {
+  formatKey,
+  type Kind,
+  type KubeObject,
+  withMetadataOnly,
+} from "../../platform/kube/resource.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
-import type { ExpectationKey, Expected } from "./expectations.ts";
 
-/** One of the two kinds. */
-export interface ReplicaObjectKind<T extends KubeObject> {
+/** The pods of replicas, or their Services. */
+export interface ReplicaObjects<T extends KubeObject> {
   readonly resource: Kind<T>;
-  readonly of: Expected;
+  /** The same, of which the response to a creation need not repeat more than the metadata. */
+  readonly created: Kind<KubeObject>;
   /** As messages of events name it. */
   readonly word: "pod" | "service";
   /**
@@ -18,27 +26,42 @@ export interface ReplicaObjectKind<T extends KubeObject> {
    * selects it, and would speak for that job; the admission policy lets only the pods of jobs have this one.
    */
   readonly orphanLabel?: string;
+  /** With {@link replicaIndexes}. */
+  readonly cache: Pick<Informer<T>, "byIndex">;
+  /** What was written, in groups by the UID of the job. */
+  readonly writes: OwnWrites<T>;
 }
 
-export const PODS: ReplicaObjectKind<Pod> = {
-  resource: KINDS.pod,
-  of: "pods",
-  word: "pod",
-  orphanLabel: LABELS.jobKind,
-};
-export const SERVICES: ReplicaObjectKind<Service> = {
-  resource: KINDS.service,
-  of: "services",
-  word: "service",
-};
+/** Pods and Services. */
+export interface ObjectsOfJobs {
+  readonly pods: ReplicaObjects<Pod>;
+  readonly services: ReplicaObjects<Service>;
+}
 
-/** Returns what stands for the object in the expectations of the job of that UID. */
-export function expectationKey(
-  { of }: Pick<ReplicaObjectKind<KubeObject>, "of">,
-  { metadata }: KubeObject,
-  job: string,
-): ExpectationKey {
-  return { job, type: metadata?.labels?.[V1_LABELS.replicaType] ?? "", of };
+/** Returns the pods and Services of these caches, with an empty memory of own writes. */
+export function objectsOfJobs(
+  { pods, services }: { [Of in keyof ObjectsOfJobs]: ObjectsOfJobs[Of]["cache"] },
+  clock: Pick<Clock, "monotonic">,
+): ObjectsOfJobs {
+  const groupOf = ({ metadata }: KubeObject) => controllerOf(metadata)?.uid ?? "";
+  const { pod, service } = KINDS;
+  return {
+    pods: {
+      resource: pod,
+      created: withMetadataOnly(pod),
+      word: "pod",
+      orphanLabel: LABELS.jobKind,
+      cache: pods,
+      writes: createOwnWrites<Pod>({ clock, groupOf }),
+    },
+    services: {
+      resource: service,
+      created: withMetadataOnly(service),
+      word: "service",
+      cache: services,
+      writes: createOwnWrites<Service>({ clock, groupOf }),
+    },
+  };
 }
 
 /** Names of the indexes of {@link replicaIndexes}. */

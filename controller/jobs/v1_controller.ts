@@ -8,19 +8,18 @@ import {
   type ControllerMetrics,
   createController,
 } from "../../platform/kube/controller.ts";
-import { type Change, isRemoval } from "../../platform/kube/watching/informer.ts";
+import type { Change } from "../../platform/kube/watching/informer.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
 import { createOwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
-import { type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
+import { type Observer, type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
 import { hasEnded } from "./condition_list.ts";
-import { createExpectations, type Expectations } from "./expectations.ts";
 import type { Cache } from "./observe.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconcile.ts";
-import { expectationKey, PODS, type ReplicaObjectKind, SERVICES } from "./replica_objects.ts";
+import { objectsOfJobs } from "./replica_objects.ts";
 
 /** Options of {@link createV1Controller}. */
-export interface V1ControllerOptions extends Omit<ReconcilerOptions, "expectations" | "jobWrites"> {
+export interface V1ControllerOptions extends Omit<ReconcilerOptions, "objects" | "jobWrites"> {
   /** Jobs reconciled concurrently. Default 4. */
   readonly workers?: number;
   readonly controllerMetrics?: ControllerMetrics;
@@ -53,27 +52,10 @@ function isProgressAlone({ type, object, old }: Change<V1Job>): boolean {
     isDeepStrictEqual(withoutProgress(object), withoutProgress(old));
 }
 
-/** Lowers the expectations that a change of a pod or a Service meets. */
-function observeChange<T extends KubeObject>(
-  expectations: Expectations,
-  of: ReplicaObjectKind<T>,
-  change: Change<T>,
-): void {
-  const { object } = change;
-  const job = controllerOf(object.metadata)?.uid;
-  if (job === undefined) return;
-  const { name = "", uid = "", deletionTimestamp } = object.metadata ?? {};
-  const key = expectationKey(of, object, job);
-  expectations.creationObserved(key, name);
-  if (isRemoval(change) || deletionTimestamp !== undefined) {
-    expectations.deletionObserved(key, uid);
-  }
-}
-
 /** Creates the controller of one kind. The caller runs the caches; those of pods and Services need `replicaIndexes`. */
 export function createV1Controller(options: V1ControllerOptions): Controller {
   const { kind, caches, clock, workers = 4, controllerMetrics, onCaChange } = options;
-  const expectations = createExpectations({ now: () => clock.monotonic() });
+  const objects = objectsOfJobs(caches, clock);
   const jobWrites = createOwnWrites<V1Job>({ clock, groupOf: keyOf });
 
   /** The keys of the jobs that an object concerns: of its controller, or by the labels of an orphan. */
@@ -85,28 +67,25 @@ export function createV1Controller(options: V1ControllerOptions): Controller {
     return [formatKey({ namespace: metadata?.namespace, name })];
   }
 
-  const watchObjects = <T extends KubeObject>(cache: Cache<T>, of: ReplicaObjectKind<T>): Source =>
-    watch(cache, ({ object }) => keysOf(object).filter((key) => caches.jobs.get(key)), {
-      seen: (change) => observeChange(expectations, of, change),
-    });
+  const watchObjects = <T extends KubeObject>(cache: Cache<T>, writes: Observer<T>): Source =>
+    watch(cache, ({ object }) => keysOf(object).filter((key) => caches.jobs.get(key)), writes);
 
   const unfinished = () =>
     caches.jobs.list().filter(({ status }) => !hasEnded(status?.conditions)).map(keyOf);
 
   const sources = [
-    watch(caches.jobs, (change) => isProgressAlone(change) ? [] : [keyOf(change.object)], {
-      seen(change) {
-        jobWrites.seen(change);
-        if (isRemoval(change)) expectations.forget(change.object.metadata.uid ?? "");
-      },
-    }),
-    watchObjects(caches.pods, PODS),
-    watchObjects(caches.services, SERVICES),
+    watch(
+      caches.jobs,
+      (change) => isProgressAlone(change) ? [] : [keyOf(change.object)],
+      jobWrites,
+    ),
+    watchObjects(caches.pods, objects.pods.writes),
+    watchObjects(caches.services, objects.services.writes),
     ...(onCaChange === undefined ? [] : [watchSignal(onCaChange, unfinished)]),
   ];
   return createController({
     name: kind.singular,
-    reconcile: createReconciler({ ...options, expectations, jobWrites }),
+    reconcile: createReconciler({ ...options, objects, jobWrites }),
     sources,
     workers,
     clock,
