@@ -7,7 +7,7 @@ import { KINDS } from "../crds/kinds.ts";
 import type { Secret } from "../platform/kube/kubernetes.ts";
 import { MANAGER } from "../crds/names.ts";
 import type { Clock } from "../platform/base/clock.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "../platform/kube/errors.ts";
+import { isStale } from "../platform/kube/errors.ts";
 import { getOrUndefined, type ObjectStore } from "../platform/kube/upsert.ts";
 import {
   certificateFacts,
@@ -166,7 +166,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
       else await store.replace(KINDS.secret, secret, { signal });
       return true;
     } catch (error) {
-      if (isAlreadyExists(error) || isConflict(error) || isNotFound(error)) return false;
+      if (isStale(error)) return false;
       throw error;
     }
   }

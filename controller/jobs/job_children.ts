@@ -2,7 +2,7 @@
 import { asRead } from "../../platform/kit/as_read.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { apiVersionOf, objectKeyOf } from "../../platform/kube/resource.ts";
-import { isAlreadyExists, isConflict, isNotServed, messageOf } from "../../platform/kube/errors.ts";
+import { isNotServed, isStale, messageOf } from "../../platform/kube/errors.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { covers } from "../trainjob/fingerprint.ts";
@@ -42,9 +42,8 @@ export async function toldOfChild<T>(
   try {
     return await work();
   } catch (error) {
-    // Another write came between; the pass is repeated.
-    const passes = isAlreadyExists(error) || isConflict(error) || writer.signal.aborted;
-    if (!passes) {
+    // Another write came between: the pass is repeated.
+    if (!isStale(error) && !writer.signal.aborted) {
       const why = isNotServed(error)
         ? `the API server does not serve ${kind.kind} of ${apiVersionOf(kind)}`
         : messageOf(error);

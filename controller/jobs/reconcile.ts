@@ -12,6 +12,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
+import { OUTDATED_RETRY_MS } from "../../platform/kit/fresh_read.ts";
 import { createNotices } from "../../platform/kit/notices.ts";
 import { type OwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { shorten } from "../shorten.ts";
@@ -37,8 +38,6 @@ import { v1JobProblems } from "./validation.ts";
 import type { Run } from "./run.ts";
 import { FAILED_VALIDATION, type Notice, reasonOf } from "./verdict.ts";
 
-/** Delay of the next pass if the cache was outdated, in milliseconds. */
-const OUTDATED_RETRY_MS = 500;
 /** Time between two looks at a pod group that the scheduler has not taken, or a name that is not free, in milliseconds. */
 const WAITING_RETRY_MS = 2_000;
 /** Jobs whose recreations are remembered, and notices. */

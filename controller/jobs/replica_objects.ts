@@ -12,7 +12,7 @@ import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
-import { controllerOf } from "../../platform/kube/owner_references.ts";
+import { controllerOf, controllerUids } from "../../platform/kube/owner_references.ts";
 
 /** The pods of replicas, or their Services. */
 export interface ReplicaObjects<T extends KubeObject> {
@@ -69,10 +69,7 @@ export const REPLICA_INDEXES = { controller: "controllerUid", job: "jobName" } a
 
 /** Indexes that the informers of pods and of Services must have: by the controller, and by the job's name. */
 export const replicaIndexes: Record<string, (object: KubeObject) => string[]> = {
-  [REPLICA_INDEXES.controller]: ({ metadata }) => {
-    const uid = controllerOf(metadata)?.uid;
-    return uid === undefined ? [] : [uid];
-  },
+  [REPLICA_INDEXES.controller]: controllerUids,
   [REPLICA_INDEXES.job]: ({ metadata }) => {
     const name = metadata?.labels?.[V1_LABELS.jobName];
     return name === undefined ? [] : [formatKey({ namespace: metadata?.namespace, name })];

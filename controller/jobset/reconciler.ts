@@ -9,8 +9,9 @@ import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import { controllerOf } from "../../platform/kube/owner_references.ts";
+import { controllerOf, controllerUids } from "../../platform/kube/owner_references.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
+import { OUTDATED_RETRY_MS } from "../../platform/kit/fresh_read.ts";
 import { createNotices } from "../../platform/kit/notices.ts";
 import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { keyOf, type ObjectKey } from "../../platform/kube/resource.ts";
@@ -27,10 +28,7 @@ const JOBS_BY_CONTROLLER = "controllerUid";
 
 /** Indexes that the informer of Jobs must have. */
 export const jobSetJobIndexes: Record<string, (job: WatchedJob) => string[]> = {
-  [JOBS_BY_CONTROLLER]: (job) => {
-    const uid = controllerOf(job.metadata)?.uid;
-    return uid === undefined ? [] : [uid];
-  },
+  [JOBS_BY_CONTROLLER]: controllerUids,
 };
 
 /** The part of an informer that the reconciler uses. */
@@ -60,8 +58,6 @@ export interface JobSetReconciler {
   readonly sources: readonly Source[];
 }
 
-/** Delay of the next pass if the cache was outdated, in milliseconds. */
-const OUTDATED_RETRY_MS = 500;
 /** Notices that are remembered. */
 const NOTICES = 1000;
 

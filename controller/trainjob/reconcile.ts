@@ -4,7 +4,7 @@ import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
-import { messageOf } from "../../platform/kube/errors.ts";
+import { isStale, messageOf } from "../../platform/kube/errors.ts";
 import { parseKey } from "../../platform/kube/resource.ts";
 import { POLICIES } from "../runtime/policies/table.ts";
 import { isRefusal, writeChild, type Writer, writeStatus } from "./act.ts";
@@ -27,7 +27,7 @@ import {
   ownJobSet,
 } from "./observed.ts";
 import { type Look, observeInputs, observeJob, type Sources, trialOf } from "./observe.ts";
-import { afterError, isStale, joined, type Outcome, warn } from "./write_outcome.ts";
+import { afterError, joined, type Outcome, warn } from "./write_outcome.ts";
 import { planChildren, type Plans } from "./planned_children.ts";
 import { planRemoval } from "./taken_away.ts";
 import { decideResources } from "./resources.ts";

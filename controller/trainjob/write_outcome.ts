@@ -1,14 +1,7 @@
 /** Outcome of the writes of a reconciliation: what is wrong, and what is tried again. */
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import {
-  isAlreadyExists,
-  isConflict,
-  isNotFound,
-  isNotServed,
-  KubeError,
-  messageOf,
-} from "../../platform/kube/errors.ts";
+import { isStale, KubeError, messageOf } from "../../platform/kube/errors.ts";
 import { isRefusal, NotServedError } from "./act.ts";
 import { CHILD_RETRY_MS } from "./children.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
@@ -20,12 +13,6 @@ export interface Outcome {
   readonly problem?: Problem;
   /** Told after the status is written. */
   readonly error?: unknown;
-}
-
-/** Reports whether the error comes of outdated objects, so that the pass is repeated with those of the API server. */
-export function isStale(error: unknown): boolean {
-  return isConflict(error) || isAlreadyExists(error) ||
-    (isNotFound(error) && !isNotServed(error));
 }
 
 /** Records that the children are not as they shall be. */

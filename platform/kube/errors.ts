@@ -85,6 +85,12 @@ export function isAlreadyExists(error: unknown): boolean {
   return hasCode(error, 409) && error.reason === "AlreadyExists";
 }
 
+/** The objects that a write was made from are outdated: reading them again may help. */
+export function isStale(error: unknown): boolean {
+  return isConflict(error) || isAlreadyExists(error) ||
+    (isNotFound(error) && !isNotServed(error));
+}
+
 /** The resource version, or the continue token, is too old (410, or reason `Expired` or `Gone`). */
 export function isGone(error: unknown): boolean {
   return error instanceof KubeError &&

@@ -8,6 +8,12 @@ export function controllerOf(
   return metadata?.ownerReferences?.find((owner) => owner.controller === true);
 }
 
+/** The UID of the object's controller, as the value of an index; none if nothing controls it. */
+export function controllerUids({ metadata }: KubeObject): string[] {
+  const uid = controllerOf(metadata)?.uid;
+  return uid === undefined ? [] : [uid];
+}
+
 /** A kind of owners, in any version. */
 export interface OwnerKind {
   readonly group: string;

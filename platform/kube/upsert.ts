@@ -1,6 +1,6 @@
 /** Reads and writes of objects that may not exist. */
 import type { CallOptions } from "./client.ts";
-import { isAlreadyExists, isConflict, isNotFound } from "./errors.ts";
+import { isNotFound, isStale } from "./errors.ts";
 import { formatKey, type Kind, type KubeObject, type ObjectKey } from "./resource.ts";
 
 /** The calls of a client by which objects of one kind are read and written. */
@@ -59,7 +59,7 @@ export async function upsert<T extends KubeObject>(
       const object = { ...wanted, metadata: { ...wanted.metadata, resourceVersion } };
       return { outcome: "replaced", object: await client.replace(kind, object, options) };
     } catch (error) {
-      if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
+      if (!isStale(error)) throw error;
     }
   }
   throw new Error(`${kind.kind} ${formatKey(key)} changed ${ATTEMPTS} times while writing it`);

@@ -15,6 +15,7 @@ import {
   isGone,
   isInvalid,
   isNotFound,
+  isStale,
   KubeError,
 } from "../../../platform/kube/errors.ts";
 import {
@@ -123,6 +124,7 @@ Deno.test("`parseKey()` reads what `keyOf()` writes", () => {
 
 Deno.test("the predicates of `KubeError` know their codes and reasons", () => {
   const of = (code: number, reason: string) => new KubeError("no", { code, reason });
+  const gone = { code: 404, reason: "NotFound" };
   const cases: [(error: unknown) => boolean, KubeError, KubeError][] = [
     [isNotFound, of(404, "NotFound"), of(409, "NotFound")],
     [isConflict, of(409, "Conflict"), of(409, "AlreadyExists")],
@@ -130,6 +132,9 @@ Deno.test("the predicates of `KubeError` know their codes and reasons", () => {
     [isGone, of(410, "Expired"), of(404, "NotFound")],
     [isInvalid, of(422, "Invalid"), of(400, "BadRequest")],
     [isForbidden, of(403, "Forbidden"), of(401, "Unauthorized")],
+    [isStale, of(409, "Conflict"), of(403, "Forbidden")],
+    [isStale, of(409, "AlreadyExists"), of(429, "TooManyRequests")],
+    [isStale, new KubeError("no", { ...gone, details: { name: "a" } }), new KubeError("no", gone)],
   ];
   for (const [predicate, yes, no] of cases) {
     assert.equal(predicate(yes), true, predicate.name);
