@@ -3,6 +3,7 @@ import type { JobKind, JobRef } from "../crds/job_kind.ts";
 import { getLogger } from "@logtape/logtape";
 import { backoffMs } from "../platform/base/backoff.ts";
 import type { Clock } from "../platform/base/clock.ts";
+import { createListeners, type Listeners } from "../platform/base/listeners.ts";
 import { messageOf } from "../platform/kube/errors.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 
@@ -37,7 +38,7 @@ const RETRY = { firstMs: 200, longestMs: 4000 } as const;
 
 interface Feed<Value> {
   readonly job: JobRef;
-  readonly listeners: Set<(value: Value) => void>;
+  readonly listeners: Listeners<Value>;
   cursor?: string;
   latest?: Value;
 }
@@ -69,7 +70,7 @@ function deliver<State extends JobVersion, Value>(
     const value = select(state);
     if (value === undefined) continue;
     feed.latest = value;
-    for (const listener of feed.listeners) listener(value);
+    feed.listeners.notify(value);
   }
 }
 
@@ -126,7 +127,7 @@ export function createJobFeeds<State extends JobVersion, Value>(
   }
 
   function open(job: JobRef): { feed: Feed<Value>; group: Group<Value> } {
-    const feed: Feed<Value> = { job, listeners: new Set() };
+    const feed: Feed<Value> = { job, listeners: createListeners() };
     const group = groupWithRoom(job.kind);
     group.feeds.set(job.uid, feed);
     const opened = { feed, group };
@@ -143,10 +144,10 @@ export function createJobFeeds<State extends JobVersion, Value>(
     jobs: () => byUid.size,
     follow(job, listener) {
       const { feed, group } = byUid.get(job.uid) ?? open(job);
-      feed.listeners.add(listener);
+      const remove = feed.listeners.add(listener);
       if (feed.latest !== undefined) listener(feed.latest);
       return () => {
-        feed.listeners.delete(listener);
+        remove();
         if (feed.listeners.size > 0 || byUid.get(job.uid)?.feed !== feed) return;
         byUid.delete(job.uid);
         group.feeds.delete(job.uid);

@@ -2,6 +2,7 @@
 import type { AskKind } from "./ask_kind.ts";
 import type { AcceptPush } from "../crds/wire/push_answer.ts";
 import { onAbort } from "../platform/base/aborted.ts";
+import { createListeners } from "../platform/base/listeners.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import { openTerm, type Term, type TermChanges, type TermOptions } from "./term.ts";
 
@@ -26,12 +27,8 @@ export interface OwnedState {
 
 /** Creates the state; it accepts nothing before a term runs. */
 export function createOwnedState(options: TermOptions): OwnedState {
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   let term: Term | undefined;
-
-  function onPush(): void {
-    for (const listener of listeners) listener();
-  }
 
   const changesOf = <State extends JobVersion>(
     pollOf: (changes: TermChanges) => PollOwner<State>,
@@ -53,12 +50,9 @@ export function createOwnedState(options: TermOptions): OwnedState {
       observation: changesOf(({ observation }) => observation),
       curves: changesOf(({ curves }) => curves),
     },
-    onPush(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onPush: listeners.add,
     async run(signal, flushMs) {
-      const opened = term = openTerm(options, onPush);
+      const opened = term = openTerm(options, listeners.notify);
       onAbort(signal, () => term = undefined);
       await opened.run(signal, flushMs);
     },

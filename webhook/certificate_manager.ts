@@ -7,6 +7,7 @@ import { KINDS } from "../crds/kinds.ts";
 import type { Secret } from "../platform/kube/kubernetes.ts";
 import { MANAGER } from "../crds/names.ts";
 import type { Clock } from "../platform/base/clock.ts";
+import { createListeners } from "../platform/base/listeners.ts";
 import { isStale } from "../platform/kube/errors.ts";
 import { getOrUndefined, type ObjectStore } from "../platform/kube/upsert.ts";
 import {
@@ -117,7 +118,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     name: options.secretName ?? MANAGER.certificateSecret,
   };
   const wanted = servingNames(address);
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   let held: CompleteCertificateSet | undefined;
   let current: ServingCertificates | undefined;
   let askAgainAt = 0;
@@ -192,7 +193,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
     const { serving, authority } = await observe(set);
     const expiry = { serving: serving?.notAfter ?? 0, authority: authority?.notAfter ?? 0 };
     current = { cert, key: privateKey, caBundle, replica, expiry };
-    for (const listener of listeners) listener();
+    listeners.notify();
   }
 
   /** Takes over the stored certificates if they are usable. Returns false if there are none to continue with. */
@@ -227,10 +228,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
       if (current === undefined) throw new Error("certificates: call ensure() before current()");
       return current;
     },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: listeners.add,
     run: (signal) =>
       runSteadyLoop({
         name: "certificates",

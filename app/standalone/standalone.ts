@@ -5,6 +5,7 @@ import { STANDALONE } from "../../crds/names.ts";
 import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import { systemClock } from "../../platform/base/clock.ts";
+import { createListeners } from "../../platform/base/listeners.ts";
 import type { PageServer } from "../../page/server/page_server.ts";
 import { createPassedView } from "../../page/server/passed_view.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
@@ -92,7 +93,7 @@ export async function startStandalone(
 ): Promise<Standalone> {
   const { statusPort, uiPort, settings = {}, trialResource = [], ...controlPlane } = options;
   const metrics = createMetrics();
-  const listeners = new Set<(report: RequestReport) => void>();
+  const listeners = createListeners<RequestReport>();
   await using cleanup = new AsyncDisposableStack();
   const plane = await startControlPlane({
     ...controlPlane,
@@ -100,7 +101,7 @@ export async function startStandalone(
       const { verb, resource, code, seconds } = report;
       metrics.apiRequests.inc({ verb, resource, code });
       metrics.apiRequestSeconds.observe({ verb }, seconds);
-      for (const listener of listeners) listener(report);
+      listeners.notify(report);
     },
   });
   cleanup.defer(() => plane.stop());
@@ -152,10 +153,7 @@ export async function startStandalone(
     rewritingReason: plane.rewritingReason,
     client: plane.client,
     caBundle: () => manager.caBundle(),
-    onManagerRequest(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onManagerRequest: listeners.add,
     stop: () => started.disposeAsync(),
   };
 }

@@ -7,6 +7,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isForbidden, messageOf } from "../../platform/kube/errors.ts";
 import { listRefusal } from "../../platform/kube/watching/served_kinds.ts";
+import { createListeners } from "../../platform/base/listeners.ts";
 import { createPoll } from "../../platform/base/poll.ts";
 import { createSwitch, type Switch } from "../../platform/base/switch.ts";
 import { createDefinitions, type Definition } from "./v1_definitions.ts";
@@ -54,7 +55,7 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
   const keepers = new Set<V1KindName>();
   /** The kinds of which it was logged that they may not be read. */
   const forbidden = new Set<V1KindName>();
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
 
   function switchOf(kind: V1KindName) {
     const found = switches.get(kind);
@@ -102,7 +103,7 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     );
     // A kind that could not be asked about does not hide the changes of others.
     if (results.some((it) => it.status === "fulfilled" && it.value)) {
-      for (const listener of [...listeners]) listener();
+      listeners.notify();
     }
     for (const it of results) if (it.status === "rejected") throw it.reason;
   }
@@ -124,10 +125,7 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     runs: (kind) => switchOf(kind).on === true,
     of: switchOf,
     keepsProgress: (kind) => keepers.has(kind),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onChange: listeners.add,
     get known() {
       return [...switches.values()].every(({ on }) => on !== undefined);
     },

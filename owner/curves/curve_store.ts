@@ -1,5 +1,6 @@
 /** Store of the curves of all jobs, within one budget of memory. */
 import type { Clock } from "../../platform/base/clock.ts";
+import { createListeners } from "../../platform/base/listeners.ts";
 import { type CurveSample, CurvesOfJob, type CurvesQuery, type NewestValue } from "./job_curves.ts";
 import type { Curve, CurveMark } from "../../crds/wire/shown_curves.ts";
 import type { PushingPod } from "./pushing_pods.ts";
@@ -82,7 +83,7 @@ export function createCurveStore(
   const [running, ended] = [new Map<string, Kept>(), new Map<string, Kept>()];
   /** Those with the most buckets. */
   const wide = new Set<Kept>();
-  const listeners = new Set<(jobUid: string) => void>();
+  const listeners = createListeners<string>();
   let bytes = 0;
   let changes = 0;
 
@@ -136,12 +137,6 @@ export function createCurveStore(
     return dropped;
   }
 
-  function tell(uids: readonly string[]): void {
-    for (const uid of uids) {
-      for (const listener of [...listeners]) listener(uid);
-    }
-  }
-
   /** Changes the curves of a job; `change` returns whether it did. */
   function changeOf(uid: string, change: (curves: CurvesOfJob) => boolean): void {
     const known = keptOf(uid);
@@ -154,7 +149,7 @@ export function createCurveStore(
     put(uid, kept);
     if (kept.curves.buckets > CURVE_STORE_LIMITS.bucketsOfMany) wide.add(kept);
     shrinkSome();
-    tell([...new Set([...makeRoom(), uid])]);
+    for (const changed of new Set([...makeRoom(), uid])) listeners.notify(changed);
   }
 
   return {
@@ -168,7 +163,7 @@ export function createCurveStore(
       put(uid, kept);
     },
     forget(uid) {
-      if (drop(uid)) tell([uid]);
+      if (drop(uid)) listeners.notify(uid);
     },
     curvesOf(uid, query = {}) {
       const kept = keptOf(uid);
@@ -184,10 +179,7 @@ export function createCurveStore(
     versionOf: (uid) => keptOf(uid)?.version ?? 0,
     hasSamples: (uid) => keptOf(uid)?.curves.hasSamples ?? false,
     newestOf: (uid, limit) => keptOf(uid)?.curves.newest(limit) ?? [],
-    onChange(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onChange: listeners.add,
     get jobs() {
       return jobs();
     },

@@ -1,4 +1,5 @@
 /** Reader of observation logs at their owner, with notifications of changes. */
+import { createListeners } from "../../platform/base/listeners.ts";
 import { type ObservationSink, SinkError } from "./sink.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
@@ -25,7 +26,7 @@ export interface NotifiedReader extends ObservationReader {
 /** Creates the reader of one term. */
 export function createObservationReader(options: ObservationReaderOptions): NotifiedReader {
   const { plans, actors, plainLogs, isInPlainLogs, sink } = options;
-  const listeners = new Set<(jobUid: string) => void>();
+  const listeners = createListeners<string>();
 
   /** Resolves with undefined if nothing of the job is recorded. */
   async function planOf(job: JobRef, signal: AbortSignal) {
@@ -54,12 +55,7 @@ export function createObservationReader(options: ObservationReaderOptions): Noti
       const rows = await sink.read(plan.key, signal, { ...query, limit: limit + 1 });
       return { rows: rows.slice(0, limit), more: rows.length > limit };
     },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    changed(jobUid) {
-      for (const listener of listeners) listener(jobUid);
-    },
+    onChange: listeners.add,
+    changed: listeners.notify,
   };
 }

@@ -3,6 +3,7 @@ import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { createListeners } from "../../platform/base/listeners.ts";
 import { type Informer, isRemoval } from "../../platform/kube/watching/informer.ts";
 import { rowOf, rowWith } from "./job_row.ts";
 import type { JobRow, ListWindow } from "../../crds/wire/row.ts";
@@ -63,15 +64,12 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
     MAX_LISTS,
   );
   const orders = createBoundedCache<OrderedRows>(MAX_ORDERS);
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   /** The rows with what was pushed. */
   const newest = new WeakMap<TrainerStatus, { readonly of: JobRow; readonly row: JobRow }>();
   const closed = new AbortController();
   let version = 0;
   let isTelling = false;
-  const tell = () => {
-    for (const listener of listeners) listener();
-  };
   const stops = [...jobs].map(([kind, cache]) =>
     cache.jobs.onChange((change) => {
       version += 1;
@@ -80,7 +78,7 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
         const row = isRemoval(change) ? undefined : { kind, row: rowOnce(kind, object) };
         if (order.change(object.metadata.uid ?? "", row) > MAX_CHANGES) orders.delete(key);
       }
-      tell();
+      listeners.notify();
     })
   );
   const stopPushes = pushed?.onPush(async () => {
@@ -88,7 +86,7 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
     isTelling = true;
     await pushed.clock.sleep(TOGETHER_MS, closed.signal);
     isTelling = false;
-    tell();
+    listeners.notify();
   });
 
   /** The same row while nothing of it has changed: the write of what was pushed is no news. */
@@ -150,10 +148,7 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
     get version() {
       return version;
     },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: listeners.add,
     close() {
       closed.abort();
       stopPushes?.();

@@ -100,7 +100,7 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     ringing.add(followed);
     void clock.sleep(RING_MS, signal).then(() => {
       ringing.delete(followed);
-      [...followed.listeners].forEach((listener) => listener());
+      followed.listeners.notify();
     });
   }
 

@@ -2,6 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { createListeners } from "../../platform/base/listeners.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import { type HeldCurves, NO_ROOM } from "./held_curves.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
@@ -51,7 +52,7 @@ export class MirrorPlaces {
     const { clock, signal } = this.options;
     if (signal.aborted || !this.#watched.take(user, 1)) return undefined;
     const unusedSinceMs = clock.monotonic();
-    const followed: MirroredJob = { job, listeners: new Set(), version: 0, unusedSinceMs };
+    const followed: MirroredJob = { job, listeners: createListeners(), version: 0, unusedSinceMs };
     this.#byUid.set(job.uid, followed);
     this.#userOf.set(followed, user);
     this.#unused.add(followed);
@@ -63,12 +64,12 @@ export class MirrorPlaces {
 
   /** Calls the listener when there is news of the job. Returns a function that stops this. */
   listen(followed: MirroredJob, listener: () => void): () => void {
-    const ring = () => listener();
-    followed.listeners.add(ring);
+    const remove = followed.listeners.add(() => listener());
     followed.unusedSinceMs = undefined;
     this.#unused.delete(followed);
     return () => {
-      if (!followed.listeners.delete(ring) || followed.listeners.size > 0) return;
+      remove();
+      if (followed.listeners.size > 0) return;
       followed.unusedSinceMs = this.options.clock.monotonic();
       if (this.#byUid.get(followed.job.uid) === followed) this.#unused.add(followed);
     };

@@ -3,6 +3,7 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import type { Listeners } from "../../platform/base/listeners.ts";
 import { areSame, type HeldCurves, heldCurves, NO_CURVES, NO_ROOM } from "./held_curves.ts";
 import { followManager, type ManagerClient, type Outage } from "./manager_stream.ts";
 import type { ManagerNews } from "./manager_news.ts";
@@ -23,7 +24,7 @@ const RETRY = { firstMs: 500, longestMs: 15_000 } as const;
 /** A job that is followed. */
 export interface MirroredJob {
   readonly job: JobRef;
-  readonly listeners: Set<() => void>;
+  readonly listeners: Listeners<void>;
   /** Absent: not known yet. */
   held?: HeldCurves;
   /** Grows with each change of what is held. */
@@ -193,7 +194,7 @@ export class MirroredJobs {
 
   #changed(followed: MirroredJob): void {
     followed.version = this.options.nextVersion();
-    for (const listener of [...followed.listeners]) listener();
+    followed.listeners.notify();
   }
 
   /** The jobs of a stream of which the manager has sent nothing: it does not know them yet, or not any more. */
@@ -210,8 +211,6 @@ export class MirroredJobs {
 
   #setOutage(outage: Outage): void {
     this.#outage = outage;
-    for (const { listeners } of this.#byUid.values()) {
-      for (const listener of [...listeners]) listener();
-    }
+    for (const { listeners } of this.#byUid.values()) listeners.notify();
   }
 }

@@ -1,4 +1,5 @@
 /** Switch: what holds now, such as that a kind is to be run, with word of each change. */
+import { createListeners } from "./listeners.ts";
 
 /** The state as others see it. */
 export interface Switch<T = boolean> {
@@ -15,20 +16,17 @@ export interface Turnable<T = boolean> extends Switch<T> {
 
 /** Creates a switch whose state is not known yet. */
 export function createSwitch<T = boolean>(): Turnable<T> {
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   let on: T | undefined;
   return {
     get on() {
       return on;
     },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onChange: listeners.add,
     turn(next) {
       if (on === next) return;
       on = next;
-      for (const listener of [...listeners]) listener();
+      listeners.notify();
     },
   };
 }

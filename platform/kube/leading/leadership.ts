@@ -1,5 +1,6 @@
 /** Leadership of a replica: whether it leads, and where the leader is; by a Lease, or always here. */
 import { onAbort } from "../../base/aborted.ts";
+import { createListeners } from "../../base/listeners.ts";
 import { type Fence, FencedError } from "./fence.ts";
 import { DEFAULT_TIMES } from "./election_times.ts";
 import {
@@ -81,7 +82,7 @@ const GRACE_SHARE = 0.8;
 export function createLeadership(election: ElectionOptions | undefined): Leadership {
   const { leaseMs = DEFAULT_TIMES.leaseMs, renewMs = DEFAULT_TIMES.renewMs } = election ?? {};
   const graceMs = election === undefined ? Infinity : (leaseMs - renewMs) * GRACE_SHARE;
-  const listeners = new Set<() => void>();
+  const listeners = createListeners();
   let elector: LeaderElector | undefined;
   let ownAddress: string | undefined;
   let leadsAlone = false;
@@ -103,7 +104,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
   function setInTerm(value: boolean): void {
     if (inTerm === value) return;
     inTerm = value;
-    for (const listener of [...listeners]) listener();
+    listeners.notify();
   }
 
   /** Runs all works until `signal` aborts or one of them fails. Throws the first failure. */
@@ -151,10 +152,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
       return { kind: "elsewhere", address, transitions: lease?.spec?.leaseTransitions ?? 0 };
     },
     refresh: () => elector?.refresh(),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: listeners.add,
     async run({ address, works }, signal) {
       if (election === undefined) {
         const over = new AbortController();

@@ -6,6 +6,7 @@ import { createGate } from "../../base/gate.ts";
 import { type Change, createInformerCache } from "./informer_cache.ts";
 import { runListWatch } from "./list_watch.ts";
 import { formatKey, keyOf, type Kind, type KubeObject, type ObjectKey } from "../resource.ts";
+import { createListeners } from "../../base/listeners.ts";
 import type { Semaphore } from "../../base/semaphore.ts";
 
 export { type Change, isRemoval } from "./informer_cache.ts";
@@ -84,14 +85,12 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   const { kind, clock = systemClock, random = Math.random, indexes = {} } = options;
   const { keep = () => true } = options;
   const cache = createInformerCache<T>(indexes);
-  const listeners = new Set<Listener<T>>();
+  const listeners = createListeners<Change<T>>((it, change) => tell(kind.kind, it, change));
   const gate = createGate();
   let started = false;
 
   function deliver(changes: readonly Change<T>[]): void {
-    for (const change of changes) {
-      for (const listener of [...listeners]) tell(kind.kind, listener, change);
-    }
+    for (const change of changes) listeners.notify(change);
   }
 
   return {
@@ -103,9 +102,9 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     },
     whenSynced: (signal) => gate.wait(signal),
     onChange(listener) {
-      listeners.add(listener);
+      const remove = listeners.add(listener);
       for (const object of cache.list()) tell(kind.kind, listener, { type: "added", object });
-      return () => void listeners.delete(listener);
+      return remove;
     },
     async run(signal) {
       if (started) throw new Error(`informer of ${kind.plural}: run can be called only once`);

@@ -3,6 +3,7 @@
  * read or is not wanted (docs/decisions/0061).
  */
 import { aborted, onAbort } from "../../base/aborted.ts";
+import { createListeners } from "../../base/listeners.ts";
 import type { Switch } from "../../base/switch.ts";
 import { keyOf, type KubeObject } from "../resource.ts";
 import {
@@ -75,8 +76,8 @@ export function createServedInformer<T extends KubeObject>(
 ): ServedInformer<T> {
   const { kind, tellsDeletions = true } = options;
   const { served, wake, failed, run } = sourceOf(options);
-  const listeners = new Set<(change: Change<T>) => void>();
-  const waiters = new Set<() => void>();
+  const listeners = createListeners<Change<T>>((it, change) => tell(kind.kind, it, change));
+  const waiters = createListeners();
   const members = new Map<string, Member<T>>();
   /** Those of the members. */
   let informers: readonly Informer<T>[] = [];
@@ -86,9 +87,6 @@ export function createServedInformer<T extends KubeObject>(
   let settled = false;
   let stopped = false;
 
-  const deliver = (change: Change<T>) => {
-    for (const listener of [...listeners]) tell(kind.kind, listener, change);
-  };
   const gather = (read: (informer: Informer<T>) => T[]) => {
     const [only] = informers;
     return only !== undefined && informers.length === 1 ? read(only) : informers.flatMap(read);
@@ -102,7 +100,7 @@ export function createServedInformer<T extends KubeObject>(
 
   function changed(): void {
     settled ||= isSynced();
-    for (const waiter of [...waiters]) waiter();
+    waiters.notify();
   }
 
   /** Tells which of the objects that left a scope are gone, by a list of all that exist there. */
@@ -114,7 +112,7 @@ export function createServedInformer<T extends KubeObject>(
     away.set(scope, new Map([...before].filter(([key]) => unknown.has(key))));
     for (const [key, object] of before) {
       const isGone = !unknown.has(key) && uids.get(key) !== object.metadata?.uid;
-      if (isGone) deliver({ type: "deleted", object });
+      if (isGone) listeners.notify({ type: "deleted", object });
     }
   }
 
@@ -132,7 +130,7 @@ export function createServedInformer<T extends KubeObject>(
     });
     members.set(scope, { informer, stop });
     informers = [...informers, informer];
-    informer.onChange(deliver);
+    informer.onChange(listeners.notify);
     informer.whenSynced(stop.signal).then(changed);
     await informer.run(AbortSignal.any([signal, stop.signal]));
     if (signal.aborted) return;
@@ -143,7 +141,7 @@ export function createServedInformer<T extends KubeObject>(
       const left = held.map((object) => [keyOf(object), object] as const);
       away.set(scope, new Map([...away.get(scope) ?? [], ...left]));
     }
-    for (const object of held) deliver({ type: "left", object });
+    for (const object of held) listeners.notify({ type: "left", object });
     follow(signal);
   }
 
@@ -181,13 +179,9 @@ export function createServedInformer<T extends KubeObject>(
         if (isSynced(namespace)) resolve(true);
         else if (stopped || signal?.aborted) resolve(false);
       };
-      waiters.add(check);
-      const forget = onAbort(signal, check);
+      const ends = [waiters.add(check), onAbort(signal, check)];
       check();
-      return promise.finally(() => {
-        waiters.delete(check);
-        forget();
-      });
+      return promise.finally(() => ends.forEach((end) => end()));
     },
     get resting() {
       return served.on === false;
@@ -197,11 +191,11 @@ export function createServedInformer<T extends KubeObject>(
     },
     wake,
     onChange(listener) {
-      listeners.add(listener);
+      const remove = listeners.add(listener);
       for (const object of gather((it) => it.list())) {
         tell(kind.kind, listener, { type: "added", object });
       }
-      return () => void listeners.delete(listener);
+      return remove;
     },
     async run(signal) {
       const stop = served.onChange(() => follow(signal));

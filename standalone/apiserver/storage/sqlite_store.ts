@@ -2,6 +2,7 @@
  * SQLite-backed store: a database for durability, a map for reads, a bounded history for watches.
  * Every call is synchronous, so that a check and the following write are atomic.
  */
+import { createListeners } from "../../../platform/base/listeners.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { expired } from "../objects/status_error.ts";
 import { openDatabase, type SavedObject } from "./database.ts";
@@ -36,7 +37,7 @@ interface Table {
 
 class SqliteStore implements Store {
   readonly #tables = new Map<string, Table>();
-  readonly #listeners = new Set<(change: Change) => void>();
+  readonly #listeners = createListeners<Change>();
   readonly #history: Change[] = [];
   readonly #pending: Change[] = [];
   #notifying = false;
@@ -128,7 +129,7 @@ class SqliteStore implements Store {
     this.#notifying = true;
     try {
       for (let change = this.#pending.shift(); change; change = this.#pending.shift()) {
-        for (const listener of this.#listeners) listener(change);
+        this.#listeners.notify(change);
       }
     } finally {
       this.#notifying = false;
@@ -163,8 +164,7 @@ class SqliteStore implements Store {
   }
 
   subscribe(listener: (change: Change) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.add(listener);
   }
 
   keys(): ResourceKey[] {
@@ -180,7 +180,6 @@ class SqliteStore implements Store {
   }
 
   close(): void {
-    this.#listeners.clear();
     this.database.close();
   }
 }
