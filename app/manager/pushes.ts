@@ -5,7 +5,7 @@ import { createReaders } from "../../platform/http/callers/readers.ts";
 import type { HttpHandler } from "../../platform/http/message.ts";
 import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
-import type { ObservationApi } from "../../katib/api/observation_api.ts";
+import type { Api } from "../../platform/http/api_shell.ts";
 import { serveObservations } from "../../katib/api/observation_serving.ts";
 import { observationAsks } from "../../katib/api/owner_requests.ts";
 import { stopAsks } from "../../katib/api/owner_stops.ts";
@@ -121,7 +121,7 @@ function createForwarder(
 
 /** Routes observations and the page to their APIs, and everything else to the status endpoint. */
 function byPath(
-  apis: readonly Pick<ObservationApi, "handles" | "handle">[],
+  apis: readonly Pick<Api, "handles" | "handle">[],
   pushes: HttpHandler,
 ): HttpHandler {
   return (request) => {

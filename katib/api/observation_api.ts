@@ -1,28 +1,13 @@
-/** Observation API: runs requests through their checks, cheapest first. */
+/** Observation API: its routes, and what each of them answers. */
 import { getLogger } from "@logtape/logtape";
-import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
-import { refusalOfPeer } from "../../platform/http/callers/reader_checks.ts";
-import { refuseReader } from "../../platform/http/callers/reader_refusals.ts";
-import { FRESH_JSON, okResponse } from "../../platform/http/json_responses.ts";
+import { type Answer, type Api, type Arrival, createApi } from "../../platform/http/api_shell.ts";
+import { apiOfReaders } from "../../platform/http/callers/reader_checks.ts";
+import { FRESH_JSON, jsonResponse, okResponse } from "../../platform/http/json_responses.ts";
 import { type ApiParts, check, type Granted, unknownJob } from "./checks.ts";
-import {
-  ClientGoneError,
-  type HttpRequest,
-  type HttpResponse,
-  OverloadedError,
-} from "../../platform/http/message.ts";
-import {
-  invalid,
-  notNow,
-  OVERLOADED_MS,
-  type Refusal,
-  refusalResponse,
-  type RequestResult,
-  resultOf,
-} from "../../platform/http/refusals.ts";
+import { invalid, notNow, type RequestResult } from "../../platform/http/refusals.ts";
 import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./observation_openapi.ts";
-import { createRoutes, pathOf, type Route } from "../../platform/http/routes.ts";
+import { queryOf, type Route } from "../../platform/http/routes.ts";
 import { stopJob } from "./stop_jobs.ts";
 import { type JobKind, observationPath, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
@@ -63,13 +48,10 @@ export interface ObservationApiOptions extends ApiParts {
   readonly onStop?: (result: RequestResult) => void;
 }
 
-/** Handler of the API. */
-export interface ObservationApi {
-  /** Returns whether a request is this API's, by its path. */
-  handles(url: string): boolean;
-  /** Never throws. */
-  handle(request: HttpRequest): Promise<HttpResponse>;
-}
+const DOCUMENT_HEADERS = {
+  "Content-Type": "application/json",
+  "Cache-Control": "public, max-age=300",
+};
 
 /** Pages that are read at a time: they are long. */
 const MAX_READS = 64;
@@ -93,28 +75,13 @@ function fewAtATime(ask: ApiParts["ask"], max = MAX_READS): ApiParts["ask"] {
 }
 
 /** Creates the API. */
-export function createObservationApi(options: ObservationApiOptions): ObservationApi {
-  const { kinds, clock, onRead, onStop } = options;
-  const routes = createRoutes(observationRoutes(kinds));
-  const document = JSON.stringify(openApiDocument(kinds));
+export function createObservationApi(options: ObservationApiOptions): Api {
+  const { kinds, onRead, onStop } = options;
+  const document = jsonResponse(JSON.stringify(openApiDocument(kinds)), DOCUMENT_HEADERS);
   const log = getLogger(["milepost", "katib"]);
   const parts = { ...options, ask: fewAtATime(options.ask, options.maxReads) };
 
-  /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
-  function failure(error: unknown, url: string): Refusal {
-    if (error instanceof OverloadedError || error instanceof ClientGoneError) {
-      return notNow({ reason: error.message, retryAfterMs: OVERLOADED_MS });
-    }
-    if (error instanceof KubeError || error instanceof TransportError) {
-      log.debug("cannot look up the job of an observation", { problem: messageOf(error) });
-      const reason = "the job could not be looked up now: try again soon";
-      return notNow({ reason, retryAfterMs: 1000 });
-    }
-    log.error("a request for an observation failed", { path: pathOf(url), error });
-    return refuseReader("internal");
-  }
-
-  async function observe(granted: Granted): Promise<HttpResponse | Refusal> {
+  async function observe(granted: Granted): Promise<Answer> {
     const job = await parts.findJob(granted.job);
     if (job === undefined) return unknownJob(granted.job);
     if (granted.query.watch) return watchResponse(parts, granted, job);
@@ -122,64 +89,29 @@ export function createObservationApi(options: ObservationApiOptions): Observatio
     return "why" in page ? page : okResponse(page, FRESH_JSON);
   }
 
-  async function answer(request: HttpRequest): Promise<HttpResponse | Refusal> {
-    const path = pathOf(request.url);
-    const match = routes.find(request.method, path);
-    if (match === undefined) return refuseReader("unknown_path");
-    if (match.route === undefined) return refuseReader("wrong_method", { allow: match.allow });
-    const { route: { kind, stops }, names: [namespace = "", name = ""] } = match;
-    if (kind === undefined) return documentResponse(document);
-    if (stops) return await stopJob(parts, request, { kind, namespace, name });
-    const query = observationQuery(request.url.slice(path.length + 1));
-    if ("causes" in query) return invalid("query", query.causes);
-    const granted = await check(options, request, { job: { kind, namespace, name }, query });
-    return "why" in granted ? granted : await observe(granted);
-  }
-
-  async function judge(request: HttpRequest): Promise<HttpResponse | Refusal> {
-    const refused = refusalOfPeer(options, request);
-    if (refused !== undefined) return refused;
-    try {
-      return await answer(request);
-    } catch (error) {
-      return failure(error, request.url);
-    }
-  }
-
-  function count({ url }: HttpRequest, result: RequestResult): void {
-    const path = pathOf(url);
-    if (path === OPENAPI_PATH) return;
-    if (routes.find("POST", path)?.route !== undefined) return onStop?.(result);
-    const query = observationQuery(url.slice(path.length + 1));
-    onRead?.("watch" in query && query.watch ? "observation_watch" : "observation", result);
-  }
-
-  return {
-    handles: (url) => routes.find("GET", pathOf(url)) !== undefined,
-    async handle(request) {
-      const nowMs = clock.monotonic();
-      const outcome = await judge(request);
-      if (!("why" in outcome)) {
-        count(request, "accepted");
-        return outcome;
-      }
-      const result = resultOf(outcome);
-      if (result === "unauthorized") {
-        // Only what the API server was asked about has cost something.
-        const cost = outcome.why === "refused" ? "signature" : "nothing";
-        options.peers.failed(request.peer, nowMs, cost);
-      }
-      count(request, result);
-      log.debug("a request was refused", { why: outcome.why });
-      return refusalResponse(outcome, FRESH_JSON);
+  return createApi<Arrival, ObservationRoute>({
+    ...apiOfReaders(options),
+    log,
+    routes: observationRoutes(kinds),
+    async answer({ request }, { kind, stops }, [namespace = "", name = ""]) {
+      if (kind === undefined) return document;
+      const job = { kind, namespace, name };
+      if (stops) return await stopJob(parts, request, job);
+      const query = observationQuery(queryOf(request.url));
+      if ("causes" in query) return invalid("query", query.causes);
+      const granted = await check(options, request, { job, query });
+      return "why" in granted ? granted : await observe(granted);
     },
-  };
-}
-
-function documentResponse(body: string): HttpResponse {
-  return {
-    status: 200,
-    headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=300" },
-    body,
-  };
+    unreachable(problem) {
+      log.debug("cannot look up the job of an observation", { problem });
+      const reason = "the job could not be looked up now: try again soon";
+      return notNow({ reason, retryAfterMs: 1000 });
+    },
+    onAnswer({ request }, result, route) {
+      if (route?.kind === undefined) return;
+      if (route.stops) return onStop?.(result);
+      const query = observationQuery(queryOf(request.url));
+      onRead?.("watch" in query && query.watch ? "observation_watch" : "observation", result);
+    },
+  });
 }

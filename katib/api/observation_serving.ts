@@ -1,6 +1,7 @@
 /** Serving of observations: reads and streams go to the owner of the state. */
 import { type AnyJob, type JobKind, jobNow } from "../../crds/job_kind.ts";
 import { createKeyedBuckets } from "../../platform/base/token_bucket.ts";
+import type { Api } from "../../platform/http/api_shell.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
 import type { CallBounds } from "../../platform/http/replicas/calls.ts";
 import type { JobVersion, OwnerPollOptions } from "../../owner/owner_poll.ts";
@@ -14,11 +15,7 @@ import type { OwnedState } from "../../owner/owned_state.ts";
 import { type ObservationAsk, observationAsks } from "./owner_requests.ts";
 import { type StopAsk, stopAsks } from "./owner_stops.ts";
 import { outcomeByTemplate } from "./observation_state.ts";
-import {
-  createObservationApi,
-  type ObservationApi,
-  type ObservationApiOptions,
-} from "./observation_api.ts";
+import { createObservationApi, type ObservationApiOptions } from "./observation_api.ts";
 import { createObservationChanges } from "./observation_changes.ts";
 
 /** Calls to the owner on another replica. Neither throws; undefined if there was no answer. */
@@ -48,7 +45,7 @@ export interface ObservationServingOptions
 }
 
 /** Observations that are served. */
-export interface ObservationServing extends ObservationApi {
+export interface ObservationServing extends Api {
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
 }

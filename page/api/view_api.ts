@@ -1,29 +1,15 @@
 /** API of the page: the list of jobs, curves, and one stream of both, authorized as reads of observations are. */
 import { getLogger } from "@logtape/logtape";
-import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
+import { type Api, type Arrival, createApi } from "../../platform/http/api_shell.ts";
 import {
+  apiOfReaders,
   type Identified,
   identify,
-  refusalOfPeer,
 } from "../../platform/http/callers/reader_checks.ts";
-import { refuseReader } from "../../platform/http/callers/reader_refusals.ts";
 import { FRESH_JSON, jsonResponse, okResponse } from "../../platform/http/json_responses.ts";
-import {
-  ClientGoneError,
-  type HttpRequest,
-  type HttpResponse,
-  OverloadedError,
-} from "../../platform/http/message.ts";
-import {
-  invalid,
-  notNow,
-  OVERLOADED_MS,
-  type Refusal,
-  refusalResponse,
-  type RequestResult,
-  resultOf,
-} from "../../platform/http/refusals.ts";
-import { createRoutes, pathOf, type Route } from "../../platform/http/routes.ts";
+import type { HttpRequest } from "../../platform/http/message.ts";
+import { invalid, notNow, type Refusal, type RequestResult } from "../../platform/http/refusals.ts";
+import { queryOf, type Route } from "../../platform/http/routes.ts";
 import { listQuery } from "../../crds/wire/list_query.ts";
 import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
 import { grantView, type View } from "./granted_view.ts";
@@ -53,19 +39,11 @@ export interface ViewApiOptions extends ViewParts {
   readonly onRead?: (kind: ViewReadKind, result: RequestResult) => void;
 }
 
-/** Handler of the API. */
-export interface ViewApi {
-  /** Returns whether a request is this API's, by its path. */
-  handles(url: string): boolean;
-  /** Never throws. */
-  handle(request: HttpRequest): Promise<HttpResponse>;
-}
-
 const signalOf = (request: HttpRequest) => request.signal?.() ?? new AbortController().signal;
 
 /** The parameters of a request; those of curves stand apart from the others. */
 function parametersOf(url: string) {
-  const all = new URLSearchParams(url.slice(pathOf(url).length + 1));
+  const all = new URLSearchParams(queryOf(url));
   const [curves, others] = [new URLSearchParams(), new URLSearchParams()];
   const ofCurves: readonly string[] = CURVE_PARAMETERS;
   for (const [name, value] of all) {
@@ -132,24 +110,9 @@ function viewOf(
 }
 
 /** Creates the API. */
-export function createViewApi(options: ViewApiOptions): ViewApi {
+export function createViewApi(options: ViewApiOptions): Api {
   const { peers, clock, onRead } = options;
-  const routes = createRoutes(VIEW_ROUTES);
   const log = getLogger(["milepost", "page"]);
-
-  /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
-  function failure(error: unknown, url: string): Refusal {
-    if (error instanceof OverloadedError || error instanceof ClientGoneError) {
-      return notNow({ reason: error.message, retryAfterMs: OVERLOADED_MS });
-    }
-    if (error instanceof KubeError || error instanceof TransportError) {
-      const reason = "the API server cannot be asked now: try again soon";
-      log.debug(reason, { problem: messageOf(error) });
-      return notNow({ reason, retryAfterMs: 1000 });
-    }
-    log.error("a request of the page failed", { path: pathOf(url), error });
-    return refuseReader("internal");
-  }
 
   async function answerList({ reader }: Identified, { list }: View, request: HttpRequest) {
     if (list === undefined) return okResponse({}, FRESH_JSON);
@@ -180,54 +143,28 @@ export function createViewApi(options: ViewApiOptions): ViewApi {
     return "why" in granted ? granted : streamResponse(options, caller, granted);
   }
 
-  async function answer(request: HttpRequest): Promise<HttpResponse | Refusal> {
-    const match = routes.find(request.method, pathOf(request.url));
-    if (match === undefined) return refuseReader("unknown_path");
-    if (match.route === undefined) return refuseReader("wrong_method", { allow: match.allow });
-    const { reads } = match.route;
-    const view = viewOf(options, request.url, reads);
-    if ("why" in view) return view;
-    const caller = await identify(options, request);
-    if ("why" in caller) return caller;
-    peers.proved(request.peer, clock.monotonic());
-    if (reads === "jobs") return await answerList(caller, view, request);
-    return reads === "curves"
-      ? await answerCurves(caller, view, request)
-      : await answerStream(caller, view);
-  }
-
-  async function judge(request: HttpRequest): Promise<HttpResponse | Refusal> {
-    const refused = refusalOfPeer(options, request);
-    if (refused !== undefined) return refused;
-    try {
-      return await answer(request);
-    } catch (error) {
-      return failure(error, request.url);
-    }
-  }
-
-  function count({ url }: HttpRequest, result: RequestResult): void {
-    const match = routes.find("GET", pathOf(url));
-    if (match?.route !== undefined) onRead?.(match.route.reads, result);
-  }
-
-  return {
-    handles: (url) => routes.find("GET", pathOf(url)) !== undefined,
-    async handle(request) {
-      const nowMs = clock.monotonic();
-      const outcome = await judge(request);
-      if (!("why" in outcome)) {
-        count(request, "accepted");
-        return outcome;
-      }
-      const result = resultOf(outcome);
-      if (result === "unauthorized") {
-        // Only what the API server was asked about has cost something.
-        peers.failed(request.peer, nowMs, outcome.why === "refused" ? "signature" : "nothing");
-      }
-      count(request, result);
-      log.debug("a request was refused", { why: outcome.why });
-      return refusalResponse(outcome, FRESH_JSON);
+  return createApi<Arrival, ViewRoute>({
+    ...apiOfReaders(options),
+    log,
+    routes: VIEW_ROUTES,
+    async answer({ request }, { reads }) {
+      const view = viewOf(options, request.url, reads);
+      if ("why" in view) return view;
+      const caller = await identify(options, request);
+      if ("why" in caller) return caller;
+      peers.proved(request.peer, clock.monotonic());
+      if (reads === "jobs") return await answerList(caller, view, request);
+      return reads === "curves"
+        ? await answerCurves(caller, view, request)
+        : await answerStream(caller, view);
     },
-  };
+    unreachable(problem) {
+      const reason = "the API server cannot be asked now: try again soon";
+      log.debug(reason, { problem });
+      return notNow({ reason, retryAfterMs: 1000 });
+    },
+    onAnswer(_, result, route) {
+      if (route !== undefined) onRead?.(route.reads, result);
+    },
+  });
 }

@@ -4,6 +4,7 @@ import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import { createJobFeeds } from "../../owner/job_feeds.ts";
 import type { CallBounds } from "../../platform/http/replicas/calls.ts";
 import { createOwnerPoll, type JobVersion, type OwnerPollOptions } from "../../owner/owner_poll.ts";
+import type { Api } from "../../platform/http/api_shell.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
 import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
@@ -13,7 +14,7 @@ import type { AskKind } from "../../owner/ask_kind.ts";
 import type { OwnedState } from "../../owner/owned_state.ts";
 import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
 import { createLookTurns } from "./look_turns.ts";
-import { createViewApi, type ViewApi, type ViewApiOptions } from "./view_api.ts";
+import { createViewApi, type ViewApiOptions } from "./view_api.ts";
 
 /** Part of a core that those may take who look at lists: pushes are taken in the same process. */
 export const LOOKING_PART = 0.08;
@@ -44,7 +45,7 @@ export interface ViewServingOptions
 }
 
 /** The served API. */
-export interface ViewServing extends ViewApi {
+export interface ViewServing extends Api {
   /** Ends what runs, and resolves when nothing does. */
   close(): Promise<void>;
 }

@@ -11,7 +11,7 @@ import {
   refusalResponse,
   unavailable,
 } from "../../platform/http/refusals.ts";
-import { pathOf, type Route } from "../../platform/http/routes.ts";
+import { queryOf, type Route } from "../../platform/http/routes.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { BoundedReads } from "./bounded_reads.ts";
@@ -147,7 +147,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     method: "GET",
     path: "/logs/{namespace}/{pod}",
     async answer({ parts, request, signal, names: [namespace = "", pod = ""] }) {
-      const query = new URLSearchParams(request.url.slice(pathOf(request.url).length + 1));
+      const query = new URLSearchParams(queryOf(request.url));
       const path = logPath({ namespace, pod }, query);
       if (typeof path !== "string") return badRequest(path.problem);
       return await passOn(parts.client, { signal: () => signal }, {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import { failureResponse, notFound } from "../../platform/http/refusals.ts";
-import { NAME_PATTERN, pathOf } from "../../platform/http/routes.ts";
+import { NAME_PATTERN, queryOf } from "../../platform/http/routes.ts";
 import type { SearchList } from "../../crds/wire/searches.ts";
 import { KATIB_SEARCH } from "../trials/katib_search.ts";
 import { SEARCH_LIMITS } from "../trials/search.ts";
@@ -20,7 +20,7 @@ const choiceSchema = z.strictObject({
   direction: z.enum(["minimize", "maximize"]).optional(),
 });
 
-const queryOf = ({ url }: HttpRequest) => new URLSearchParams(url.slice(pathOf(url).length + 1));
+const parametersOf = ({ url }: HttpRequest) => new URLSearchParams(queryOf(url));
 
 const badRequest = (message: string): HttpResponse =>
   failureResponse({ code: 400, reason: "BadRequest", message });
@@ -40,7 +40,7 @@ export async function searchList(
   reader: SearchReader,
   request: HttpRequest,
 ): Promise<HttpResponse> {
-  const query = queryOf(request);
+  const query = parametersOf(request);
   const { data: namespaces } = namespacesSchema.safeParse(query.getAll("namespace"));
   if (namespaces === undefined || [...query.keys()].some((it) => it !== "namespace")) {
     return badRequest(`namespace must be a name, at most ${SEARCH_LIMITS.namespaces} times`);
@@ -63,7 +63,7 @@ export async function searchDetails(
 ): Promise<HttpResponse> {
   const kind = SEARCH_KINDS.find((it) => it.id === id);
   if (kind === undefined) return failureResponse(notFound(`there is no kind of search ${id}`));
-  const { data: choice } = choiceSchema.safeParse(Object.fromEntries(queryOf(request)));
+  const { data: choice } = choiceSchema.safeParse(Object.fromEntries(parametersOf(request)));
   if (choice === undefined) {
     return badRequest("metric must be a name, and direction minimize or maximize");
   }

@@ -6,6 +6,7 @@ import {
   type ReaderParts,
   refusalOfPeer,
 } from "../../platform/http/callers/reader_checks.ts";
+import { countFailure } from "../../platform/http/api_shell.ts";
 import { FRESH_JSON, okResponse } from "../../platform/http/json_responses.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import { type Refusal, refusalResponse, unauthorized } from "../../platform/http/refusals.ts";
@@ -71,13 +72,12 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
 
   /** Returns who asks. Failures count against the peer, as they do at the manager. */
   async function visitorOf(request: HttpRequest): Promise<Identified | Refusal> {
-    const nowMs = clock.monotonic();
+    const monotonicMs = clock.monotonic();
     const caller = refusalOfPeer(readers, request) ?? await identify(readers, request);
-    if (!("why" in caller)) readers.peers.proved(request.peer, nowMs);
-    else if (caller.code === 401) {
-      // A browser asks without a token to find out whether a proxy sends one.
-      const cost = caller.why === "refused" ? "signature" : "nothing";
-      if (caller.why !== "no_token") readers.peers.failed(request.peer, nowMs, cost);
+    if (!("why" in caller)) readers.peers.proved(request.peer, monotonicMs);
+    // A browser asks without a token to find out whether a proxy sends one.
+    else if (caller.why !== "no_token") {
+      countFailure(readers.peers, { request, monotonicMs }, caller);
     }
     return caller;
   }

@@ -27,6 +27,11 @@ export function pathOf(url: string): string {
   return end < 0 ? url : url.slice(0, end);
 }
 
+/** Returns the query of a URL, without its question mark. */
+export function queryOf(url: string): string {
+  return url.slice(pathOf(url).length + 1);
+}
+
 /** Rows of one path. */
 interface Path<R> {
   readonly pattern: RegExp;

@@ -3,30 +3,20 @@ import { getLogger } from "@logtape/logtape";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
-import {
-  notNow,
-  OVERLOADED_MS,
-  type Refusal,
-  refusalResponse,
-  type RequestResult,
-  resultOf,
-} from "../../platform/http/refusals.ts";
-import { refuse, type StatusReason } from "./status_refusals.ts";
+import { type Answer, createApi } from "../../platform/http/api_shell.ts";
+import { notNow, type RequestResult } from "../../platform/http/refusals.ts";
+import { UNKNOWN_PATH } from "./status_refusals.ts";
 import { type Exchange, required } from "./exchange.ts";
 import type { AcceptPush, ControlNow } from "../../crds/wire/push_answer.ts";
 import type { PushOrigin } from "../../crds/wire/push.ts";
-import {
-  ClientGoneError,
-  type HttpHandler,
-  type HttpResponse,
-  OverloadedError,
-} from "../../platform/http/message.ts";
+import type { HttpHandler } from "../../platform/http/message.ts";
 import { createBearerReader } from "../../platform/http/callers/bearer.ts";
 import type { Ownership } from "../ownership/ownership.ts";
 import { createPeers, type Peers } from "../../platform/http/limits/peers.ts";
 import type { ReadingParts } from "../reading/read_stages.ts";
+import { peerFailures } from "./caller.ts";
 import { createChains } from "./stages.ts";
+import { type StatusRoute, statusRoutes, takeRoute } from "./status_routes.ts";
 import { type BucketLimits, createKeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
 import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
@@ -50,20 +40,6 @@ export const DEFAULT_RATE_LIMITS: PushRateLimits = {
   pushesPerSubject: { ratePerSecond: 2000, burst: 5000 },
   maxKeys: 50_000,
 };
-
-/**
- * Refusals that cost nothing: no signature was checked, or it was one of the API server's own, which
- * happens once for each token.
- */
-const COSTLESS_REFUSALS: ReadonlySet<string> = new Set<StatusReason>([
-  "no_token",
-  "malformed_token",
-  "refused_before",
-  "expired",
-  "not_yet_valid",
-  "wrong_audience",
-  "revoked",
-]);
 
 /** Options of {@link createPushHandler}. */
 export interface PushHandlerOptions {
@@ -97,10 +73,11 @@ const NOT_CHECKED = notNow({
   retryAfterMs: 1000,
 });
 
-/** The job as log fields. */
-function loggedJob({ job }: Exchange) {
-  return job && { kind: job.kind.kind, namespace: job.namespace, name: job.name };
-}
+/** The job, and who called, as log fields. */
+const logged = ({ job, identity }: Exchange) => ({
+  ...(job && { kind: job.kind.kind, namespace: job.namespace, name: job.name }),
+  subject: identity?.subject,
+});
 
 /** Creates the handler of pushes. */
 export function createPushHandler(options: PushHandlerOptions): HttpHandler {
@@ -121,7 +98,6 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
   const log = getLogger(["milepost", "status"]);
   const chains = createChains({
-    kinds: options.kinds,
     verifier,
     ownership,
     reviews,
@@ -131,7 +107,6 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     acceptDeadlineMs,
     reading: options.reading,
     clock,
-    peers,
     podPushes,
     subjectPushes,
     podHistories,
@@ -142,80 +117,50 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
   /** An outage is logged once, not once for each request; it ends with the next request that is accepted. */
   let outage = false;
 
-  /** Returns the refusal for an error: an API server without an answer, a client that went away, or a bug. */
-  function failure(error: unknown, exchange: Exchange): Refusal {
-    const job = loggedJob(exchange);
-    if (error instanceof ClientGoneError) {
-      log.debug("a client went away before its request was read", job);
-      return NOT_CHECKED;
-    }
-    if (error instanceof OverloadedError) {
-      return notNow({ reason: error.message, retryAfterMs: OVERLOADED_MS });
-    }
-    if (!(error instanceof KubeError || error instanceof TransportError)) {
-      log.error("a request could not be handled", { ...job, error });
-      return refuse("internal");
-    }
-    log[outage ? "debug" : "warn"]("requests cannot be checked, clients are asked to try again", {
-      ...job,
-      problem: messageOf(error),
-    });
-    outage = true;
-    return NOT_CHECKED;
-  }
-
-  async function judge(exchange: Exchange): Promise<Refusal | undefined> {
+  async function run(exchange: Exchange): Promise<Answer> {
     try {
-      const refused = chains.admit(exchange);
-      if (refused !== undefined) return refused;
       for (const stage of chains[required(exchange.chain, "chain")]) {
         const outcome = stage.run(exchange);
         // Only a stage that waits for something costs a turn.
         const refusal = outcome instanceof Promise ? await outcome : outcome;
         if (refusal !== undefined) return refusal;
       }
-      return undefined;
-    } catch (error) {
-      return failure(error, exchange);
+      return required(exchange.response, "answer");
     } finally {
       exchange.release?.();
     }
   }
 
-  function answer(exchange: Exchange, refusal: Refusal | undefined): HttpResponse {
-    // The token is good, and its pod is part of the job.
-    if (exchange.jobUid !== undefined) peers.proved(exchange.peer, exchange.monotonicMs);
-    if (refusal === undefined) {
-      outage = false;
-      return required(exchange.response, "answer");
-    }
-    if (resultOf(refusal) === "unauthorized") {
-      const cost = COSTLESS_REFUSALS.has(refusal.why) ? "nothing" : "signature";
-      peers.failed(exchange.peer, exchange.monotonicMs, cost);
-    }
-    const subject = exchange.identity?.subject;
-    log.debug("a request was refused", { ...loggedJob(exchange), why: refusal.why, subject });
-    return refusalResponse(refusal);
-  }
-
-  function count({ chain, monotonicMs }: Exchange, result: RequestResult): void {
-    if (chain === "read" || chain === "watch") onRead?.(chain, result);
-    else onPush?.(result, (clock.monotonic() - monotonicMs) / 1000);
-  }
-
   const readBearer = createBearerReader((hash) => verifier.known(hash) !== undefined);
 
-  return async (request) => {
-    const exchange: Exchange = {
+  const { handle } = createApi<Exchange, StatusRoute>({
+    log,
+    routes: statusRoutes(options.kinds),
+    unknownPath: UNKNOWN_PATH,
+    peers,
+    arrive: (request) => ({
       request,
       peer: request.peer,
       nowMs: clock.now(),
       monotonicMs: clock.monotonic(),
       bearer: readBearer(request),
-    };
-    const refusal = await judge(exchange);
-    const response = answer(exchange, refusal);
-    count(exchange, refusal === undefined ? "accepted" : resultOf(refusal));
-    return response;
-  };
+    }),
+    admit: peerFailures(peers, verifier),
+    answer: (exchange, route, names) => takeRoute(exchange, route, names) ?? run(exchange),
+    unreachable(problem, exchange) {
+      const message = "requests cannot be checked, clients are asked to try again";
+      log[outage ? "debug" : "warn"](message, { ...logged(exchange), problem });
+      outage = true;
+      return NOT_CHECKED;
+    },
+    onAnswer({ chain, peer, monotonicMs, jobUid }, result) {
+      // The token is good, and its pod is part of the job.
+      if (jobUid !== undefined) peers.proved(peer, monotonicMs);
+      if (result === "accepted") outage = false;
+      if (chain === "read" || chain === "watch") onRead?.(chain, result);
+      else onPush?.(result, (clock.monotonic() - monotonicMs) / 1000);
+    },
+    logged,
+  });
+  return handle;
 }

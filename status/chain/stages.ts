@@ -1,23 +1,20 @@
 /** Chains of stages that requests go through, cheapest check first (docs/decisions/0030). Order is data. */
 import type { Clock } from "../../platform/base/clock.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
-import type { Peers } from "../../platform/http/limits/peers.ts";
 import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
 import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
-import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
 import { body, createHistoryStages, type SampleRates } from "./push_body.ts";
 import * as caller from "./caller.ts";
-import type { Chain, Exchange, Outcome, Stage } from "./exchange.ts";
+import type { Chain, Stage } from "./exchange.ts";
 import type { AcceptPush, ControlNow } from "../../crds/wire/push_answer.ts";
 import type { PushOrigin } from "../../crds/wire/push.ts";
 import { createHandOver } from "./handover.ts";
-import { contentLength, createRouting } from "./status_routes.ts";
+import { contentLength } from "./status_routes.ts";
 
 /** Parts of the chains. */
 export interface ChainParts {
-  readonly kinds: JobKinds;
   readonly verifier: TokenVerifier;
   readonly ownership: Pick<Ownership, "decide">;
   /** Absent: the API server is not asked about tokens (`--authentication local`). */
@@ -32,7 +29,6 @@ export interface ChainParts {
   /** Absent: nothing can be read. */
   readonly reading?: ReadingParts | undefined;
   readonly clock: Clock;
-  readonly peers: Pick<Peers, "waitMs" | "isShunned">;
   readonly podPushes: KeyedBuckets;
   readonly subjectPushes: KeyedBuckets;
   readonly podHistories: KeyedBuckets;
@@ -40,19 +36,15 @@ export interface ChainParts {
   readonly samples: SampleRates;
 }
 
-/** Chains by what a request is for, and what comes before all of them. */
+/** Chains by what a request is for. */
 export interface Chains extends Readonly<Record<Chain, readonly Stage[]>> {
-  /** Refuses peers that failed too often, then finds the chain. Waits for nothing. */
-  admit(exchange: Exchange): Outcome;
   /** Stages that run again while a stream is open. */
   readonly recheck: readonly Stage[];
 }
 
-/** Creates the chains. Limits of connections come before them, in the server. */
+/** Creates the chains. Limits of connections come before them, in the server; peer, path and method, in the shell. */
 export function createChains(parts: ChainParts): Chains {
   const { verifier, clock, reviews, awaitsReview, acceptDeadlineMs, reading } = parts;
-  const peerFailures = caller.peerFailures(parts.peers, verifier);
-  const routing = createRouting(parts.kinds);
   const refused = { name: "refused tokens", run: caller.refusedTokens(verifier) };
   const token = { name: "token", run: caller.identity(verifier) };
   const scope = { name: "scope", run: caller.scope };
@@ -93,7 +85,6 @@ export function createChains(parts: ChainParts): Chains {
   const readNewest = { name: "read", run: read(reading, deadline) };
   const readStream = { name: "watch", run: watch(reading, deadline, recheck) };
   return {
-    admit: (exchange) => peerFailures(exchange) ?? routing(exchange),
     push: [
       ...initialChecks,
       ownership,

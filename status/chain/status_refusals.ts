@@ -18,13 +18,17 @@ export type ForbiddenReason =
   | "service_account_gone"
   | "not_of_this_job";
 
+/** What is said of a path that is none of the endpoint's. */
+export const UNKNOWN_PATH = notFound(
+  "no such path: push to the URL in KUBEFLOW_TRAINER_STATUS_URL",
+);
+
 const BAD_TOKEN = "the bearer token is not valid here: send the token of the pod's " +
   "kubeflow-trainer-token volume, read again for each push";
 
 /** The table of refusals. */
 const TABLE = {
   ...COMMON_REFUSALS,
-  unknown_path: notFound("no such path: push to the URL in KUBEFLOW_TRAINER_STATUS_URL"),
   unknown_job: notFound("no TrainJob of that name in the token's namespace"),
   no_status: notFound("nothing was pushed for this TrainJob yet: push, or wait with ?watch=true"),
   no_token: unauthorized(

@@ -3,10 +3,9 @@ import { type JobKind, statusPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../crds/names.ts";
 import { bodyTooLarge, invalid } from "../../platform/http/refusals.ts";
-import { createRoutes, type Route } from "../../platform/http/routes.ts";
+import type { Route } from "../../platform/http/routes.ts";
 import { readQuery } from "../reading/read_query.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
-import { refuse } from "./status_refusals.ts";
 
 /** A route of one kind of job. */
 export interface StatusRoute extends Route {
@@ -30,23 +29,20 @@ export function statusRoutes(kinds: JobKinds): readonly StatusRoute[] {
   });
 }
 
-/** Finds route and job of a request; one that has none is refused. */
-export function createRouting(kinds: JobKinds): (exchange: Exchange) => Outcome {
-  const routes = createRoutes(statusRoutes(kinds));
-  return (exchange) => {
-    const { method, url } = exchange.request;
-    const [path = "", query = ""] = url.split("?", 2);
-    const match = routes.find(method, path);
-    if (match === undefined) return refuse("unknown_path");
-    if (match.route === undefined) return refuse("wrong_method", { allow: match.allow });
-    const { route: { kind, chain, maxBodyBytes }, names: [namespace = "", name = ""] } = match;
-    const read = chain === "read" ? readQuery(query) : undefined;
-    if (read !== undefined && "causes" in read) return invalid("query", read.causes);
-    exchange.chain = read === undefined ? chain : read.route;
-    exchange.maxBodyBytes = maxBodyBytes;
-    exchange.job = { kind, namespace, name };
-    return undefined;
-  };
+/** Says what a request of a route is for; a query that means nothing is refused. */
+export function takeRoute(
+  exchange: Exchange,
+  { kind, chain, maxBodyBytes }: StatusRoute,
+  [namespace = "", name = ""]: readonly string[],
+): Outcome {
+  const read = chain === "read"
+    ? readQuery(exchange.request.url.split("?", 2)[1] ?? "")
+    : undefined;
+  if (read !== undefined && "causes" in read) return invalid("query", read.causes);
+  exchange.chain = read === undefined ? chain : read.route;
+  exchange.maxBodyBytes = maxBodyBytes;
+  exchange.job = { kind, namespace, name };
+  return undefined;
 }
 
 /** Refuses a request whose header says that its body is too long. */

@@ -1,11 +1,13 @@
 /** Checks of readers, whatever they read: the peer, its token, its rate and its rights. */
 import type { Clock } from "../../base/clock.ts";
 import type { Peers } from "../limits/peers.ts";
+import type { Arrival } from "../api_shell.ts";
+import { FRESH_JSON } from "../json_responses.ts";
 import type { HttpRequest } from "../message.ts";
 import type { Access, AccessObject, AccessVerb, Reader, Unchecked } from "./reader_access.ts";
 import type { Reauthorization } from "../event_stream.ts";
 import { notNow, type Refusal } from "../refusals.ts";
-import { refuseAccess, refuseReader, refuseToken } from "./reader_refusals.ts";
+import { refuseAccess, refuseReader, refuseToken, UNKNOWN_PATH } from "./reader_refusals.ts";
 import { type ReaderToken, readerToken } from "./reader_token.ts";
 
 /** Parts of the checks. */
@@ -61,6 +63,15 @@ export function refusalOfPeer(
   if (!("why" in token) && access.wasAccepted(token)) return undefined;
   return refuseReader("peer_limit", { retryAfterMs, closes: peers.isShunned(peer, nowMs) });
 }
+
+/** Returns the parts of the API shell that all APIs of readers have in common. */
+export const apiOfReaders = (parts: ReaderParts) => ({
+  unknownPath: UNKNOWN_PATH,
+  peers: parts.peers,
+  headers: FRESH_JSON,
+  arrive: (request: HttpRequest): Arrival => ({ request, monotonicMs: parts.clock.monotonic() }),
+  admit: ({ request }: Arrival) => refusalOfPeer(parts, request),
+});
 
 /** Returns the parts as they check a stream that is open: its reader's rights come before those of new requests. */
 export function ofOpenStream<P extends Pick<ReaderParts, "access">>(parts: P): P {

@@ -13,12 +13,14 @@ import {
 import type { AccessVerb } from "./reader_access.ts";
 import type { TokenRefusal } from "./reader_token.ts";
 
+/** What is said to readers of a path that there is not. */
+export const UNKNOWN_PATH = notFound("no such path: see GET /openapi/v3");
+
 const NOT_ACCEPTED = unauthorized("the API server does not accept the bearer token");
 
 /** Returns a refusal of the table of readers. */
 export const refuseReader = refusalsOf({
   ...COMMON_REFUSALS,
-  unknown_path: notFound("no such path: see GET /openapi/v3"),
   malformed_token: unauthorized("the bearer token is no token of a service account"),
   expired: unauthorized("the bearer token has expired: ask for a new one"),
   refused: NOT_ACCEPTED,

@@ -1,6 +1,6 @@
 /** Tests of the chain in memory: every refusal, its code and its cost, and what passes. */
 import assert from "node:assert/strict";
-import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import fc from "fast-check";
 import { ClientGoneError, OverloadedError } from "../../../platform/http/message.ts";
 import { TransportError } from "../../../platform/kube/errors.ts";
@@ -580,7 +580,6 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
   const { verifier, reviews, clock } = handlerBench();
   const bucket = { take: () => 0, charge: () => {}, waitMs: () => 0, used: () => 0 };
   const chains = createChains({
-    kinds: JOB_KINDS,
     verifier,
     reviews,
     clock,
@@ -589,7 +588,6 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
     accept: () => Promise.resolve({ ok: true }),
     controlNow: () => undefined,
     acceptDeadlineMs: 1,
-    peers: { waitMs: () => 0, isShunned: () => false },
     podPushes: bucket,
     subjectPushes: bucket,
     podHistories: bucket,
