@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 
 /** Name of the command in containers, as in the image. */
-export const COMMAND = "milepost";
+const COMMAND = "milepost";
 
 /** This file in the sources; a bundle has all of them in one file, whose URL is another. */
 const SOURCE = "/app/executable.ts";

@@ -32,10 +32,9 @@ export const successPolicySchema = z.looseObject({
   operator: z.enum(["All", "Any"]),
   targetReplicatedJobs: atomicList(z.string()).optional(),
 });
-export type SuccessPolicy = z.infer<typeof successPolicySchema>;
 
 /** Action of a failure policy rule; RestartJob and RestartJobAndIgnoreMaxRestarts are behind a gate. */
-export const FAILURE_ACTIONS = [
+const FAILURE_ACTIONS = [
   "FailJobSet",
   "RestartJobSet",
   "RestartJobSetAndIgnoreMaxRestarts",
@@ -58,7 +57,6 @@ export const failurePolicySchema = z.looseObject({
     .meta({ default: "Recreate" }),
   rules: z.array(failurePolicyRuleSchema).optional(),
 });
-export type FailurePolicy = z.infer<typeof failurePolicySchema>;
 
 export const startupPolicySchema = z.looseObject({
   startupPolicyOrder: z.enum(["AnyOrder", "InOrder"]),
@@ -140,4 +138,3 @@ export const jobSetTemplateSchema = z.looseObject({
   metadata: embeddedMeta().optional(),
   spec: jobSetSpecSchema.optional(),
 }).meta({ minProperties: 1 });
-export type JobSetTemplate = z.infer<typeof jobSetTemplateSchema>;

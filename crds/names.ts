@@ -373,8 +373,6 @@ export const HISTORY_LIMITS = {
 
 /** Bound of a Kubernetes DNS label, such as a pod's hostname. */
 export const DNS_LABEL_MAX = 63;
-/** Bound of a message that ends in an event. */
-export const EVENT_NOTE_MAX = 1024;
 
 /** Features that can be switched. */
 export const FEATURE_GATES = {

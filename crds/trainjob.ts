@@ -121,7 +121,6 @@ export const metricSchema = z.looseObject({
   name: z.string().min(1).max(PUSH_LIMITS.metricNameLength),
   value: z.string().min(1).max(PUSH_LIMITS.metricValueLength),
 });
-export type Metric = z.infer<typeof metricSchema>;
 
 /** Last report of a pod (KEP-2779). */
 export const trainerStatusSchema = z.looseObject({

@@ -20,7 +20,6 @@ export const trialObjectiveSchema = z.looseObject({
   additionalMetricNames: lenient(z.array(z.string())),
   metricStrategies: lenient(z.array(z.looseObject({ name: z.string(), value: z.string() }))),
 });
-export type TrialObjective = z.infer<typeof trialObjectiveSchema>;
 
 /**
  * A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. Only the rules

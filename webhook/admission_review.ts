@@ -6,7 +6,7 @@ import { causesText, type StatusCause } from "../crds/status_cause.ts";
 import type { JsonPatchOperation } from "./json_diff.ts";
 
 /** `apiVersion` of the one version of AdmissionReview that is spoken. */
-export const ADMISSION_API_VERSION = "admission.k8s.io/v1";
+const ADMISSION_API_VERSION = "admission.k8s.io/v1";
 
 const groupVersionKind = z.looseObject({
   group: z.string(),

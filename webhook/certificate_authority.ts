@@ -31,7 +31,7 @@ export const SERVING_LIFE_MS = 365 * DAY_MS;
  * How far `notBefore` lies in the past, in milliseconds: pods and API servers whose clocks are behind
  * must not find a fresh certificate invalid.
  */
-export const BACKDATE_MS = 60 * 60 * 1000;
+const BACKDATE_MS = 60 * 60 * 1000;
 
 function generateKeys(): Promise<CryptoKeyPair> {
   return crypto.subtle.generateKey(KEY_ALGORITHM, true, ["sign", "verify"]);

@@ -12,7 +12,7 @@ import {
 import type { ObservedCertificates } from "./certificate_decision.ts";
 
 /** Keys of the Secret. */
-export const SECRET_KEYS = {
+const SECRET_KEYS = {
   caCert: CA_KEY,
   caKey: "ca.key",
   nextCert: "ca-next.crt",

@@ -4,7 +4,7 @@ import type { RuntimePatch } from "../crds/runtime_patch.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 
 /** The patch without its time, by which changes are detected. */
-export function withoutTime(patch: RuntimePatch): Omit<RuntimePatch, "time"> {
+function withoutTime(patch: RuntimePatch): Omit<RuntimePatch, "time"> {
   const { time: _time, ...rest } = patch;
   return rest;
 }

@@ -167,8 +167,5 @@ export const settings = z.strictObject({
   logLevel: logLevel("info"),
 });
 
-/** Name of a setting, such as `webhookPort`. */
-export type SettingName = keyof typeof settings.shape;
-
 /** The names of all settings: a flag `--webhook-port` is the setting `webhookPort`. */
 export const SETTINGS: readonly string[] = Object.keys(settings.shape);

@@ -78,7 +78,7 @@ export function queryOf(
 }
 
 /** Returns the state with its cursor on the job that it is on, or where that was, and all of it within what there is. */
-export function within(state: TopState, { jobs, rows, lines }: TopSight): TopState {
+function within(state: TopState, { jobs, rows, lines }: TopSight): TopState {
   const isThere = state.uid === undefined || jobs[state.at]?.uid === state.uid;
   const found = isThere ? -1 : jobs.findIndex(({ uid }) => uid === state.uid);
   const at = Math.max(0, Math.min(found < 0 ? state.at : found, jobs.length - 1));

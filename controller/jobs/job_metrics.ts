@@ -17,11 +17,3 @@ export interface JobMetrics {
   creationFailed(what: "pod" | "service"): void;
   deleted(what: "pod" | "service" | "podGroup"): void;
 }
-
-/** Counters that count nothing. */
-export const NO_JOB_METRICS: JobMetrics = {
-  counted() {},
-  created() {},
-  creationFailed() {},
-  deleted() {},
-};

@@ -10,7 +10,7 @@ export function ownerOf({ kind, name, uid }: Pick<Run, "kind" | "name" | "uid">)
 }
 
 /** Returns the labels of everything that belongs to the job, in both generations. */
-export function jobLabels({ kind, name }: Pick<Run, "kind" | "name">): Record<string, string> {
+function jobLabels({ kind, name }: Pick<Run, "kind" | "name">): Record<string, string> {
   return {
     [V1_LABELS.jobName]: name,
     [V1_LABELS.operatorName]: kind.operatorName,

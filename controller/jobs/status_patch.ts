@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 
 /** Fields of the status that only the engine writes. */
-export const ENGINE_FIELDS = [
+const ENGINE_FIELDS = [
   "conditions",
   "replicaStatuses",
   "completedIndexes",

@@ -45,7 +45,7 @@ const crdSchema = z.object({
 const UNREADABLE: Definition = { keepsProgress: false };
 
 /** Reports whether the version v1 of a definition keeps `status.trainerStatus`. */
-export function keepsTrainerStatus(crd: unknown): boolean {
+function keepsTrainerStatus(crd: unknown): boolean {
   const { data } = crdSchema.safeParse(crd);
   const version = data?.spec.versions.find(({ name }) => name === V1_VERSION);
   const root = version?.schema?.openAPIV3Schema;

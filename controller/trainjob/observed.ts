@@ -73,13 +73,13 @@ export function isFinished(status: TrainJob["status"]): boolean {
 }
 
 /** Reports whether the job ended because its deadline passed. */
-export function isDeadlineExceeded(status: TrainJob["status"]): boolean {
+function isDeadlineExceeded(status: TrainJob["status"]): boolean {
   const failed = findCondition(status?.conditions, TRAINJOB_CONDITIONS.failed);
   return failed?.status === "True" && failed.reason === TRAINJOB_REASONS.deadlineExceeded;
 }
 
 /** Reports whether the job ended because its early-stopping rules were met. */
-export function isEarlyStopped(status: TrainJob["status"]): boolean {
+function isEarlyStopped(status: TrainJob["status"]): boolean {
   return isConditionTrue(status?.conditions, TRAINJOB_CONDITIONS.earlyStopped);
 }
 

@@ -53,7 +53,6 @@ export const schedulingPolicySchema = z.looseObject({
     description: "How long the gang scheduler tries.",
   }),
 });
-export type SchedulingPolicy = z.infer<typeof schedulingPolicySchema>;
 
 export const runPolicySchema = z.looseObject({
   cleanPodPolicy: z.string().optional().meta({

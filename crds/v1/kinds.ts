@@ -123,7 +123,7 @@ export function v1KindOf(
 }
 
 /** Returns the kind of that name; undefined if there is none. */
-export function v1KindNamed(name: string): V1Kind | undefined {
+function v1KindNamed(name: string): V1Kind | undefined {
   return V1_KIND_LIST.find(({ kind }) => kind === name);
 }
 

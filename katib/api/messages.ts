@@ -16,7 +16,7 @@ export const OBSERVATION_LIMITS = {
 } as const;
 
 /** States of a TrainJob as trial controllers see it. */
-export const OBSERVATION_STATES = ["Running", "Succeeded", "Failed", "EarlyStopped"] as const;
+const OBSERVATION_STATES = ["Running", "Succeeded", "Failed", "EarlyStopped"] as const;
 
 const NAME = new RegExp(`^${NAME_PATTERN}$`);
 

@@ -14,7 +14,7 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import { observationQuery } from "./observation_query.ts";
 
 /** Path of the document that describes the API. */
-export const OPENAPI_PATH = "/openapi/v3";
+const OPENAPI_PATH = "/openapi/v3";
 
 /** A route of the API; without a kind of job it is that of the document. */
 export interface ObservationRoute extends Route {

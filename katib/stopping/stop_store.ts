@@ -1,6 +1,5 @@
 /** Writer of decisions to stop jobs early into their status, which is read back (docs/decisions/0043). */
 import { KINDS } from "../../crds/kinds.ts";
-import type { JobStop } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isConflict, isNotFound } from "../../platform/kube/errors.ts";
@@ -79,9 +78,4 @@ export function createStopStore(options: StopStoreOptions): StopStore {
   }
 
   return { store };
-}
-
-/** The decision as it was stored; undefined if nothing was. */
-export function storedStop(outcome: StoreOutcome): JobStop | undefined {
-  return outcome.kind === "stored" || outcome.kind === "stopped" ? outcome.stop : undefined;
 }

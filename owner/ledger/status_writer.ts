@@ -61,7 +61,7 @@ export function progressPatch(
 }
 
 /** Returns what an error of the write means for the ledger. */
-export function outcomeOf(error: unknown): WriteOutcome {
+function outcomeOf(error: unknown): WriteOutcome {
   const problem = messageOf(error);
   if (!(error instanceof KubeError)) return { result: "error", problem };
   if (isNotFound(error)) return { result: "gone" };

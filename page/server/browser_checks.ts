@@ -3,7 +3,7 @@ import type { HttpRequest } from "../../platform/http/message.ts";
 import { type FailureShape, forbidden } from "../../platform/http/refusals.ts";
 
 /** Header that every change has: a page of another origin may not set it. */
-export const PAGE_HEADER = "X-Milepost";
+const PAGE_HEADER = "X-Milepost";
 
 /** Parts of a request that are looked at. */
 export type CheckedRequest = Pick<HttpRequest, "method" | "header">;

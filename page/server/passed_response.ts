@@ -8,7 +8,7 @@ import { KubeError, TransportError } from "../../platform/kube/errors.ts";
 import { type OpenResponse, SilentError } from "../../platform/kube/connection/open_response.ts";
 
 /** Bounds of a call. */
-export const CALL_LIMITS = {
+const CALL_LIMITS = {
   /** Until the headers, and of a response that is not streamed until its end, in milliseconds. */
   deadlineMs: 15_000,
   /** Longest response that is not streamed, in bytes. */

@@ -11,7 +11,7 @@ import type { SearchKind, SearchReader } from "../trials/search_kind.ts";
 import { shownSearch, withinAnswer } from "../trials/shown_search.ts";
 
 /** The kinds of searches: a kind is a row. */
-export const SEARCH_KINDS: readonly SearchKind[] = [KATIB_SEARCH];
+const SEARCH_KINDS: readonly SearchKind[] = [KATIB_SEARCH];
 
 const namespace = z.string().regex(new RegExp(`^${NAME_PATTERN}$`));
 const namespacesSchema = z.array(namespace).max(SEARCH_LIMITS.namespaces);
@@ -26,7 +26,7 @@ const badRequest = (message: string): HttpResponse =>
   failureResponse({ code: 400, reason: "BadRequest", message });
 
 /** Returns the response with a value, or that the browser has it already. */
-export function tagged(request: HttpRequest, value: unknown): HttpResponse {
+function tagged(request: HttpRequest, value: unknown): HttpResponse {
   const body = JSON.stringify(value);
   const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
   const headers = { "Content-Type": "application/json", "ETag": tag };

@@ -39,7 +39,7 @@ function variablesOf(job: AnyJob): ReadonlyMap<string, string> {
 }
 
 /** Returns the variables in which jobs differ: what was tried. */
-export function variedNames(all: readonly ReadonlyMap<string, string>[]): readonly string[] {
+function variedNames(all: readonly ReadonlyMap<string, string>[]): readonly string[] {
   const names = [...new Set(all.flatMap((it) => [...it.keys()]))];
   return names.filter((name) => new Set(all.map((it) => it.get(name))).size > 1)
     .slice(0, SEARCH_LIMITS.parameters);

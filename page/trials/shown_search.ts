@@ -102,7 +102,7 @@ const isBetter = (direction: Direction, one: number, other: number) =>
 const COUNTING: readonly string[] = ["Complete", "EarlyStopped"];
 
 /** Returns the trials that were better than all that had ended before them. One that runs, or has failed, is not among them. */
-export function bestSoFar(
+function bestSoFar(
   trials: readonly ShownTrial[],
   direction: Direction | undefined,
 ): readonly BestStep[] {
@@ -124,7 +124,7 @@ export function bestSoFar(
 }
 
 /** Returns how many trials are in which state. */
-export function countTrials(states: readonly string[]): TrialCounts {
+function countTrials(states: readonly string[]): TrialCounts {
   const counts = new Map<string, number>();
   for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);
   return { total: states.length, states: [...counts] };

@@ -80,7 +80,7 @@ function capacityOf(facts: MachineFacts, before: Node["status"]): Record<string,
 }
 
 /** `status` of the Node. Pure. */
-export function nodeStatus(
+function nodeStatus(
   facts: MachineFacts,
   before: Node["status"],
   now: number,

@@ -55,7 +55,7 @@ export type OwnershipDecision =
   | { readonly ok: false; readonly why: ForbiddenReason | "unknown_job" };
 
 /** The controller of an object if it is of that kind and their names fit. */
-export function ownerAlong(
+function ownerAlong(
   metadata: OwnedObject["metadata"],
   kind: Pick<Kind<unknown>, "group" | "kind">,
   nameFits: OwnerLink["nameFits"],
@@ -76,7 +76,7 @@ function allowed(jobUid: string, pod: OwnedPod): OwnershipDecision {
 const FINISHED: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed"]);
 
 /** Why the claimed pod may not report at all; undefined if it may. It may be terminating. */
-export function podRefusal(
+function podRefusal(
   claim: OwnershipClaim,
   pod: OwnedPod | undefined,
 ): ForbiddenReason | undefined {

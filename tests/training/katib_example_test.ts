@@ -8,7 +8,7 @@ import { LABELS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { experimentOf } from "../../trials/mapping/experiment.ts";
+import { mappingOf } from "../../trials/mapping/trial_template.ts";
 import { isInstalled } from "../support/command.ts";
 import { withStandalone } from "../support/standalone.ts";
 import { createTrialsJob, installTrials, trialThat } from "../support/trials.ts";
@@ -46,6 +46,12 @@ const recordingSchema = z.object({
 });
 type RecordedTrial = z.infer<typeof recordingSchema>["trials"][number];
 
+const exampleSpec = z.looseObject({
+  metricsCollectorSpec: z.looseObject({ collector: z.looseObject({ kind: z.string() }) }),
+  trialTemplate: z.looseObject({
+    trialSpec: z.looseObject({ apiVersion: z.string(), kind: z.string() }),
+  }),
+});
 const readExample = async () => object.parse(parseYaml(await Deno.readTextFile(EXAMPLE)));
 const readRecording = async () =>
   recordingSchema.parse(JSON.parse(await Deno.readTextFile(RECORDING)));
@@ -90,10 +96,14 @@ Deno.test("Katib's webhook has added its defaults to the example, and nothing el
 
 Deno.test("the Trials of the example have its template, with their values, and Katib's defaults", async () => {
   const { experiment: { spec: { trialTemplate } }, trials } = await readRecording();
-  const read = experimentOf(await readExample());
+  const { trialTemplate: written, metricsCollectorSpec } = exampleSpec.parse(
+    (await readExample()).spec,
+  );
+  const read = mappingOf(written, written.trialSpec);
   assert.ok(read.ok, JSON.stringify(read));
-  const { mapping, collector } = read.experiment;
-  assert.deepEqual([collector, mapping.retain, trialTemplate.retain], ["Push", false, undefined]);
+  const { mapping } = read;
+  assert.equal(metricsCollectorSpec.collector.kind, "Push");
+  assert.deepEqual([mapping.retain, trialTemplate.retain], [false, undefined]);
   for (const { trial: { metadata: { name }, spec } } of trials) {
     const [{ value }] = z.tuple([assignment]).parse(spec.parameterAssignments);
     const text = JSON.stringify(trialTemplate.trialSpec);

@@ -6,8 +6,6 @@ import manifests from "../../../examples/trial-controller/controller.yaml" with 
 
 /** Name of all its objects, as in `examples/trial-controller/`. */
 export const TRIAL_CONTROLLER = "trial-controller";
-/** Prefix of the names of its trials. */
-export const EXPERIMENT = "digits";
 
 const objectSchema = z.looseObject({
   apiVersion: z.string(),

@@ -51,7 +51,7 @@ function fits(looks: readonly Look[]): boolean {
 }
 
 /** Returns the part of curves that is about those jobs; undefined if nothing is. */
-export function curvesFor(data: unknown, jobs: readonly string[]): object | undefined {
+function curvesFor(data: unknown, jobs: readonly string[]): object | undefined {
   const { curves, missing } = fieldsOf(data);
   const isOf = (name: unknown) => jobs.includes(keyOf(nameOf(name)));
   const own = listOf(curves).filter((it) => isOf(fieldsOf(it).job));

@@ -48,7 +48,7 @@ function segment(text: string | undefined, what: string): string {
 }
 
 /** Path of all objects of a kind, in one namespace if one is given. */
-export function collectionPath(kind: ResourcePath, namespace?: string): string {
+function collectionPath(kind: ResourcePath, namespace?: string): string {
   const root = kind.group === "" ? "/api" : "/apis";
   const base = `${root}/${apiVersionOf(kind)}`;
   if (namespace === undefined || !kind.namespaced) return `${base}/${kind.plural}`;

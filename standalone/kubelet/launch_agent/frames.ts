@@ -41,7 +41,7 @@ export const MOST_FRAME_BYTES = 262_144;
 const HEADER_BYTES = 5;
 
 /** The peer does not keep to the protocol. */
-export class FrameProblem extends Error {}
+class FrameProblem extends Error {}
 
 /** The bytes of a frame. Throws a {@link FrameProblem} for a payload that is too long. */
 export function encodeFrame(

@@ -1,5 +1,5 @@
 /** A cluster in memory with the engine's view of it, for tests of `controller/jobs/`. */
-import { type JobMetrics, NO_JOB_METRICS } from "../../../controller/jobs/job_metrics.ts";
+import type { JobMetrics } from "../../../controller/jobs/job_metrics.ts";
 import type { GangScheduler } from "../../../controller/jobs/gang.ts";
 import type { JobCaches } from "../../../controller/jobs/observe.ts";
 import { replicaIndexes } from "../../../controller/jobs/replica_objects.ts";
@@ -84,7 +84,7 @@ export class JobWorld {
   /** The controllers that have made a pass, by their names. */
   readonly passes: string[] = [];
   /** Of controllers that start from now on. */
-  metrics: JobMetrics = NO_JOB_METRICS;
+  metrics: JobMetrics = { counted() {}, created() {}, creationFailed() {}, deleted() {} };
   /** The CA that pods shall trust. */
   caBundle: string | undefined;
   /** Whether the caches of jobs show them as they were when this was set. */
