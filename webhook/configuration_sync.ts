@@ -1,6 +1,5 @@
 /** Keeps the webhook configurations in the cluster as they should be, CA bundle included. */
 import { getLogger } from "@logtape/logtape";
-import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../crds/kinds.ts";
 import type { Kind } from "../platform/kube/resource.ts";
 import type {
@@ -8,6 +7,7 @@ import type {
   ValidatingWebhookConfiguration,
 } from "../platform/kube/kubernetes.ts";
 import type { Clock } from "../platform/base/clock.ts";
+import { sameJson } from "../platform/base/json.ts";
 import { type ObjectStore, upsert } from "../platform/kube/upsert.ts";
 import {
   type ConfigurationOptions,
@@ -67,10 +67,10 @@ async function keep<T extends Configuration>(
 ): Promise<void> {
   const name = wanted.metadata?.name ?? "";
   const isRight = (stored: T) => {
-    if (isDeepStrictEqual(stored.webhooks, wanted.webhooks)) return true;
+    if (sameJson(stored.webhooks, wanted.webhooks)) return true;
     const last = settled.get(name);
     return last?.resourceVersion === stored.metadata?.resourceVersion &&
-      isDeepStrictEqual(last?.webhooks, wanted.webhooks);
+      sameJson(last?.webhooks, wanted.webhooks);
   };
   const { outcome, object } = await upsert(store, kind, { name }, (stored) => {
     if (stored === undefined) return wanted;

@@ -1,6 +1,5 @@
 /** JSON patches (RFC 6902) from a before and an after; as small as a webhook's answer needs to be. */
-import { isDeepStrictEqual } from "node:util";
-import { isObject } from "../platform/base/json.ts";
+import { isObject, sameJson } from "../platform/base/json.ts";
 
 /** One operation of a JSON patch. */
 export type JsonPatchOperation =
@@ -50,7 +49,7 @@ function arrayPatch(before: unknown[], after: unknown[], path: string): JsonPatc
  * `path` is the JSON pointer at which they stand.
  */
 export function jsonPatch(before: unknown, after: unknown, path = ""): JsonPatchOperation[] {
-  if (isDeepStrictEqual(before, after)) return [];
+  if (sameJson(before, after)) return [];
   if (Array.isArray(before) && Array.isArray(after)) return arrayPatch(before, after, path);
   if (isObject(before) && isObject(after)) return objectPatch(before, after, path);
   return [{ op: "replace", path, value: after }];

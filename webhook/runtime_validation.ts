@@ -1,5 +1,5 @@
 /** Validation of TrainingRuntimes and ClusterTrainingRuntimes beyond the schema. Pure. */
-import { isDeepStrictEqual } from "node:util";
+import { sameJson } from "../platform/base/json.ts";
 import type { FieldProblem } from "../crds/field_problem.ts";
 import { LABELS } from "../crds/names.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../crds/training_runtime.ts";
@@ -42,6 +42,6 @@ export function validateRuntime(
     ? [deprecationWarning(`${runtime.kind} "${runtime.metadata.name}"`)]
     : [];
   const { spec } = runtime;
-  const isUnchanged = old !== undefined && isDeepStrictEqual(spec, old.spec);
+  const isUnchanged = old !== undefined && sameJson(spec, old.spec);
   return { problems: spec === undefined || isUnchanged ? [] : rules(spec), warnings };
 }

@@ -1,5 +1,5 @@
 /** Defaults of TrainJobs beyond the schema's: when each runtime patch was last changed. Pure. */
-import { isDeepStrictEqual } from "node:util";
+import { sameJson } from "../platform/base/json.ts";
 import type { RuntimePatch } from "../crds/runtime_patch.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
 
@@ -14,12 +14,12 @@ export function samePatches(
   one: readonly RuntimePatch[] | undefined,
   other: readonly RuntimePatch[] | undefined,
 ): boolean {
-  return isDeepStrictEqual((one ?? []).map(withoutTime), (other ?? []).map(withoutTime));
+  return sameJson((one ?? []).map(withoutTime), (other ?? []).map(withoutTime));
 }
 
 function timed(patch: RuntimePatch, old: RuntimePatch | undefined, now: string): RuntimePatch {
   if (old === undefined) return { ...patch, time: patch.time ?? now };
-  const isSame = isDeepStrictEqual(withoutTime(patch), withoutTime(old));
+  const isSame = sameJson(withoutTime(patch), withoutTime(old));
   return { ...patch, time: isSame ? old.time ?? patch.time ?? now : now };
 }
 

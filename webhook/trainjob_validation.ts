@@ -1,5 +1,5 @@
 /** Validation of TrainJobs beyond the schema. Pure; the rules of rendering come as a function. */
-import { isDeepStrictEqual } from "node:util";
+import { sameJson } from "../platform/base/json.ts";
 import { type FieldProblem, forbidden, invalid } from "../crds/field_problem.ts";
 import type { JobSet } from "../crds/jobset.ts";
 import { KINDS } from "../crds/kinds.ts";
@@ -106,7 +106,7 @@ export function validateChangedTrainJob(
   rules: TrainJobRules,
 ): Verdict {
   const frozen = FROZEN_FIELDS
-    .filter((field) => !isDeepStrictEqual(job.spec[field], old.spec[field]))
+    .filter((field) => !sameJson(job.spec[field], old.spec[field]))
     .map((field) => forbidden(`spec.${field}`, "field is immutable"));
   const problems = [...frozen, ...trialAnnotationProblems(job, old, mayHaveRun)];
   const warnings = trialAnnotationWarnings(job, old);

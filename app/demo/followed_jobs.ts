@@ -5,6 +5,7 @@
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { rowOf } from "../../page/list/job_row.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import type { Display } from "./display.ts";
@@ -57,7 +58,7 @@ export function followJobs({ display, clock, order = [], signal }: FollowOptions
 
   function show(row: JobRow): void {
     waits.get(row.name)?.over.abort();
-    if (JSON.stringify(rows.get(row.name)) === JSON.stringify(row)) return;
+    if (sameJson(rows.get(row.name), row)) return;
     rows.set(row.name, row);
     display.changed(row, [...names()].flatMap((name) => rows.get(name) ?? []));
   }

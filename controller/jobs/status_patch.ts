@@ -1,5 +1,5 @@
 /** Patch of the engine's own fields of a job's status; pushes and stops write the others. Pure. */
-import { isDeepStrictEqual } from "node:util";
+import { sameJson } from "../../platform/base/json.ts";
 import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 
 /** Fields of the status that only the engine writes. */
@@ -18,7 +18,7 @@ type Statuses = Readonly<Record<string, ReplicaStatus>>;
 function difference(old: object, now: object): Record<string, unknown> {
   const before = new Map(Object.entries(old));
   const after = new Map(Object.entries(now));
-  const changed = [...after].filter(([name, value]) => !isDeepStrictEqual(before.get(name), value));
+  const changed = [...after].filter(([name, value]) => !sameJson(before.get(name), value));
   const gone = [...before.keys()].filter((name) => !after.has(name));
   return Object.fromEntries([...changed, ...gone.map((name) => [name, null])]);
 }
@@ -28,7 +28,7 @@ function replicaStatusesPatch(old: Statuses | undefined, now: Statuses): Record<
   const patches = [...types].flatMap((type): [string, unknown][] => {
     const before = old?.[type];
     const after = now[type];
-    if (isDeepStrictEqual(before, after)) return [];
+    if (sameJson(before, after)) return [];
     return [[type, after === undefined ? null : difference(before ?? {}, after)]];
   });
   return Object.fromEntries(patches);
@@ -39,7 +39,7 @@ export function statusPatch(
   old: V1Status | undefined,
   now: V1Status,
 ): Record<string, unknown> | undefined {
-  const differing = ENGINE_FIELDS.filter((field) => !isDeepStrictEqual(old?.[field], now[field]));
+  const differing = ENGINE_FIELDS.filter((field) => !sameJson(old?.[field], now[field]));
   if (differing.length === 0) return undefined;
   const patchOf = (field: typeof ENGINE_FIELDS[number]): unknown => {
     const { replicaStatuses, completedIndexes } = now;

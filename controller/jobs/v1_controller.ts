@@ -1,5 +1,5 @@
 /** Controller of the jobs of one v1 kind: its sources and its loop. */
-import { isDeepStrictEqual } from "node:util";
+import { sameJson } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_GROUP, V1_LABELS } from "../../crds/v1/names.ts";
@@ -48,8 +48,8 @@ const withoutProgress = ({ metadata, status, ...job }: V1Job) => ({
 /** Reports whether only the progress of a job has changed. */
 function isProgressAlone({ type, object, old }: Change<V1Job>): boolean {
   if (type !== "updated" || old === undefined) return false;
-  return !isDeepStrictEqual(progressOf(object), progressOf(old)) &&
-    isDeepStrictEqual(withoutProgress(object), withoutProgress(old));
+  return !sameJson(progressOf(object), progressOf(old)) &&
+    sameJson(withoutProgress(object), withoutProgress(old));
 }
 
 /** Creates the controller of one kind. The caller runs the caches; those of pods and Services need `replicaIndexes`. */

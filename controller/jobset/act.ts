@@ -1,10 +1,10 @@
 /** Writes of the JobSet executor: the execution of a plan. */
-import { isDeepStrictEqual } from "node:util";
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { subjectOf } from "../../platform/kube/event_object.ts";
@@ -131,7 +131,7 @@ async function isUpToDate({ client, jobSet, signal }: Pass): Promise<boolean> {
   const live = await readAgain(client, KINDS.jobSet, jobSet, { signal });
   return live !== undefined &&
     (live.status?.restarts ?? 0) === (jobSet.status?.restarts ?? 0) &&
-    isDeepStrictEqual(jobRestartsOf(live), jobRestartsOf(jobSet)) &&
+    sameJson(jobRestartsOf(live), jobRestartsOf(jobSet)) &&
     live.status?.terminalState === jobSet.status?.terminalState &&
     (live.spec?.suspend ?? false) === (jobSet.spec?.suspend ?? false);
 }

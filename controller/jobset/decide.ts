@@ -1,6 +1,6 @@
 /** Decisions of the JobSet executor, from what is observed of a JobSet to a plan. Pure. */
+import { sameJson } from "../../platform/base/json.ts";
 import { type FieldProblem, problemsSummary } from "../../crds/field_problem.ts";
-import { isDeepStrictEqual } from "node:util";
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
 import type { PersistentVolumeClaim, Service } from "../../platform/kube/kubernetes.ts";
 import { JOB_LIMITS } from "../../crds/job_limits.ts";
@@ -79,7 +79,7 @@ interface Context {
 }
 
 function statusPlan(before: JobSetStatus | undefined, { status, events }: StatusDraft): StatusPlan {
-  return { ...(!isDeepStrictEqual(before, status) && { status }), events };
+  return { ...(!sameJson(before, status) && { status }), events };
 }
 
 function conclude(

@@ -2,8 +2,8 @@
  * Record of what the pod template of a Job has from its JobSet's: kept by the Job in an annotation, so that a resumption
  * takes away what the JobSet's template has no longer, and leaves what others set (docs/decisions/0028). Pure.
  */
-import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { sameJson } from "../../platform/base/json.ts";
 import { type PodTemplateSpec, schemas } from "../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
@@ -72,7 +72,7 @@ function mapPatch(former: readonly string[] = [], wanted: Entries | undefined) {
 }
 
 const has = <T>(list: readonly T[] | undefined, item: T) =>
-  list?.some((each) => isDeepStrictEqual(each, item)) ?? false;
+  list?.some((each) => sameJson(each, item)) ?? false;
 
 /** Returns the list: what others set, then the wanted items, compared by value; undefined if it is to stay. */
 function listPatch<T>(

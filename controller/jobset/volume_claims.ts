@@ -1,9 +1,9 @@
 /** PersistentVolumeClaims of a JobSet: the volumes of their pods, and claims of other owners. Pure. */
-import { isDeepStrictEqual } from "node:util";
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PersistentVolumeClaim, PodSpec } from "../../platform/kube/kubernetes.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { compareQuantities, parseQuantity } from "../../platform/base/quantity.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import { controllerOf, isOfPredecessor } from "../../platform/kube/owner_references.ts";
@@ -78,7 +78,7 @@ function satisfies(claim: PersistentVolumeClaim, template: PersistentVolumeClaim
   const { resources, ...present } = claim.spec ?? {};
   const values = new Map<string, unknown>(Object.entries(present));
   const holds = Object.entries(wanted).every(([key, value]) =>
-    value === undefined || isDeepStrictEqual(values.get(key), value)
+    value === undefined || sameJson(values.get(key), value)
   );
   return holds &&
     Object.entries(wantedResources?.requests ?? {}).every(([name, quantity]) =>

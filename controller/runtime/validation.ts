@@ -1,5 +1,5 @@
 /** Admission rules of TrainJobs and runtimes beyond the schemas, by rendering them. Pure. */
-import { isDeepStrictEqual } from "node:util";
+import { sameJson } from "../../platform/base/json.ts";
 import { type FieldProblem, forbidden, invalid } from "../../crds/field_problem.ts";
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
 import { IDENTITY_VOLUME, STEP_CONTAINERS } from "../../crds/names.ts";
@@ -50,7 +50,7 @@ export function trainJobProblems(input: RenderInput): FieldProblem[] {
 export function changedTrainJobProblems(input: RenderInput, old: TrainJob): FieldProblem[] {
   const before = trainJobProblems({ ...input, trainJob: old });
   return trainJobProblems(input)
-    .filter((problem) => !before.some((known) => isDeepStrictEqual(known, problem)));
+    .filter((problem) => !before.some((known) => sameJson(known, problem)));
 }
 
 function jobProblems(job: ReplicatedJob, field: string): FieldProblem[] {

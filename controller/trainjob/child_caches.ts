@@ -2,12 +2,12 @@
  * Reader of the children of policies. Kinds that are watched get a cache with the first child of theirs, so that a
  * cluster without such children has none; others are read from the API server.
  */
-import { isDeepStrictEqual } from "node:util";
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import { identityOf } from "../../crds/watched.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { isNotFound, isNotServed } from "../../platform/kube/errors.ts";
 import type { Change } from "../../platform/kube/watching/informer.ts";
 import { createOwnWrites, type OwnWrites } from "../../platform/kit/own_writes.ts";
@@ -83,7 +83,7 @@ function isSame({ type, object, old }: Change<KubeObject>): boolean {
     metadata: { ...metadata, resourceVersion: undefined },
   });
   return type === "updated" && old !== undefined &&
-    isDeepStrictEqual(withoutVersion(object), withoutVersion(old));
+    sameJson(withoutVersion(object), withoutVersion(old));
 }
 
 async function readLive(

@@ -1,5 +1,4 @@
 /** Status of a TrainJob, derived from what is observed (docs/decisions/0002). Pure. */
-import { isDeepStrictEqual } from "node:util";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { Condition } from "../../platform/kube/kubernetes.ts";
 import {
@@ -10,6 +9,7 @@ import {
 } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { JobStatus, TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import {
   findCondition,
@@ -114,10 +114,10 @@ function jobsStatusOf(observed: ObservedJob): JobStatus[] | undefined {
 /** Writes no empty list of conditions: the SDK checks whether there is a list. */
 function changesOf(old: OwnStatus, next: OwnStatus): Record<string, unknown> | undefined {
   const changes: Record<string, unknown> = {};
-  if (!isDeepStrictEqual(old.conditions ?? [], next.conditions ?? [])) {
+  if (!sameJson(old.conditions ?? [], next.conditions ?? [])) {
     changes.conditions = next.conditions?.length ? next.conditions : null;
   }
-  if (next.jobsStatus && !isDeepStrictEqual(old.jobsStatus, next.jobsStatus)) {
+  if (next.jobsStatus && !sameJson(old.jobsStatus, next.jobsStatus)) {
     changes.jobsStatus = next.jobsStatus;
   }
   if (old.state !== next.state) changes.state = next.state;

@@ -1,5 +1,4 @@
 /** TrainJob controller: its sources and its loop. */
-import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
 import { CHILD_CONFIG_MAP_SUFFIXES, childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
@@ -9,6 +8,7 @@ import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { findCondition } from "../../platform/kube/conditions.ts";
 import { createNotices } from "../../platform/kit/notices.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import {
   type Controller,
   type ControllerMetrics,
@@ -107,13 +107,13 @@ function waitsForChildren({ status }: TrainJob): boolean {
 /** Reports whether only the progress changed, which happens up to 50 times a second and needs no work. */
 function isProgressAlone(now: TrainJob, old: TrainJob | undefined): boolean {
   if (old === undefined) return false;
-  if (isDeepStrictEqual(now.status?.trainerStatus, old.status?.trainerStatus)) return false;
+  if (sameJson(now.status?.trainerStatus, old.status?.trainerStatus)) return false;
   const rest = ({ metadata, status, ...job }: TrainJob) => ({
     ...job,
     metadata: { ...metadata, resourceVersion: undefined, managedFields: undefined },
     status: { ...status, trainerStatus: undefined },
   });
-  return isDeepStrictEqual(rest(now), rest(old));
+  return sameJson(rest(now), rest(old));
 }
 
 /** The runtimes of one kind. They change seldom, so that searching all TrainJobs is cheaper than an index. */

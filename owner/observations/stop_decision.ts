@@ -1,5 +1,5 @@
 /** Decisions to stop a job early, by its rules or by a request (docs/decisions/0043). Pure. */
-import { isDeepStrictEqual } from "node:util";
+import { sameJson } from "../../platform/base/json.ts";
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
@@ -188,7 +188,7 @@ export function storeStep(
   const stored = storedStopOf(job);
   const first = stored ?? storedForm(byRules ?? decision, nowMs);
   const stop = shortened(first, decision, nowMs);
-  if (stored !== undefined && isDeepStrictEqual(stored, stop)) return { kind: "stored", stop };
+  if (stored !== undefined && sameJson(stored, stop)) return { kind: "stored", stop };
   const { resourceVersion } = job.metadata;
   return { kind: "patch", body: { metadata: { uid, resourceVersion }, status: { stop } } };
 }

@@ -3,6 +3,7 @@ import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { type Informer, isRemoval } from "../../platform/kube/watching/informer.ts";
 import { rowOf, rowWith } from "./job_row.ts";
@@ -96,8 +97,7 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
     const known = newest.get(progress);
     if (known?.of === row) return known.row;
     const made = rowWith(row, progress);
-    const isSame = JSON.stringify(known?.row) === JSON.stringify(made);
-    const kept = known !== undefined && isSame ? known.row : made;
+    const kept = known !== undefined && sameJson(known.row, made) ? known.row : made;
     newest.set(progress, { of: row, row: kept });
     return kept;
   }

@@ -1,4 +1,5 @@
 /** Curves of one job as the mirror holds them: packed numbers, of which answers with fewer points are made. Pure. */
+import { sameJson } from "../../platform/base/json.ts";
 import type { CurveAsk, CurvePoint, ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { CurvesShown } from "../../crds/wire/curves_answer.ts";
 import { BASE_WIDTH_MS } from "../../owner/curves/series.ts";
@@ -52,7 +53,7 @@ export function areSame(one: HeldCurves, other: HeldCurves): boolean {
         its.numbers.length === numbers.length &&
         its.numbers.every((number, at) => number === numbers[at]);
     }) &&
-    JSON.stringify(one.marks) === JSON.stringify(other.marks);
+    sameJson(one.marks, other.marks);
 }
 
 /** The least width, a power of two of the base, at which the axis of all metrics has at most so many buckets. */

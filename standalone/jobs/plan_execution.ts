@@ -1,9 +1,9 @@
 /** Execution of a plan: the only writes of the Job controller. */
-import { isDeepStrictEqual } from "node:util";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job, Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_KEYS, JOB_REASONS } from "../../crds/job_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { isConflict, isInvalid, isNotFound } from "../../platform/kube/errors.ts";
 import { subjectOf } from "../../platform/kube/event_object.ts";
@@ -111,7 +111,7 @@ async function deletePod(pass: Pass, pod: Pod): Promise<void> {
 
 async function writeStatus(pass: Pass, status: NonNullable<Job["status"]>): Promise<boolean> {
   const { client, job, jobWrites, signal } = pass;
-  if (isDeepStrictEqual(job.status ?? {}, status)) return false;
+  if (sameJson(job.status ?? {}, status)) return false;
   await jobWrites.track(
     keyOf(job),
     () => client.replace(KINDS.job, { ...job, status }, { subresource: "status", signal }),

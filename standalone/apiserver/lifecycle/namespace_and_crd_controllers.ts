@@ -1,6 +1,11 @@
 /** Controllers of namespaces and CustomResourceDefinitions: both go only after the objects that they hold. */
-import { isDeepStrictEqual } from "node:util";
-import { type JsonObject, objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
+import {
+  type JsonObject,
+  objectAt,
+  objectsAt,
+  sameJson,
+  textAt,
+} from "../../../platform/base/json.ts";
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { StatusError } from "../objects/status_error.ts";
@@ -129,7 +134,7 @@ async function refreshDefinition(context: Context, name: string): Promise<void> 
   const crd = context.registry.byKey(DEFINITIONS);
   if (!definition || !crd || definition.metadata.deletionTimestamp !== undefined) return;
   // An update is validated by the whole schema of definitions, even if it changes nothing.
-  if (isDeepStrictEqual(definition.status, definitionStatus(definition))) return;
+  if (sameJson(definition.status, definitionStatus(definition))) return;
   const call = { ...systemCall(CRD_CONTROLLER, crd, definition.metadata), subresource: "status" };
   await updateObject(context, call, (current) => ({
     ...current,
