@@ -10,9 +10,9 @@ import { serveObservations } from "../../katib/api/observation_serving.ts";
 import { observationAsks } from "../../katib/api/owner_requests.ts";
 import { stopAsks } from "../../katib/api/owner_stops.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
-import type { AnswerAsk } from "../../owner/replicas/forward_asks.ts";
+import { statusAsks } from "../../owner/ledger/status_asks.ts";
+import { createOwnerClient } from "../../owner/owner_client.ts";
 import { createLogZoom, type ReadLog } from "../../page/api/log_zoom.ts";
-import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
 import { curveAsks } from "../../page/api/owner_curves.ts";
 import { mostReviews } from "../../page/api/scope.ts";
 import { serveView } from "../../page/api/view_serving.ts";
@@ -69,17 +69,9 @@ const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => 
 /** Listens for calls that other replicas forward. */
 async function listenForForwards(
   options: PushServingOptions,
-  curves: AskKind<CurveAsk, CurveAnswer>,
+  asks: readonly AskKind<unknown, object>[],
 ) {
   const { kinds, configuration, clock, certificates, leadership, owned } = options;
-  const answer = <Ask, Answer extends object>(kind: AskKind<Ask, Answer>): AnswerAsk =>
-  async (
-    value,
-    signal,
-  ) => {
-    const ask = kind.read(value);
-    return ask && await owned.ask(kind, ask, signal);
-  };
   const listener = await startForwardListener({
     kinds,
     port: configuration.forwardPort,
@@ -90,14 +82,8 @@ async function listenForForwards(
       leading: leadership.active,
       transitions: leadership.transitions,
     }),
-    acceptHere: owned.accept,
-    pollHere: owned.changes.status,
-    observations: {
-      answerHere: answer(observationAsks(kinds)),
-      stopHere: answer(stopAsks(kinds)),
-      pollHere: owned.changes.observation,
-    },
-    curves: { answerHere: answer(curves), pollHere: owned.changes.curves },
+    owned,
+    asks,
     clock,
   });
   const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
@@ -105,11 +91,10 @@ async function listenForForwards(
 }
 
 function createForwarder(
-  { kinds, configuration, clock, metrics, certificates }: PushServingOptions,
+  { configuration, clock, metrics, certificates }: PushServingOptions,
 ) {
   const { serviceName: service, namespace } = configuration;
   const client = createForwardClient({
-    kinds,
     tls: clientTls(certificates.current()),
     serverName: `${service}.${namespace}.svc`,
     clock,
@@ -138,7 +123,14 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   const readLog: ReadLog = async (job, part, signal) =>
     await owned.term?.observations?.pageOf(job, part, signal);
   const curves = curveAsks({ kinds, clock, zoom: createLogZoom({ readLog, clock }) });
-  const forwards = configuration.leaderElect ? await listenForForwards(options, curves) : undefined;
+  const forwards = configuration.leaderElect
+    ? await listenForForwards(options, [
+      statusAsks(kinds),
+      observationAsks(kinds),
+      stopAsks(kinds),
+      curves,
+    ])
+    : undefined;
   let closeMs = 0;
   cleanup.defer(() => forwards?.listener.close(closeMs));
   const forwarder = createForwarder(options);
@@ -147,6 +139,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     forwarder.stop();
     forwarder.client.close();
   });
+  const owner = createOwnerClient({ leader: leadership, owned, forward: forwarder.client, clock });
   const reading = serveReads({
     jobs: caches.byKind,
     clock,
@@ -155,9 +148,8 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
       perSubject: configuration.maxStreamsPerSubject,
     },
     onOpenStreams: (open) => metrics.openStreams.set(open),
-    pollHere: owned.changes.status,
-    leader: leadership,
-    forward: forwarder.client.read,
+    kinds,
+    owner,
   });
   cleanup.defer(() => reading.close());
   const endpoint = createStatusEndpoint({
@@ -195,9 +187,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     trials: caches.trials,
     slots: reading.slots,
     findJob: createFindJob({ client, caches, clock }),
-    leader: leadership,
-    owned,
-    forward: forwarder.client,
+    owner,
     onJobEnd: reading.onJobEnd,
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
     onStop: (result) => metrics.stopRequests.inc({ result }),
@@ -209,13 +199,9 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     runningKinds: () => kinds.all.filter(options.isRun),
     slots: reading.slots,
     jobs: caches.byKind,
-    leader: leadership,
     owned,
+    owner,
     asks: curves,
-    forward: {
-      ask: forwarder.client.askCurves,
-      readChanges: forwarder.client.readCurveChanges,
-    },
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
   });
   cleanup.defer(() => view.close());

@@ -1,12 +1,15 @@
 /** Change notifications of observations: of the log at its owner, and of the job in the caches here. */
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { createJobFeeds } from "../../owner/job_feeds.ts";
-import { createOwnerPoll, type JobVersion, type OwnerPollOptions } from "../../owner/owner_poll.ts";
+import type { JobVersion, PollOwner } from "../../owner/owner_poll.ts";
+import type { Clock } from "../../platform/base/clock.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 
 /** Options of {@link createObservationChanges}. */
-export interface ObservationChangesOptions extends OwnerPollOptions<JobVersion> {
+export interface ObservationChangesOptions {
+  readonly poll: PollOwner<JobVersion>;
+  readonly clock: Clock;
   /** The caches of jobs by their kind. */
   readonly jobs: ReadonlyMap<JobKind, { readonly jobs: Pick<Informer<AnyJob>, "onChange"> }>;
 }
@@ -22,7 +25,7 @@ export interface ObservationChanges {
 /** Creates {@link ObservationChanges}; the owner is asked only while somebody follows. */
 export function createObservationChanges(options: ObservationChangesOptions): ObservationChanges {
   const feeds = createJobFeeds({
-    poll: createOwnerPoll(options),
+    poll: options.poll,
     clock: options.clock,
     select: ({ cursor }: JobVersion) => cursor,
   });

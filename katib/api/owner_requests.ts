@@ -100,7 +100,7 @@ export function observationAsks(kinds: JobKinds): AskKind<ObservationAsk, Observ
   const askSchema = askSchemaOf(kinds);
   return {
     name: "observation",
-    write: (ask) => ({ ...ask, job: jobMessage(kinds, ask.job) }),
+    write: (ask) => ({ ...ask, job: jobMessage(ask.job) }),
     read: (value) => askSchema.safeParse(value).data,
     readAnswer: (value) => answerSchema.safeParse(value).data,
     answer: async ({ observations }, ask, signal) =>

@@ -14,7 +14,7 @@ const askSchemaOf = (kinds: JobKinds) =>
     job: jobMessageSchema(kinds),
     trialUid: uidSchema.nullable(),
     user: z.string().min(1).max(STOP_LIMITS.userLength),
-    // Which job is meant was decided before: replicas of older versions do not know the field.
+    // Which job is meant was decided before.
     stop: stopRequestSchema.omit({ uid: true }),
   });
 
@@ -47,7 +47,7 @@ export function stopAsks(kinds: JobKinds): AskKind<StopAsk, OwnerStopAnswer> {
   const askSchema = askSchemaOf(kinds);
   return {
     name: "stop",
-    write: (ask) => ({ ...ask, job: jobMessage(kinds, ask.job) }),
+    write: (ask) => ({ ...ask, job: jobMessage(ask.job) }),
     read: (value) => askSchema.safeParse(value).data,
     readAnswer: (value) => answerSchema.safeParse(value).data,
     answer: async ({ observations }, ask, signal) =>

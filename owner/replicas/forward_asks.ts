@@ -1,23 +1,25 @@
-/** Messages by which a replica asks the owner for an observation, or to stop a job, with their paths and bounds. */
+/** Questions between replicas: their envelope, which names the term of the asked owner, with paths and bounds. */
 import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
-import type { MessageVersion } from "../../crds/wire/job_message.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
 
-/** Path at which observations are asked for, with POST. */
-export const askPath = (version: MessageVersion) => `/forward/${version}/observation`;
-/** Path at which changes of observations are asked for, by the messages of reads. */
-export const changesPath = (version: MessageVersion) => `/forward/${version}/observation/changes`;
-/** Path at which curves are asked for, with POST. */
-export const curvesPath = (version: MessageVersion) => `/forward/${version}/curves`;
-/** Path at which changes of curves are asked for, by the messages of reads. */
-export const curveChangesPath = (version: MessageVersion) => `/forward/${version}/curves/changes`;
-/** Path at which the owner is asked to stop a job, with POST. */
-export const stopJobPath = (version: MessageVersion) => `/forward/${version}/stop`;
+/** Beginning of all paths: the version of the protocol. A replica of another one does not know them. */
+export const PROTOCOL = "/owner/v1";
+/** Path at which questions of a kind are asked, with POST. */
+export const askPath = (kind: string) => `${PROTOCOL}/ask/${kind}`;
+/** Path at which the changes of a kind are asked for, with POST. */
+export const changesPath = (kind: string) => `${PROTOCOL}/changes/${kind}`;
 /** Bytes that a question may have. */
 export const ASK_MAX_BYTES = 16_384;
 /** Bytes that an answer may have: the longest page of a log, and a summary of each of its metrics. */
 export const ASK_ANSWER_MAX_BYTES = 8_388_608;
+
+/** Answer for an owner of another protocol: one of the two is about to be replaced. */
+export const OTHER_PROTOCOL = {
+  retryAfterMs: 5000,
+  reason: "the replica that owns the status of jobs is of another version that this one cannot " +
+    "talk to: try again once all replicas are updated",
+} as const;
 
 /**
  * Answers a question from this replica's own state; undefined if it has none, or does not

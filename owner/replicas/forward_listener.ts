@@ -1,50 +1,30 @@
 /** Listener for calls of other replicas, which need a certificate of our CA. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { MessageVersion } from "../../crds/wire/job_message.ts";
-import { type AnsweredCall, startReplicaListener } from "../../platform/http/replicas/listener.ts";
-import type { Server } from "../../platform/http/server.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
-import type { AcceptPush } from "../../crds/wire/push_answer.ts";
+import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
+import { type AnsweredCall, startReplicaListener } from "../../platform/http/replicas/listener.ts";
+import { type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
+import type { Server } from "../../platform/http/server.ts";
+import type { AskKind } from "../ask_kind.ts";
+import type { OwnedState } from "../owned_state.ts";
+import type { JobVersion, PollOwner } from "../owner_poll.ts";
 import {
   type AnswerAsk,
   ASK_MAX_BYTES,
   askPath,
   changesPath,
   createAskJudge,
-  curveChangesPath,
-  curvesPath,
-  stopJobPath,
 } from "./forward_asks.ts";
-import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
-import { createReadDecoder, READ_MAX_BYTES, readingsThatFit, readPath } from "./forward_reading.ts";
+import { createPollReader, POLL_MAX_BYTES, readingsThatFit } from "./forward_changes.ts";
 import {
   createPushDecoder,
   FORWARD_MAX_BYTES,
   type ForwardAnswer,
   type ForwardedPush,
-  forwardPath,
+  PUSHES_PATH,
   splitPushes,
 } from "./forwarding.ts";
-import { NOT_OWNER, type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
-import type { Reading } from "../ledger/reading.ts";
-import type { JobVersion, PollOwner } from "../owner_poll.ts";
-
-/** Answers about observations. */
-export interface ForwardedObservations {
-  readonly answerHere: AnswerAsk;
-  /** Stops a job. */
-  readonly stopHere: AnswerAsk;
-  /** Returns which of them changed. */
-  readonly pollHere: PollOwner<JobVersion>;
-}
-
-/** Answers about curves. */
-export interface ForwardedCurves {
-  readonly answerHere: AnswerAsk;
-  /** Returns which of them changed. */
-  readonly pollHere: PollOwner<JobVersion>;
-}
 
 /** Options of {@link startForwardListener}. */
 export interface ForwardListenerOptions {
@@ -58,15 +38,12 @@ export interface ForwardListenerOptions {
   /** The DNS name that the certificate of a replica carries. */
   readonly clientName: string;
   readonly term: () => OwnTerm;
-  readonly acceptHere: AcceptPush;
-  /** Reads this replica's own state. */
-  readonly pollHere: PollOwner<Reading>;
-  /** Absent if the replica has no observation API. */
-  readonly observations?: ForwardedObservations | undefined;
-  /** Absent if the replica keeps no curves. */
-  readonly curves?: ForwardedCurves | undefined;
+  /** The state of this replica. */
+  readonly owned: Pick<OwnedState, "accept" | "ask" | "changes">;
+  /** Kinds of questions that it answers. */
+  readonly asks: readonly AskKind<unknown, object>[];
   readonly clock: Clock;
-  /** How long `acceptHere` may take. Default 2 s. */
+  /** How long the owner may take for a push. Default 2 s. */
   readonly acceptDeadlineMs?: number;
 }
 
@@ -81,7 +58,7 @@ const NOT_UNDERSTOOD: ForwardAnswer = {
 
 /** Judges the forwarded pushes of a call, each for itself. */
 function createPushJudge(
-  { kinds, term, acceptHere, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions,
+  { kinds, term, owned, clock, acceptDeadlineMs = 2000 }: ForwardListenerOptions,
 ): Judge {
   const decode = createPushDecoder(kinds);
   function judge(forwarded: ForwardedPush | undefined): ForwardAnswer | Promise<ForwardAnswer> {
@@ -92,7 +69,7 @@ function createPushJudge(
       clock,
       acceptDeadlineMs,
       LATE,
-      (signal) => acceptHere(forwarded.push, signal),
+      (signal) => owned.accept(forwarded.push, signal),
     );
   }
 
@@ -110,72 +87,37 @@ function createPushJudge(
   };
 }
 
-/** Answers one forwarded read, as soon as there is something new. */
-function createReadJudge(
-  { kinds, term, pollHere }: Pick<ForwardListenerOptions, "kinds" | "term"> & {
-    readonly pollHere: PollOwner<JobVersion>;
-  },
-): Judge {
-  const decode = createReadDecoder(kinds);
-  return async (
-    bytes,
-    signal,
-  ): Promise<ForwardAnswer | { readings: readonly JobVersion[] } | undefined> => {
-    const ask = decode(bytes);
-    if (ask === undefined) return undefined;
-    const refusal = termRefusal(term(), ask.transitions);
-    if (refusal !== undefined) return refusal;
-    const readings = await pollHere(ask.entries, ask.waitMs, signal);
-    // An owner that was paused meanwhile may know less than the next one.
-    const late = termRefusal(term(), ask.transitions);
-    return late ?? (readings === undefined ? NOT_OWNER : readingsThatFit(readings));
+/** Returns the answer to questions of a kind. */
+const answerOf =
+  ({ owned }: ForwardListenerOptions, kind: AskKind<unknown, object>): AnswerAsk =>
+  async (value, signal) => {
+    const ask = kind.read(value);
+    return ask === undefined ? undefined : await owned.ask(kind, ask, signal);
   };
-}
 
-/** A call that is answered, with its path in each version of the messages. */
-interface Call extends AnsweredCall {
-  readonly path: (version: MessageVersion) => string;
-}
-
-/** Returns the calls that are answered. */
-function callsOf(options: ForwardListenerOptions): Call[] {
-  const { kinds, term, observations, curves } = options;
-  const calls: Call[] = [
-    { path: forwardPath, answer: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES },
-    { path: readPath, answer: createReadJudge(options), maxBytes: READ_MAX_BYTES },
-  ];
-  if (curves !== undefined) {
-    const { answerHere, pollHere } = curves;
-    calls.push(
-      { path: curvesPath, answer: createAskJudge(term, answerHere), maxBytes: ASK_MAX_BYTES },
-      {
-        path: curveChangesPath,
-        answer: createReadJudge({ kinds, term, pollHere }),
-        maxBytes: READ_MAX_BYTES,
-      },
-    );
-  }
-  if (observations === undefined) return calls;
-  const { answerHere, stopHere, pollHere } = observations;
-  return [
-    ...calls,
-    { path: askPath, answer: createAskJudge(term, answerHere), maxBytes: ASK_MAX_BYTES },
-    { path: stopJobPath, answer: createAskJudge(term, stopHere), maxBytes: ASK_MAX_BYTES },
-    {
-      path: changesPath,
-      answer: createReadJudge({ kinds, term, pollHere }),
-      maxBytes: READ_MAX_BYTES,
-    },
-  ];
-}
-
-/** The versions of messages; each is read in the same way, and only the second one names kinds. */
-const VERSIONS: readonly MessageVersion[] = ["v1", "v2"];
+/** Returns the answer to polls of a kind, which comes as soon as there is something new. */
+const changesOf = (kinds: JobKinds, pollHere: PollOwner<JobVersion>): AnswerAsk => {
+  const read = createPollReader(kinds);
+  return async (value, signal) => {
+    const poll = read(value);
+    const readings = poll && await pollHere(poll.entries, poll.waitMs, signal);
+    return readings && readingsThatFit(readings);
+  };
+};
 
 /** Starts the listener. Throws a ConfigurationError if its port is taken. */
 export function startForwardListener(options: ForwardListenerOptions): Promise<Server> {
-  const calls = Object.fromEntries(
-    callsOf(options).flatMap((call) => VERSIONS.map((version) => [call.path(version), call])),
-  );
+  const { kinds, term, owned, asks } = options;
+  const call = (path: string, answer: AnswerAsk, maxBytes: number): [string, AnsweredCall] => [
+    path,
+    { answer: createAskJudge(term, answer), maxBytes },
+  ];
+  const calls = Object.fromEntries([
+    [PUSHES_PATH, { answer: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES }],
+    ...asks.map((kind) => call(askPath(kind.name), answerOf(options, kind), ASK_MAX_BYTES)),
+    ...Object.entries(owned.changes).map(([kind, pollHere]) =>
+      call(changesPath(kind), changesOf(kinds, pollHere), POLL_MAX_BYTES)
+    ),
+  ]);
   return startReplicaListener({ ...options, calls });
 }

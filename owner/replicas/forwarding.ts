@@ -2,17 +2,18 @@
 import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jobMessage, jobMessageSchema, type MessageVersion } from "../../crds/wire/job_message.ts";
+import { jobMessage, jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { nameSchema, uidSchema } from "../../crds/wire/message_fields.ts";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import { type PushAnswer, pushAnswerSchema } from "../../crds/wire/push_answer.ts";
 import { parsePush, type Push } from "../../crds/wire/push.ts";
 import type { CallOutcome } from "../../platform/http/replicas/calls.ts";
 import type { TermRefusal } from "../../platform/http/replicas/terms.ts";
+import { OTHER_PROTOCOL, PROTOCOL } from "./forward_asks.ts";
 import { parseHistory } from "../../crds/wire/history.ts";
 
 /** Path to which pushes are forwarded, with POST. */
-export const forwardPath = (version: MessageVersion) => `/forward/${version}/pushes`;
+export const PUSHES_PATH = `${PROTOCOL}/pushes`;
 /** Maximum bytes of a call: the longest history as it is serialized here, with original times and job. */
 export const FORWARD_MAX_BYTES = HISTORY_LIMITS.bodyBytes + 131_072;
 /** Pushes that go in one call. */
@@ -31,7 +32,7 @@ export type ForwardOutcome =
   | "not_owner"
   /** The asked replica knows of a newer owner. */
   | "older_transition"
-  /** The owner is an older version that does not know the call. */
+  /** The owner is of another version, and does not know the call. */
   | "older_owner"
   | "unreachable"
   | "timeout"
@@ -63,14 +64,11 @@ export interface ForwardedPush {
 }
 
 /** Returns the bytes of a forwarded push. */
-export function encodeForwardedPush(
-  kinds: JobKinds,
-  { transitions, push }: ForwardedPush,
-): Uint8Array {
+export function encodeForwardedPush({ transitions, push }: ForwardedPush): Uint8Array {
   const { job, pod, receivedMs, trainerStatus, earlier, sequence, container, sentTimes } = push;
   return new TextEncoder().encode(JSON.stringify({
     transitions,
-    job: jobMessage(kinds, job),
+    job: jobMessage(job),
     pod: { name: pod.name, uid: pod.uid },
     receivedMs,
     ...(sentTimes && { sentTimes: sentTimes.map((time) => time ?? null) }),
@@ -163,19 +161,10 @@ export function resultOfAnswer(answer: ForwardAnswer | undefined): ForwardResult
   return { outcome: answer.ok ? "accepted" : "refused", acceptance: answer };
 }
 
-/** Time after which a client may try again if the owner is too old for a call, in milliseconds. */
-export const OLDER_OWNER_RETRY_MS = 5000;
-
-/** Returns the result of a call without an answer. An older owner is being replaced. */
+/** Returns the result of a call without an answer. */
 export function resultOfNoAnswer(
   outcome: Exclude<CallOutcome, { readonly bytes: Uint8Array }>["outcome"],
 ): ForwardResult {
   if (outcome !== "unknown_call") return { outcome };
-  const reason =
-    "the replica that owns the status of jobs is an older version that does not know " +
-    "this kind of job: try again once all replicas are updated";
-  return {
-    outcome: "older_owner",
-    acceptance: { retryAfterMs: OLDER_OWNER_RETRY_MS, reason },
-  };
+  return { outcome: "older_owner", acceptance: OTHER_PROTOCOL };
 }

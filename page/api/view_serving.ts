@@ -2,28 +2,19 @@
 import { type AnyJob, type JobKind } from "../../crds/job_kind.ts";
 import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import { createJobFeeds } from "../../owner/job_feeds.ts";
-import type { CallBounds } from "../../platform/http/replicas/calls.ts";
-import { createOwnerPoll, type JobVersion, type OwnerPollOptions } from "../../owner/owner_poll.ts";
 import type { Api } from "../../platform/http/api_shell.ts";
-import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
-import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
+import type { JobVersion } from "../../owner/owner_poll.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import type { LeaderLocator } from "../../platform/kube/leading/leadership.ts";
 import { createJobList, type PushedProgress } from "../list/job_list.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
 import type { OwnedState } from "../../owner/owned_state.ts";
+import type { OwnerClient } from "../../owner/owner_client.ts";
 import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
 import { createLookTurns } from "./look_turns.ts";
 import { createViewApi, type ViewApiOptions } from "./view_api.ts";
 
 /** Part of a core that those may take who look at lists: pushes are taken in the same process. */
 export const LOOKING_PART = 0.08;
-
-/** Calls to the owner on another replica. Neither throws; undefined if there was no answer. */
-export interface ForwardedCurves {
-  ask(target: ForwardTarget, ask: CurveAsk, bounds: CallBounds): Promise<object | undefined>;
-  readonly readChanges: OwnerPollOptions<JobVersion>["forward"];
-}
 
 /** Options of {@link serveView}. */
 export interface ViewServingOptions
@@ -37,11 +28,10 @@ export interface ViewServingOptions
     JobKind,
     { readonly jobs: Pick<Informer<AnyJob>, "get" | "list" | "onChange"> }
   >;
-  /** Locates the owner. */
-  readonly leader: LeaderLocator;
-  readonly owned: OwnedState;
+  /** The state of this replica. */
+  readonly owned: Pick<OwnedState, "term" | "onPush">;
+  readonly owner: OwnerClient;
   readonly asks: AskKind<CurveAsk, CurveAnswer>;
-  readonly forward: ForwardedCurves;
 }
 
 /** The served API. */
@@ -52,7 +42,7 @@ export interface ViewServing extends Api {
 
 /** Serves the API; `handles` selects its requests. */
 export function serveView(options: ViewServingOptions): ViewServing {
-  const { readers, jobs, leader, owned, asks, forward } = options;
+  const { readers, jobs, owned, owner, asks } = options;
   const { clock } = readers;
   const pushed: PushedProgress = {
     newestOf: (uid) => owned.term?.statuses.newestOf(uid),
@@ -61,21 +51,8 @@ export function serveView(options: ViewServingOptions): ViewServing {
   };
   const list = createJobList({ jobs, pushed });
   const feeds = createJobFeeds({
-    poll: createOwnerPoll<JobVersion>({
-      leader,
-      pollHere: owned.changes.curves,
-      forward: forward.readChanges,
-      clock,
-    }),
+    poll: owner.changes.curves,
     select: ({ cursor }: JobVersion) => cursor,
-    clock,
-  });
-  const ask = createOwnerRouter({
-    leader,
-    acceptHere: (ask: CurveAsk, signal) => owned.ask(asks, ask, signal),
-    forward: async (target, ask, bounds) => ({
-      acceptance: asks.readAnswer(await forward.ask(target, ask, bounds)),
-    }),
     clock,
   });
   const api = createViewApi({
@@ -87,7 +64,7 @@ export function serveView(options: ViewServingOptions): ViewServing {
     list,
     lookInTurn: createLookTurns(clock, LOOKING_PART),
     cached: ({ kind, namespace, name }) => jobs.get(kind)?.jobs.get({ namespace, name }),
-    ask,
+    ask: owner.asks(asks),
     follow: (job, listener) => feeds.follow(job, listener),
   });
   return {

@@ -47,7 +47,7 @@ export type CallOutcome =
   | { readonly bytes: Uint8Array }
   | {
     readonly bytes?: undefined;
-    /** `unknown_call`: the other replica does not know the path, so it is an older version. */
+    /** `unknown_call`: the other replica does not know the path, so it is of another version. */
     readonly outcome: "unknown_call" | "unreachable" | "timeout" | "saturated";
   };
 

@@ -1,13 +1,14 @@
 /** Tests of the messages between replicas about observations: hostile values, long rows, an unreachable log. */
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { jobMessage } from "../../../crds/wire/job_message.ts";
 import { answerAsk, observationAsks } from "../../../katib/api/owner_requests.ts";
 import { behind, type Position } from "../../../katib/api/position.ts";
 import { SinkError } from "../../../owner/observations/sink.ts";
 import { logOf } from "./api_bench.ts";
 
-const sent = { namespace: "team", name: "job", uid: "uid-1" };
-const job = { kind: TRAINJOB, ...sent };
+const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
+const sent = jobMessage(job);
 const { read: parseAsk, readAnswer: parseAnswer } = observationAsks(JOB_KINDS);
 const NEVER = new AbortController().signal;
 
@@ -27,7 +28,7 @@ const wrong: Readonly<Record<string, unknown>> = {
   "nothing": undefined,
   "a text": "ask",
   "no job": { limit: 1 },
-  "a job without UID": { job: { namespace: "a", name: "b" }, limit: 1 },
+  "a job without UID": { job: { ...sent, uid: undefined }, limit: 1 },
   "a name without end": { job: { ...sent, name: "n".repeat(254) }, limit: 1 },
   "no limit": { job: sent },
   "a huge limit": { job: sent, limit: 5001 },

@@ -215,7 +215,7 @@ const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
 
 Deno.test("a request comes through a message as it was, and anything else is not understood", () => {
   const ask = { job, trialUid: null, user: "someone", stop: BODY };
-  const message = { ...ask, job: jobMessage(JOB_KINDS, job) };
+  const message = { ...ask, job: jobMessage(job) };
   assert.deepEqual(parse(JSON.parse(JSON.stringify(message))), ask);
   for (
     const other of [

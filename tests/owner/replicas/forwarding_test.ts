@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { HISTORY_LIMITS } from "../../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
+import type { AcceptPush } from "../../../crds/wire/push_answer.ts";
 import type { Push } from "../../../crds/wire/push.ts";
 import { createReplicaCalls } from "../../../platform/http/replicas/calls.ts";
 import type { ReplicaTls } from "../../../platform/http/replicas/calls.ts";
@@ -19,9 +19,9 @@ import {
   decodeForwardAnswers,
   encodeForwardedPush,
   FORWARD_MAX_BYTES,
-  forwardPath,
   type ForwardResult,
   joinPushes,
+  PUSHES_PATH,
 } from "../../../owner/replicas/forwarding.ts";
 import { parseAddress } from "../../../platform/http/replicas/calls.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
@@ -50,7 +50,7 @@ const SERVER = "trainer.ns.svc";
 const REPLICA = "milepost-replica";
 
 Deno.test("`decodeForwardedPush()` reads what `encodeForwardedPush()` wrote", () => {
-  assert.deepEqual(decodeForwardedPush(encodeForwardedPush(JOB_KINDS, { transitions: 3, push })), {
+  assert.deepEqual(decodeForwardedPush(encodeForwardedPush({ transitions: 3, push })), {
     transitions: 3,
     push,
   });
@@ -63,7 +63,7 @@ Deno.test("`decodeForwardedPush()` reads a history that `encodeForwardedPush()` 
   }));
   const { sequence: _, ...history } = { ...push, earlier };
   assert.deepEqual(
-    decodeForwardedPush(encodeForwardedPush(JOB_KINDS, { transitions: 3, push: history })),
+    decodeForwardedPush(encodeForwardedPush({ transitions: 3, push: history })),
     {
       transitions: 3,
       push: { ...history, sequence: undefined },
@@ -80,7 +80,7 @@ Deno.test("`decodeForwardedPush()` reads the times that a client wrote", () => {
     sequence: undefined,
   };
   for (const one of [moved, history]) {
-    const read = decodeForwardedPush(encodeForwardedPush(JOB_KINDS, { transitions: 3, push: one }));
+    const read = decodeForwardedPush(encodeForwardedPush({ transitions: 3, push: one }));
     assert.deepEqual(read, { transitions: 3, push: one });
   }
 });
@@ -103,7 +103,7 @@ Deno.test("the longest history that a pod may send fits when it is forwarded", (
     earlier,
     sentTimes: Array<string>(1000).fill("2026-01-01T00:00:00.000000000000000000000000000+01:00"),
   };
-  const body = encodeForwardedPush(JOB_KINDS, { transitions: 2 ** 31, push: large });
+  const body = encodeForwardedPush({ transitions: 2 ** 31, push: large });
   const grown = body.length - `{"samples":[${Array(1000).fill(sent).join(",")}]}`.length;
   assert.ok(grown < FORWARD_MAX_BYTES - HISTORY_LIMITS.bodyBytes, String(grown));
 });
@@ -116,7 +116,7 @@ Deno.test("the largest push that a pod may send fits when it is forwarded", () =
   const name = "n".repeat(253);
   const job = { kind: TRAINJOB, namespace: name, name, uid: "u".repeat(128) };
   const large = { ...push, job, trainerStatus: { ...push.trainerStatus, metrics } };
-  const body = encodeForwardedPush(JOB_KINDS, { transitions: 2 ** 31, push: large });
+  const body = encodeForwardedPush({ transitions: 2 ** 31, push: large });
   const sent = encode({ trainerStatus: large.trainerStatus, sequence: 4 });
   assert.ok(body.length - sent.length < FORWARD_MAX_BYTES - 65_536);
 });
@@ -210,6 +210,16 @@ const tlsOf = (pair: CertificatePair, ca: string): ReplicaTls => ({
   ca,
 });
 
+/** State of a replica that takes pushes. */
+function ownedBy(accept: AcceptPush): ForwardListenerOptions["owned"] {
+  const poll = () => Promise.resolve(undefined);
+  return {
+    accept,
+    ask: () => Promise.resolve(undefined),
+    changes: { status: poll, observation: poll, curves: poll },
+  };
+}
+
 /** An owner and a replica that forwards to it, with certificates of one CA. */
 async function withOwner(
   work: (set: {
@@ -234,12 +244,11 @@ async function withOwner(
     tls: tlsOf(serving, authority.certificate),
     clientName: REPLICA,
     term: () => term,
-    acceptHere: (push) => {
+    owned: ownedBy((push) => {
       taken.push(push);
       return Promise.resolve({ ok: true, warnings: ["heard"] });
-    },
-    pollHere: (entries) =>
-      Promise.resolve(entries.map(({ job: { uid } }) => ({ uid, cursor: "c" }))),
+    }),
+    asks: [],
     clock: systemClock,
     ...options,
   });
@@ -252,7 +261,6 @@ async function withOwner(
       term,
       forward(tls = tlsOf(replica, authority.certificate), deadlineMs = 5000) {
         const client = createForwardClient({
-          kinds: JOB_KINDS,
           tls,
           serverName: SERVER,
           clock: systemClock,
@@ -297,7 +305,6 @@ Deno.test("pushes that come at the same time all reach the owner, each with its 
     const replica = await issueServingCertificate(authority, [REPLICA], Date.now());
     const tls = tlsOf(replica, authority.certificate);
     const client = createForwardClient({
-      kinds: JOB_KINDS,
       tls,
       serverName: SERVER,
       clock: systemClock,
@@ -315,10 +322,10 @@ Deno.test("pushes that come at the same time all reach the owner, each with its 
     );
     assert.deepEqual(taken.toSorted((a = 0, b = 0) => a - b), numbers);
   }, {
-    acceptHere: ({ sequence }) => {
+    owned: ownedBy(({ sequence }) => {
       taken.push(sequence);
       return { ok: true, warnings: [`heard ${sequence}`] };
-    },
+    }),
   });
 });
 
@@ -336,11 +343,11 @@ Deno.test("a push that the owner does not understand is refused alone", async ()
     const call = (...pushes: Uint8Array[]) =>
       calls.call({
         address: `127.0.0.1:${listener.port}`,
-        path: forwardPath("v1"),
+        path: PUSHES_PATH,
         body: joinPushes(pushes),
         maxBytes: 100_000,
       }, { deadlineMs: 30_000, signal: new AbortController().signal });
-    const understood = encodeForwardedPush(JOB_KINDS, { transitions: 3, push });
+    const understood = encodeForwardedPush({ transitions: 3, push });
     const { bytes = encode("") } = await call(encode({}), understood);
     const [first, second] = decodeForwardAnswers(bytes) ?? [];
     assert.match(first && "reason" in first ? first.reason : "", /does not understand/);
@@ -372,15 +379,15 @@ Deno.test("an owner that was paused while it accepted a push does not answer", a
     assert.deepEqual(await forward(), { outcome: "not_owner" });
   }, {
     term: () => own,
-    acceptHere: (): Promise<PushAnswer> => {
+    owned: ownedBy(() => {
       own.leading = false;
       return Promise.resolve({ ok: true });
-    },
+    }),
   });
 });
 
 Deno.test("a slow owner answers 503, and one that hangs is given up at the deadline", async () => {
-  const hangs = { acceptHere: () => new Promise<PushAnswer>(() => {}) };
+  const hangs = { owned: ownedBy(() => new Promise(() => {})) };
   await withOwner(async ({ forward }) => {
     const { outcome } = await forward();
     assert.equal(outcome, "refused");
@@ -432,7 +439,6 @@ Deno.test("`forward()` never throws: connection refused, no address, no room", a
   listener.close();
   const seen: string[] = [];
   const options = {
-    kinds: JOB_KINDS,
     tls: tlsOf(replica, authority.certificate),
     serverName: SERVER,
     clock: systemClock,

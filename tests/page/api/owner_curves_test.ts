@@ -27,7 +27,9 @@ Deno.test("an answer ends at about its most characters, and names the jobs that 
     zoom: () => Promise.resolve([]),
   });
   const curvesCursor = (uid: string) => `term.${store.versionOf(uid)}`;
-  const term = { observations: undefined, curves: store, curvesCursor };
+  const none = () => Promise.resolve(undefined);
+  const changes = { status: none, observation: none, curves: none };
+  const term = { observations: undefined, curves: store, curvesCursor, changes };
   const sizes: number[] = [];
   const cursors = new Map<string, string>();
   for (let left = uids; left.length > 0;) {

@@ -6,14 +6,15 @@ import type { Push } from "../../../crds/wire/push.ts";
 import { createForwardClient } from "../../../owner/replicas/forward_client.ts";
 import { startForwardListener } from "../../../owner/replicas/forward_listener.ts";
 import {
-  createReadDecoder,
-  decodeReadings,
-  encodeRead,
-  type ForwardedRead,
-  READ_ANSWER_MAX_BYTES,
-  READ_MAX_BYTES,
+  createPollReader,
+  POLL_ANSWER_MAX_BYTES,
+  POLL_MAX_BYTES,
+  pollMessage,
   readingsThatFit,
-} from "../../../owner/replicas/forward_reading.ts";
+  readReadings,
+} from "../../../owner/replicas/forward_changes.ts";
+import { encodeAsk } from "../../../owner/replicas/forward_asks.ts";
+import type { PollAsk } from "../../../owner/owner_poll.ts";
 import { createHeldStatuses } from "../../../owner/ledger/held_statuses.ts";
 import type { Reading } from "../../../owner/ledger/reading.ts";
 import {
@@ -24,9 +25,10 @@ import { until } from "../../support/until.ts";
 
 const SERVER = "trainer.ns.svc";
 const REPLICA = "milepost-replica";
-const sent = { namespace: "team", name: "job", uid: "uid-job" };
-const job = { kind: TRAINJOB, ...sent };
-const decodeRead = createReadDecoder(JOB_KINDS);
+const named = { namespace: "team", name: "job", uid: "uid-job" };
+const sent = { kind: TRAINJOB.id, ...named };
+const job = { kind: TRAINJOB, ...named };
+const readPoll = createPollReader(JOB_KINDS);
 const push = (progressPercentage: number): Push => ({
   job,
   pod: { name: "pod", uid: "uid-pod" },
@@ -35,29 +37,27 @@ const push = (progressPercentage: number): Push => ({
 });
 const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
 
-const ask: ForwardedRead = {
-  transitions: 3,
+const ask: PollAsk = {
   waitMs: 10_000,
   entries: [{ job, cursor: "t.4" }, { job: { ...job, uid: "uid-other" } }],
 };
 
-Deno.test("`decodeRead()` reads what `encodeRead()` wrote", () => {
-  assert.deepEqual(decodeRead(encodeRead(JOB_KINDS, ask)), ask);
+Deno.test("`readPoll()` reads what `pollMessage()` wrote", () => {
+  assert.deepEqual(readPoll(JSON.parse(JSON.stringify(pollMessage(ask)))), ask);
 });
 
 const written = { ...ask, entries: [{ job: sent }] };
-const wrongAsks: Record<string, Uint8Array> = {
-  "no JSON": new TextEncoder().encode("{"),
-  "no UTF-8": new Uint8Array([0xff]),
-  "no term": encode({ ...written, transitions: undefined }),
-  "a wait without end": encode({ ...written, waitMs: 3_600_000 }),
-  "a job without UID": encode({ ...ask, entries: [{ job: { namespace: "a", name: "b" } }] }),
-  "a cursor without end": encode({ ...ask, entries: [{ job: sent, cursor: "c".repeat(257) }] }),
-  "too many jobs": encode({ ...ask, entries: Array.from({ length: 1001 }, () => ({ job: sent })) }),
+const wrongAsks: Record<string, unknown> = {
+  "nothing": undefined,
+  "a wait without end": { ...written, waitMs: 3_600_000 },
+  "a job without UID": { ...ask, entries: [{ job: { ...sent, uid: undefined } }] },
+  "a job without kind": { ...ask, entries: [{ job: named }] },
+  "a cursor without end": { ...ask, entries: [{ job: sent, cursor: "c".repeat(257) }] },
+  "too many jobs": { ...ask, entries: Array.from({ length: 1001 }, () => ({ job: sent })) },
 };
-for (const [sentence, bytes] of Object.entries(wrongAsks)) {
-  Deno.test(`\`decodeRead()\` refuses ${sentence}`, () => {
-    assert.equal(decodeRead(bytes), undefined);
+for (const [sentence, value] of Object.entries(wrongAsks)) {
+  Deno.test(`\`readPoll()\` refuses ${sentence}`, () => {
+    assert.equal(readPoll(value), undefined);
   });
 }
 
@@ -69,7 +69,8 @@ Deno.test("the longest names of as many jobs as a call has fit when they are rea
     uid: "u".repeat(36),
   };
   const entries = Array.from({ length: 500 }, () => ({ job: long, cursor: "c".repeat(80) }));
-  assert.ok(encodeRead(JOB_KINDS, { ...ask, entries }).length < READ_MAX_BYTES);
+  const question = { transitions: Number.MAX_SAFE_INTEGER, ask: pollMessage({ ...ask, entries }) };
+  assert.ok(encodeAsk(question).length < POLL_MAX_BYTES);
 });
 
 /** As large as a push may be. */
@@ -94,14 +95,14 @@ Deno.test("`readingsThatFit()` leaves readings beyond the limit of an answer to 
   const first = readingsThatFit(all);
   assert.ok(first.readings.length > 0 && first.readings.length < all.length);
   const bytes = encode(first);
-  assert.ok(bytes.length < READ_ANSWER_MAX_BYTES, `${bytes.length} bytes`);
-  assert.deepEqual(decodeReadings(bytes), first.readings);
+  assert.ok(bytes.length < POLL_ANSWER_MAX_BYTES, `${bytes.length} bytes`);
+  assert.deepEqual(readReadings(JSON.parse(JSON.stringify(first))), first.readings);
   assert.deepEqual(readingsThatFit([]).readings, []);
 });
 
-Deno.test("`decodeReadings()` reads readings and nothing else", () => {
+Deno.test("`readReadings()` reads readings and nothing else", () => {
   for (const other of [{}, { refusal: "not_owner" }, { readings: [{}] }, null, []]) {
-    assert.equal(decodeReadings(encode(other)), undefined);
+    assert.equal(readReadings(other), undefined);
   }
 });
 
@@ -146,12 +147,15 @@ async function withOwner(
     tls: tls(pairs.server),
     clientName: REPLICA,
     term: () => own,
-    acceptHere: () => Promise.resolve({ ok: true }),
-    pollHere: held.poll,
+    owned: {
+      accept: () => Promise.resolve({ ok: true }),
+      ask: () => Promise.resolve(undefined),
+      changes: { status: held.poll, observation: held.poll, curves: held.poll },
+    },
+    asks: [],
     clock: systemClock,
   });
   const client = createForwardClient({
-    kinds: JOB_KINDS,
     tls: tls(pairs.client),
     serverName: SERVER,
     clock: systemClock,
@@ -165,7 +169,7 @@ async function withOwner(
       waits: () => waits,
       close: listener.close,
       read: (waitMs = 0, cursor) =>
-        client.read(
+        client.changes("status")(
           { address: `127.0.0.1:${listener.port}`, transitions: 3 },
           { entries: [{ job, cursor }], waitMs },
           { deadlineMs: 30_000, signal: gone.signal },
