@@ -1,8 +1,8 @@
-/** The bundle of the version before job kinds were data, built once from the history of the repository. */
+/** The bundle of the version that began the present protocol between replicas, built once from the history of the repository. */
 import { run } from "../../support/command.ts";
 
 /** The last commit of the previous version. */
-export const PREVIOUS = "d4b35a1e91b77f9d14da16336ac4fb840453978c";
+export const PREVIOUS = "95f1aa68c5ee716688ef66cf3244dded4fbda91a";
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
 async function must(command: string, args: string[], cwd: string): Promise<string> {

@@ -113,7 +113,6 @@ Deno.test("the previous version and this one serve side by side, whichever of th
       trainerStatus: {
         progressPercentage: percentage,
         metrics: [{ name: "loss", value }],
-        // The previous version does not know these fields.
         step: percentage,
         lastUpdatedTime: new Date().toISOString(),
       },
