@@ -1,7 +1,7 @@
 /** The state of a job, read from its object by the descriptor of its kind. */
 import { z } from "zod";
 import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
-import { TRAINJOB_STATES } from "./names.ts";
+import { type ShownState, TRAINJOB_STATES } from "./names.ts";
 import {
   type JobStop,
   jobStopSchema,
@@ -91,9 +91,6 @@ export function progressOf(
   const { field, orAnnotation } = progress;
   return parsedProgress(status?.[field]) ?? (orAnnotation ? annotated(orAnnotation) : undefined);
 }
-
-/** State of a job of any kind, as it is shown; the names are a TrainJob's. */
-export type ShownState = typeof TRAINJOB_STATES[number];
 
 /** Returns the state of a job: its end or its suspension, else that of its status, else whether it has begun. */
 export function shownStateOf(kind: JobKind, job: AnyJob): ShownState {

@@ -123,6 +123,8 @@ export const TRAINJOB_STATES = [
   "Failed",
   "EarlyStopped",
 ] as const;
+/** State of a job of any kind, as it is shown; the names are a TrainJob's. */
+export type ShownState = typeof TRAINJOB_STATES[number];
 
 /** Reasons of core/v1 events. */
 export const EVENT_REASONS = {

@@ -47,8 +47,8 @@ function roomOf(path: string): string {
   return room === "platform" ? `${room}/${inside}` : room;
 }
 
-/** Returns the reason why an import is wrong, or `undefined`. */
-function wrongImport(from: string, target: string): string | undefined {
+/** Returns the reason why an import, of types only or of values, is wrong, or `undefined`. */
+function wrongImport(from: string, target: string, typesOnly: boolean): string | undefined {
   const [here, there] = [roomOf(from), roomOf(target)];
   const [floor, below] = [FLOORS[here], FLOORS[there]];
   if (floor === undefined) return `${here} is no room of the house`;
@@ -61,15 +61,17 @@ function wrongImport(from: string, target: string): string | undefined {
   ) {
     return `the embedded API server must not share ${there}/ with its clients`;
   }
-  if (from.startsWith("page/front/") && there !== here) {
-    return "the front end runs in a browser: it stands alone";
+  if (from.startsWith("page/front/") && there !== here && below < 2) {
+    return typesOnly || there === "platform/base"
+      ? undefined
+      : `the front end runs in a browser: of ${there}/ it may use types only`;
   }
   if (there === here) {
     const intoServer = target.startsWith("standalone/apiserver/");
     const inServer = from.startsWith("standalone/apiserver/");
     const inBrowser = from.startsWith("page/front/");
     if (inBrowser !== target.startsWith("page/front/") && here === "page") {
-      return "the front end runs in a browser: it stands alone, and others have its assets";
+      return "the front end runs in a browser: its server and it share what stands below both";
     }
     return here === "standalone" && intoServer !== inServer
       ? "the embedded API server and its clients talk over HTTPS; app/ puts them together"
@@ -85,10 +87,10 @@ Deno.test("imports go down, never up and never sideways", async () => {
   let files = 0;
   for await (const source of sources()) {
     files++;
-    for (const { target } of importsOf(source)) {
+    for (const { target, typesOnly } of importsOf(source)) {
       if (/^[a-z@]/.test(target) && !target.includes(".ts")) continue;
       if (target.endsWith(".json") || target.startsWith("node:")) continue;
-      const reason = wrongImport(source.path, target);
+      const reason = wrongImport(source.path, target, typesOnly);
       if (reason) wrong.push(`${source.path} imports ${target}: ${reason}`);
     }
   }
@@ -96,7 +98,13 @@ Deno.test("imports go down, never up and never sideways", async () => {
   assert.deepEqual(wrong, []);
 });
 
-const importCases: Record<string, { from: string; target: string; want: RegExp | undefined }> = {
+interface ImportCase {
+  readonly from: string;
+  readonly target: string;
+  readonly typesOnly?: true;
+  readonly want: RegExp | undefined;
+}
+const importCases: Record<string, ImportCase> = {
   "a room may use the floor below": {
     from: "status/chain/push.ts",
     target: "platform/base/clock.ts",
@@ -172,15 +180,44 @@ const importCases: Record<string, { from: string; target: string; want: RegExp |
     target: "examples/training/train.ts",
     want: /outside/,
   },
-  "the front end may not use the floor below": {
+  "the front end may use types of the floor below": {
     from: "page/front/a.tsx",
     target: "crds/b.ts",
-    want: /browser/,
+    typesOnly: true,
+    want: undefined,
   },
-  "the front end may not use what serves it": {
+  "the front end may not use values of the floor below": {
+    from: "page/front/a.tsx",
+    target: "crds/b.ts",
+    want: /types only/,
+  },
+  "the front end may use values of platform/base": {
+    from: "page/front/a.tsx",
+    target: "platform/base/b.ts",
+    want: undefined,
+  },
+  "the front end may not use values of platform/kube": {
+    from: "page/front/a.tsx",
+    target: "platform/kube/b.ts",
+    want: /types only/,
+  },
+  "the front end may not use what serves it, nor its types": {
     from: "page/front/a.tsx",
     target: "page/api/b.ts",
+    typesOnly: true,
     want: /browser/,
+  },
+  "the front end may not use types of a room beside its own": {
+    from: "page/front/a.tsx",
+    target: "katib/b.ts",
+    typesOnly: true,
+    want: /sideways/,
+  },
+  "other rooms may not use what is above them, nor its types": {
+    from: "crds/a.ts",
+    target: "page/b.ts",
+    typesOnly: true,
+    want: /up/,
   },
   "what serves the front end may not use it": {
     from: "page/api/a.ts",
@@ -198,9 +235,9 @@ const importCases: Record<string, { from: string; target: string; want: RegExp |
     want: /outside/,
   },
 };
-for (const [sentence, { from, target, want }] of Object.entries(importCases)) {
+for (const [sentence, { from, target, typesOnly = false, want }] of Object.entries(importCases)) {
   Deno.test(`wrongImport() knows that ${sentence}`, () => {
-    const got = wrongImport(from, target);
+    const got = wrongImport(from, target, typesOnly);
     if (want) assert.match(got ?? "", want);
     else assert.equal(got, undefined);
   });

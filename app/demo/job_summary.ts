@@ -1,6 +1,6 @@
 /** Summary of a TrainJob of the demo that has ended, and the table of several. Pure. */
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import type { ShownState } from "../../crds/job_state.ts";
+import type { ShownState } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { rowOf } from "../../page/list/job_row.ts";
 import type { JobRow } from "../../crds/wire/row.ts";

@@ -1,5 +1,5 @@
 /** Styles of text on a terminal: colours where they are wanted, and never as the only sign. Pure. */
-import type { ShownState } from "../../crds/job_state.ts";
+import type { ShownState } from "../../crds/names.ts";
 import type { CharacterSet } from "./plots.ts";
 
 const CODES = {

@@ -1,5 +1,5 @@
 /** State of `milepost top`: what is looked at, and what a key does to it. Pure. */
-import type { JobRow } from "../../crds/wire/row.ts";
+import { beginsWithMost, type JobRow } from "../../crds/wire/row.ts";
 import { LIST_LIMITS, type ListQuery } from "../../crds/wire/list_query.ts";
 
 /** Orders of the list, in which `s` goes round. */
@@ -55,22 +55,17 @@ export interface TopSight {
 /** Most jobs that are looked at. */
 const MAX_JOBS = 1_000_000;
 
-const DEFAULT_ORDER = (sort: TopState["sort"]): ListQuery["order"] =>
-  sort === "name" || sort === "state" || sort === "remaining" ? "ascending" : "descending";
-
 /** Returns the query of all rows. */
 export function queryOf(
   { sort, isReversed, filter }: TopState,
   namespaces: readonly string[],
 ): ListQuery {
-  const order = DEFAULT_ORDER(sort);
-  const reversed = order === "ascending" ? "descending" : "ascending";
   return {
     namespace: [...namespaces],
     kind: [],
     state: [],
     sort,
-    order: isReversed ? reversed : order,
+    order: beginsWithMost(sort) === isReversed ? "ascending" : "descending",
     offset: 0,
     limit: MAX_JOBS,
     ...(filter !== "" && { text: filter }),

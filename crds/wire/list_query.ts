@@ -1,6 +1,7 @@
 /** Query of the list of jobs: filters, order and window. Pure. */
 import { z } from "zod";
 import { TRAINJOB_STATES } from "../names.ts";
+import { SORT_KEYS } from "./row.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
 
 /** Bounds of a query. */
@@ -12,19 +13,6 @@ export const LIST_LIMITS = {
   namespaces: 20,
   textLength: 128,
 } as const;
-
-/** Columns by which rows are sorted; `metric` stands for the one that the query names. */
-export const SORT_KEYS = [
-  "name",
-  "namespace",
-  "kind",
-  "state",
-  "progress",
-  "remaining",
-  "created",
-  "updated",
-  "metric",
-] as const;
 
 const listOf = <T extends z.ZodType>(of: T) => z.array(of).max(LIST_LIMITS.namespaces).default([]);
 const whole = (bounds: z.ZodNumber) =>

@@ -1,5 +1,5 @@
 /** Row of a job, and the list of them as viewers are answered. All names, values and messages are what others wrote: hostile text. */
-import type { ShownState } from "../job_state.ts";
+import type { ShownState } from "../names.ts";
 
 /** A job by name, as answers name it. */
 export interface JobName {
@@ -31,6 +31,26 @@ export interface JobRow extends JobName {
   /** The Experiment that its labels name. */
   readonly experiment?: string;
 }
+
+/** Columns by which rows are sorted; `metric` stands for the one that the query names. */
+export const SORT_KEYS = [
+  "name",
+  "namespace",
+  "kind",
+  "state",
+  "progress",
+  "remaining",
+  "created",
+  "updated",
+  "metric",
+] as const;
+
+/** Columns whose order begins with the most, unless a query says otherwise. */
+export const MOST_FIRST = ["progress", "created", "updated"] as const;
+
+/** Returns whether rows that are sorted by a column begin with the most of it, where a query does not say. */
+export const beginsWithMost = (column: typeof SORT_KEYS[number]): boolean =>
+  MOST_FIRST.some((it) => it === column);
 
 /** A part of the list. */
 export interface ListWindow {

@@ -1,5 +1,5 @@
 /** Searches for good parameters, and their trials, as the page's server answers. All texts are what others wrote: hostile. */
-import type { ShownState } from "../job_state.ts";
+import type { ShownState } from "../names.ts";
 import type { Denied, JobName } from "./row.ts";
 
 /** Whether less or more of the objective is better. */

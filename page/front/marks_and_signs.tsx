@@ -1,19 +1,22 @@
 /** Small signs: state, progress, age and switches, none of which says anything by colour alone. */
 import type { ComponentChildren } from "preact";
 import { ageText, clockText, durationText, plainText, zoneText } from "./readable_text.ts";
+import type { TrialState } from "../../crds/wire/searches.ts";
 import { now } from "./page_state.ts";
 
 /** Shapes of the states, in a box of 12. A map, because a state may be any text: an object has more than its own names. */
-const SHAPES: ReadonlyMap<string, string> = new Map([
-  ["Created", "M6 1.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9ZM6 3.2V6l2 1.4"],
-  ["Running", "M3.2 1.8v8.4L10 6Z"],
-  ["Suspended", "M3.5 2v8M8.5 2v8"],
-  ["Complete", "M1.8 6.4l2.9 2.9l5.6-6.2"],
-  ["Failed", "M2.4 2.4l7.2 7.2M9.6 2.4l-7.2 7.2"],
-  ["EarlyStopped", "M2.5 2.5h7v7h-7Z"],
-  ["Killed", "M6 1.2L10.8 6L6 10.8L1.2 6Z"],
-  ["MetricsUnavailable", "M4 4.2a2 2 0 1 1 2.8 1.8c-.6.4-.8.8-.8 1.6M6 9.6v.3"],
-]);
+const SHAPES: ReadonlyMap<string, string> = new Map(Object.entries(
+  {
+    Created: "M6 1.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9ZM6 3.2V6l2 1.4",
+    Running: "M3.2 1.8v8.4L10 6Z",
+    Suspended: "M3.5 2v8M8.5 2v8",
+    Complete: "M1.8 6.4l2.9 2.9l5.6-6.2",
+    Failed: "M2.4 2.4l7.2 7.2M9.6 2.4l-7.2 7.2",
+    EarlyStopped: "M2.5 2.5h7v7h-7Z",
+    Killed: "M6 1.2L10.8 6L6 10.8L1.2 6Z",
+    MetricsUnavailable: "M4 4.2a2 2 0 1 1 2.8 1.8c-.6.4-.8.8-.8 1.6M6 9.6v.3",
+  } satisfies Record<TrialState, string>,
+));
 
 /** Returns the state's name for people. */
 export const stateWord = (state: string) => WORDS.get(state) ?? plainText(state);

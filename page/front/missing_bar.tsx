@@ -2,7 +2,7 @@
 import { Hostile } from "./marks_and_signs.tsx";
 import { useReading } from "./feed/repeated_reading.ts";
 import type { Session } from "./feed/session_key.ts";
-import { fieldsOf, listOf, textOf } from "./feed/view_answers_read.ts";
+import { fieldsOf, listOf, textOf } from "./feed/answer_fields.ts";
 
 const EVERY_MS = 15_000;
 /** Most sentences that are shown. */

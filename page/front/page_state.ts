@@ -14,14 +14,9 @@ import {
 } from "./url_state.ts";
 import type { SearchView } from "./searches/search_view.ts";
 import { createTabFeed } from "./feed/tab_feed.ts";
-import {
-  fieldsOf,
-  keyOf,
-  type ListNews,
-  readCurves,
-  readList,
-  textOf,
-} from "./feed/view_answers_read.ts";
+import { type ListNews, readCurves, readList } from "./feed/view_answers_read.ts";
+import { keyOf } from "./feed/job_key.ts";
+import { fieldsOf, textOf } from "./feed/answer_fields.ts";
 import {
   type Connection,
   curvesAfter,

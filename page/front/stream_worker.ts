@@ -3,7 +3,7 @@
  * session of any tab, for tabs that are opened beside. It keeps both in memory alone, and no longer than the tabs.
  */
 import { createFeedHub } from "./feed/feed_hub.ts";
-import { fieldsOf, textOf } from "./feed/view_answers_read.ts";
+import { fieldsOf, textOf } from "./feed/answer_fields.ts";
 import { openFeed } from "./feed/view_feed.ts";
 import { readTabMessage, type TabMessage, type WorkerMessage } from "./feed/worker_messages.ts";
 

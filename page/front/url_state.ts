@@ -12,7 +12,9 @@ import {
   type SearchesView,
   type SearchView,
 } from "./searches/search_view.ts";
-import { type JobName, keyOf } from "./feed/view_answers_read.ts";
+import type { TRAINJOB_STATES } from "../../crds/names.ts";
+import type { JobName, SORT_KEYS } from "../../crds/wire/row.ts";
+import { keyOf } from "./feed/job_key.ts";
 import { rangeOf, type TimeRange } from "./charts/zoom_range.ts";
 
 /** Columns by which the list is sorted. */
@@ -26,7 +28,7 @@ export const SORTS = [
   "created",
   "updated",
   "metric",
-] as const;
+] as const satisfies typeof SORT_KEYS;
 /** A column. */
 export type Sort = typeof SORTS[number];
 /** Rows of a window. */
@@ -39,7 +41,7 @@ export const STATES = [
   "Complete",
   "Failed",
   "EarlyStopped",
-] as const;
+] as const satisfies typeof TRAINJOB_STATES;
 /** Parts of a job's page. */
 export const TABS = ["curves", "conditions", "pods", "events", "logs", "object"] as const;
 /** A part of a job's page. */

@@ -1,5 +1,5 @@
 /** Sorting of the rows of the list: what they are compared by, and how. Pure. */
-import type { JobRow } from "../../crds/wire/row.ts";
+import { beginsWithMost, type JobRow } from "../../crds/wire/row.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
 
 /** What rows are compared by: undefined comes last in either order. */
@@ -29,11 +29,8 @@ export function sortValue(row: JobRow, { sort, sortMetric }: SortOrder): SortVal
   }
 }
 
-/** Orders that begin with the most, unless the query says otherwise. */
-const MOST_FIRST: readonly string[] = ["created", "updated", "progress"];
-
 const isDescending = ({ sort, order }: SortOrder) =>
-  (order ?? (MOST_FIRST.includes(sort) ? "descending" : "ascending")) === "descending";
+  order === undefined ? beginsWithMost(sort) : order === "descending";
 
 /** Returns a text that is the same for orders that are the same. */
 export const orderKey = (order: SortOrder): string =>

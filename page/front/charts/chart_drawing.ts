@@ -3,7 +3,8 @@ import type uPlot from "uplot";
 import { decadeSteps } from "./curve_table.ts";
 import { plainText, roundDurationText, tickTexts } from "../readable_text.ts";
 import type { JobView } from "../url_state.ts";
-import type { CurvePoint, Mark } from "../feed/view_answers_read.ts";
+import type { Mark } from "../feed/view_answers_read.ts";
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
 /** One job's part of a chart. */
 export interface ChartLine {

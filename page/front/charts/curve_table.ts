@@ -1,5 +1,6 @@
 /** Table of several curves over one axis, as the chart takes it. Pure. */
-import type { CurvePoint, Mark } from "../feed/view_answers_read.ts";
+import type { Mark } from "../feed/view_answers_read.ts";
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
 /**
  * Returns the exponential moving average of values, without the pull towards 0 of its first ones.

@@ -1,5 +1,5 @@
 /** Curve of the time that was left, estimated from the curve of the progress. Pure. */
-import type { CurvePoint } from "../feed/view_answers_read.ts";
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
 /**
  * Returns seconds that were left at each point, if the job went on as it had since it began, or since its

@@ -1,5 +1,5 @@
 /** Time range of charts: how it is changed, and points within it in place of coarser ones. Pure. */
-import type { CurvePoint } from "../feed/view_answers_read.ts";
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
 /** A part of the time axis, in milliseconds: since the epoch, or since each job's start. */
 export interface TimeRange {

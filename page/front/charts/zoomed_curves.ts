@@ -1,5 +1,6 @@
 /** Curves of a time range: asked for once the range is settled, and again while it reaches to the present. */
 import { useEffect, useState } from "preact/hooks";
+import type { CURVE_LIMITS } from "../../../crds/wire/view_limits.ts";
 import { call } from "../page_state.ts";
 import { type Curve, readCurves } from "../feed/view_answers_read.ts";
 import type { TimeRange } from "./zoom_range.ts";
@@ -24,7 +25,7 @@ export interface Zoomed {
 }
 
 /** Most metrics of a question. */
-export const MOST_ZOOMED = 16;
+export const MOST_ZOOMED: typeof CURVE_LIMITS.metrics = 16;
 /** How often a range that reaches to the present is asked for, in milliseconds. */
 const AGAIN_MS = 5_000;
 const NOTHING: Zoomed = { phase: "asking", byJob: new Map(), problem: "" };

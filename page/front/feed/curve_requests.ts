@@ -1,15 +1,9 @@
 /** Curves of many jobs, in requests of a bounded length that are made one after the other. */
-import {
-  type CurveNews,
-  fieldsOf,
-  keyOf,
-  listOf,
-  nameOf,
-  readCurves,
-} from "./view_answers_read.ts";
+import { MOST_JOBS } from "./job_key.ts";
+import { type CurveNews, readCurves } from "./view_answers_read.ts";
 
-/** Jobs of one request, and characters of its path: proxies refuse lines of more than 8 KiB. */
-const [MOST_JOBS, MOST_CHARACTERS] = [100, 6_000];
+/** Most characters of its path: proxies refuse lines of more than 8 KiB. */
+const MOST_CHARACTERS = 6_000;
 
 /** Asks the server for a path. */
 export type AskPath = (path: string) => Promise<Pick<Response, "json">>;
@@ -42,13 +36,12 @@ export async function curvesOf(
   let waiting = [...keys];
   while (waiting.length > 0) {
     const asked = waiting.slice(0, roomFor(waiting, parameters));
-    const answer: unknown = await (await ask(pathOf(asked, parameters))).json();
-    const { jobs, missing } = readCurves(answer);
-    const left = new Set(listOf(fieldsOf(answer).left).map((it) => keyOf(nameOf(it))));
+    const answer = await (await ask(pathOf(asked, parameters))).json();
+    const { jobs, missing, left = [] } = readCurves(answer);
     all.jobs.push(...jobs);
     all.missing.push(...missing);
     // An answer that says nothing of any job is not asked for again.
-    const again = jobs.length + missing.length > 0 ? asked.filter((it) => left.has(it)) : [];
+    const again = jobs.length + missing.length > 0 ? asked.filter((it) => left.includes(it)) : [];
     waiting = [...again, ...waiting.slice(asked.length)];
   }
   return all;

@@ -1,5 +1,7 @@
 /** Hub of feeds: what several lookers look at comes in as few streams as it fits into. */
-import { fieldsOf, keyOf, listOf, nameOf, numberOf, textOf } from "./view_answers_read.ts";
+import { keyOf, MOST_JOBS, nameOf } from "./job_key.ts";
+import { fieldsOf, listOf, numberOf, textOf } from "./answer_fields.ts";
+import type { VIEW_LIMITS } from "../../../crds/wire/view_limits.ts";
 import type { Connection, FeedOptions, OpenFeed } from "./view_state.ts";
 
 /** What one looker looks at. */
@@ -18,7 +20,11 @@ export interface LookerEvents {
 }
 
 /** Bounds of one stream: those of the server, and of a line of a request. */
-export const STREAM_BOUNDS = { lists: 16, jobs: 100, characters: 6_000 } as const;
+export const STREAM_BOUNDS = {
+  lists: 16 satisfies typeof VIEW_LIMITS.lists,
+  jobs: MOST_JOBS,
+  characters: 6_000,
+} as const;
 
 /** Time in which further changes of what is looked at make one new stream, in milliseconds. */
 const GATHER_MS = 20;

@@ -1,5 +1,5 @@
 /** Calls of the server: requests with the session's key, and their refusals. */
-import { statusMessage } from "./view_answers_read.ts";
+import { statusMessage } from "./answer_fields.ts";
 
 /** A refusal, or no answer (`status` 0). */
 export class CallError extends Error {

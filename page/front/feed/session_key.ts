@@ -1,19 +1,17 @@
 /** Session of this tab: a one-time code from the address becomes a key, or a token is one; the tab keeps it. */
 import { signal } from "@preact/signals";
 import { ask, CallError } from "./server_calls.ts";
-import { fieldsOf, textOf } from "./view_answers_read.ts";
+import type { PageFacts } from "../../../crds/wire/details.ts";
+import { fields, type FieldsOf, fieldsOf, textOf } from "./answer_fields.ts";
 
 /** How the server lets people in: by a code that it has printed, or by a token of the cluster. */
 export type Login = "code" | "token";
 
 /** A session. */
-export interface Session {
+export interface Session extends Omit<PageFacts, "missing"> {
   /** Empty where a proxy adds the token to each request. */
   readonly key: string;
   readonly login: Login;
-  readonly user: string;
-  readonly server: string;
-  readonly canChange: boolean;
 }
 
 /** The state of the session. */
@@ -27,15 +25,12 @@ export const sessionState = signal<SessionState>({ phase: "starting" });
 
 const STORED = "milepost.session";
 
+const factsOf = fields(
+  { user: textOf, server: textOf, canChange: (it) => it === true } satisfies FieldsOf<PageFacts>,
+);
+
 function readSession(value: unknown, login: Login, key = textOf(fieldsOf(value).session)): Session {
-  const it = fieldsOf(value);
-  return {
-    key,
-    login,
-    user: textOf(it.user),
-    server: textOf(it.server),
-    canChange: it.canChange === true,
-  };
+  return { key, login, ...factsOf(value) };
 }
 
 function storedSession(): Session | undefined {

@@ -1,5 +1,6 @@
 /** State of what is looked at, and how news change it. Pure. */
-import type { CurveNews, Denied, JobCurves, ListNews, Row } from "./view_answers_read.ts";
+import type { CurveNews, JobCurves, ListNews, Row } from "./view_answers_read.ts";
+import type { Denied } from "../../../crds/wire/row.ts";
 
 /** The window of the list. */
 export interface ListState {

@@ -1,5 +1,5 @@
 /** Messages between the tabs of a browser and the worker that holds their stream. Pure. */
-import { fieldsOf, listOf, numberOf, textOf } from "./view_answers_read.ts";
+import { fieldsOf, listOf, numberOf, textOf } from "./answer_fields.ts";
 import type { Look } from "./feed_hub.ts";
 import type { Connection } from "./view_state.ts";
 

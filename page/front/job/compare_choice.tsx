@@ -5,13 +5,9 @@ import { call, showJob, shownJobs } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
 import { CallError } from "../feed/server_calls.ts";
 import { jobNameOf, type JobView, MOST_COMPARED } from "../url_state.ts";
-import {
-  type Denied,
-  keyOf,
-  type ListNews,
-  readList,
-  type Row,
-} from "../feed/view_answers_read.ts";
+import { type ListNews, readList, type Row } from "../feed/view_answers_read.ts";
+import { keyOf } from "../feed/job_key.ts";
+import type { Denied } from "../../../crds/wire/row.ts";
 
 /**
  * Finds jobs by a text in `namespace/name`: everywhere, or, for who may not list everywhere, in the namespaces that

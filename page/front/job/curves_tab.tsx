@@ -8,7 +8,8 @@ import { RangeBar, useRange } from "../charts/range_bar.tsx";
 import { durationText, numberText, plainText } from "../readable_text.ts";
 import { remainingCurve } from "../charts/remaining_curve.ts";
 import { jobNameOf, type JobView, jobView, viewFragment } from "../url_state.ts";
-import { type Curve, type JobCurves, keyOf } from "../feed/view_answers_read.ts";
+import type { Curve, JobCurves } from "../feed/view_answers_read.ts";
+import { keyOf } from "../feed/job_key.ts";
 import { withFiner } from "../charts/zoom_range.ts";
 import { MOST_ZOOMED, sourceText, useZoomed, type Zoomed } from "../charts/zoomed_curves.ts";
 

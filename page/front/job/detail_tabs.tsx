@@ -1,6 +1,7 @@
 /** Conditions, pods, events and the object of a job, as text. */
 import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
-import { conditionWords, type DetailPart, type JobDetails } from "./job_details.ts";
+import type { DetailPart } from "../../../crds/wire/details.ts";
+import { conditionWords, type JobDetails } from "./job_details.ts";
 import { plainText, zoneText } from "../readable_text.ts";
 import { yamlText } from "./object_yaml.ts";
 import { type JobView, viewFragment } from "../url_state.ts";
@@ -22,7 +23,7 @@ export function Conditions({ details }: { details: JobDetails }) {
             <b>{plainText(conditionWords(it))}</b>{" "}
             <span class="quiet">
               {"· "}
-              <Moment timeMs={it.sinceMs} />
+              <Moment timeMs={it.lastTransitionTimeMs} />
             </span>
           </p>
           {(it.message !== "" || it.reason !== "") && (
@@ -156,7 +157,7 @@ export function Events({ details }: { details: JobDetails }) {
                 {event.count > 1 && <span class="quiet">({event.count} times)</span>}
               </td>
               <td>
-                <Hostile text={event.about} />
+                <Hostile text={event.object} />
               </td>
             </tr>
           ))}

@@ -4,7 +4,8 @@ import type { Action } from "./job_details.ts";
 import { Hostile } from "../marks_and_signs.tsx";
 import { call } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
-import { type JobName, keyOf } from "../feed/view_answers_read.ts";
+import { keyOf } from "../feed/job_key.ts";
+import type { JobName } from "../../../crds/wire/row.ts";
 
 const WORDS: Readonly<Record<Action, { button: string; title: string; text: string }>> = {
   suspend: {

@@ -1,140 +1,110 @@
 /** Details of one job: object, pods and events as the server gives them, and conditions in words. Pure. */
-import { fieldsOf, listOf, numberOf, textOf, timeOf } from "../feed/view_answers_read.ts";
+import type {
+  DetailPart,
+  JobDetails as SentDetails,
+  JobRights,
+  ShownEvent,
+  ShownPod,
+} from "../../../crds/wire/details.ts";
+import {
+  countOf,
+  fields,
+  type FieldsOf,
+  fieldsOf,
+  listOf,
+  listWith,
+  textOf,
+  timeOf,
+} from "../feed/answer_fields.ts";
 
+const podOf = fields(
+  {
+    name: textOf,
+    rank: textOf,
+    phase: textOf,
+    reason: textOf,
+    node: textOf,
+    restarts: countOf,
+    containers: listWith(textOf),
+  } satisfies FieldsOf<ShownPod>,
+);
 /** A pod of the job. */
-export interface Pod {
-  readonly name: string;
-  readonly rank: string;
-  readonly phase: string;
-  readonly reason: string;
-  readonly node: string;
-  readonly restarts: number;
-  readonly containers: readonly string[];
-}
+export type Pod = ReturnType<typeof podOf>;
 
-/** An event of the job or of its pods. */
-export interface JobEvent {
-  readonly timeMs: number | undefined;
-  readonly type: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly about: string;
-  readonly count: number;
-}
+const eventOf = fields(
+  {
+    timeMs: timeOf,
+    type: textOf,
+    reason: textOf,
+    message: textOf,
+    object: textOf,
+    count: countOf,
+  } satisfies FieldsOf<ShownEvent>,
+);
 
+const conditionOf = fields(
+  {
+    type: textOf,
+    status: textOf,
+    reason: textOf,
+    message: textOf,
+    lastTransitionTimeMs: timeOf,
+  },
+);
 /** A condition of the job. */
-export interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly sinceMs: number | undefined;
-}
+export type Condition = ReturnType<typeof conditionOf>;
+
+const stopFields = fields(
+  {
+    reason: textOf,
+    message: textOf,
+    user: textOf,
+    timeMs: timeOf,
+    graceSeconds: countOf,
+  },
+);
 
 /** A decision to stop the job. */
-export interface Stop {
-  readonly reason: string;
-  readonly message: string;
-  readonly user: string;
-  readonly timeMs: number;
-  readonly graceSeconds: number;
-}
+export type Stop = ReturnType<typeof stopFields> & { readonly timeMs: number };
 
-/** Parts of the details that may be denied to the viewer, or cut off. */
-export type DetailPart = "pods" | "events";
-
-/** Details of a job. */
-export interface JobDetails {
-  readonly uid: string;
-  readonly object: unknown;
-  readonly pods: readonly Pod[];
-  readonly events: readonly JobEvent[];
-  /** What the viewer may not read: there is nothing of it here. */
-  readonly denied: ReadonlySet<DetailPart>;
-  /** What there is more of than this. */
-  readonly cut: ReadonlySet<DetailPart>;
-  readonly conditions: readonly Condition[];
-  readonly stop: Stop | undefined;
-  readonly isSuspended: boolean;
+function stopOf(value: unknown): Stop | undefined {
+  const { timeMs, ...it } = stopFields(value);
+  return timeMs === undefined ? undefined : { ...it, timeMs };
 }
 
 const byRank = (a: Pod, b: Pod) =>
   a.rank.localeCompare(b.rank, "en", { numeric: true }) ||
   a.name.localeCompare(b.name, "en", { numeric: true });
 
-function podOf(value: unknown): Pod {
-  const it = fieldsOf(value);
-  return {
-    name: textOf(it.name),
-    rank: textOf(it.rank),
-    phase: textOf(it.phase),
-    reason: textOf(it.reason),
-    node: textOf(it.node),
-    restarts: numberOf(it.restarts) ?? 0,
-    containers: listOf(it.containers).map((name) => textOf(name) || textOf(fieldsOf(name).name)),
-  };
-}
-
-/** Reads an event, as the server's short form or as `core/v1` has it. */
-function eventOf(value: unknown): JobEvent {
-  const it = fieldsOf(value);
-  const series = fieldsOf(it.series);
-  const about = fieldsOf(it.involvedObject);
-  return {
-    timeMs: [
-      it.time,
-      series.lastObservedTime,
-      it.lastTimestamp,
-      it.eventTime,
-      it.firstTimestamp,
-      fieldsOf(it.metadata).creationTimestamp,
-    ].map(timeOf).find((time) => time !== undefined),
-    type: textOf(it.type),
-    reason: textOf(it.reason),
-    message: textOf(it.message),
-    about: textOf(it.object) || [about.kind, about.name].map(textOf).filter(Boolean).join("/"),
-    count: numberOf(series.count) ?? numberOf(it.count) ?? 1,
-  };
-}
-
-function stopOf(value: unknown): Stop | undefined {
-  const it = fieldsOf(value);
-  const time = timeOf(it.time);
-  if (time === undefined) return undefined;
-  return {
-    reason: textOf(it.reason),
-    message: textOf(it.message),
-    user: textOf(it.user),
-    timeMs: time,
-    graceSeconds: numberOf(it.graceSeconds) ?? 0,
-  };
-}
-
 const partsOf = (value: unknown): ReadonlySet<DetailPart> =>
   new Set((["pods", "events"] as const).filter((part) => listOf(value).includes(part)));
 
+const detailFields = fields(
+  { pods: listWith(podOf), events: listWith(eventOf) } satisfies FieldsOf<SentDetails>,
+);
+
+/** Details of a job. */
+export type JobDetails = ReturnType<typeof readDetails>;
+
 /** Reads the details. */
-export function readDetails(value: unknown): JobDetails {
-  const { object, pods, events, denied, cut } = fieldsOf(value);
+export function readDetails(value: unknown) {
+  const { object, denied, cut } = fieldsOf(value);
+  const { pods, events } = detailFields(value);
   const { metadata, spec, status } = fieldsOf(object);
   const { conditions, stop } = fieldsOf(status);
-  const runPolicy = fieldsOf(fieldsOf(spec).runPolicy);
   return {
     uid: textOf(fieldsOf(metadata).uid),
     object,
+    /** What the viewer may not read: there is nothing of it here. */
     denied: partsOf(denied),
+    /** What there is more of than this. */
     cut: partsOf(cut),
-    pods: listOf(pods).map(podOf).sort(byRank),
-    events: listOf(events).map(eventOf).sort((a, b) => (b.timeMs ?? 0) - (a.timeMs ?? 0)),
-    conditions: listOf(conditions).map(fieldsOf).map((it) => ({
-      type: textOf(it.type),
-      status: textOf(it.status),
-      reason: textOf(it.reason),
-      message: textOf(it.message),
-      sinceMs: timeOf(it.lastTransitionTime),
-    })),
+    pods: pods.toSorted(byRank),
+    events: events.toSorted((a, b) => (b.timeMs ?? 0) - (a.timeMs ?? 0)),
+    conditions: listOf(conditions).map(conditionOf),
     stop: stopOf(stop),
-    isSuspended: fieldsOf(spec).suspend === true || runPolicy.suspend === true,
+    isSuspended: fieldsOf(spec).suspend === true ||
+      fieldsOf(fieldsOf(spec).runPolicy).suspend === true,
   };
 }
 
@@ -160,11 +130,13 @@ export function conditionWords({ type, status }: Pick<Condition, "type" | "statu
 }
 
 /** What the viewer may do. */
-export const ACTIONS = ["suspend", "resume", "stop", "delete"] as const;
+export const ACTIONS = ["suspend", "resume", "stop", "delete"] as const satisfies readonly (
+  keyof JobRights
+)[];
 /** A change of a job. */
 export type Action = typeof ACTIONS[number];
 /** The rights of the viewer over a job. */
-export type Rights = ReadonlySet<Action | "logs">;
+export type Rights = ReadonlySet<keyof JobRights>;
 
 /** Reads the rights. */
 export function readRights(value: unknown): Rights {

@@ -20,7 +20,8 @@ import type { Session } from "../feed/session_key.ts";
 import { StopNotice } from "./stop_notice.tsx";
 import { EXPERIMENTS, searchView } from "../searches/search_view.ts";
 import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "../url_state.ts";
-import { keyOf, type Row } from "../feed/view_answers_read.ts";
+import type { Row } from "../feed/view_answers_read.ts";
+import { keyOf } from "../feed/job_key.ts";
 
 /** Time between two readings of the object, its pods and events, in milliseconds. */
 const DETAILS_MS = 5_000;

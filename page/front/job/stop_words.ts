@@ -35,7 +35,8 @@ const ENDED_PODS: readonly string[] = ["Succeeded", "Failed"];
 export function stopPhase(job: StoppedJob, nowMs: number): StopPhase {
   const { stop, state, pods, conditions, reportedMs } = job;
   if (state === "EarlyStopped") {
-    const at = conditions.find(({ type, status }) => type === state && status === "True")?.sinceMs;
+    const at = conditions.find(({ type, status }) => type === state && status === "True")
+      ?.lastTransitionTimeMs;
     const tookSeconds = at === undefined ? undefined : Math.max(0, (at - stop.timeMs) / 1000);
     return { phase: "stopped", tookSeconds };
   }

@@ -15,7 +15,7 @@ import {
   WINDOW_SIZES,
 } from "../url_state.ts";
 import { sessionState } from "../feed/session_key.ts";
-import type { Denied } from "../feed/view_answers_read.ts";
+import type { Denied } from "../../../crds/wire/row.ts";
 
 /** Time after the last key before the server is asked, in milliseconds. */
 const TYPING_MS = 250;

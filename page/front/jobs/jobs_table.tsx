@@ -4,9 +4,11 @@ import { ROW_METRICS, sparklines } from "./list_sparklines.ts";
 import { Age, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { showList, view as current } from "../page_state.ts";
 import { shortKind, valueText } from "../readable_text.ts";
+import type { MOST_FIRST } from "../../../crds/wire/row.ts";
 import { sparkPath } from "../charts/spark_path.ts";
 import { jobView, type ListView, MOST_COMPARED, type Sort, viewFragment } from "../url_state.ts";
-import { type JobCurves, keyOf, type Row } from "../feed/view_answers_read.ts";
+import type { JobCurves, Row } from "../feed/view_answers_read.ts";
+import { keyOf } from "../feed/job_key.ts";
 
 const SPARK = { width: 72, height: 18 };
 
@@ -93,8 +95,12 @@ class JobRow extends Component<RowProps> {
   }
 }
 
-/** What each column's first order is: as the server has it. */
-const DESCENDING: readonly Sort[] = ["progress", "created", "updated"];
+/** Columns whose first order begins with the most. */
+const DESCENDING: readonly Sort[] = [
+  "progress",
+  "created",
+  "updated",
+] satisfies typeof MOST_FIRST;
 
 function Header({ view, sort, children }: { view: ListView; sort: Sort; children: string }) {
   const isSorted = view.sort === sort;

@@ -1,15 +1,17 @@
 /** Sparklines of the list: curves of the rows that are seen, asked for again as the rows change. */
 import { effect, signal, untracked } from "@preact/signals";
+import type { CURVE_LIMITS } from "../../../crds/wire/view_limits.ts";
 import { curvesOf } from "../feed/curve_requests.ts";
+import { keyOf, MOST_JOBS } from "../feed/job_key.ts";
 import { inTurn } from "../charts/frame_turns.ts";
 import { call, list, sessionKey, view } from "../page_state.ts";
-import { type JobCurves, keyOf, type Row } from "../feed/view_answers_read.ts";
+import type { JobCurves, Row } from "../feed/view_answers_read.ts";
 import { frameOf } from "../feed/view_state.ts";
 
 /** Metrics that a row shows. */
 export const ROW_METRICS = 2;
-/** Jobs of one request, and metrics that it may name. */
-const [MOST_JOBS, MOST_METRICS] = [100, 16];
+/** Metrics that one request may name. */
+const MOST_METRICS: typeof CURVE_LIMITS.metrics = 16;
 /** Least time between two requests, in milliseconds. */
 const EVERY_MS = 2_000;
 

@@ -8,7 +8,8 @@ import { numberText } from "../readable_text.ts";
 import type { Trial } from "./search_answer.ts";
 import { SvgPlot } from "../charts/svg_plot.tsx";
 import { lineClass, pointed, pointing, TrialSign } from "./trial_lines.tsx";
-import type { CurvePoint, JobCurves } from "../feed/view_answers_read.ts";
+import type { JobCurves } from "../feed/view_answers_read.ts";
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
 interface TrialLine {
   readonly trial: Trial;

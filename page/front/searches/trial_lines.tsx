@@ -2,22 +2,25 @@
 import { signal } from "@preact/signals";
 import { stateWord } from "../marks_and_signs.tsx";
 import type { Counts } from "./search_answer.ts";
+import type { TrialState } from "../../../crds/wire/searches.ts";
 import { showSearch } from "../page_state.ts";
 
 /** The trial under the pointer. */
 export const pointed = signal("");
 
 /** Names of classes by state; those of hostile texts are another. */
-const CLASSES: ReadonlyMap<string, string> = new Map([
-  ["Created", "waits"],
-  ["Running", "runs"],
-  ["Suspended", "waits"],
-  ["Complete", "done"],
-  ["EarlyStopped", "stopped"],
-  ["Failed", "failed"],
-  ["Killed", "failed"],
-  ["MetricsUnavailable", "failed"],
-]);
+const CLASSES: ReadonlyMap<string, string> = new Map(Object.entries(
+  {
+    Created: "waits",
+    Running: "runs",
+    Suspended: "waits",
+    Complete: "done",
+    EarlyStopped: "stopped",
+    Failed: "failed",
+    Killed: "failed",
+    MetricsUnavailable: "failed",
+  } satisfies Record<TrialState, string>,
+));
 export const lineClass = (state: string) => `trial ${CLASSES.get(state) ?? "other"}`;
 
 /** Shapes around 0, in a box of 10. */

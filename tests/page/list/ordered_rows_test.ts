@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { JobRow } from "../../../crds/wire/row.ts";
-import { SORT_KEYS } from "../../../crds/wire/list_query.ts";
+import { type JobRow, SORT_KEYS } from "../../../crds/wire/row.ts";
 import { OrderedRows } from "../../../page/list/ordered_rows.ts";
 import { sortedRows } from "../../../page/list/row_sorting.ts";
 

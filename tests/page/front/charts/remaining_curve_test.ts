@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { remainingCurve } from "../../../../page/front/charts/remaining_curve.ts";
-import type { CurvePoint } from "../../../../page/front/feed/view_answers_read.ts";
+import type { CurvePoint } from "../../../../crds/wire/shown_curves.ts";
 
 const point = (second: number, percent: number): CurvePoint => [
   second * 1000,

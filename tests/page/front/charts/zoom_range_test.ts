@@ -10,7 +10,7 @@ import {
   withFiner,
   type ZoomStep,
 } from "../../../../page/front/charts/zoom_range.ts";
-import type { CurvePoint } from "../../../../page/front/feed/view_answers_read.ts";
+import type { CurvePoint } from "../../../../crds/wire/shown_curves.ts";
 
 const WHOLE = { from: 0, to: 1_000 };
 const range = (from: number, to: number): TimeRange => ({ from, to });

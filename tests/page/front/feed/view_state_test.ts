@@ -5,8 +5,8 @@ import {
   type ListNews,
   readCurves,
   readList,
-  statusMessage,
 } from "../../../../page/front/feed/view_answers_read.ts";
+import { statusMessage } from "../../../../page/front/feed/answer_fields.ts";
 import {
   backoffMs,
   type Connection,

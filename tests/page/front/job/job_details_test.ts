@@ -16,16 +16,12 @@ Deno.test("readDetails() orders pods by rank and events by time", () => {
     object: {},
     pods: [{ name: "p-10", rank: 10 }, { name: "p-2", rank: 2 }],
     events: [
-      { reason: "Old", lastTimestamp: "2026-01-01T00:00:00Z" },
-      {
-        reason: "New",
-        eventTime: "2026-01-02T00:00:00Z",
-        involvedObject: { kind: "Pod", name: "p" },
-      },
+      { reason: "Old", time: "2026-01-01T00:00:00Z" },
+      { reason: "New", time: "2026-01-02T00:00:00Z", object: "Pod/p" },
     ],
   });
   assert.deepEqual(details.pods.map(({ name }) => name), ["p-2", "p-10"]);
-  assert.deepEqual(details.events.map(({ reason, about }) => [reason, about]), [
+  assert.deepEqual(details.events.map(({ reason, object }) => [reason, object]), [
     ["New", "Pod/p"],
     ["Old", ""],
   ]);
