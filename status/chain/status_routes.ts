@@ -3,7 +3,7 @@ import { type JobKind, statusPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { HISTORY_LIMITS, PUSH_LIMITS } from "../../crds/names.ts";
 import { bodyTooLarge, invalid } from "../../platform/http/refusals.ts";
-import type { Route } from "../../platform/http/routes.ts";
+import { queryOf, type Route } from "../../platform/http/routes.ts";
 import { readQuery } from "../reading/read_query.ts";
 import type { Exchange, Outcome } from "./exchange.ts";
 
@@ -35,11 +35,12 @@ export function takeRoute(
   { kind, chain, maxBodyBytes }: StatusRoute,
   [namespace = "", name = ""]: readonly string[],
 ): Outcome {
-  const read = chain === "read"
-    ? readQuery(exchange.request.url.split("?", 2)[1] ?? "")
-    : undefined;
-  if (read !== undefined && "causes" in read) return invalid("query", read.causes);
-  exchange.chain = read === undefined ? chain : read.route;
+  exchange.chain = chain;
+  if (chain === "read") {
+    const read = readQuery(queryOf(exchange.request.url));
+    if ("causes" in read) return invalid("query", read.causes);
+    exchange.chain = read.route;
+  }
   exchange.maxBodyBytes = maxBodyBytes;
   exchange.job = { kind, namespace, name };
   return undefined;

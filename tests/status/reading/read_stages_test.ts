@@ -152,6 +152,10 @@ const refused: Record<string, { sent: () => Sent | Promise<Sent>; want: number }
     want: 404,
   },
   "a query that is not known": { sent: () => ({ url: `${PATH}?limit=1` }), want: 422 },
+  "a query that goes on after another question mark": {
+    sent: () => ({ url: `${PATH}?watch=true?limit=1` }),
+    want: 422,
+  },
   "a body over the limit": {
     sent: () => ({ headers: { "content-length": "9999999" } }),
     want: 413,
@@ -179,6 +183,12 @@ Deno.test("reads are counted among a pod's pushes by its rate limit", async () =
   assert.deepEqual([(await get()).status, (await get()).status], [200, 200]);
   const { status, headers } = await get();
   assert.deepEqual([status, headers["Retry-After"]], [429, "1"]);
+});
+
+Deno.test("a GET whose query means nothing is counted as a read, not as a push", async () => {
+  const { get, reads, results } = readerBench();
+  assert.equal((await get({ url: `${PATH}?watch=perhaps` })).status, 422);
+  assert.deepEqual([reads, results], [["read invalid"], []]);
 });
 
 for (const method of ["HEAD", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
