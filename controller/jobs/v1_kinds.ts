@@ -108,18 +108,16 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     for (const it of results) if (it.status === "rejected") throw it.reason;
   }
 
-  async function ask(signal: AbortSignal): Promise<boolean> {
-    try {
-      await update(signal);
-      return true;
-    } catch (error) {
-      if (!signal.aborted) {
-        const message = "cannot find out which kinds of kubeflow.org/v1 to run; retrying";
-        log.warn(message, { error: messageOf(error) });
-      }
-      return false;
-    }
-  }
+  const poll = createPoll({
+    clock,
+    random,
+    everyMs: LOOK_MS,
+    ask: update,
+    onFailure(error) {
+      const message = "cannot find out which kinds of kubeflow.org/v1 to run; retrying";
+      log.warn(message, { error: messageOf(error) });
+    },
+  });
 
   return {
     runs: (kind) => switchOf(kind).on === true,
@@ -129,7 +127,7 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     get known() {
       return [...switches.values()].every(({ on }) => on !== undefined);
     },
-    run: createPoll({ clock, random, everyMs: LOOK_MS, ask }).run,
+    run: poll.run,
   };
 }
 

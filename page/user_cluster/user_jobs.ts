@@ -118,37 +118,35 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     return options.namespaces.filter((it) => !held.some((kind) => holds(kind, it)));
   }
 
-  /** Returns whether all could be asked. */
+  /** Returns whether all rights are known. */
   async function ask(signal: AbortSignal): Promise<boolean> {
-    try {
-      const versions = [...new Set(kinds.all.map(({ apiVersion }) => apiVersion))];
-      const served = new Map(
-        await Promise.all(
-          versions.map(async (it) => [it, await pluralsOf(client, it, signal)] as const),
-        ),
-      );
-      outage = undefined;
-      const found = await Promise.all([...userKinds].map(async ([kind, { served: where }]) => {
-        const isServed = served.get(kind.apiVersion)?.has(kind.plural) ?? true;
-        const scope = isServed && await scopeOf(kind);
-        if (scope !== undefined) where.turn(scope);
-        return scope;
-      }));
-      const isKnown = !found.includes(undefined);
-      if (isKnown) denied = deniedNamespaces();
-      return isKnown;
-    } catch (error) {
-      if (signal.aborted) return true;
-      if (error instanceof KubeError && error.code === 401) {
-        outage = "the API server does not accept the user's credentials any more";
-      } else if (error instanceof TransportError) {
-        outage = "the API server cannot be reached now: what is shown may be old";
-      } else outage = `the API server cannot be asked now: ${messageOf(error)}`;
-      return false;
-    }
+    const versions = [...new Set(kinds.all.map(({ apiVersion }) => apiVersion))];
+    const served = new Map(
+      await Promise.all(
+        versions.map(async (it) => [it, await pluralsOf(client, it, signal)] as const),
+      ),
+    );
+    outage = undefined;
+    const found = await Promise.all([...userKinds].map(async ([kind, { served: where }]) => {
+      const isServed = served.get(kind.apiVersion)?.has(kind.plural) ?? true;
+      const scope = isServed && await scopeOf(kind);
+      if (scope !== undefined) where.turn(scope);
+      return scope;
+    }));
+    const isKnown = !found.includes(undefined);
+    if (isKnown) denied = deniedNamespaces();
+    return isKnown;
   }
 
-  const poll = createPoll({ clock, random, everyMs: LOOK_MS, ask });
+  function onFailure(error: unknown): void {
+    if (error instanceof KubeError && error.code === 401) {
+      outage = "the API server does not accept the user's credentials any more";
+    } else if (error instanceof TransportError) {
+      outage = "the API server cannot be reached now: what is shown may be old";
+    } else outage = `the API server cannot be asked now: ${messageOf(error)}`;
+  }
+
+  const poll = createPoll({ clock, random, everyMs: LOOK_MS, ask, onFailure });
 
   async function run(signal: AbortSignal): Promise<void> {
     isRunning = true;

@@ -138,31 +138,32 @@ export function createUserManager(options: UserManagerOptions): UserManager {
     stream: (path, options) => called((it) => it.stream(path, options)),
   };
 
-  async function find(signal: AbortSignal): Promise<void> {
+  /** Returns whether it was found, and answers. */
+  async function find(signal: AbortSignal): Promise<boolean> {
     const hasToken = await bounded((it) => transport.bearerToken(it), signal) !== undefined;
     const answer = hasToken
       ? await bounded((it) => searchManager(options, it), signal)
       : { missing: NO_TOKEN };
     found = "url" in answer ? answer : undefined;
     missing = "url" in answer ? undefined : answer.missing;
-    if (found === undefined) return;
+    if (found === undefined) return false;
     // So it is known whether it answers this user, before anybody looks at a curve.
     await client.read(PROBE, { signal, deadlineMs: DEADLINE_MS }).catch((error) => {
       if (!(error instanceof KubeError)) throw error;
     });
+    return failure === undefined;
   }
 
-  async function ask(signal: AbortSignal): Promise<boolean> {
-    try {
-      await find(signal);
-    } catch (error) {
+  const poll = createPoll({
+    clock,
+    random,
+    everyMs: SEARCH_MS,
+    ask: find,
+    onFailure(error) {
       // What was found before may still be there.
       if (found === undefined) missing = `the manager cannot be found: ${messageOf(error)}`;
-      return false;
-    }
-    return found !== undefined && failure === undefined;
-  }
-  const poll = createPoll({ clock, random, everyMs: SEARCH_MS, ask });
+    },
+  });
 
   return {
     client: () => found === undefined || failure === TOKEN_NOT_TAKEN ? undefined : client,

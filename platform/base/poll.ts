@@ -1,6 +1,7 @@
 /** Poll: a question that is asked again and again, later each time that it fails, and soon when it is woken. */
 import { type Backoff, backoffMs } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
+import { repeat } from "./repeat.ts";
 import { createSleeper } from "./sleeper.ts";
 
 /** After a question that failed, or when the poll is woken. */
@@ -13,8 +14,10 @@ export interface PollOptions {
   readonly random?: (() => number) | undefined;
   /** Longest time after a question that did not fail, in milliseconds; up to a fifth less by chance. */
   readonly everyMs: number;
-  /** Returns whether all went well. Must not throw. */
-  readonly ask: (signal: AbortSignal) => Promise<boolean>;
+  /** Returns false, or throws, to be asked again soon. */
+  readonly ask: (signal: AbortSignal) => Promise<boolean | void>;
+  /** Called with what it throws, unless the poll ends. */
+  readonly onFailure?: (error: unknown) => void;
 }
 
 /** The poll. */
@@ -28,21 +31,24 @@ export interface Poll {
 }
 
 /** Creates it. */
-export function createPoll({ clock, random = Math.random, everyMs, ask }: PollOptions): Poll {
+export function createPoll(options: PollOptions): Poll {
+  const { clock, random = Math.random, everyMs, ask, onFailure = () => {} } = options;
   const first = Promise.withResolvers<void>();
   const sleeper = createSleeper(clock);
 
-  async function run(signal: AbortSignal): Promise<void> {
-    for (let failures = 0; !signal.aborted;) {
-      if (!await ask(signal)) sleeper.wake();
-      first.resolve();
-      // Being woken counts as a failure: what a question does not mend must not cause one after the other.
-      const isWoken = await sleeper.sleep(everyMs * (0.8 + 0.2 * random()), signal);
-      failures = isWoken ? failures + 1 : 0;
-      if (failures > 0) await clock.sleep(backoffMs(failures, BACKOFF, random), signal);
-    }
-    first.resolve();
+  async function pass(signal: AbortSignal): Promise<number> {
+    if (await ask(signal).finally(first.resolve) === false) sleeper.wake();
+    return everyMs * (0.8 + 0.2 * random());
   }
 
-  return { wake: sleeper.wake, polled: first.promise, run };
+  return {
+    wake: sleeper.wake,
+    polled: first.promise,
+    async run(signal) {
+      // What a question does not mend must not cause one after the other.
+      const settleMs = (times: number) => backoffMs(times, BACKOFF, random);
+      await repeat({ pass, sleeper, settleMs, clock, random, backoff: BACKOFF, onFailure }, signal);
+      first.resolve();
+    },
+  };
 }

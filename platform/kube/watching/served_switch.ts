@@ -59,23 +59,21 @@ export function createServedSwitch(options: ServedSwitchOptions): ServedSwitch {
     if (wasResting) onServed?.();
   }
 
-  async function ask(signal: AbortSignal): Promise<boolean> {
-    if (served.on) return true;
-    try {
+  const poll = createPoll({
+    clock,
+    random,
+    everyMs: REST_MS,
+    async ask(signal) {
+      if (served.on) return;
       const refusal = await listRefusal(client, kind, signal);
       if (refusal === undefined) begin();
       else rest(refusal);
-      return true;
-    } catch (error) {
-      if (!signal.aborted) {
-        const message = "cannot check whether the API server serves a kind";
-        logger.debug(message, { kind: kind.kind, error: messageOf(error) });
-      }
-      return false;
-    }
-  }
-
-  const poll = createPoll({ clock, random, everyMs: REST_MS, ask });
+    },
+    onFailure(error) {
+      const message = "cannot check whether the API server serves a kind";
+      logger.debug(message, { kind: kind.kind, error: messageOf(error) });
+    },
+  });
   return {
     served,
     wake: poll.wake,
