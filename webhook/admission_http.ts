@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
 import { ReadBudgetError } from "../platform/http/limits/read_budget.ts";
-import { createFairTurns } from "../platform/http/limits/fair_turns.ts";
+import { createFairTurns } from "../platform/base/fair_turns.ts";
 import { createPeerRate, type PeerRateLimits } from "../platform/http/limits/peer_rate.ts";
 import {
   connectionLimits,

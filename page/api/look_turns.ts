@@ -1,5 +1,5 @@
 /** Turns of users at looking at lists, which together take no more than a part of the time of a process. */
-import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
+import { createFairTurns } from "../../platform/base/fair_turns.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { OverloadedError } from "../../platform/http/message.ts";
 import type { Clock } from "../../platform/base/clock.ts";

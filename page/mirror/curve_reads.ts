@@ -1,6 +1,6 @@
 /** Reads of curves of a time range at the manager, a few at a time; viewers of the same range share one. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
+import { createFairTurns } from "../../platform/base/fair_turns.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { CurveAsk } from "../../crds/wire/shown_curves.ts";

@@ -17,7 +17,7 @@ import {
   WRONG_METHOD,
 } from "../../platform/http/refusals.ts";
 import { createRoutes, pathOf } from "../../platform/http/routes.ts";
-import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
+import { createFairTurns } from "../../platform/base/fair_turns.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Semaphore } from "../../platform/base/semaphore.ts";
 import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";

@@ -1,5 +1,5 @@
 /** Bounds of the work for visitors: what is read for them at a time, and logs that they follow. */
-import { createFairTurns } from "../../platform/http/limits/fair_turns.ts";
+import { createFairTurns } from "../../platform/base/fair_turns.ts";
 import {
   createStreamSlots,
   type StreamLimitReason,

@@ -1,5 +1,5 @@
 /** Turns at a bounded number of places: nobody has more than a few of them, and those who wait take turns. */
-import { onAbort } from "../../base/aborted.ts";
+import { onAbort } from "./aborted.ts";
 
 /** Bounds of work that runs at a time. */
 export interface TurnLimits {

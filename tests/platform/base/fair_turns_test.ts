@@ -1,6 +1,6 @@
 /** Tests of fair turns: nobody takes all places, and those who wait come one after the other. */
 import assert from "node:assert/strict";
-import { createFairTurns, type TurnLimits } from "../../../../platform/http/limits/fair_turns.ts";
+import { createFairTurns, type TurnLimits } from "../../../platform/base/fair_turns.ts";
 
 /** Lets works begin that may. */
 async function settle(): Promise<void> {
