@@ -2,8 +2,8 @@
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { backoffMs } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
+import { retryUntilAborted } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isNotFound, isNotServed, messageOf } from "../../platform/kube/errors.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
@@ -82,18 +82,16 @@ export async function removeLeftLogs(options: LeftLogsOptions, signal: AbortSign
   const { sink, trials, clock, random } = options;
   const log = getLogger(["milepost", "katib"]);
   if (sink.list === undefined) return;
-  for (let failures = 1; !signal.aborted; failures++) {
-    try {
-      if (!trials.resting) {
-        const removed = await sweep(options, signal);
-        if (removed > 0) log.info("removed logs of Trials that are gone", { logs: removed });
-        return;
-      }
-    } catch (error) {
-      if (!signal.aborted) {
-        log.debug("cannot list the observation logs; retrying", { problem: messageOf(error) });
-      }
-    }
-    await clock.sleep(backoffMs(failures, RETRY, random), signal);
-  }
+  const removed = await retryUntilAborted((signal) => {
+    if (trials.resting) throw new Error("the cluster serves no Trials");
+    return sweep(options, signal);
+  }, {
+    backoff: RETRY,
+    clock,
+    random,
+    signal,
+    onFailure: (error) =>
+      log.debug("cannot list the observation logs; retrying", { problem: messageOf(error) }),
+  });
+  if (removed) log.info("removed logs of Trials that are gone", { logs: removed });
 }

@@ -1,5 +1,6 @@
 /** Pod label lookup: from the cache if it keeps the wanted labels, else by one read for each pod. */
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { sharedCall } from "../../platform/base/shared_calls.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { WATCHED_POD_LABELS, type WatchedPod } from "../../crds/watched.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -60,9 +61,7 @@ export function createPodLabels({ pods, client, deadlineMs }: PodLabelsOptions):
       const cached = pods.get({ namespace: pod.namespace, name: pod.name });
       const suffices = keys.every((key) => WATCHED_POD_LABELS.includes(key));
       if (suffices && cached?.metadata?.uid === pod.uid) return cached.metadata.labels ?? {};
-      const running = reads.get(pod.uid) ?? read(pod).finally(() => reads.delete(pod.uid));
-      reads.set(pod.uid, running);
-      return running;
+      return sharedCall(reads, pod.uid, () => read(pod));
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Reads of curves of a time range at the manager, a few at a time; viewers of the same range share one. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { createFairTurns } from "../../platform/base/fair_turns.ts";
+import { sharedCall } from "../../platform/base/shared_calls.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { CurveAsk } from "../../crds/wire/shown_curves.ts";
@@ -78,10 +79,6 @@ export function createCurveReads(
 
   return (client, ask, jobs, user) => {
     const path = pathOf(ask, jobs);
-    const known = shared.get(path);
-    if (known !== undefined) return known;
-    const begun = begin(client, path, user).finally(() => shared.delete(path));
-    shared.set(path, begun);
-    return begun;
+    return sharedCall(shared, path, () => begin(client, path, user));
   };
 }

@@ -1,6 +1,5 @@
 /** Counting semaphore with a first-in, first-out queue. */
-
-import { onAbort } from "./aborted.ts";
+import { createFairTurns } from "./fair_turns.ts";
 
 /** Limits how many pieces of work run at a time. */
 export interface Semaphore {
@@ -10,45 +9,6 @@ export interface Semaphore {
 
 /** Creates a {@link Semaphore} with `count` permits. Its queue has no bound of its own. */
 export function createSemaphore(count: number): Semaphore {
-  let free = count;
-  /** Callers that wait, in order; one whose signal aborts leaves. */
-  const queue = new Set<() => void>();
-
-  function release(): void {
-    const [next] = queue;
-    if (next === undefined) free++;
-    else next();
-  }
-
-  function acquire(signal: AbortSignal): Promise<void> {
-    if (free > 0) {
-      free--;
-      return Promise.resolve();
-    }
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        queue.delete(enter);
-        reject(signal.reason);
-      };
-      const enter = () => {
-        queue.delete(enter);
-        forget();
-        resolve();
-      };
-      queue.add(enter);
-      const forget = onAbort(signal, leave);
-    });
-  }
-
-  return {
-    async run(work, signal) {
-      signal.throwIfAborted();
-      await acquire(signal);
-      try {
-        return await work();
-      } finally {
-        release();
-      }
-    },
-  };
+  const inTurn = createFairTurns({ perKey: count });
+  return { run: (work, signal) => inTurn("", work, signal) };
 }

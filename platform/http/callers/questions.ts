@@ -1,6 +1,7 @@
 /** Questions to the API server about callers: each once at a time, within a budget. */
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../base/clock.ts";
+import { sharedCall } from "../../base/shared_calls.ts";
 import { messageOf } from "../../kube/errors.ts";
 
 /** An answer, or why there is none. */
@@ -57,6 +58,7 @@ export function createQuestions<A>({ clock, about, take }: QuestionsOptions): Qu
 
   async function put({ ask, subject, first, onNoAnswer }: Question<A>): Promise<Asked<A>> {
     const { signal } = closing;
+    if (signal.aborted) return { why: "over_budget" };
     const taken = take(clock.monotonic(), first, { subject, signal });
     if (!(typeof taken === "boolean" ? taken : await taken)) return { why: "over_budget" };
     try {
@@ -78,12 +80,7 @@ export function createQuestions<A>({ clock, about, take }: QuestionsOptions): Qu
 
   return {
     ask(question) {
-      const running = inFlight.get(question.key);
-      if (running !== undefined) return running;
-      if (closing.signal.aborted) return Promise.resolve({ why: "over_budget" });
-      const started = put(question).finally(() => inFlight.delete(question.key));
-      inFlight.set(question.key, started);
-      return started;
+      return sharedCall(inFlight, question.key, () => put(question));
     },
     isAsking: (key) => inFlight.has(key),
     async close() {

@@ -6,6 +6,7 @@ import type { UnauthorizedReason } from "./bearer.ts";
 import { createRecentMemory } from "../../base/recent_memory.ts";
 import type { IssuerKeys } from "./jwks.ts";
 import { createExpiringMemory, type ExpiringMemory } from "../../base/expiring_memory.ts";
+import { sharedCall } from "../../base/shared_calls.ts";
 
 /** Difference that the clocks of nodes, API server and manager may have, in seconds. */
 export const CLOCK_LEEWAY_SECONDS = 30;
@@ -184,6 +185,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     idleMs: TOKEN_IDLE_MS,
   });
   const bad = createExpiringMemory<UnauthorizedReason>(clock, maxRefused);
+  /** Those that come with one token at a time share its verification. */
   const inFlight = new Map<string, Promise<Verification>>();
 
   function known(hash: string): TokenIdentity | undefined {
@@ -210,14 +212,8 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     return verification;
   }
 
-  /** Those that come with one token at a time share its verification. */
-  function verifyOnce(hash: string, token: string): Promise<Verification> {
-    const running = inFlight.get(hash);
-    if (running !== undefined) return running;
-    const started = verifyNew(hash, token).finally(() => inFlight.delete(hash));
-    inFlight.set(hash, started);
-    return started;
-  }
+  const verifyOnce = (hash: string, token: string) =>
+    sharedCall(inFlight, hash, () => verifyNew(hash, token));
 
   return {
     ...rememberedFirst({ known, bad, onCache, verifyNew: verifyOnce }),
