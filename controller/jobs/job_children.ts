@@ -3,7 +3,7 @@ import { asRead } from "../../platform/kit/as_read.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { apiVersionOf, objectKeyOf } from "../../platform/kube/resource.ts";
 import { isNotServed, isStale, messageOf } from "../../platform/kube/errors.ts";
-import { isControlledBy } from "../../platform/kube/owner_references.ts";
+import { isControlledBy, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { covers } from "../trainjob/fingerprint.ts";
 import type { JobChild } from "./kind_rules.ts";
@@ -16,11 +16,12 @@ function followed({ object, changes = [] }: JobChild): Record<string, unknown> {
 
 /** The same without the event. */
 export async function writeChild(writer: JobWriter, child: JobChild): Promise<void> {
-  const { client, job, signal } = writer;
+  const { client, job, resource, signal } = writer;
   const { kind, object } = child;
   const key = objectKeyOf(object);
   const live = await getOrUndefined(client, kind, key, { signal });
-  if (live === undefined) {
+  // While an earlier job's is there, the creation is refused as one that comes too early.
+  if (live === undefined || isOfPredecessor(live.metadata, resource, job.metadata)) {
     if (!child.isOnlyChanged) await client.create(kind, object, { signal });
     return;
   }

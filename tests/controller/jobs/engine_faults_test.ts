@@ -242,6 +242,27 @@ test("pods of an earlier job of the same name are waited for without a word", as
   equal(controllerOf(world.pod("j-worker-0").metadata)?.uid, world.job("TFJob").metadata.uid);
 });
 
+test("objects of an earlier job of the same name are waited for without a word", async (world) => {
+  const spec = { mpiReplicaSpecs: { Launcher: replicas("mpi", 1), Worker: replicas("mpi", 1) } };
+  const key = world.put("MPIJob", spec);
+  await world.settle();
+  const old = world.cluster.peek(KINDS.configMap, "ml/j-config");
+  ok(old);
+  world.cluster.remove(V1_RESOURCES.MPIJob, key);
+  world.cluster.put(KINDS.configMap, old);
+  await world.settle();
+  world.events.length = 0;
+  world.put("MPIJob", spec);
+  await world.settle();
+  equal(world.cluster.peek(KINDS.configMap, "ml/j-config")?.metadata?.uid, old.metadata?.uid);
+  world.cluster.remove(KINDS.configMap, "ml/j-config");
+  await world.settle(5000);
+  const { uid } = world.job("MPIJob").metadata;
+  const made = world.cluster.peek(KINDS.configMap, "ml/j-config");
+  equal(controllerOf(made?.metadata)?.uid, uid);
+  deepEqual(world.events.filter(({ reason }) => reason === "FailedCreateConfigMap"), []);
+});
+
 test("what has ended does not start again because the cache of jobs is late", async (world) => {
   const key = world.put("TFJob", tfSpec({ Worker: 1 }));
   await world.settle();
