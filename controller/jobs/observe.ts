@@ -40,14 +40,16 @@ async function claim<T extends KubeObject>(
   const { client, kind, job, attempts, signal } = writer;
   const { name = "", uid = "" } = job.metadata;
   const read = (key: ObjectKey) => getOrUndefined(client, of.resource, key, { signal });
-  await attempts.one(() => of.writes.confirm(uid, read));
-  const cached = new Map(
-    [
-      ...of.cache.byIndex(REPLICA_INDEXES.controller, uid),
-      ...of.cache.byIndex(REPLICA_INDEXES.job, keyOf(job)),
-    ].map((object) => [object.metadata?.uid, object]),
-  );
-  const found = of.writes.merge(uid, [...cached.values()]);
+  const cached = () => [
+    ...new Map(
+      [
+        ...of.cache.byIndex(REPLICA_INDEXES.controller, uid),
+        ...of.cache.byIndex(REPLICA_INDEXES.job, keyOf(job)),
+      ].map((object) => [object.metadata?.uid, object]),
+    ).values(),
+  ];
+  await attempts.one(() => of.writes.confirm(uid, cached, read));
+  const found = of.writes.merge(uid, cached());
   const { owned, orphans, strays } = claimsOf({ kind, name, uid }, found, of.orphanLabel);
   objects.push(...owned);
   const calls = [

@@ -89,14 +89,15 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     const jobSet = observeJobSet(key);
     if (!jobSet || !isOurs(jobSet)) return;
     const { namespace, uid = "", deletionTimestamp } = jobSet.metadata;
-    const jobsNow = () => jobWrites.merge(uid, informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid));
+    const cached = () => informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid);
+    const jobsNow = () => jobWrites.merge(uid, cached());
     const attempts = new Attempts(signal);
     const now = clock.now();
     const pass = { ...actor, jobSet, attempts, signal, now };
     await suspend(pass, jobsNow());
     if (deletionTimestamp !== undefined) return attempts.result();
     const read = (key: ObjectKey) => getOrUndefined(client, KINDS.job, key, { signal });
-    await attempts.one(() => jobWrites.confirm(uid, read));
+    await attempts.one(() => jobWrites.confirm(uid, cached, read));
     const jobs = jobsNow();
     const spec = resolveSpec(jobSet);
     const name = spec.network.subdomain;
@@ -112,8 +113,7 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
     const result = await act(pass, plan);
     if (result === "outdated") return { requeueAfterMs: OUTDATED_RETRY_MS };
     if (attempts.failed || requeueAfterMs !== undefined) return attempts.result(requeueAfterMs);
-    const cached = informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid);
-    return jobWrites.hasUnseen(uid, cached) ? { requeueAfterMs: UNSEEN_MS } : undefined;
+    return jobWrites.hasUnseen(uid, cached()) ? { requeueAfterMs: UNSEEN_MS } : undefined;
   }
 
   const sources = [

@@ -18,8 +18,8 @@ export const UNSEEN_MS = 10_000;
 /** Remembers the results of own writes until the cache has them or the object is gone. */
 export interface OwnWrites<T> {
   /**
-   * Runs a write of the object of that key and remembers the result. If {@link seen} reports the
-   * deletion of the result while the write is under way, nothing is remembered.
+   * Runs a write of the object of that key and remembers the result, unless {@link seen} reports it, a newer form
+   * of it or its deletion while the write is under way.
    */
   track(key: string, write: () => Promise<T>): Promise<T>;
   /**
@@ -35,8 +35,12 @@ export interface OwnWrites<T> {
   merge(group: string, cached: readonly T[]): T[];
   /** Whether an object of the group was written that the cached ones lack: {@link confirm} it after {@link UNSEEN_MS}. */
   hasUnseen(group: string, cached: readonly T[]): boolean;
-  /** Reads the objects of the group that were written {@link UNSEEN_MS} ago or earlier; forgets those that left it. */
-  confirm(group: string, read: (key: ObjectKey) => Promise<T | undefined>): Promise<void>;
+  /** Reads the objects of the group that were written {@link UNSEEN_MS} ago or earlier; forgets those that left it. Merge what is cached then. */
+  confirm(
+    group: string,
+    cached: () => readonly T[],
+    read: (key: ObjectKey) => Promise<T | undefined>,
+  ): Promise<void>;
   /** Forgets the object of that key: it is gone, or the cache is right about it. */
   forget(key: string): void;
   /** How many objects are remembered. */
@@ -66,11 +70,16 @@ interface Entry<T> {
   readonly deleted: boolean;
 }
 
+/** What the cache showed of a key while a write of it was under way. */
+interface Meanwhile<T> {
+  readonly deletedUids: Set<string>;
+  last?: T;
+}
+
 class Memory<T extends KubeObject> implements OwnWrites<T> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #groups = new Map<string, Set<string>>();
-  /** Uids deleted while a write of the key is under way. */
-  readonly #underWay = new Map<string, Set<Set<string>>>();
+  readonly #underWay = new Map<string, Set<Meanwhile<T>>>();
   readonly #options: Required<OwnWritesOptions<T>>;
 
   constructor(options: Required<OwnWritesOptions<T>>) {
@@ -82,18 +91,18 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
   }
 
   async track(key: string, write: () => Promise<T>): Promise<T> {
-    const { result, deleted } = await this.#watched(key, write);
-    if (!deleted.has(result.metadata?.uid ?? "")) this.#remember(key, result);
+    const { result, meanwhile } = await this.#watched(key, write);
+    this.#remember(key, { object: result, deleted: false }, meanwhile);
     return result;
   }
 
   async trackDeletion(object: T, at: string, call: () => Promise<boolean>): Promise<boolean> {
     const key = keyOf(object);
-    const { result: existed, deleted } = await this.#watched(key, call);
-    if (deleted.has(object.metadata?.uid ?? "")) return existed;
+    const { result: existed, meanwhile } = await this.#watched(key, call);
+    if (meanwhile.deletedUids.has(object.metadata?.uid ?? "")) return existed;
     this.forget(key);
     const metadata = { ...object.metadata, deletionTimestamp: at };
-    if (existed) this.#remember(key, { ...object, metadata }, true);
+    if (existed) this.#remember(key, { object: { ...object, metadata }, deleted: true }, meanwhile);
     return existed;
   }
 
@@ -103,10 +112,11 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     const entry = this.#entries.get(key);
     // What left is not watched either: nothing would ever confirm the write.
     if (isRemoval({ type })) {
-      if (uid !== undefined) this.#underWay.get(key)?.forEach((deleted) => deleted.add(uid));
+      if (uid !== undefined) this.#underWay.get(key)?.forEach((it) => it.deletedUids.add(uid));
       if (entry?.object.metadata?.uid === uid) this.forget(key);
-    } else if (entry !== undefined && !isStale(object, entry)) {
-      this.forget(key);
+    } else {
+      this.#underWay.get(key)?.forEach((it) => it.last = object);
+      if (entry !== undefined && !isStale(object, entry)) this.forget(key);
     }
   }
 
@@ -146,7 +156,13 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return [...keys].some((key) => !uids.has(this.#entries.get(key)?.object.metadata?.uid));
   }
 
-  async confirm(group: string, read: (key: ObjectKey) => Promise<T | undefined>): Promise<void> {
+  async confirm(
+    group: string,
+    cached: () => readonly T[],
+    read: (key: ObjectKey) => Promise<T | undefined>,
+  ): Promise<void> {
+    if (!this.#groups.has(group)) return;
+    this.merge(group, cached());
     const before = this.#options.clock.monotonic() - UNSEEN_MS;
     for (const key of [...this.#groups.get(group) ?? []]) {
       if ((this.#entries.get(key)?.since ?? Infinity) > before) continue;
@@ -164,28 +180,36 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     if (group?.size === 0) this.#groups.delete(entry.group);
   }
 
-  /** Runs a call. Also returns the uids of objects of the key that were deleted meanwhile. */
+  /** Runs a call. Also returns what the cache showed of the key meanwhile. */
   async #watched<R>(key: string, call: () => Promise<R>): Promise<{
     result: R;
-    deleted: ReadonlySet<string>;
+    meanwhile: Meanwhile<T>;
   }> {
-    const deleted = new Set<string>();
+    const meanwhile: Meanwhile<T> = { deletedUids: new Set() };
     const calls = this.#underWay.get(key) ?? new Set();
-    this.#underWay.set(key, calls.add(deleted));
+    this.#underWay.set(key, calls.add(meanwhile));
     try {
-      return { result: await call(), deleted };
+      return { result: await call(), meanwhile };
     } finally {
-      calls.delete(deleted);
+      calls.delete(meanwhile);
       if (calls.size === 0) this.#underWay.delete(key);
     }
   }
 
-  #remember(key: string, object: T, deleted = false): void {
+  #remember(
+    key: string,
+    written: Pick<Entry<T>, "object" | "deleted">,
+    { deletedUids, last }: Meanwhile<T>,
+  ): void {
+    const { object } = written;
+    if (deletedUids.has(object.metadata?.uid ?? "")) return;
     const old = this.#entries.get(key);
     if (old !== undefined && isStale(object, old)) return;
     this.forget(key);
     const group = this.#options.groupOf(object);
-    this.#entries.set(key, { object, group, since: this.#options.clock.monotonic(), deleted });
+    const entry = { ...written, group, since: this.#options.clock.monotonic() };
+    if (last !== undefined && !isStale(last, entry)) return;
+    this.#entries.set(key, entry);
     this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(key));
     if (this.#entries.size <= this.#options.limit) return;
     for (const oldest of this.#entries.keys()) {

@@ -91,8 +91,9 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
     const job = cached && jobWrites.latest(key, cached);
     const attempts = new Attempts(signal, MAX_CALLS);
     const read = (pod: ObjectKey) => getOrUndefined(client, KINDS.pod, pod, { signal });
-    await attempts.one(() => podWrites.confirm(key, read));
-    const known = informers.pods.byIndex(PODS_BY_JOB, key);
+    const podsNow = () => informers.pods.byIndex(PODS_BY_JOB, key);
+    await attempts.one(() => podWrites.confirm(key, podsNow, read));
+    const known = podsNow();
     const all = podWrites.merge(key, known);
     const uid = job?.metadata?.uid;
     const isMine = (pod: Pod) => controllerOf(pod.metadata)?.uid === uid;

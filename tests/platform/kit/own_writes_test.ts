@@ -77,6 +77,33 @@ Deno.test("`OwnWrites` remembers nothing if the deletion is reported before the 
   equal(writes.size, 0);
 });
 
+Deno.test("`OwnWrites` remembers nothing that the cache shows before the response", async () => {
+  const { writes } = memory();
+  const shown = (metadata: KubeObject["metadata"]) => {
+    writes.seen({ type: "updated", object: { metadata } });
+    return Promise.resolve(object("a", "5"));
+  };
+  await writes.track("n/a", () => shown(object("a", "5").metadata));
+  equal(writes.size, 0, "the same");
+  await writes.track("n/a", () => shown(object("a", "6").metadata));
+  equal(writes.size, 0, "newer");
+  await writes.track("n/a", () => shown(object("a", "4").metadata));
+  equal(writes.size, 1, "older");
+  const at = "2026-01-01T00:00:00Z";
+  const deletion = (deletionTimestamp?: string) =>
+    writes.trackDeletion(object("a", "5"), at, async () => {
+      await shown({
+        ...object("a", "7").metadata,
+        ...(deletionTimestamp && { deletionTimestamp }),
+      });
+      return true;
+    });
+  await deletion(at);
+  equal(writes.size, 0, "that it is being deleted");
+  await deletion();
+  equal(writes.size, 1, "something else");
+});
+
 Deno.test("`OwnWrites` remembers nothing of a write that failed", async () => {
   const { writes } = memory();
   await rejects(writes.track("n/a", () => Promise.reject(new Error("refused"))));
@@ -110,11 +137,12 @@ Deno.test("`OwnWrites.confirm()` looks up old writes that the cache has not show
   const { writes, clock } = memory();
   const names = ["gone", "there"];
   for (const name of names) await writes.track(`n/${name}`, written(object(name, "5")));
-  await clock.advance(UNSEEN_MS - 1);
-  await writes.track("n/new", written(object("new", "6")));
-  await clock.advance(1);
   const asked: string[] = [];
-  await writes.confirm("g", ({ name }) => {
+  await writes.track("n/shown", written(object("shown", "5")));
+  const shown = [object("shown", "5")];
+  await clock.advance(UNSEEN_MS);
+  await writes.track("n/new", written(object("new", "6")));
+  await writes.confirm("g", () => shown, ({ name }) => {
     asked.push(name);
     return Promise.resolve(name === "gone" ? undefined : object(name, "5"));
   });
@@ -129,9 +157,9 @@ Deno.test("`OwnWrites.confirm()` forgets what belongs to another group by now", 
   const inGroup = (group: string) => ({ metadata: { name: "a", uid: "u", labels: { group } } });
   await writes.track("a", written(inGroup("g")));
   await clock.advance(UNSEEN_MS);
-  await writes.confirm("g", () => Promise.resolve(inGroup("g")));
+  await writes.confirm("g", () => [], () => Promise.resolve(inGroup("g")));
   equal(writes.size, 1);
-  await writes.confirm("g", () => Promise.resolve(inGroup("other")));
+  await writes.confirm("g", () => [], () => Promise.resolve(inGroup("other")));
   equal(writes.size, 0);
 });
 

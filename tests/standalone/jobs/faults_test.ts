@@ -137,3 +137,16 @@ Deno.test("`createJobReconciler()` deletes an expired Job although a pod cannot 
   const deleted = world.cluster.peek(KINDS.job, "default/j");
   ok(deleted === undefined || deleted.metadata?.deletionTimestamp !== undefined);
 });
+
+Deno.test("`createJobReconciler()` makes no pod twice that its cache shows while it is looked up", async () => {
+  const world = new World();
+  world.cluster.put(KINDS.job, indexed(2));
+  world.cluster.hold();
+  await world.settle();
+  world.cluster.faults.push(({ verb, kind }, phase) => {
+    if (verb === "get" && kind === "Pod" && phase === "before") world.cluster.catchUp();
+    return undefined;
+  });
+  await world.advance(10_000);
+  equal(world.events.filter((event) => event.startsWith("SuccessfulCreate")).length, 2);
+});
