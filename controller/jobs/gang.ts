@@ -2,10 +2,11 @@
 import { COSCHEDULING, VOLCANO } from "../../crds/gang_names.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { ResourceSum } from "../../platform/base/resource_list.ts";
 import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import { ownerOf } from "./owner.ts";
-import { podRequests } from "../runtime/pod_requests.ts";
+import { memberOfCoscheduling } from "../runtime/gangs/coscheduling.ts";
+import { memberOfVolcano } from "../runtime/gangs/volcano.ts";
+import { sumOfRequests } from "../runtime/pod_requests.ts";
 import { type Replicas, type Run, totalReplicas } from "./run.ts";
 
 /** Whose pods are placed together: those of a job, less its replicas that have succeeded and whose pods are gone. */
@@ -38,15 +39,13 @@ function resourcesOf(run: Run, members: number, priorityOf: (name: string) => nu
     const name = priorityClassOf(of);
     return name === undefined ? 0 : priorityOf(name);
   };
-  const sum = new ResourceSum();
   let left = members;
-  for (const of of [...run.replicas].sort((a, b) => value(b) - value(a))) {
+  const first = [...run.replicas].sort((a, b) => value(b) - value(a)).map((of) => {
     const count = Math.min(left, of.count);
     left -= count;
-    const { spec } = of.template;
-    if (spec && count > 0) sum.add(new ResourceSum().add(podRequests(spec)).times(count).toList());
-  }
-  return sum.toList();
+    return { spec: of.template.spec, count };
+  });
+  return sumOfRequests(first.filter(({ count }) => count > 0));
 }
 
 function policyOf({ spec }: Run) {
@@ -88,17 +87,11 @@ const volcano: GangScheduler = {
   schedulerName: "volcano",
   groupKind: KINDS.volcanoPodGroup,
   admitsGroups: true,
-  member: (run, type, pod) => ({
-    ...scheduledBy(pod, "volcano"),
-    metadata: {
-      ...pod.metadata,
-      annotations: {
-        ...pod.metadata?.annotations,
-        [VOLCANO.groupNameAnnotation]: run.name,
-        [VOLCANO.taskAnnotation]: type.toLowerCase(),
-      },
-    },
-  }),
+  member: (run, type, pod) => {
+    const metadata = memberOfVolcano(pod.metadata, run.name);
+    const annotations = { ...metadata.annotations, [VOLCANO.taskAnnotation]: type.toLowerCase() };
+    return { ...scheduledBy(pod, "volcano"), metadata: { ...metadata, annotations } };
+  },
   group(members, priorityOf) {
     const { run } = members;
     const { queue, priorityClass } = policyOf(run);
@@ -118,10 +111,7 @@ function coscheduling(schedulerName: string): GangScheduler {
     admitsGroups: false,
     member: (run, _, pod) => ({
       ...scheduledBy(pod, schedulerName),
-      metadata: {
-        ...pod.metadata,
-        labels: { ...pod.metadata?.labels, [COSCHEDULING.podGroupLabel]: run.name },
-      },
+      metadata: memberOfCoscheduling(pod.metadata, run.name),
     }),
     group(members, priorityOf) {
       const { run } = members;

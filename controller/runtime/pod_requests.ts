@@ -34,6 +34,17 @@ function ofContainers({ containers, initContainers = [] }: PodSpec): ResourceLis
   return sum.raise(initializing.toList()).toList();
 }
 
+/** Returns the requests of pods together: of each spec as many as its count says. */
+export function sumOfRequests(
+  pods: readonly { readonly spec: PodSpec | undefined; readonly count: number }[],
+): Record<string, string> {
+  const sum = new ResourceSum();
+  for (const { spec, count } of pods) {
+    if (spec) sum.add(new ResourceSum().add(podRequests(spec)).times(count).toList());
+  }
+  return sum.toList();
+}
+
 /** Returns the requests of one pod, its overhead included. */
 export function podRequests(pod: PodSpec): ResourceList {
   const containers = ofContainers(pod);

@@ -1,26 +1,20 @@
 /** Gangs of the coscheduling plugin of kubernetes-sigs/scheduler-plugins. */
 import { COSCHEDULING } from "../../../crds/gang_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { type Draft, jobsOf } from "../draft.ts";
 import type { Gang } from "../policy.ts";
-import { podGroup } from "./pod_group.ts";
+import { joinGroup, podGroup, type PodMarks } from "./pod_group.ts";
 
 /** Time that a pod may wait for the rest of its group, if the runtime sets none, as the schema says. */
 const TIMEOUT_SECONDS = 60;
 
-/** Labels every pod with the group, which has the TrainJob's name. */
-function apply(draft: Draft): void {
-  const { name = "" } = draft.trainJob.metadata;
-  for (const job of jobsOf(draft)) {
-    const template = job.template.spec?.template;
-    if (!template) continue;
-    const labels = { ...template.metadata?.labels, [COSCHEDULING.podGroupLabel]: name };
-    template.metadata = { ...template.metadata, labels };
-  }
-}
+/** Returns the metadata of a pod with the label of its group. */
+export const memberOfCoscheduling = (pod: PodMarks | undefined, group: string): PodMarks => ({
+  ...pod,
+  labels: { ...pod?.labels, [COSCHEDULING.podGroupLabel]: group },
+});
 
 export const coscheduling: Gang = {
-  apply,
+  apply: (draft) => joinGroup(draft, memberOfCoscheduling),
   marks: ({ labels }) => labels?.[COSCHEDULING.podGroupLabel] !== undefined,
   children: (draft, progress) => {
     const settings = draft.runtime.podGroupPolicy?.coscheduling;

@@ -1,10 +1,10 @@
 /** Pod group of a TrainJob: what the groups of all gang schedulers have in common. Pure. */
 import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
-import { ResourceSum } from "../../../platform/base/resource_list.ts";
+import type { ObjectMeta } from "../../../platform/kube/kubernetes.ts";
 import type { FollowingChild, Progress } from "../child.ts";
 import { type Draft, jobsOf, podSpecOf } from "../draft.ts";
-import { podRequests } from "../pod_requests.ts";
-import { type Gang, gangOf, type Members } from "./members.ts";
+import { podRequests, sumOfRequests } from "../pod_requests.ts";
+import { type Gang, gangOf } from "./members.ts";
 
 /** The group of one scheduler. */
 export interface PodGroupSketch {
@@ -15,13 +15,18 @@ export interface PodGroupSketch {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-function resourcesOf(members: readonly Members[]): Record<string, string> {
-  const sum = new ResourceSum();
-  for (const { job, pods } of members) {
-    const spec = podSpecOf(job);
-    if (spec) sum.add(new ResourceSum().add(podRequests(spec)).times(pods).toList());
+/** Metadata of a pod, or of its template. */
+export type PodMarks = Pick<ObjectMeta, "labels" | "annotations">;
+
+/** Makes all pods members of the group, which has the TrainJob's name. */
+export function joinGroup(
+  draft: Draft,
+  member: (pod: PodMarks | undefined, group: string) => PodMarks,
+): void {
+  for (const job of jobsOf(draft)) {
+    const template = job.template.spec?.template;
+    if (template) template.metadata = member(template.metadata, draft.trainJob.metadata.name ?? "");
   }
-  return sum.toList();
 }
 
 /** Resources of pods that do not count now: a merge patch has to name them to remove them. */
@@ -36,7 +41,9 @@ const NO_POD = { containers: [] };
 
 function quorum(draft: Draft, { members, succeeded }: Gang, countsSucceeded: boolean) {
   const pods = members.reduce((sum, it) => sum + it.pods, 0) + (countsSucceeded ? succeeded : 0);
-  const resources = resourcesOf(members);
+  const resources = sumOfRequests(
+    members.map(({ job, pods }) => ({ spec: podSpecOf(job), count: pods })),
+  );
   return {
     // Schedulers have no group of nobody.
     minMember: Math.max(1, pods),

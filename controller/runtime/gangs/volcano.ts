@@ -5,18 +5,13 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
 import { type Draft, jobsOf, podSpecOf } from "../draft.ts";
 import type { Gang } from "../policy.ts";
-import { podGroup } from "./pod_group.ts";
+import { joinGroup, podGroup, type PodMarks } from "./pod_group.ts";
 
-/** Annotates every pod with the group, which has the TrainJob's name. */
-function apply(draft: Draft): void {
-  const { name = "" } = draft.trainJob.metadata;
-  for (const job of jobsOf(draft)) {
-    const template = job.template.spec?.template;
-    if (!template) continue;
-    const annotations = { ...template.metadata?.annotations, [VOLCANO.groupNameAnnotation]: name };
-    template.metadata = { ...template.metadata, annotations };
-  }
-}
+/** Returns the metadata of a pod with the annotation of its group. */
+export const memberOfVolcano = (pod: PodMarks | undefined, group: string): PodMarks => ({
+  ...pod,
+  annotations: { ...pod?.annotations, [VOLCANO.groupNameAnnotation]: group },
+});
 
 function queueProblems({ metadata: { annotations } }: Draft): FieldProblem[] {
   if (annotations[VOLCANO.queueAnnotation] !== "") return [];
@@ -68,7 +63,7 @@ function specOf(draft: Draft): Record<string, unknown> {
 
 export const volcano: Gang = {
   validate: (draft) => [...queueProblems(draft), ...priorityProblems(draft)],
-  apply,
+  apply: (draft) => joinGroup(draft, memberOfVolcano),
   marks: ({ annotations }) => annotations?.[VOLCANO.groupNameAnnotation] !== undefined,
   priorityClasses,
   children: (draft, progress) => [podGroup(draft, progress, {
