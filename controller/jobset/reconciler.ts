@@ -76,17 +76,9 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
   const actor = { client, events, managerName, jobWrites, jobSetWrites };
   const isNews = createNotices(NOTICES);
 
-  function observeJobSet(key: string): JobSet | undefined {
-    const cached = informers.jobSets.get(key);
-    if (cached === undefined) {
-      jobSetWrites.forget(key);
-      return undefined;
-    }
-    return jobSetWrites.latest(key, cached);
-  }
-
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const jobSet = observeJobSet(key);
+    const inCache = informers.jobSets.get(key);
+    const jobSet = inCache && jobSetWrites.latest(key, inCache);
     if (!jobSet || !isOurs(jobSet)) return;
     const { namespace, uid = "", deletionTimestamp } = jobSet.metadata;
     const cached = () => informers.jobs.byIndex(JOBS_BY_CONTROLLER, uid);

@@ -23,8 +23,8 @@ export interface Writer {
   /** The name of the manager, with which the names of its roles begin. */
   readonly managerName: string;
   readonly signal: AbortSignal;
-  /** Runs the creation or the change of a child, to remember the response. Default: nothing is remembered. */
-  readonly track?: ChildCaches["track"];
+  /** Runs the creation or the change of a child, to remember the response. */
+  readonly track: ChildCaches["track"];
 }
 
 /** The API server does not serve the kind of a child, as if its definition was removed. */
@@ -81,7 +81,7 @@ export async function writeChild(
 }
 
 async function write(writer: Writer, plan: ChildPlan): Promise<KubeObject | undefined> {
-  const { client, key: { namespace }, signal, track = (_kind, _key, call) => call() } = writer;
+  const { client, key: { namespace }, signal, track } = writer;
   const { kind, name, write } = plan;
   const key = { namespace, name };
   switch (write.kind) {

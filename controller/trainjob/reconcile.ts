@@ -110,12 +110,11 @@ async function writeResources(
   { decision: { snapshot, tls, jobSet, problem }, children }: Plans,
 ): Promise<Outcome> {
   const { trainJob } = observed;
-  const { track } = options.childCaches;
   let late: unknown;
   const steps = [
     ...(snapshot ? [() => writeConfigMap(options, writer, snapshot)] : []),
     ...(tls ? [async () => void (late = await actOnTls(options, writer, trainJob, tls))] : []),
-    ...children.map((plan) => () => writeChild({ ...writer, track }, plan)),
+    ...children.map((plan) => () => writeChild(writer, plan)),
   ];
   let failed: Outcome = {};
   for (const step of steps) {
@@ -255,8 +254,8 @@ export async function reconcileTrainJob(
   key: string,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
-  const { client, managerName } = options;
-  const writer = { client, key: parseKey(key), managerName, signal };
+  const { client, managerName, childCaches: { track } } = options;
+  const writer = { client, key: parseKey(key), managerName, track, signal };
   let last: ObservedJob | undefined;
   let error: unknown;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

@@ -87,7 +87,6 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
 
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const cached = informers.jobs.get(key);
-    if (cached === undefined) jobWrites.forget(key);
     const job = cached && jobWrites.latest(key, cached);
     const attempts = new Attempts(signal, MAX_CALLS);
     const read = (pod: ObjectKey) => getOrUndefined(client, KINDS.pod, pod, { signal });
