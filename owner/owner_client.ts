@@ -1,19 +1,31 @@
-/** Client of the owner of all state: questions and polls go to it in process, or to the replica that it is on. */
+/** Client of the owner of all state: questions go to it in process, or to the replica that it is on, and its changes come. */
+import type { JobRef } from "../crds/job_kind.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import { type AskOwner, createOwnerRouter } from "../platform/http/replicas/owner_router.ts";
 import type { LeaderLocator } from "../platform/kube/leading/leadership.ts";
 import type { AskKind } from "./ask_kind.ts";
+import { createJobFeeds, type JobFeeds } from "./job_feeds.ts";
+import type { JobStatus, Reading } from "./ledger/reading.ts";
 import type { OwnedState } from "./owned_state.ts";
-import { createOwnerPoll } from "./owner_poll.ts";
+import { createOwnerPoll, type JobVersion, type PollOwner } from "./owner_poll.ts";
 import type { ForwardClient } from "./replicas/forward_client.ts";
 import type { TermChanges } from "./term.ts";
 
-/** Asks the owner, on any replica. */
+/** Calls the listener with each news of the job, of the present ones at once. Returns a function that stops this. */
+export type Follow<Value> = (job: JobRef, listener: (value: Value) => void) => () => void;
+
+/** Asks the owner, on any replica, and follows its changes; many followers of a job are one to the owner. */
 export interface OwnerClient {
   /** Returns the function that asks questions of a kind; each is held a moment while there is no owner. */
   asks<Ask, Answer extends object>(kind: AskKind<Ask, Answer>): AskOwner<Ask, Answer>;
-  /** Polls for changes. */
-  readonly changes: TermChanges;
+  /** Follows changes by their kind, with the newest status, or with the cursor of what has changed. */
+  readonly follow: {
+    readonly status: Follow<JobStatus>;
+    readonly observation: Follow<string>;
+    readonly curves: Follow<string>;
+  };
+  /** Ends what follows the owner, and resolves when nothing does. */
+  close(): Promise<void>;
 }
 
 /** Options of {@link createOwnerClient}. */
@@ -26,10 +38,26 @@ export interface OwnerClientOptions {
   readonly clock: Clock;
 }
 
-/** Creates an {@link OwnerClient}. */
+/** Creates an {@link OwnerClient}; it follows the owner only while somebody follows a job. */
 export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
   const { leader, owned, forward, clock } = options;
-  const here = owned.changes;
+
+  function feedsOf<Value>(
+    kind: keyof TermChanges,
+    select: (reading: Reading) => Value | undefined,
+  ): JobFeeds<Value> {
+    const pollHere: PollOwner<Reading> = owned.changes[kind];
+    return createJobFeeds({
+      poll: createOwnerPoll({ leader, pollHere, forward: forward.changes(kind), clock }),
+      select,
+      clock,
+    });
+  }
+
+  const cursorOf = ({ cursor }: JobVersion) => cursor;
+  const status = feedsOf("status", (reading) => reading.status);
+  const observation = feedsOf("observation", cursorOf);
+  const curves = feedsOf("curves", cursorOf);
   return {
     asks: (kind) =>
       createOwnerRouter({
@@ -42,25 +70,9 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
         }),
         clock,
       }),
-    changes: {
-      status: createOwnerPoll({
-        leader,
-        pollHere: here.status,
-        forward: forward.changes("status"),
-        clock,
-      }),
-      observation: createOwnerPoll({
-        leader,
-        pollHere: here.observation,
-        forward: forward.changes("observation"),
-        clock,
-      }),
-      curves: createOwnerPoll({
-        leader,
-        pollHere: here.curves,
-        forward: forward.changes("curves"),
-        clock,
-      }),
+    follow: { status: status.follow, observation: observation.follow, curves: curves.follow },
+    async close() {
+      await Promise.all([status, observation, curves].map((feeds) => feeds.close()));
     },
   };
 }

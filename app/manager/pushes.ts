@@ -140,9 +140,9 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     forwarder.client.close();
   });
   const owner = createOwnerClient({ leader: leadership, owned, forward: forwarder.client, clock });
+  cleanup.defer(owner.close);
   const reading = serveReads({
     jobs: caches.byKind,
-    clock,
     maxStreams: {
       total: configuration.maxStreams,
       perSubject: configuration.maxStreamsPerSubject,

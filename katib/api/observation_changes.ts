@@ -1,15 +1,13 @@
 /** Change notifications of observations: of the log at its owner, and of the job in the caches here. */
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
-import { createJobFeeds } from "../../owner/job_feeds.ts";
-import type { JobVersion, PollOwner } from "../../owner/owner_poll.ts";
-import type { Clock } from "../../platform/base/clock.ts";
+import type { Follow } from "../../owner/owner_client.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 
 /** Options of {@link createObservationChanges}. */
 export interface ObservationChangesOptions {
-  readonly poll: PollOwner<JobVersion>;
-  readonly clock: Clock;
+  /** Follows the log at its owner. */
+  readonly followLog: Follow<string>;
   /** The caches of jobs by their kind. */
   readonly jobs: ReadonlyMap<JobKind, { readonly jobs: Pick<Informer<AnyJob>, "onChange"> }>;
 }
@@ -18,17 +16,12 @@ export interface ObservationChangesOptions {
 export interface ObservationChanges {
   /** Calls the listener when log or job change. Returns a function that stops this. */
   follow(job: JobRef, listener: () => void): () => void;
-  /** Ends what runs, and resolves when nothing does. */
-  close(): Promise<void>;
+  /** Stops listening to the caches. */
+  close(): void;
 }
 
-/** Creates {@link ObservationChanges}; the owner is asked only while somebody follows. */
+/** Creates {@link ObservationChanges}. */
 export function createObservationChanges(options: ObservationChangesOptions): ObservationChanges {
-  const feeds = createJobFeeds({
-    poll: options.poll,
-    clock: options.clock,
-    select: ({ cursor }: JobVersion) => cursor,
-  });
   const listeners = createKeyedListeners();
   const stops = [...options.jobs.values()].map(({ jobs }) =>
     jobs.onChange(({ object }) => listeners.notify(object.metadata.uid ?? ""))
@@ -36,15 +29,12 @@ export function createObservationChanges(options: ObservationChangesOptions): Ob
   return {
     follow(job, listener) {
       const remove = listeners.add(job.uid, listener);
-      const unfollow = feeds.follow(job, listener);
+      const unfollow = options.followLog(job, listener);
       return () => {
         unfollow();
         remove();
       };
     },
-    async close() {
-      stops.forEach((stop) => stop());
-      await feeds.close();
-    },
+    close: () => stops.forEach((stop) => stop()),
   };
 }

@@ -31,8 +31,8 @@ export interface ObservationServingOptions
 
 /** Observations that are served. */
 export interface ObservationServing extends Api {
-  /** Ends what runs, and resolves when nothing does. */
-  close(): Promise<void>;
+  /** Stops listening to the caches. */
+  close(): void;
 }
 
 /** Requests of one subject to stop jobs: a controller that ends a rung of a thousand trials. */
@@ -43,7 +43,7 @@ const MAX_SUBJECTS = 10_000;
 /** Serves observations; `handles` selects its requests. */
 export function serveObservations(options: ObservationServingOptions): ObservationServing {
   const { readers, kinds, jobs, trials, owner, clock } = options;
-  const changes = createObservationChanges({ jobs, poll: owner.changes.observation, clock });
+  const changes = createObservationChanges({ jobs, followLog: owner.follow.observation });
   const api = createObservationApi({
     ...readers,
     kinds,

@@ -1,9 +1,7 @@
 /** Serving of the page's API: curves are asked for at the owner of the state, lists are made from the caches here. */
 import { type AnyJob, type JobKind } from "../../crds/job_kind.ts";
 import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
-import { createJobFeeds } from "../../owner/job_feeds.ts";
 import type { Api } from "../../platform/http/api_shell.ts";
-import type { JobVersion } from "../../owner/owner_poll.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { createJobList, type PushedProgress } from "../list/job_list.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
@@ -36,8 +34,8 @@ export interface ViewServingOptions
 
 /** The served API. */
 export interface ViewServing extends Api {
-  /** Ends what runs, and resolves when nothing does. */
-  close(): Promise<void>;
+  /** Stops listening to the caches. */
+  close(): void;
 }
 
 /** Serves the API; `handles` selects its requests. */
@@ -50,11 +48,6 @@ export function serveView(options: ViewServingOptions): ViewServing {
     clock,
   };
   const list = createJobList({ jobs, pushed });
-  const feeds = createJobFeeds({
-    poll: owner.changes.curves,
-    select: ({ cursor }: JobVersion) => cursor,
-    clock,
-  });
   const api = createViewApi({
     ...readers,
     kinds: options.kinds,
@@ -65,13 +58,10 @@ export function serveView(options: ViewServingOptions): ViewServing {
     lookInTurn: createLookTurns(clock, LOOKING_PART),
     cached: ({ kind, namespace, name }) => jobs.get(kind)?.jobs.get({ namespace, name }),
     ask: owner.asks(asks),
-    follow: (job, listener) => feeds.follow(job, listener),
+    follow: owner.follow.curves,
   });
   return {
     ...api,
-    async close() {
-      list.close();
-      await feeds.close();
-    },
+    close: list.close,
   };
 }

@@ -14,13 +14,13 @@ import {
 } from "../../owner/ledger/reading.ts";
 import { type AcceptDeadline, LATE } from "../chain/handover.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
-import type { JobFeeds } from "../../owner/job_feeds.ts";
+import type { Follow } from "../../owner/owner_client.ts";
 import { ROOM_MS, type StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 
 /** Parts of reading. */
 export interface ReadingParts {
   readonly read: ReadStatus;
-  readonly feeds: Pick<JobFeeds<JobStatus>, "follow">;
+  readonly follow: Follow<JobStatus>;
   readonly slots: StreamSlots;
   /** Calls the listener when the job has ended, at once if it has. Returns how to stop that. */
   readonly onJobEnd: (job: JobRef, listener: (end: JobEnd) => void) => () => void;
@@ -92,7 +92,7 @@ export function watch(
         sink,
         clock: deadline.clock,
         expiresMs,
-        follow: (listener) => reading.feeds.follow(job, listener),
+        follow: (listener) => reading.follow(job, listener),
         onJobEnd: (listener) => reading.onJobEnd(job, listener),
         lastStatus: async () => {
           const answer = await readInTime(reading, job, deadline);

@@ -45,12 +45,10 @@ function readerBench(
       asked.push(job);
       return answer;
     },
-    feeds: {
-      follow: (_job, listener) => {
-        follows.count += 1;
-        listener(STATUS);
-        return () => void (follows.count -= 1);
-      },
+    follow: (_job, listener) => {
+      follows.count += 1;
+      listener(STATUS);
+      return () => void (follows.count -= 1);
     },
     slots,
     onJobEnd: (_job, listener) => {
