@@ -109,7 +109,7 @@ export const sessionKey = computed(() =>
 /** Sends a request of this session; a key that is not taken any more ends it. */
 export async function call(
   path: string,
-  options: Pick<Call, "body" | "signal" | "tag"> & { readonly method?: "POST" } = {},
+  options: Pick<Call, "body" | "signal" | "tag" | "streamed"> & { readonly method?: "POST" } = {},
 ): Promise<Response> {
   try {
     return await send({ ...options, path, key: sessionKey.value });

@@ -11,7 +11,7 @@ export class CallError extends Error {
 
 /** Marks a request as one of this page: other sites cannot set it. */
 const OURS = { "X-Milepost": "1" };
-/** Time within which an answer has to begin, in milliseconds. */
+/** Time within which an answer has to be there, and one that is streamed has to begin, in milliseconds. */
 const DEADLINE_MS = 30_000;
 /** Most characters of a refusal that are read. */
 const MOST_MESSAGE = 2_000;
@@ -26,21 +26,24 @@ export interface Call {
   readonly signal?: AbortSignal;
   /** The tag of an answer that is there already: then a response of 304 may come. */
   readonly tag?: string | undefined;
+  /** Whether the body is read as it comes. */
+  readonly streamed?: boolean;
 }
 
 /** Sends a request and returns its response. Throws a {@link CallError} if it was refused. */
 export async function send(
-  { method = "GET", path, body, key, signal, tag }: Call,
+  { method = "GET", path, body, key, signal, tag, streamed = false }: Call,
+  deadlineMs = DEADLINE_MS,
 ): Promise<Response> {
   const stop = new AbortController();
   const timer = setTimeout(
     () => stop.abort(new CallError(0, "no answer came in time")),
-    DEADLINE_MS,
+    deadlineMs,
   );
   const signals = signal === undefined ? [stop.signal] : [stop.signal, signal];
   let response: Response;
   try {
-    response = await fetch(path, {
+    const begun = await fetch(path, {
       method,
       signal: AbortSignal.any(signals),
       cache: "no-store",
@@ -52,6 +55,9 @@ export async function send(
       },
       ...(method === "POST" && { body: JSON.stringify(body ?? {}) }),
     });
+    // A body that stalls would be waited for without an end.
+    const isLeft = begun.body === null || (streamed && begun.ok);
+    response = isLeft ? begun : new Response(await begun.arrayBuffer(), begun);
   } catch (error) {
     if (signal?.aborted || error instanceof CallError) throw error;
     throw new CallError(0, "the server does not answer");

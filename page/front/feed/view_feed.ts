@@ -32,7 +32,8 @@ async function readStream(
   let timer = 0;
   let why = "the server ended the stream";
   try {
-    const { body } = await send({ path, key, signal: AbortSignal.any([signal, silence.signal]) });
+    const either = AbortSignal.any([signal, silence.signal]);
+    const { body } = await send({ path, key, signal: either, streamed: true });
     if (body === null) return why;
     heard.ms = Date.now();
     onOpen();

@@ -99,7 +99,7 @@ async function readOnce(
   signal: AbortSignal,
   { onLines, onState }: FollowOptions,
 ): Promise<void> {
-  const { body } = await call(pathOf(place, lines.resume()), { signal });
+  const { body } = await call(pathOf(place, lines.resume()), { signal, streamed: true });
   onState({ phase: "followed" });
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   while (reader !== undefined) {
