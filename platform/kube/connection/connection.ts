@@ -47,7 +47,7 @@ function absolute(folder: string, file: string | undefined): string | undefined 
 
 function decoded(data: string | undefined): string | undefined {
   if (!data) return undefined;
-  return new TextDecoder().decode(Uint8Array.from(atob(data), (char) => char.charCodeAt(0)));
+  return new TextDecoder().decode(Uint8Array.fromBase64(data));
 }
 
 /** A file is read each time: it may have been renewed. */

@@ -100,11 +100,9 @@ function exists(file: string): boolean {
 
 function pemOf(file: string | undefined, data: string | undefined, what: string) {
   if (file) return readText(file, what);
-  return data ? new TextDecoder().decode(orExplain(what, () => fromBase64(data))) : undefined;
-}
-
-function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+  return data
+    ? new TextDecoder().decode(orExplain(what, () => Uint8Array.fromBase64(data)))
+    : undefined;
 }
 
 function checkCluster(cluster: Cluster, where: string): void {

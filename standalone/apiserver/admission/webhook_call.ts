@@ -128,7 +128,7 @@ function targetOf(webhook: Webhook, options: CallOptions): Target | string {
 }
 
 function decodeBase64(text: string): string {
-  return new TextDecoder().decode(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
+  return new TextDecoder().decode(Uint8Array.fromBase64(text));
 }
 
 function messageOf(error: unknown): string {

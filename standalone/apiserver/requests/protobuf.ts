@@ -174,10 +174,6 @@ class Reader {
   }
 }
 
-function base64(bytes: Uint8Array): string {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-}
-
 function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -187,7 +183,7 @@ function combined(type: FieldType, value: number | Uint8Array, before: unknown):
   if (typeof value === "number") return type === "boolean" ? value !== 0 : value;
   if (type === "text") return new TextDecoder().decode(value);
   if (type === "texts") return [...listOf(before), new TextDecoder().decode(value)];
-  if (typeof type === "string") return base64(value);
+  if (typeof type === "string") return value.toBase64();
   if ("one" in type) return decodeMessage(value, type.one);
   if ("many" in type) return [...listOf(before), decodeMessage(value, type.many)];
   const { key, value: item } = decodeMessage(value, { 1: ["key", "text"], 2: ["value", type.map] });

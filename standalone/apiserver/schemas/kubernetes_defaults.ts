@@ -146,18 +146,15 @@ function serviceDefaults(service: JsonObject): void {
   if (address !== undefined && address !== "") fill(spec, { clusterIPs: [address] });
 }
 
-function toBase64(text: string): string {
-  let binary = "";
-  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
-  return btoa(binary);
-}
-
 /** Moves `stringData`, which is write-only, to `data`. */
 function secretDefaults(secret: JsonObject): void {
   fill(secret, { type: "Opaque" });
   const { stringData } = secret;
   if (!isObject(stringData)) return;
-  const texts = Object.entries(stringData).map(([key, text]) => [key, toBase64(String(text))]);
+  const texts = Object.entries(stringData).map(([key, text]) => [
+    key,
+    new TextEncoder().encode(String(text)).toBase64(),
+  ]);
   secret.data = { ...objectAt(secret, "data"), ...Object.fromEntries(texts) };
   delete secret.stringData;
 }

@@ -48,7 +48,7 @@ export function expand(text: string, env: Readonly<Record<string, string>>): str
 
 /** Text of a Secret's value. */
 function decodeBase64(value: string): string {
-  return new TextDecoder().decode(Uint8Array.from(atob(value), (char) => char.charCodeAt(0)));
+  return new TextDecoder().decode(Uint8Array.fromBase64(value));
 }
 
 /** A Secret's values as text. */

@@ -40,10 +40,6 @@ type Projection = Wire<k8s.V1VolumeProjection>;
 const DEFAULT_MODE = 0o644;
 const encoder = new TextEncoder();
 
-function fromBase64(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
-}
-
 /** Refuses paths that leave the volume. */
 function checkedPath(path: string): string {
   if (path === "" || path.startsWith("/") || path.split("/").some((part) => part === "..")) {
@@ -89,7 +85,7 @@ async function configMapFiles(
   const data = object && new Map([
     ...Object.entries(object.data ?? {}).map(([key, text]) => [key, encoder.encode(text)] as const),
     ...Object.entries(object.binaryData ?? {}).map(([key, text]) =>
-      [key, fromBase64(text)] as const
+      [key, Uint8Array.fromBase64(text)] as const
     ),
   ]);
   return pick(`configmap "${name}"`, data, source, mode);
@@ -103,7 +99,9 @@ async function secretFiles(
   const name = source.name ?? "";
   const object = await objects.secret(name);
   const data = object && new Map(
-    Object.entries(object.data ?? {}).map(([key, text]) => [key, fromBase64(text)] as const),
+    Object.entries(object.data ?? {}).map(([key, text]) =>
+      [key, Uint8Array.fromBase64(text)] as const
+    ),
   );
   return pick(`secret "${name}"`, data, source, mode);
 }
