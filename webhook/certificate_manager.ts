@@ -10,12 +10,8 @@ import type { Clock } from "../platform/base/clock.ts";
 import { createListeners } from "../platform/base/listeners.ts";
 import { isStale } from "../platform/kube/errors.ts";
 import { getOrUndefined, type ObjectStore } from "../platform/kube/upsert.ts";
-import {
-  certificateFacts,
-  type CertificatePair,
-  createAuthority,
-  issueServingCertificate,
-} from "./certificate_authority.ts";
+import { createAuthority, issueServingCertificate } from "./certificate_authority.ts";
+import { certificateFacts, type CertificatePair } from "../platform/base/certificates.ts";
 import {
   CERTIFICATE_POLICY,
   type CertificateAction,

@@ -8,7 +8,7 @@ import {
   isSignedBy,
   pairFits,
   splitBundle,
-} from "./certificate_authority.ts";
+} from "../platform/base/certificates.ts";
 import type { ObservedCertificates } from "./certificate_decision.ts";
 
 /** Keys of the Secret. */

@@ -1,6 +1,7 @@
 /** `milepost node`: the kubelet alone, against any API server. */
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createClient } from "../../platform/kube/connection/connected_client.ts";
+import { issueCertificate } from "../../platform/base/certificates.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { createEventRecorder } from "../../platform/kube/events.ts";
@@ -14,7 +15,6 @@ import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
 import type { Server } from "../../platform/http/server.ts";
 import { startLogServer } from "../../standalone/kubelet/logs/log_server.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
-import { selfSignedCertificate } from "../../standalone/kubelet/self_signed_certificate.ts";
 import { provideCommand } from "../executable.ts";
 import { readFlagFile } from "../flag_file.ts";
 import { KUBELET_FOLDER, takeDataFolder } from "../standalone/data_folder.ts";
@@ -39,6 +39,9 @@ export interface NodeOptions {
   readonly mountNamespaces?: boolean;
 }
 
+/** Life of the log endpoint's own certificate, in milliseconds: a year. */
+const CERTIFICATE_LIFE_MS = 365 * 24 * 60 * 60 * 1000;
+
 /** A node that runs the pods that are bound to it. */
 export interface RunningNode {
   /** Ends its pods' processes. */
@@ -56,7 +59,14 @@ async function certificateOf(options: NodeOptions, hostIP: string) {
   if (tlsCert !== undefined || tlsKey !== undefined) {
     throw new ConfigurationError("--tls-cert and --tls-key must be given together");
   }
-  return await selfSignedCertificate([hostIP, nodeName], systemClock.now());
+  // Clients that verify kubelets need one that their own CA signed.
+  const { certificate: cert, key } = await issueCertificate(undefined, {
+    subject: "CN=milepost-kubelet",
+    now: systemClock.now(),
+    lifeMs: CERTIFICATE_LIFE_MS,
+    hosts: [hostIP, nodeName],
+  });
+  return { cert, key };
 }
 
 /** Serves the logs of a kubelet that starts later, because the node reports the port from the start. */

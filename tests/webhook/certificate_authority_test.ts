@@ -1,14 +1,13 @@
 /** Tests of issued certificates, as node:tls checks them. */
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
+import { createAuthority, issueServingCertificate } from "../../webhook/certificate_authority.ts";
 import {
   certificateFacts,
-  createAuthority,
   isSignedBy,
-  issueServingCertificate,
   pairFits,
   splitBundle,
-} from "../../webhook/certificate_authority.ts";
+} from "../../platform/base/certificates.ts";
 import { servingNames } from "../../webhook/serving_names.ts";
 import { NOW } from "./builders.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 import { KINDS } from "../../crds/kinds.ts";
-import { splitBundle } from "../../webhook/certificate_authority.ts";
+import { splitBundle } from "../../platform/base/certificates.ts";
 import { createCertificateManager } from "../../webhook/certificate_manager.ts";
 import { failure, manualClock, MemoryStore } from "./builders.ts";
 

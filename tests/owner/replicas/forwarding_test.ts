@@ -26,10 +26,10 @@ import {
 import { parseAddress } from "../../../platform/http/replicas/calls.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import {
-  type CertificatePair,
   createAuthority,
   issueServingCertificate,
 } from "../../../webhook/certificate_authority.ts";
+import type { CertificatePair } from "../../../platform/base/certificates.ts";
 
 const push: Push = {
   job: { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-job" },

@@ -6,7 +6,6 @@ import type { Access, Proof } from "../../../../standalone/kubelet/logs/log_acce
 import { LogProblem } from "../../../../standalone/kubelet/logs/log_keys.ts";
 import type { LogRequest } from "../../../../standalone/kubelet/logs/log_request.ts";
 import { startLogServer } from "../../../../standalone/kubelet/logs/log_server.ts";
-import { selfSignedCertificate } from "../../../../standalone/kubelet/self_signed_certificate.ts";
 import {
   type Authority,
   createAuthority,
@@ -155,7 +154,7 @@ Deno.test("startLogServer() closes while a log is followed", async () => {
 
 Deno.test("startLogServer() says in one line that its port is taken or its key is invalid", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const tls = await selfSignedCertificate(["127.0.0.1", "node"], Date.now());
+  const tls = await (await createAuthority("kubelets")).server("node", ["127.0.0.1"]);
   const common = {
     hostname: "127.0.0.1",
     clock: systemClock,
