@@ -209,3 +209,11 @@ Deno.test("a cluster without a kind of jobs is named as such, and one who may no
     await world.clock.advance(73_000);
     await named(world, "of-a", "of-b");
   }));
+
+Deno.test("a kind that is not served is neither listed nor waited for", () =>
+  withJobs([""], [], async ({ jobs, asked }) => {
+    const kind = JOB_KINDS.all.find((it) => jobs.caches.get(it)?.resting);
+    assert.ok(kind);
+    assert.equal(await jobs.hold({ kind }), true);
+    assert.equal(asked.some(({ path }) => path.endsWith(`/${kind.plural}`)), false);
+  }));
