@@ -1,4 +1,5 @@
 /** Points of the rows of a log: minimum, maximum and last value of each bucket, as curves have them. Pure but for its sums. */
+import { addPoint } from "./bucket_points.ts";
 import { finiteNumber } from "./job_curves.ts";
 import type { CurvePoint } from "../../crds/wire/shown_curves.ts";
 
@@ -40,33 +41,14 @@ export class LogPoints {
     if (value === undefined || Number.isNaN(timeMs)) return;
     this.#firstMs ??= timeMs;
     this.#lastMs = timeMs;
-    this.#put([this.#beginOf(timeMs), value, value, value]);
+    addPoint(this.#points, this.#widthMs, [timeMs, value, value, value]);
     while (this.#points.length > this.most) this.#widen();
-  }
-
-  #beginOf(timeMs: number): number {
-    return Math.floor(timeMs / this.#widthMs) * this.#widthMs;
-  }
-
-  #put(point: CurvePoint): void {
-    const before = this.#points.at(-1);
-    if (before?.[0] !== point[0]) {
-      this.#points.push(point);
-      return;
-    }
-    const [begin, min, max] = before;
-    this.#points[this.#points.length - 1] = [
-      begin,
-      Math.min(min, point[1]),
-      Math.max(max, point[2]),
-      point[3],
-    ];
   }
 
   #widen(): void {
     this.#widthMs *= 2;
     const points = this.#points;
     this.#points = [];
-    for (const [timeMs, ...rest] of points) this.#put([this.#beginOf(timeMs), ...rest]);
+    for (const point of points) addPoint(this.#points, this.#widthMs, point);
   }
 }

@@ -6,6 +6,7 @@
  * on the samples alone, not on the order in which they came, but for the last value: a late sample changes
  * that of its bucket unless a newer one of its metric is there.
  */
+import { mergedFor } from "./bucket_points.ts";
 import type { CurvePoint } from "../../crds/wire/shown_curves.ts";
 
 /** Width of a bucket at first. */
@@ -121,7 +122,7 @@ export class Series {
   /** Keeps fewer buckets from now on. */
   shrink(capacity: number): void {
     const end = this.#first + this.#used - 1;
-    this.#lay(this.#mergedFor(this.#first, end, capacity), this.#first, capacity);
+    this.#lay(mergedFor(this.#first, end, capacity), this.#first, capacity);
   }
 
   /** Returns the points of a metric, by time; those of all rows begin at the same times. */
@@ -131,7 +132,7 @@ export class Series {
   ): CurvePoint[] {
     const low = Math.max(0, this.#bucketOf(fromMs));
     const high = Math.min(this.#used - 1, this.#bucketOf(toMs));
-    const merged = this.#mergedFor(this.#first + low, this.#first + high, Math.max(1, points));
+    const merged = mergedFor(this.#first + low, this.#first + high, Math.max(1, points));
     const found: CurvePoint[] = [];
     for (let index = low; index <= high;) {
       const group = Math.floor((this.#first + index) / merged);
@@ -175,20 +176,13 @@ export class Series {
     return Math.floor(timeMs / this.#widthMs) - this.#first;
   }
 
-  /** How many buckets must become one, a power of two, so that a range of them becomes at most `most`. */
-  #mergedFor(first: number, last: number, most: number): number {
-    let merged = 1;
-    while (Math.floor(last / merged) - Math.floor(first / merged) >= most) merged *= 2;
-    return merged;
-  }
-
   /** Makes room for a time and returns its bucket. */
   #placed(timeMs: number): number {
     const bucket = this.#bucketOf(timeMs);
     if (this.#used > 0 && (bucket < 0 || bucket >= this.#capacity)) {
       const low = this.#first + Math.min(bucket, 0);
       const high = this.#first + Math.max(bucket, this.#used - 1);
-      this.#lay(this.#mergedFor(low, high, this.#capacity), low, this.#capacity);
+      this.#lay(mergedFor(low, high, this.#capacity), low, this.#capacity);
       return this.#placed(timeMs);
     }
     if (this.#used === 0) this.#first += bucket;

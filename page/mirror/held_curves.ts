@@ -2,6 +2,7 @@
 import { sameJson } from "../../platform/base/json.ts";
 import type { CurveAsk, CurvePoint, ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { CurvesShown } from "../../crds/wire/curves_answer.ts";
+import { addPoint, mergedFor } from "../../owner/curves/bucket_points.ts";
 import { BASE_WIDTH_MS } from "../../owner/curves/series.ts";
 
 /** Time, minimum, maximum and last value. */
@@ -58,30 +59,18 @@ export function areSame(one: HeldCurves, other: HeldCurves): boolean {
 
 /** The least width, a power of two of the base, at which the axis of all metrics has at most so many buckets. */
 function widthFor(metrics: readonly HeldMetric[], points: number): number {
-  const times = metrics.flatMap(({ numbers }) =>
+  const buckets = metrics.flatMap(({ numbers }) =>
     numbers.length === 0 ? [] : [numbers[0] ?? 0, numbers[numbers.length - NUMBERS] ?? 0]
-  );
-  const [first, last] = [Math.min(...times), Math.max(...times)];
-  let width = BASE_WIDTH_MS;
-  while (Math.floor(last / width) - Math.floor(first / width) >= points) width *= 2;
-  return width;
+  ).map((timeMs) => Math.floor(timeMs / BASE_WIDTH_MS));
+  return BASE_WIDTH_MS * mergedFor(Math.min(...buckets), Math.max(...buckets), points);
 }
 
 /** Merges the points of each bucket of that width into one. */
 function mergedPoints(numbers: Float64Array, width: number): CurvePoint[] {
   const points: CurvePoint[] = [];
-  let bucket: CurvePoint | undefined;
   for (let at = 0; at < numbers.length; at += NUMBERS) {
-    const [time = 0, min = NaN, max = NaN, last = NaN] = numbers.subarray(at, at + NUMBERS);
-    const begin = Math.floor(time / width) * width;
-    if (bucket?.[0] === begin) {
-      bucket[1] = Math.min(bucket[1], min);
-      bucket[2] = Math.max(bucket[2], max);
-      bucket[3] = last;
-    } else {
-      bucket = [begin, min, max, last];
-      points.push(bucket);
-    }
+    const [time = 0, min = NaN, max = NaN] = [numbers[at], numbers[at + 1], numbers[at + 2]];
+    addPoint(points, width, [time, min, max, numbers[at + 3] ?? NaN]);
   }
   return points;
 }
