@@ -1,4 +1,5 @@
 /** Decision of a pass: from a job and its objects to a plan. Pure. */
+import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Condition, V1Status } from "../../crds/v1/job.ts";
 import { type CleanPodPolicy, V1_CONDITIONS, type V1ConditionType } from "../../crds/v1/names.ts";
@@ -18,7 +19,6 @@ import { planReplicas } from "./replica_plan.ts";
 import {
   createdCondition,
   failedCondition,
-  type JobEvent,
   type Notice,
   refusedCondition,
   resumedCondition,
@@ -49,7 +49,7 @@ class Conditions {
   }
 }
 
-const normal = ({ reason, message }: NewCondition): JobEvent => ({
+const normal = ({ reason, message }: NewCondition): EventText => ({
   type: "Normal",
   reason,
   message,

@@ -1,10 +1,11 @@
 /** Plan of a pass over a v1 job: what the pass knows, and what it does. */
+import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import type { JobCount } from "./job_metrics.ts";
 import type { JobChild, KindRules } from "./kind_rules.ts";
 import type { Replica, Run } from "./run.ts";
-import type { JobEvent, Notice } from "./verdict.ts";
+import type { Notice } from "./verdict.ts";
 
 /** What a pass knows. */
 export interface Situation {
@@ -45,7 +46,7 @@ export interface Plan {
   /** Such objects that a suspended job does not need. */
   readonly unwanted: readonly JobChild[];
   /** Events of this pass. */
-  readonly events: readonly JobEvent[];
+  readonly events: readonly EventText[];
   readonly notices: readonly Notice[];
   readonly counted: readonly JobCount[];
   readonly deleteJob: boolean;

@@ -1,20 +1,21 @@
 /** Events about the pods of a v1 job: containers that wait or end badly (training-operator v1.9: pkg/controller.v1/common). Pure. */
+import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { Run } from "./run.ts";
 import { exitCodeOf, isTerminating } from "./slots.ts";
-import type { JobEvent, Notice } from "./verdict.ts";
+import type { Notice } from "./verdict.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
 
 const ENDED: readonly (string | undefined)[] = ["Succeeded", "Failed"];
 
-const warning = (reason: string | undefined, message: string): JobEvent => ({
+const warning = (reason: string | undefined, message: string): EventText => ({
   type: "Warning",
   reason: reason || "Unknown",
   message,
 });
 
-function containerEvents(pod: string, { name, state }: ContainerStatus): JobEvent[] {
+function containerEvents(pod: string, { name, state }: ContainerStatus): EventText[] {
   const { terminated, waiting } = state ?? {};
   const who = `Error pod ${pod} container ${name}`;
   if (terminated && terminated.exitCode !== 0) {
@@ -26,14 +27,14 @@ function containerEvents(pod: string, { name, state }: ContainerStatus): JobEven
 }
 
 /** The earliest condition of a pod without containers, if it says that something is missing. */
-function conditionEvents(pod: string, { status }: Pod): JobEvent[] {
+function conditionEvents(pod: string, { status }: Pod): EventText[] {
   const time = (it: { readonly lastTransitionTime?: string }) => it.lastTransitionTime ?? "";
   const [first] = [...status?.conditions ?? []].sort((a, b) => time(a) < time(b) ? -1 : 1);
   if (first === undefined || first.status === "True") return [];
   return [warning(first.reason, `Error pod ${pod} condition message: ${first.message ?? ""}`)];
 }
 
-function abnormal(pod: Pod): JobEvent[] {
+function abnormal(pod: Pod): EventText[] {
   const name = pod.metadata?.name ?? "";
   const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
   const statuses = containerStatuses.length > 0 ? containerStatuses : initContainerStatuses;

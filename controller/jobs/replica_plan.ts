@@ -1,10 +1,11 @@
 /** Plan for the replicas of a job: which pods and Services are made, deleted and made again. Pure. */
+import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { isTrue } from "./condition_list.ts";
 import type { Replica, Replicas, Run } from "./run.ts";
 import { isTerminating, judgeFailedPod, planPodSlots, planSlots } from "./slots.ts";
-import { type FailedPods, type Failures, type JobEvent, reasonOf } from "./verdict.ts";
+import { type FailedPods, type Failures, reasonOf } from "./verdict.ts";
 
 /** What the replicas need. */
 export interface ReplicaPlan extends Failures {
@@ -16,8 +17,8 @@ export interface ReplicaPlan extends Failures {
   readonly deleteServices: readonly Service[];
   /** Of {@link deletePods} those that failed and are made again. */
   readonly recreated: readonly Pod[];
-  readonly events: readonly JobEvent[];
-  readonly notices: readonly JobEvent[];
+  readonly events: readonly EventText[];
+  readonly notices: readonly EventText[];
 }
 
 /** What the pods of one type need. */
@@ -57,12 +58,12 @@ function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
   };
 }
 
-function restartEvent(run: Run, type: string): JobEvent {
+function restartEvent(run: Run, type: string): EventText {
   const message = `job ${run.name} is restarting because ${type} replica(s) failed.`;
   return { type: "Warning", reason: reasonOf(run, "Restarting"), message };
 }
 
-function crowdedNotice(run: Run, of: Replicas, index: number): JobEvent {
+function crowdedNotice(run: Run, of: Replicas, index: number): EventText {
   const message = `We have too many pods for ${of.type.toLowerCase()} ${index}`;
   return { type: "Warning", reason: reasonOf(run, "TooManyPods"), message };
 }

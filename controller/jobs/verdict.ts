@@ -1,18 +1,12 @@
 /** Verdict on a v1 job: the conditions and events that follow from its pods. Pure. */
+import type { EventText } from "../../platform/kube/event_object.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import type { NewCondition } from "./condition_list.ts";
 import type { KindRules, Standing } from "./kind_rules.ts";
 import type { Run } from "./run.ts";
 
-/** An event about the job. */
-export interface JobEvent {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** An event that is recorded once, however often a pass finds its cause. */
-export interface Notice extends JobEvent {
+export interface Notice extends EventText {
   /** UID of the pod that it is about; the next pod of that name has notices of its own. */
   readonly pod?: string | undefined;
 }
@@ -21,7 +15,7 @@ export interface Notice extends JobEvent {
 export interface Verdict {
   /** To be set in this order. */
   readonly conditions: readonly NewCondition[];
-  readonly events: readonly JobEvent[];
+  readonly events: readonly EventText[];
   /** How the job ended, if it did. */
   readonly end?: "Succeeded" | "Failed";
 }
@@ -130,7 +124,7 @@ function restarting(run: Run, failures: readonly FailedPods[]): Verdict {
 
 function ended(run: Run, end: "Succeeded" | "Failed", message: string, before: NewCondition[]) {
   const wanted = condition(run, end, message);
-  const event: JobEvent = { type: "Normal", reason: wanted.reason, message };
+  const event: EventText = { type: "Normal", reason: wanted.reason, message };
   return { conditions: [...before, wanted], events: [event], end };
 }
 

@@ -11,7 +11,7 @@ import { type AddressBook, createAddressBook, identityKey, identityOf } from "./
 import { namesByNamespace, nameTable } from "./names/cluster_names.ts";
 import { type ClaimFolders, createClaimFolders } from "./volumes/claim_folders.ts";
 import { HostsFiles, machineFile } from "./names/hosts_file.ts";
-import { recordAbout } from "./kubelet_events.ts";
+import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { Kubelet, KubeletOptions, PodRef } from "./kubelet_options.ts";
 import {
   baseEnvironment,
@@ -110,7 +110,7 @@ class RunningKubelet implements Kubelet {
         folder: folders.claims,
         signal: this.#stopped.signal,
         recordEvent: (claim, event) =>
-          recordAbout(options.events, "PersistentVolumeClaim", claim, event),
+          options.events?.record(subjectOf(KINDS.persistentVolumeClaim, claim), event),
       })
       : undefined;
     this.#launchAgent = new LaunchAgent({
@@ -142,7 +142,7 @@ class RunningKubelet implements Kubelet {
         hostsFile: (namespace) => this.#hosts.fileFor(namespace),
         kubeletFolder: folders.root,
       },
-      recordEvent: (pod, event) => recordAbout(options.events, "Pod", pod, event),
+      recordEvent: (pod, event) => options.events?.record(subjectOf(KINDS.pod, pod), event),
     };
     const onEnd = () => this.#pruneAddresses();
     this.#workers = new PodWorkers({ book: this.#book, around, onEnd });

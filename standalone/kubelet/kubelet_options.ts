@@ -3,7 +3,7 @@ import type { Backoff } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Gpu } from "./gpus/visible_gpus.ts";
-import type { KubeletEvents } from "./kubelet_events.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { LogOptions } from "./logs/log_reader.ts";
 import type { NodeOffer } from "./scheduler.ts";
 
@@ -14,7 +14,7 @@ export interface KubeletOptions {
   /** Folder for pods and logs. Without it a temporary one, which {@link Kubelet.close} removes. */
   readonly dataDir?: string;
   readonly clock?: Clock;
-  readonly events?: KubeletEvents;
+  readonly events?: Pick<EventRecorder, "record">;
   /** Address of the node that the API reports. Default: the machine's first address, else 127.0.0.1. */
   readonly hostIP?: string;
   /** Port of the log endpoint that the node reports; none if nothing serves logs. */

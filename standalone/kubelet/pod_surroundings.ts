@@ -7,7 +7,7 @@ import type { ClaimFolders } from "./volumes/claim_folders.ts";
 import type { GpuPool } from "./gpus/gpu_pool.ts";
 import type { RealPaths } from "./containers/container_paths.ts";
 import type { PodFacts } from "./containers/field_refs.ts";
-import type { KubeletEvent } from "./kubelet_events.ts";
+import type { EventText } from "../../platform/kube/event_object.ts";
 import type { LaunchAgent } from "./launch_agent/launch_agent.ts";
 import type { LogStore } from "./logs/logs.ts";
 import type { NameTable } from "./names/name_replacement.ts";
@@ -43,5 +43,5 @@ export interface PodSurroundings {
   readonly signal: AbortSignal;
   /** Returns the table of names for the pods of a namespace. */
   readonly namesFor: (namespace: string) => NameTable;
-  readonly recordEvent: (pod: Pod, event: KubeletEvent) => void;
+  readonly recordEvent: (pod: Pod, event: EventText) => void;
 }

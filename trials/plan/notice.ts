@@ -1,8 +1,8 @@
 /** Warnings about trials and jobs, as events. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import { KATIB } from "../../crds/katib_names.ts";
+import { KINDS } from "../../crds/kinds.ts";
 import type { Trial } from "../../crds/trial.ts";
-import type { EventSubject } from "../../platform/kube/events.ts";
+import { type EventSubject, subjectOf } from "../../platform/kube/event_object.ts";
 
 /** A warning about one object. */
 export interface Notice {
@@ -13,24 +13,11 @@ export interface Notice {
 }
 
 /** Returns the Trial as the subject of an event. */
-export function aboutTrial({ metadata }: Pick<Trial, "metadata">): EventSubject {
-  const { namespace, name = "", uid } = metadata;
-  return {
-    apiVersion: KATIB.apiVersion,
-    kind: KATIB.trialKind,
-    name,
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-  };
+export function aboutTrial(trial: Pick<Trial, "metadata">): EventSubject {
+  return subjectOf(KINDS.trial, trial);
 }
 
 /** The job, as an event names it. */
-export function aboutJob({ kind, namespace, name, uid }: JobRef): EventSubject {
-  return {
-    apiVersion: kind.apiVersion,
-    kind: kind.kind,
-    name,
-    ...(namespace && { namespace }),
-    ...(uid && { uid }),
-  };
+export function aboutJob({ kind, ...metadata }: JobRef): EventSubject {
+  return subjectOf(kind, { metadata });
 }

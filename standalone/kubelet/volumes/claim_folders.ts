@@ -9,7 +9,7 @@ import { messageOf } from "../../../platform/kube/errors.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
 import { getOrUndefined } from "../../../platform/kube/upsert.ts";
 import { ConfigProblem } from "../containers/field_refs.ts";
-import type { KubeletEvent } from "../kubelet_events.ts";
+import type { EventText } from "../../../platform/kube/event_object.ts";
 import { removeAllBut } from "../processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -40,7 +40,7 @@ export interface ClaimFolderOptions {
   /** Aborts when the kubelet stops: calls end with it. */
   readonly signal: AbortSignal;
   /** Records an event about a claim. */
-  readonly recordEvent: (claim: PersistentVolumeClaim, event: KubeletEvent) => void;
+  readonly recordEvent: (claim: PersistentVolumeClaim, event: EventText) => void;
 }
 
 /** Returns the fields of a claim that an empty folder cannot fulfil. */
