@@ -20,7 +20,7 @@ export const NAMESPACE = "bench";
 /** TrainJobs, and the JobSet of each. */
 export const TRAIN_JOBS: Load = {
   jobs: `/apis/${TRAINER_API_VERSION}/namespaces/${NAMESPACE}/trainjobs`,
-  job: (name) => trainJob(name, RUNTIME),
+  job: (name) => trainJob(name, RUNTIME, { namespace: NAMESPACE }),
   made: { [`/apis/${JOBSET_API_VERSION}/jobsets`]: 1 },
 };
 
