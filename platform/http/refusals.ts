@@ -139,7 +139,7 @@ export function resultOf({ code }: Pick<FailureShape, "code">): RequestResult {
 }
 
 /** What of a refusal differs from one request to the next. */
-export interface RefusalDetails {
+interface RefusalDetails {
   readonly causes?: readonly FailureCause[];
   /** Methods that the path takes. */
   readonly allow?: string;
