@@ -1,6 +1,6 @@
 /** Feed of what is looked at: one stream that comes back by itself. */
 import { CallError, send } from "./server_calls.ts";
-import { createSseParser } from "./sse_parts.ts";
+import { createSseParser } from "../../../platform/base/event_parser.ts";
 import {
   backoffMs,
   type Connection,

@@ -1,6 +1,6 @@
 /** Tests of what news of the stream make of the view: its parts, its answers, its state, its connection. */
 import assert from "node:assert/strict";
-import { createSseParser } from "../../../../page/front/feed/sse_parts.ts";
+import { createSseParser } from "../../../../platform/base/event_parser.ts";
 import {
   type ListNews,
   readCurves,
