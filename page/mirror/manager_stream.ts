@@ -1,9 +1,10 @@
 /** Stream of curves from the manager: opened, read, and found dead where nothing comes; why it ended, in words. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import { createEventParser } from "../../platform/base/event_parser.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { KubeError, messageOf } from "../../platform/kube/errors.ts";
 import { SilentError } from "../../platform/kube/connection/open_response.ts";
-import { CorruptStreamError, lines } from "../../platform/kube/watching/watch.ts";
+import { CorruptStreamError } from "../../platform/kube/watching/watch.ts";
 import { type ManagerNews, readEvent, streamPath } from "./manager_news.ts";
 
 /** The manager as it is reached now. */
@@ -14,7 +15,9 @@ const SILENCE_MS = 40_000;
 /** Until the headers are there, in milliseconds. */
 const DEADLINE_MS = 15_000;
 /** Longest line: the curves of a hundred jobs with as many metrics and marks as are kept. */
-const LINE_BYTES = 48 << 20;
+const MOST_CHARACTERS = 48 << 20;
+/** Beginning of the comment that says why the stream ends. */
+const ENDED = "ended:";
 
 /** Why there are no curves, for people, and how long not to ask again. */
 export interface Outage {
@@ -53,26 +56,22 @@ export interface ManagerStreamOptions {
   readonly onHeard: () => void;
 }
 
-/** The text behind the name of a field; undefined if the line is none of that. */
-function fieldOf(line: string, name: string): string | undefined {
-  if (!line.startsWith(`${name}:`)) return undefined;
-  return line.slice(name.length + 1).trim();
-}
-
 /** Reads to the end. Returns why the manager ended it. */
 async function readAll(
   body: AsyncIterable<Uint8Array>,
   onNews: ManagerStreamOptions["onNews"],
 ): Promise<string> {
-  let [event, why] = ["", "the manager ended the stream of curves"];
-  // The API of the page writes each event's data as one line.
-  for await (const line of lines(body, LINE_BYTES)) {
-    event = fieldOf(line, "event") ?? event;
-    const data = fieldOf(line, "data");
-    const news = data === undefined ? undefined : readEvent(event, data);
-    if (news !== undefined) onNews(news);
-    const end = fieldOf(line, ": ended");
-    if (end !== undefined) why = `${why}: ${end}`;
+  const parse = createEventParser(MOST_CHARACTERS);
+  const decoder = new TextDecoder();
+  let why = "the manager ended the stream of curves";
+  for await (const bytes of body) {
+    for (const part of parse(decoder.decode(bytes, { stream: true }))) {
+      const news = part.kind === "event" ? readEvent(part.event, part.data) : undefined;
+      if (news !== undefined) onNews(news);
+      if (part.kind === "comment" && part.text.startsWith(ENDED)) {
+        why = `${why}: ${part.text.slice(ENDED.length).trim()}`;
+      }
+    }
   }
   return why;
 }

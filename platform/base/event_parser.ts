@@ -1,16 +1,20 @@
-/** Parser of server-sent events that come in parts. Pure. */
+/** Parser of server-sent events that come in pieces. */
 
 /** An event, or a comment. */
 export type StreamPart =
   | { readonly kind: "event"; readonly event: string; readonly data: string }
   | { readonly kind: "comment"; readonly text: string };
 
-/** Most characters of an event that has no end yet. */
-const MOST_CHARACTERS = 8_000_000;
-
-/** Returns a function that takes the next piece of text and returns what it completes. Throws a RangeError if an event is too long. */
-export function createSseParser(): (text: string) => readonly StreamPart[] {
-  let rest = "";
+/**
+ * Returns a function that takes the next piece of text and returns what it completes. It throws a RangeError if a line
+ * without an end yet has more characters than that.
+ */
+export function createEventParser(
+  mostCharacters: number,
+): (text: string) => readonly StreamPart[] {
+  /** Pieces of the line that has no end yet. */
+  let rest: string[] = [];
+  let length = 0;
   let event = "";
   let data: string[] = [];
   const line = (text: string): readonly StreamPart[] => {
@@ -28,9 +32,15 @@ export function createSseParser(): (text: string) => readonly StreamPart[] {
     return [];
   };
   return (text) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop() ?? "";
-    if (rest.length > MOST_CHARACTERS) throw new RangeError("an event of the stream is too long");
+    const lines = text.split("\n");
+    const last = lines.pop() ?? "";
+    if (lines.length > 0) {
+      lines[0] = rest.join("") + lines[0];
+      [rest, length] = [[], 0];
+    }
+    rest.push(last);
+    length += last.length;
+    if (length > mostCharacters) throw new RangeError("an event of the stream is too long");
     return lines.flatMap((it) => line(it.endsWith("\r") ? it.slice(0, -1) : it));
   };
 }

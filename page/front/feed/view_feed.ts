@@ -1,6 +1,6 @@
 /** Feed of what is looked at: one stream that comes back by itself. */
 import { CallError, send } from "./server_calls.ts";
-import { createSseParser } from "../../../platform/base/event_parser.ts";
+import { createEventParser } from "../../../platform/base/event_parser.ts";
 import {
   backoffMs,
   type Connection,
@@ -15,6 +15,9 @@ const FINAL: readonly number[] = [400, 401, 403, 404, 422];
 
 /** Time between two looks at how long nothing was heard, in milliseconds. */
 const LOOK_MS = 5_000;
+
+/** Most characters of an event that has no end yet. */
+const MOST_CHARACTERS = 8_000_000;
 
 /** When the server was last heard. */
 interface Hearing {
@@ -39,7 +42,7 @@ async function readStream(
     onOpen();
     // By the time of day: of a computer that slept, the stream is found dead as soon as it wakes.
     timer = setInterval(() => Date.now() - heard.ms > SILENCE_MS && silence.abort(), LOOK_MS);
-    const parse = createSseParser();
+    const parse = createEventParser(MOST_CHARACTERS);
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();

@@ -1,6 +1,5 @@
-/** Tests of what news of the stream make of the view: its parts, its answers, its state, its connection. */
+/** Tests of what news of the stream make of the view: its answers, its state, its connection. */
 import assert from "node:assert/strict";
-import { createSseParser } from "../../../../platform/base/event_parser.ts";
 import {
   type ListNews,
   readCurves,
@@ -17,26 +16,6 @@ import {
   type ListState,
   newsOfFrame,
 } from "../../../../page/front/feed/view_state.ts";
-
-const TEXT =
-  "event: jobs\nid: 1\ndata: {\n\ndata: }\n\n: alive\nevent: curves\r\ndata: a\r\ndata:b\r\n\r\n\n";
-const PARTS = [
-  { kind: "event", event: "jobs", data: "{" },
-  { kind: "event", event: "", data: "}" },
-  { kind: "comment", text: "alive" },
-  { kind: "event", event: "curves", data: "a\nb" },
-];
-Deno.test("createSseParser() finds the same parts wherever the text is cut", () => {
-  for (let at = 0; at <= TEXT.length; at++) {
-    const parse = createSseParser();
-    assert.deepEqual([...parse(TEXT.slice(0, at)), ...parse(TEXT.slice(at))], PARTS, `at ${at}`);
-  }
-});
-
-Deno.test("createSseParser() refuses an event without an end", () => {
-  const parse = createSseParser();
-  assert.throws(() => parse(`data: ${"a".repeat(8_000_001)}`), RangeError);
-});
 
 const row = (uid: string, name = uid) => ({
   uid,

@@ -1,0 +1,33 @@
+/** Tests of the parser of server-sent events: pieces, and bounds. */
+import assert from "node:assert/strict";
+import { createEventParser } from "../../../platform/base/event_parser.ts";
+
+const TEXT =
+  "event: jobs\nid: 1\ndata: {\n\ndata: }\n\n: alive\nevent: curves\r\ndata: a\r\ndata:b\r\n\r\n\n";
+const PARTS = [
+  { kind: "event", event: "jobs", data: "{" },
+  { kind: "event", event: "", data: "}" },
+  { kind: "comment", text: "alive" },
+  { kind: "event", event: "curves", data: "a\nb" },
+];
+Deno.test("createEventParser() finds the same parts wherever the text is cut", () => {
+  for (let at = 0; at <= TEXT.length; at++) {
+    const parse = createEventParser(8_000_000);
+    assert.deepEqual([...parse(TEXT.slice(0, at)), ...parse(TEXT.slice(at))], PARTS, `at ${at}`);
+  }
+});
+
+Deno.test("createEventParser() refuses an event without an end", () => {
+  const parse = createEventParser(8_000_000);
+  assert.throws(() => parse(`data: ${"a".repeat(8_000_001)}`), RangeError);
+});
+
+Deno.test("createEventParser() bounds a line, not what came before it", () => {
+  const parse = createEventParser(10);
+  assert.deepEqual(parse("data: 12345678901\n\n: abcde"), [
+    { kind: "event", event: "", data: "12345678901" },
+  ]);
+  assert.deepEqual(parse("f\n"), [{ kind: "comment", text: "abcdef" }]);
+  parse("data: 1234");
+  assert.throws(() => parse("5"), RangeError);
+});
