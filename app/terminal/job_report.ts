@@ -2,8 +2,10 @@
 import type { ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import type { ShownEvent, ShownPod } from "../../crds/wire/details.ts";
+import { clockText } from "../../platform/base/local_time.ts";
+import { shortNumber } from "../../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
-import { ageOf, durationText, numberText, valueText } from "./readings.ts";
+import { ageOf, durationText, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeText, wrapped } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
@@ -37,17 +39,6 @@ const AXIS_WIDTH = 10;
 const MARKS = 5;
 /** Before a message that stands below what it is about. */
 const INDENT = "      ";
-
-const two = (value: number) => String(value).padStart(2, "0");
-
-/** Returns the time of day, and the date before it if it is not that of now. */
-function clockText(timeMs: number, nowMs: number): string {
-  const [time, now] = [new Date(timeMs), new Date(nowMs)];
-  if (Number.isNaN(time.getTime())) return "-";
-  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(":");
-  if (time.toDateString() === now.toDateString()) return clock;
-  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
-}
 
 function headLines({ kind, row }: JobFacts, look: ReportLook): string[] {
   const { nowMs } = look;
@@ -96,14 +87,14 @@ function curveLines(
   const lines = plot.map((line, row) => {
     const value = row === 0 ? most : row === plot.length - 1 ? least : undefined;
     return `${
-      fit(value === undefined ? "" : numberText(value), AXIS_WIDTH, ellipsisOf(look), "right")
+      fit(value === undefined ? "" : shortNumber(value), AXIS_WIDTH, ellipsisOf(look), "right")
     } ${line}`;
   });
-  const [from, to] = [clockText(first[0], nowMs), clockText(last[0], nowMs)];
+  const [from, to] = [clockText(first[0], nowMs, "-"), clockText(last[0], nowMs, "-")];
   const between = Math.max(1, width - columnsOf(from) - columnsOf(to));
   return [
     "",
-    `${styled(look, "bold", safeText(name))}  ${numberText(last[3])}`,
+    `${styled(look, "bold", safeText(name))}  ${shortNumber(last[3])}`,
     ...lines,
     `${" ".repeat(AXIS_WIDTH + 1)}${from}${" ".repeat(between)}${to}`,
   ];
@@ -125,7 +116,7 @@ function markLines({ curves }: JobFacts, { nowMs }: ReportLook): string[] {
   return [
     "",
     ...marks.map(({ timeMs, kind, text }) =>
-      `${clockText(timeMs, nowMs)}  ${kind}  ${safeText(text)}`.trimEnd()
+      `${clockText(timeMs, nowMs, "-")}  ${kind}  ${safeText(text)}`.trimEnd()
     ),
   ];
 }

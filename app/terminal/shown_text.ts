@@ -1,19 +1,12 @@
 /** Text as a terminal may show it: characters that would steer it spelled out, cut and filled to columns. Pure. */
 import stringWidth from "string-width";
+import { spelledOut, withoutSequences } from "../../platform/base/hostile_text.ts";
 
-/** Control characters, those that turn the direction of what follows, and those that are not seen at all. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu;
 /** Marks that stand on the letter before them; more than a few climb over the lines above. */
 const PILED_MARKS = /(\p{M}{3})\p{M}+/gu;
-/** Sequences with which programs colour a terminal, or move in it. */
-// deno-lint-ignore no-control-regex
-const SEQUENCE = /\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\\)?)/g;
 const TAB_STOP = 8;
 
-/** Each UTF-16 code unit as JSON escapes it. */
-const escaped = (text: string) =>
-  text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-const spelled = (text: string) => text.replace(UNSEEN, escaped).replace(PILED_MARKS, "$1");
+const spelled = (text: string) => spelledOut(text).replace(PILED_MARKS, "$1");
 
 /** Returns what others wrote, on one line, without a character that would steer the terminal. */
 export function safeText(text: string): string {
@@ -24,11 +17,11 @@ export function safeText(text: string): string {
 export const safeLines = (text: string): string => text.split("\n").map(spelled).join("\n");
 
 /** Returns a value as JSON on one line: what would steer the terminal is escaped, so that it means the same. */
-export const safeJson = (value: unknown): string => JSON.stringify(value).replace(UNSEEN, escaped);
+export const safeJson = (value: unknown): string => spelledOut(JSON.stringify(value));
 
 /** Returns a line of a log without colours; of one that was written over, what stood there last. */
 export function logLine(line: string): string {
-  const plain = line.replace(SEQUENCE, "").replace(/\r+$/, "");
+  const plain = withoutSequences(line).replace(/\r+$/, "");
   const last = plain.slice(plain.lastIndexOf("\r") + 1);
   let shown = "";
   for (const part of last.split(/(\t)/)) {

@@ -1,6 +1,7 @@
 /** Small signs: state, progress, age and switches, none of which says anything by colour alone. */
 import type { ComponentChildren } from "preact";
-import { ageText, clockText, durationText, plainText, zoneText } from "./readable_text.ts";
+import { ageText, durationText, plainText, zoneText } from "./readable_text.ts";
+import { clockText } from "../../platform/base/local_time.ts";
 import type { TrialState } from "../../crds/wire/searches.ts";
 import { now } from "./page_state.ts";
 

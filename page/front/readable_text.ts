@@ -1,24 +1,15 @@
 /** Readable text of numbers, times and of what others wrote. Pure. */
+import { spelledOut, withoutSequences } from "../../platform/base/hostile_text.ts";
+import { dayText, timeText } from "../../platform/base/local_time.ts";
+import { shortNumber, shortValue } from "../../platform/base/short_number.ts";
 
-/** Control characters, and those that turn the direction of what follows or are not seen at all. */
-const UNSEEN = /(?![\t\n])[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-
-/** Returns hostile text with the characters that would not be seen, or would move others, spelled out. */
-export function plainText(text: string): string {
-  return text.replace(
-    UNSEEN,
-    (it) => `\\u${(it.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-/** Sequences with which programs colour a terminal. */
-// deno-lint-ignore no-control-regex
-const TERMINAL = /\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\\)?)/g;
+/** Returns hostile text of one or several lines with the characters that would not be seen, or would move others, spelled out. */
+export const plainText = (text: string): string => spelledOut(text, "\t\n");
 
 /** Returns lines of a log without colours; of a line that was written over, what stood there last. */
 export function logText(text: string): string {
   return plainText(
-    text.replace(TERMINAL, "").replaceAll("\r\n", "\n").replace(/[^\n]*\r(?=[^\n])/g, "")
+    withoutSequences(text).replaceAll("\r\n", "\n").replace(/[^\n]*\r(?=[^\n])/g, "")
       .replaceAll("\r", ""),
   );
 }
@@ -27,18 +18,12 @@ export function logText(text: string): string {
 export function numberText(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
-    return value.toExponential(3).replace("e+", "e").replace(/\.?0*e/, "e");
-  }
-  if (size >= 1e4) return Math.round(value).toLocaleString("en");
-  return String(Number(value.toPrecision(5)));
+  if (size < 1e4 || size >= 1e7) return shortNumber(value);
+  return Math.round(value).toLocaleString("en");
 }
 
 /** Returns the text of a value that was pushed: a number in short, anything else as it is. */
-export function valueText(value: string): string {
-  const isNumber = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(value);
-  return isNumber ? numberText(Number(value)) : plainText(value.slice(0, 32));
-}
+export const valueText = (value: string): string => shortValue(value, numberText, plainText);
 
 const two = (value: number) => String(value).padStart(2, "0");
 
@@ -78,24 +63,13 @@ export function offsetText(minutes: number): string {
   return `UTC${minutes > 0 ? "+" : "−"}${hours}${rest === 0 ? "" : `:${two(rest)}`}`;
 }
 
-/** Returns the time of day, and the date if it is not that of `nowMs`. */
-export function clockText(timeMs: number, nowMs: number): string {
-  const [time, now] = [new Date(timeMs), new Date(nowMs)];
-  if (Number.isNaN(time.getTime())) return "–";
-  const clock = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`;
-  if (time.toDateString() === now.toDateString()) return clock;
-  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
-}
-
 /** Returns short texts of moments of an axis: each day's first has the date and the zone, seconds stand where they differ. */
 export function tickTexts(seconds: readonly number[], step: number): string[] {
   let day = "";
   return seconds.map((second) => {
     const time = new Date(second * 1000);
-    const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
-    const clock = `${two(time.getHours())}:${two(time.getMinutes())}${
-      step < 60 ? `:${two(time.getSeconds())}` : ""
-    }`;
+    const date = dayText(time);
+    const clock = timeText(time).slice(0, step < 60 ? undefined : -3);
     const isNewDay = date !== day;
     day = date;
     return isNewDay ? `${clock}\n${date} ${zoneText(second * 1000)}` : clock;

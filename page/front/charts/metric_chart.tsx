@@ -17,7 +17,8 @@ import {
 import { curveTable, gapsOf, valueExtent } from "./curve_table.ts";
 import { Hostile } from "../marks_and_signs.tsx";
 import { colours } from "../page_state.ts";
-import { clockText, durationText, numberText, plainText } from "../readable_text.ts";
+import { durationText, numberText, plainText } from "../readable_text.ts";
+import { clockText } from "../../../platform/base/local_time.ts";
 import { rangeAfter, rangeOf, rangeWith, type TimeRange, type ZoomStep } from "./zoom_range.ts";
 
 export type { ChartLine } from "./chart_drawing.ts";

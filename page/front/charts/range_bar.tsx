@@ -1,7 +1,8 @@
 /** Time range of the charts of a job: as it is changed, as the address has it, and how to leave it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { showJob } from "../page_state.ts";
-import { clockText, durationText } from "../readable_text.ts";
+import { durationText } from "../readable_text.ts";
+import { clockText } from "../../../platform/base/local_time.ts";
 import type { JobView } from "../url_state.ts";
 import type { TimeRange } from "./zoom_range.ts";
 

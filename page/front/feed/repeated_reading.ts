@@ -2,7 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../page_state.ts";
 import { CallError } from "./server_calls.ts";
-import { backoffMs } from "./view_state.ts";
+import { backoffMs } from "../../../platform/base/backoff.ts";
+import { RETRY } from "./view_state.ts";
 
 /** What was read last, and what is wrong if the newest try failed. */
 export interface Reading<T> {
@@ -66,7 +67,7 @@ export function useRepeated<T>(
         }
       }
       if (stop.signal.aborted) return;
-      const waitMs = failures === 0 ? everyMs : backoffMs(failures + 2, Math.random());
+      const waitMs = failures === 0 ? everyMs : backoffMs(failures + 2, RETRY, Math.random);
       timer = setTimeout(look, waitMs);
     };
     look();

@@ -1,12 +1,8 @@
 /** Feed of what is looked at: one stream that comes back by itself. */
 import { CallError, send } from "./server_calls.ts";
 import { createEventParser } from "../../../platform/base/event_parser.ts";
-import {
-  backoffMs,
-  type Connection,
-  connectionAfterFailure,
-  type FeedOptions,
-} from "./view_state.ts";
+import { backoffMs } from "../../../platform/base/backoff.ts";
+import { type Connection, connectionAfterFailure, type FeedOptions, RETRY } from "./view_state.ts";
 
 /** The server says something at least every 15 s; after this time without a word the stream is dead. */
 const SILENCE_MS = 40_000;
@@ -109,7 +105,7 @@ export function openFeed(options: FeedOptions): () => void {
       if (stop.signal.aborted) return;
       failures++;
       become(connectionAfterFailure(connection, heard.ms, reason));
-      await pause(backoffMs(failures, Math.random()), stop.signal);
+      await pause(backoffMs(failures, RETRY, Math.random), stop.signal);
     }
   };
   options.onConnection(connection);

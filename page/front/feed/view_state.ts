@@ -1,4 +1,5 @@
 /** State of what is looked at, and how news change it. Pure. */
+import type { Backoff } from "../../../platform/base/backoff.ts";
 import type { CurveNews, JobCurves, ListNews, Row } from "./view_answers_read.ts";
 import type { Denied } from "../../../crds/wire/row.ts";
 
@@ -100,11 +101,5 @@ export function connectionAfterFailure(
   return { phase: "down", sinceMs: before.phase === "down" ? before.sinceMs : nowMs, reason };
 }
 
-/** Bounds of the time between two tries, in milliseconds. */
-const [FIRST_MS, MOST_MS] = [500, 20_000];
-
-/** Returns how long to wait before the next try; `random` is from 0 to 1. */
-export function backoffMs(failures: number, random: number): number {
-  const most = Math.min(MOST_MS, FIRST_MS * 2 ** Math.max(0, failures - 1));
-  return Math.round(most / 2 + random * most / 2);
-}
+/** Bounds of the time between two tries. */
+export const RETRY: Backoff = { firstMs: 500, longestMs: 20_000 };

@@ -3,7 +3,8 @@ import { LogLines } from "./log_lines.ts";
 import { call, comebacks } from "../page_state.ts";
 import { CallError } from "../feed/server_calls.ts";
 import { pause } from "../feed/view_feed.ts";
-import { backoffMs } from "../feed/view_state.ts";
+import { backoffMs } from "../../../platform/base/backoff.ts";
+import { RETRY } from "../feed/view_state.ts";
 
 /** Lines from which a log begins. */
 const TAIL = 1_000;
@@ -137,6 +138,6 @@ export async function followLog(place: LogPlace, options: FollowOptions): Promis
     if (isEnd || state.phase === "gone" || state.phase === "failed") return onState(state);
     onState(state.phase === "ended" ? { phase: "broken", reason: "the stream ended" } : state);
     failures = lines.taken > before ? 1 : failures + 1;
-    await pause(backoffMs(failures, Math.random()), signal);
+    await pause(backoffMs(failures, RETRY, Math.random), signal);
   }
 }

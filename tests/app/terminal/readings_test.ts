@@ -1,6 +1,6 @@
 /** Tests of readings: ages, numbers and values of metrics as short texts. */
 import { equal } from "node:assert/strict";
-import { ageOf, durationText, numberText, valueText } from "../../../app/terminal/readings.ts";
+import { ageOf, durationText, valueText } from "../../../app/terminal/readings.ts";
 
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
 
@@ -32,22 +32,6 @@ Deno.test("an age begins at the object's time, and is none without one", () => {
   equal(ageOf("2026-01-01T06:00:00Z", now), "0s");
   equal(ageOf(undefined, now), "-");
   equal(ageOf("yesterday", now), "-");
-});
-
-Deno.test("a number has five digits, and an exponent where it is tiny or huge", () => {
-  const texts: readonly (readonly [number, string])[] = [
-    [0, "0"],
-    [0.000123456, "0.00012346"],
-    [1e-4, "0.0001"],
-    [9.9999e-5, "1e-4"],
-    [-1.25e-7, "-1.25e-7"],
-    [9_999_900, "9999900"],
-    [1e7, "1e7"],
-    [12_345_678, "1.235e7"],
-    [NaN, "NaN"],
-    [-Infinity, "-Infinity"],
-  ];
-  for (const [value, text] of texts) equal(numberText(value), text);
 });
 
 Deno.test("a value that is no number is shown as it is, without control characters", () => {

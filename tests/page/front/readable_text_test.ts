@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import {
   ageText,
-  clockText,
   durationText,
   logText,
   numberText,
@@ -14,6 +13,7 @@ import {
   valueText,
   zoneText,
 } from "../../../page/front/readable_text.ts";
+import { clockText } from "../../../platform/base/local_time.ts";
 
 /** A function with what it is to return for some arguments. */
 function table<A>(
@@ -32,6 +32,7 @@ table("plainText", plainText, [
   ["\u202eexe.png", "\\u202eexe.png"],
   ["a\u0000b", "a\\u0000b"],
   ["a\u200bb\u2066", "a\\u200bb\\u2066"],
+  ["a\u{e0041}", "a\\udb40\\udc41"],
   ["<script>", "<script>"],
 ]);
 table("logText", logText, [

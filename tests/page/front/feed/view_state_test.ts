@@ -6,8 +6,8 @@ import {
   readList,
 } from "../../../../page/front/feed/view_answers_read.ts";
 import { statusMessage } from "../../../../page/front/feed/answer_fields.ts";
+import { backoffMs } from "../../../../platform/base/backoff.ts";
 import {
-  backoffMs,
   type Connection,
   connectionAfterFailure,
   curvesAfter,
@@ -15,6 +15,7 @@ import {
   listAfter,
   type ListState,
   newsOfFrame,
+  RETRY,
 } from "../../../../page/front/feed/view_state.ts";
 
 const row = (uid: string, name = uid) => ({
@@ -107,15 +108,15 @@ Deno.test("connectionAfterFailure() is down since the first failure", () => {
   });
 });
 
-Deno.test("backoffMs() doubles up to a bound, and varies by half of it", () => {
-  assert.deepEqual([1, 2, 3, 10, 1000].map((it) => backoffMs(it, 1)), [
+Deno.test("tries are half a second apart at first, twenty seconds at most, and vary by half of it", () => {
+  assert.deepEqual([1, 2, 3, 10, 1000].map((it) => backoffMs(it, RETRY, () => 1)), [
     500,
     1000,
     2000,
     20_000,
     20_000,
   ]);
-  assert.equal(backoffMs(3, 0), 1000);
+  assert.equal(backoffMs(3, RETRY, () => 0), 1000);
 });
 
 Deno.test("statusMessage() is the message of a Status, or what stands in for it", () => {

@@ -1,0 +1,22 @@
+/** Numbers as short texts: five significant digits. */
+
+/** Returns a short text of a number; its exponent is written where it is beyond 1e-4 or 1e7. */
+export function shortNumber(value: number): string {
+  if (!Number.isFinite(value)) return String(value);
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
+    return value.toExponential(3).replace("e+", "e").replace(/\.?0*e/, "e");
+  }
+  return String(Number(value.toPrecision(5)));
+}
+
+const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;
+/** Characters of a value that is no number. */
+const LONGEST_VALUE = 32;
+
+/** Returns the text of a value that was pushed: that of a decimal number, or that of the beginning of anything else. */
+export const shortValue = (
+  value: string,
+  number: (value: number) => string,
+  other: (text: string) => string,
+): string => DECIMAL.test(value) ? number(Number(value)) : other(value.slice(0, LONGEST_VALUE));

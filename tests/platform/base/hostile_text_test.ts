@@ -1,0 +1,19 @@
+/** Tests of hostile text that is spelled out. */
+import { equal } from "node:assert/strict";
+import { spelledOut, withoutSequences } from "../../../platform/base/hostile_text.ts";
+
+Deno.test("each character that is not seen is escaped as in JSON, also one beyond four digits", () => {
+  for (const text of ["\u202e", "\u{e0041}", "\ud800", "\u001b", "\n\t"]) {
+    const spelled = spelledOut(`a${text}b`);
+    equal(/^a(\\u[0-9a-f]{4})+b$/.test(spelled), true, spelled);
+    equal(JSON.parse(`"${spelled}"`), `a${text}b`);
+  }
+});
+
+Deno.test("characters that are kept stay as they are", () => {
+  equal(spelledOut("a\n\tb\u0007", "\n\t"), "a\n\tb\\u0007");
+});
+
+Deno.test("sequences that a terminal obeys are left out", () => {
+  equal(withoutSequences("\u001b[32mgreen\u001b[0m\u001b]0;title\u0007 text"), "green text");
+});
