@@ -129,11 +129,15 @@ export interface JobKind extends Kind<AnyJob> {
   readonly katib: KatibDefaults;
 }
 
-/** A job by kind, name and UID; whatever is kept of a job is kept by the UID alone. */
-export interface JobRef {
+/** A job by its kind and name. */
+export interface NamedJob {
   readonly kind: JobKind;
   readonly namespace: string;
   readonly name: string;
+}
+
+/** A job by kind, name and UID; whatever is kept of a job is kept by the UID alone. */
+export interface JobRef extends NamedJob {
   readonly uid: string;
 }
 

@@ -59,16 +59,13 @@ const answerSchema = z.object({
 /** What is shown of a job, without whose it is. */
 export type CurvesShown = Pick<ShownCurves, "metrics" | "marks">;
 
-/** Curves of a job by its UID. */
-export interface CurvesOfUid {
-  readonly uid: string;
-  readonly curves: CurvesShown;
-}
-
 /** Reads the curves of an answer; undefined if they cannot be read. */
-export function readCurvesAnswer(value: unknown): readonly CurvesOfUid[] | undefined {
+export function readCurvesAnswer(
+  value: unknown,
+): readonly Omit<ShownCurves, "cursor">[] | undefined {
   return answerSchema.safeParse(value).data?.curves.map(({ job, metrics, marks }) => ({
     uid: job.uid,
-    curves: { metrics, marks: marks.filter((it) => it !== undefined) },
+    metrics,
+    marks: marks.filter((it) => it !== undefined),
   }));
 }

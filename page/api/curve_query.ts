@@ -1,20 +1,13 @@
 /** Query of curves: jobs, metrics, and how much of them. Pure. */
-import type { JobKind } from "../../crds/job_kind.ts";
+import type { NamedJob } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
-/** A job by name. */
-export interface CurveJob {
-  readonly kind: JobKind;
-  readonly namespace: string;
-  readonly name: string;
-}
-
 /** A query. */
 export interface CurveQuery {
-  readonly jobs: readonly CurveJob[];
+  readonly jobs: readonly NamedJob[];
   /** Absent: all. */
   readonly metrics?: readonly string[];
   readonly points: number;
@@ -29,7 +22,7 @@ export const CURVE_PARAMETERS = ["job", "metric", "points", "from", "to"] as con
 const JOB = new RegExp(`^(${NAME_PATTERN})/(${NAME_PATTERN})/(${NAME_PATTERN})$`);
 
 /** Reads `<plural>.<group>/<namespace>/<name>`; undefined if it is no job. */
-export function jobOf(text: string, kinds: JobKinds): CurveJob | undefined {
+export function jobOf(text: string, kinds: JobKinds): NamedJob | undefined {
   const [, id, namespace, name] = JOB.exec(text) ?? [];
   const kind = kinds.all.find((it) => it.id === id);
   if (kind === undefined || namespace === undefined || name === undefined) return undefined;
@@ -52,7 +45,7 @@ function readTime(field: "from" | "to", text: string | null): Read<number | unde
   return { field, message: "must be a time such as 2026-01-31T12:00:00Z" };
 }
 
-function readJobs(given: readonly string[], kinds: JobKinds): Read<readonly CurveJob[]> {
+function readJobs(given: readonly string[], kinds: JobKinds): Read<readonly NamedJob[]> {
   if (given.length > CURVE_LIMITS.jobs) {
     return { field: "job", message: `must be given at most ${CURVE_LIMITS.jobs} times` };
   }

@@ -1,8 +1,7 @@
 /** Answers of the page's API: a window of the list, and curves, as JSON. Pure. */
-import type { JobRef } from "../../crds/job_kind.ts";
+import type { JobRef, NamedJob } from "../../crds/job_kind.ts";
 import type { ViewedCurves } from "../../crds/wire/curves_answer.ts";
 import type { JobName, ListAnswer, ListWindow } from "../../crds/wire/row.ts";
-import type { CurveJob } from "./curve_query.ts";
 import type { ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { ReaderScope } from "./scope.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
@@ -50,7 +49,7 @@ function curvesJson(job: JobRef, curves: ShownCurves): string {
 export interface AskedJobs {
   readonly seen: readonly JobRef[];
   /** Those that are not there for this reader. */
-  readonly missing?: readonly CurveJob[];
+  readonly missing?: readonly NamedJob[];
   readonly strangers?: readonly JobName[];
 }
 
@@ -62,7 +61,7 @@ export interface CurvesJson {
   readonly json: string;
 }
 
-const nameOf = ({ kind, namespace, name }: CurveJob): JobName => ({
+const nameOf = ({ kind, namespace, name }: NamedJob): JobName => ({
   kind: kind.id,
   namespace,
   name,

@@ -1,12 +1,17 @@
 /** Parts of what is read for the page, and the checks of a request for it. */
-import { type AnyJob, type JobKind, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import {
+  type AnyJob,
+  type JobKind,
+  type JobRef,
+  jobRefOf,
+  type NamedJob,
+} from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Identified, ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { JobList } from "../list/job_list.ts";
-import type { CurveJob } from "./curve_query.ts";
 import type { LookInTurn } from "./look_turns.ts";
 import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
 import { type ReaderScope, readerScope } from "./scope.ts";
@@ -20,7 +25,7 @@ export interface ViewParts extends ReaderParts {
   /** Looks at the list, which takes time that others need, too. */
   readonly lookInTurn: LookInTurn;
   /** Returns the job as its cache has it now. */
-  readonly cached: (job: CurveJob) => AnyJob | undefined;
+  readonly cached: (job: NamedJob) => AnyJob | undefined;
   /**
    * Asks the owner of all state, on any replica, or a mirror of it; `jobs` are those asked about, `user` who asks. Bounded
    * in time.
@@ -56,14 +61,14 @@ export function scopeOf(
 export interface SeenJobs {
   readonly seen: readonly JobRef[];
   /** Not there, or not for this reader: the answer does not tell which. */
-  readonly missing: readonly CurveJob[];
+  readonly missing: readonly NamedJob[];
 }
 
 /** Returns which of the jobs a reader may see: of the kinds and namespaces that it may list. */
 export async function seenJobs(
   parts: ViewParts,
   { reader }: Pick<Identified, "reader">,
-  jobs: readonly CurveJob[],
+  jobs: readonly NamedJob[],
 ): Promise<SeenJobs | Refusal> {
   if (jobs.length === 0) return { seen: [], missing: [] };
   const scope = await readerScope(parts, reader, {

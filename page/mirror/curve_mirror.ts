@@ -139,11 +139,7 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     const jobs = all.filter(({ job }) => cursors.has(job.uid)).map(({ job }) => job);
     const read = await reads(client, query, jobs, user);
     if ("reason" in read) return refusal(read);
-    const curves = read.all.map(({ uid, curves }) => ({
-      uid,
-      cursor: cursors.get(uid) ?? "",
-      ...curves,
-    }));
+    const curves = read.all.map((it) => ({ ...it, cursor: cursors.get(it.uid) ?? "" }));
     return { curves, left: [] };
   }
 

@@ -4,8 +4,8 @@ import { createFairTurns } from "../../platform/base/fair_turns.ts";
 import { sharedCall } from "../../platform/base/shared_calls.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import type { CurveAsk } from "../../crds/wire/shown_curves.ts";
-import { type CurvesOfUid, readCurvesAnswer } from "../../crds/wire/curves_answer.ts";
+import type { CurveAsk, ShownCurves } from "../../crds/wire/shown_curves.ts";
+import { readCurvesAnswer } from "../../crds/wire/curves_answer.ts";
 import { jobParameters, queryText } from "./manager_news.ts";
 import { type ManagerClient, type Outage, outageOf } from "./manager_stream.ts";
 
@@ -16,7 +16,7 @@ const DEADLINE_MS = 15_000;
 const BODY_BYTES = 48 << 20;
 
 /** Curves, or why there are none. */
-export type ReadCurves = { readonly all: readonly CurvesOfUid[] } | Outage;
+export type ReadCurves = { readonly all: readonly Omit<ShownCurves, "cursor">[] } | Outage;
 
 /** Reads. */
 export type CurveReads = (

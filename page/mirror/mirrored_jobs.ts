@@ -171,9 +171,9 @@ export class MirroredJobs {
       // The manager does not say that it is over until curves change.
       return this.#askAgain();
     }
-    for (const { uid, curves } of news.all) {
-      const followed = this.#byUid.get(uid);
-      if (followed !== undefined) this.#hold(followed, heldCurves(curves));
+    for (const shown of news.all) {
+      const followed = this.#byUid.get(shown.uid);
+      if (followed !== undefined) this.#hold(followed, heldCurves(shown));
     }
     this.#endOutage();
   }

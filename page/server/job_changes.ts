@@ -3,7 +3,7 @@ import { z } from "zod";
 import { uidSchema } from "../../crds/wire/message_fields.ts";
 import { suspensionSpec } from "../../crds/suspension_switch.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import type { NamedJob } from "./job_details.ts";
+import type { NamedJob } from "../../crds/job_kind.ts";
 
 /** Changes of a job's object. */
 export const JOB_CHANGES = ["suspend", "resume", "delete"] as const;

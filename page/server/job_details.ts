@@ -1,5 +1,5 @@
 /** Details of a job: its object, its pods and the events about them, read with the viewer's rights. */
-import type { JobKind } from "../../crds/job_kind.ts";
+import type { NamedJob } from "../../crds/job_kind.ts";
 import { type JsonObject, objectAt, textAt } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
@@ -28,13 +28,6 @@ const EVENTS = keeping(KINDS.event, (event) => ({
   about: event.involvedObject.uid,
   shown: shownEvent(event),
 }));
-
-/** A job by kind and name. */
-export interface NamedJob {
-  readonly kind: JobKind;
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** The object without what only its writers' tools read. */
 function shownObject(object: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 /** Routes of the page's server for those who have a session, and what each of them reads or changes. */
-import { stopPath } from "../../crds/job_kind.ts";
+import { type NamedJob, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jsonOfBytes } from "../../platform/base/json.ts";
 import { okResponse } from "../../platform/http/json_responses.ts";
@@ -16,7 +16,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { BoundedReads } from "./bounded_reads.ts";
 import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_changes.ts";
-import { jobDetails, type NamedJob } from "./job_details.ts";
+import { jobDetails } from "./job_details.ts";
 import { LOG_LIMITS, logPath } from "./log_query.ts";
 import { passOn } from "./passed_response.ts";
 import type { SearchReader } from "../trials/search_kind.ts";

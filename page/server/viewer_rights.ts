@@ -3,7 +3,7 @@ import type { JobRights } from "../../crds/wire/details.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { mayDo } from "../../platform/kube/self_reviews.ts";
-import type { NamedJob } from "./job_details.ts";
+import type { NamedJob } from "../../crds/job_kind.ts";
 
 /** Asks what the viewer may do with a job; `canStop`: whether there is a manager that would stop one. */
 export async function rightsOn(

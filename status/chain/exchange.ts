@@ -1,5 +1,5 @@
 /** A request in its chain of stages, with their results. */
-import type { JobKind } from "../../crds/job_kind.ts";
+import type { NamedJob } from "../../crds/job_kind.ts";
 import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Bearer } from "../../platform/http/callers/bearer.ts";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
@@ -25,7 +25,7 @@ export interface Exchange {
   chain?: Chain;
   /** Bytes that its body may have. */
   maxBodyBytes?: number;
-  job?: { readonly kind: JobKind; readonly namespace: string; readonly name: string };
+  job?: NamedJob;
   identity?: TokenIdentity;
   audience?: string;
   pod?: { readonly name: string; readonly uid: string };
