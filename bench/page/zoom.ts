@@ -4,7 +4,7 @@ import type { ObservationSink } from "../../owner/observations/sink.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import { createSqliteSink } from "../../katib/log/sqlite_sink.ts";
 import { systemClock } from "../../platform/base/clock.ts";
-import { createLogZoom, type LogZoom, type ReadLog } from "../../page/api/log_zoom.ts";
+import { createLogZoom, type LogZoom, type ReadLog } from "../../owner/curves/log_zoom.ts";
 import { createCurveStore, type JobCurves } from "../../owner/curves/curve_store.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";

@@ -1,6 +1,6 @@
 /** Curves at the owner of all state: questions of replicas, their answers, and which curves have changed. */
-import type { AskKind } from "../../owner/ask_kind.ts";
-import type { Term } from "../../owner/term.ts";
+import type { AskKind } from "../ask_kind.ts";
+import type { Term } from "../term.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../platform/base/clock.ts";

@@ -1,7 +1,7 @@
 /** Tests of the curves at their owner: how much one answer holds, and what is not sent again. */
 import assert from "node:assert/strict";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
-import { curveAsks } from "../../../page/api/owner_curves.ts";
+import { curveAsks } from "../../../owner/curves/curve_asks.ts";
 import { CURVE_LIMITS } from "../../../crds/wire/view_limits.ts";
 import { createCurveStore } from "../../../owner/curves/curve_store.ts";
 import { FakeClock } from "../../support/fake_clock.ts";

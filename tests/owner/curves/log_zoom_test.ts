@@ -6,7 +6,7 @@ import {
   type LogPart,
   type ReadLog,
   ZOOM_LIMITS,
-} from "../../../page/api/log_zoom.ts";
+} from "../../../owner/curves/log_zoom.ts";
 import { createCurveStore, type CurveStore } from "../../../owner/curves/curve_store.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";

@@ -4,9 +4,9 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
-import type { JobCurves } from "../../owner/curves/curve_store.ts";
+import type { JobCurves } from "./curve_store.ts";
 import type { Curve } from "../../crds/wire/shown_curves.ts";
-import { LogPoints, type LogRow } from "../../owner/curves/log_points.ts";
+import { LogPoints, type LogRow } from "./log_points.ts";
 
 /** Bounds of zooming into logs. */
 export const ZOOM_LIMITS = {
