@@ -12,7 +12,7 @@ import { stopAsks } from "../../katib/api/owner_stops.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
 import { statusAsks } from "../../owner/ledger/status_asks.ts";
 import { createOwnerClient } from "../../owner/owner_client.ts";
-import { createLogZoom, type ReadLog } from "../../owner/curves/log_zoom.ts";
+import { createLogZoom } from "../../owner/curves/log_zoom.ts";
 import { curveAsks } from "../../owner/curves/curve_asks.ts";
 import { mostReviews } from "../../page/api/scope.ts";
 import { serveView } from "../../page/api/view_serving.ts";
@@ -120,9 +120,11 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   const { kinds, client, clock, configuration, metrics, caches, certificates, leadership, owned } =
     options;
   await using cleanup = new AsyncDisposableStack();
-  const readLog: ReadLog = async (job, part, signal) =>
-    await owned.term?.observations?.pageOf(job, part, signal);
-  const curves = curveAsks({ kinds, clock, zoom: createLogZoom({ readLog, clock }) });
+  const zoom = createLogZoom({
+    readLog: async (...query) => await owned.term?.observations?.pageOf(...query),
+    clock,
+  });
+  const curves = curveAsks({ kinds, clock, zoom });
   const forwards = configuration.leaderElect
     ? await listenForForwards(options, [
       statusAsks(kinds),

@@ -4,7 +4,8 @@ import type { ObservationSink } from "../../owner/observations/sink.ts";
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import { createSqliteSink } from "../../katib/log/sqlite_sink.ts";
 import { systemClock } from "../../platform/base/clock.ts";
-import { createLogZoom, type LogZoom, type ReadLog } from "../../owner/curves/log_zoom.ts";
+import { createLogZoom, type LogZoom } from "../../owner/curves/log_zoom.ts";
+import type { ObservationReader } from "../../owner/observations/adapter.ts";
 import { createCurveStore, type JobCurves } from "../../owner/curves/curve_store.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";
@@ -36,7 +37,7 @@ async function filled(sink: ObservationSink) {
     await sink.append(key, rowsOf(samples), never);
     store.record(job, undefined, samples);
   }
-  const readLog: ReadLog = async (_, part, signal) => {
+  const readLog: ObservationReader["pageOf"] = async (_, part, signal) => {
     const { limit } = part;
     const rows = await sink.read(key, signal, { ...part, limit: limit + 1 });
     return { rows: rows.slice(0, limit), more: rows.length > limit };

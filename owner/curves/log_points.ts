@@ -1,15 +1,8 @@
 /** Points of the rows of a log: minimum, maximum and last value of each bucket, as curves have them. Pure but for its sums. */
 import { addPoint } from "./bucket_points.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { finiteNumber } from "./job_curves.ts";
 import type { CurvePoint } from "../../crds/wire/shown_curves.ts";
-
-/** A row of a log. */
-export interface LogRow {
-  /** RFC 3339. */
-  readonly time: string;
-  readonly name: string;
-  readonly value: string;
-}
 
 /**
  * The points of one metric, of which rows are added by time. While there are few samples each of them is a point with
@@ -35,7 +28,7 @@ export class LogPoints {
   }
 
   /** Adds a row that is not before those that were added; what is no finite number is left out. */
-  add({ time, value: text }: LogRow): void {
+  add({ time, value: text }: Pick<ObservationRow, "time" | "value">): void {
     const value = finiteNumber(text);
     const timeMs = Date.parse(time);
     if (value === undefined || Number.isNaN(timeMs)) return;

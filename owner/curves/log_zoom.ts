@@ -6,7 +6,8 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { JobCurves } from "./curve_store.ts";
 import type { Curve } from "../../crds/wire/shown_curves.ts";
-import { LogPoints, type LogRow } from "./log_points.ts";
+import type { ObservationReader } from "../observations/adapter.ts";
+import { LogPoints } from "./log_points.ts";
 
 /** Bounds of zooming into logs. */
 export const ZOOM_LIMITS = {
@@ -21,25 +22,6 @@ export const ZOOM_LIMITS = {
   /** Time for one query, in milliseconds: replicas wait 2 s for the owner. */
   deadlineMs: 1_500,
 } as const;
-
-/** A part of a log, both times included. */
-export interface LogPart {
-  /** RFC 3339. */
-  readonly since: string;
-  /** Rows of the very time `since` that are left out, from the first on. */
-  readonly seen: number;
-  readonly until: string;
-  /** Absent: all. */
-  readonly metric?: string;
-  readonly limit: number;
-}
-
-/** Reads rows by time; undefined if the job has no log. Rejects if it is out of reach. */
-export type ReadLog = (
-  job: JobRef,
-  part: LogPart,
-  signal: AbortSignal,
-) => Promise<{ readonly rows: readonly LogRow[]; readonly more: boolean } | undefined>;
 
 /** The time range, and most points of a curve. */
 export interface ZoomRange {
@@ -58,7 +40,7 @@ export type LogZoom = (
 
 /** Options of {@link createLogZoom}. */
 export interface LogZoomOptions {
-  readonly readLog: ReadLog;
+  readonly readLog: ObservationReader["pageOf"];
   readonly clock: Clock;
 }
 

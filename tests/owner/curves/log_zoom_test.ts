@@ -1,12 +1,8 @@
 /** Tests of zooming into logs: what is read, what is shown where a log has less, and bounds. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import {
-  createLogZoom,
-  type LogPart,
-  type ReadLog,
-  ZOOM_LIMITS,
-} from "../../../owner/curves/log_zoom.ts";
+import { createLogZoom, ZOOM_LIMITS } from "../../../owner/curves/log_zoom.ts";
+import type { LogQuery, ObservationReader } from "../../../owner/observations/adapter.ts";
 import { createCurveStore, type CurveStore } from "../../../owner/curves/curve_store.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
@@ -49,10 +45,10 @@ function keptOf(rows: readonly Row[]): CurveStore {
 
 /** A zoom of a job with a log, and the parts that were read. */
 function scene(pushed: readonly Row[], log: readonly Row[] | null = pushed) {
-  const parts: LogPart[] = [];
+  const parts: LogQuery[] = [];
   const store = keptOf(pushed);
   const clock = new FakeClock(NOW_MS, settlePromises);
-  const readLog: ReadLog = (_, part) => {
+  const readLog: ObservationReader["pageOf"] = (_, part) => {
     parts.push(part);
     if (log === null) return Promise.resolve(undefined);
     const rows = partOf(log, { ...part, limit: part.limit + 1 });
