@@ -3,6 +3,7 @@ import type { JobRef } from "../crds/job_kind.ts";
 import { onAbort } from "../platform/base/aborted.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import { createKeyedListeners } from "../platform/base/keyed_listeners.ts";
+import { createSleeper } from "../platform/base/sleeper.ts";
 import type { JobVersion, PollEntry } from "./owner_poll.ts";
 
 /** Polls, which resolve at once or when something changes. */
@@ -42,11 +43,10 @@ export function createWaitingPolls<State extends JobVersion>(
     async poll(entries, waitMs, signal) {
       const now = changed(entries);
       if (now.length > 0 || waitMs <= 0 || signal.aborted || closed.signal.aborted) return now;
-      const over = new AbortController();
-      const ring = () => over.abort();
-      const removals = entries.map(({ job }) => waiting.add(job.uid, ring));
-      for (const early of [signal, closed.signal]) removals.push(onAbort(early, ring));
-      await clock.sleep(waitMs, over.signal);
+      const { wake, sleep } = createSleeper(clock);
+      const removals = entries.map(({ job }) => waiting.add(job.uid, wake));
+      removals.push(onAbort(closed.signal, wake));
+      await sleep(waitMs, signal);
       for (const remove of removals) remove();
       return changed(entries);
     },

@@ -2,7 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";
-import type { Clock } from "../../platform/base/clock.ts";
+import { after, type Clock } from "../../platform/base/clock.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import { createLedgerQueue, type LedgerEntry, type ShownStatus } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
@@ -199,13 +199,12 @@ export function createLedger(options: LedgerOptions): Ledger {
     async flush(deadlineMs) {
       flushing = true;
       limits = limitsOf(flushWritesPerSecond);
-      const done = new AbortController();
-      const timer = clock.sleep(deadlineMs, done.signal).then(() => writeAbort.abort());
+      const cancel = after(clock, deadlineMs, () => writeAbort.abort());
       await loop;
       queue.makeAllDue(clock.monotonic());
       while (queue.pending() > 0 && !writeAbort.signal.aborted) await turn(writeAbort.signal);
-      done.abort();
-      await timer;
+      cancel();
+      writeAbort.abort();
       await Promise.all(writing);
       const left = queue.pending();
       if (left > 0) onDrop?.("shutdown", left);

@@ -2,6 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { createSleeper } from "../../platform/base/sleeper.ts";
 import type { CurveAnswer, CurveAsk, ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { ViewParts } from "../api/view_parts.ts";
 import { createCurveReads } from "./curve_reads.ts";
@@ -86,11 +87,10 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
 
   /** Waits until there are the curves of a job, or the manager cannot give them, or for a while. */
   async function wait(all: readonly MirroredJob[], asking: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const end = () => over.abort();
-    const stops = all.map((followed) => places.listen(followed, end));
-    for (const it of [signal, asking]) stops.push(onAbort(it, end));
-    await clock.sleep(MIRROR_LIMITS.waitMs, over.signal);
+    const { wake, sleep } = createSleeper(clock);
+    const stops = all.map((followed) => places.listen(followed, wake));
+    stops.push(onAbort(signal, wake));
+    await sleep(MIRROR_LIMITS.waitMs, asking);
     for (const stop of stops) stop();
   }
 

@@ -11,6 +11,7 @@ import {
   type WatchedScope,
 } from "../../platform/kube/watching/served_informer.ts";
 import { servedPlurals } from "../../platform/kube/watching/served_kinds.ts";
+import { answerInTime } from "../../platform/base/deadline.ts";
 import { createPoll } from "../../platform/base/poll.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { createSwitch, type Turnable } from "../../platform/base/switch.ts";
@@ -180,11 +181,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     }
     if (namespace === undefined) served.turn(true);
     else if (!holds(found, namespace)) served.turn([...watched(found), namespace]);
-    const over = new AbortController();
-    const held = cache.whenSynced(over.signal, namespace).finally(() => over.abort());
-    await clock.sleep(HOLD_MS, over.signal);
-    over.abort();
-    await held;
+    await answerInTime(clock, HOLD_MS, false, (over) => cache.whenSynced(over, namespace));
     if (!cache.synced) slow.set(kind.plural, cache);
     return true;
   }

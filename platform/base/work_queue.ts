@@ -1,6 +1,6 @@
 /** Work queue of keys with per-key back-off: each key is in it once, and with one worker at a time. */
 import { type Backoff, backoffMs } from "./backoff.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import { after, type Clock, systemClock } from "./clock.ts";
 import { createDelayedKeys } from "./delayed_keys.ts";
 
 /** Bounds of the delay after failures of a key, when none are given. */
@@ -65,7 +65,7 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   const delayed = createDelayedKeys();
   const failures = new Map<string, number>();
   const waiters: ((key: string | undefined) => void)[] = [];
-  let timer: { at: number; stop: AbortController } | undefined;
+  let timer: { at: number; cancel: () => void } | undefined;
   let down = false;
 
   function add(key: string): void {
@@ -98,17 +98,15 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   function armTimer(): void {
     const next = waiters.length > 0 ? delayed.nextAt() : undefined;
     if (next === timer?.at) return;
-    timer?.stop.abort();
+    timer?.cancel();
     timer = undefined;
     if (next === undefined) return;
-    const stop = new AbortController();
-    timer = { at: next, stop };
-    clock.sleep(next - clock.monotonic(), stop.signal).then(() => {
-      if (stop.signal.aborted) return;
+    const onDue = () => {
       timer = undefined;
       addDue();
       armTimer();
-    });
+    };
+    timer = { at: next, cancel: after(clock, next - clock.monotonic(), onDue) };
   }
 
   function addAfter(key: string, ms: number): void {
