@@ -1,5 +1,5 @@
 /** Output of commands; a reader that has gone is no error. */
-import { safeLines } from "./terminal/shown_text.ts";
+import { safeLines } from "../terminal/shown_text.ts";
 
 const encoder = new TextEncoder();
 

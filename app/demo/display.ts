@@ -1,11 +1,11 @@
 /** Display of the demo: the rows of `milepost top` on a terminal, its lines in a pipe, JSON with `--json`. */
 import type { Clock } from "../../platform/base/clock.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
-import { jobRows } from "../terminal/job_rows.ts";
-import { plainLine, plainStep } from "../terminal/plain_lines.ts";
-import type { Points, Size } from "../terminal/plots.ts";
-import { safeJson } from "../terminal/shown_text.ts";
-import { type Look, styled } from "../terminal/styles.ts";
+import { jobRows } from "../../terminal/job_rows.ts";
+import { plainLine, plainStep } from "../../terminal/plain_lines.ts";
+import type { Points, Size } from "../../terminal/plots.ts";
+import { safeJson } from "../../terminal/shown_text.ts";
+import { type Look, styled } from "../../terminal/styles.ts";
 import { type JobSummary, metricsByName, summaryTable } from "./job_summary.ts";
 
 /** One way to show jobs. */

@@ -6,7 +6,7 @@ import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { sameJson } from "../../platform/base/json.ts";
-import { rowOf } from "../../page/list/job_row.ts";
+import { rowOf } from "../../views/list/job_row.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import type { Display } from "./display.ts";
 import { hasEnded } from "./job_summary.ts";

@@ -2,11 +2,11 @@
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ShownState } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { rowOf } from "../../page/list/job_row.ts";
+import { rowOf } from "../../views/list/job_row.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
-import { valueText } from "../terminal/readings.ts";
-import { safeText } from "../terminal/shown_text.ts";
-import { textTable } from "../terminal/text_table.ts";
+import { valueText } from "../../terminal/readings.ts";
+import { safeText } from "../../terminal/shown_text.ts";
+import { textTable } from "../../terminal/text_table.ts";
 
 /** How a TrainJob went, for the table at the end. */
 export interface JobSummary {

@@ -1,6 +1,6 @@
 /** Display of the demo on the standard output of this process. */
 import { systemClock as clock } from "../../platform/base/clock.ts";
-import { lookOfProcess, processTerminal } from "../terminal/process_terminal.ts";
+import { lookOfProcess, processTerminal } from "../../terminal/process_terminal.ts";
 import { chooseDisplay, type Display, type DisplayParts } from "./display.ts";
 
 /** Returns it. */

@@ -1,10 +1,10 @@
 /** Opening of the cluster for a command of the terminal, and its end with the command. */
 import { MANAGER } from "../../crds/names.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
-import { createJobList } from "../../page/list/job_list.ts";
+import { createJobList } from "../../views/list/job_list.ts";
 import { giveUpPermissions } from "../permissions.ts";
 import { openUserCluster, type UserClusterOptions } from "../../page/user_cluster/user_cluster.ts";
-import type { TerminalCluster } from "./terminal_cluster.ts";
+import type { TerminalCluster } from "../../terminal/terminal_cluster.ts";
 
 /** Where it is. */
 export interface OpenedAs {

@@ -9,16 +9,16 @@ import type {
   stopSettings,
   topSettings,
 } from "../configuration/terminal_settings.ts";
-import { printLogs } from "./followed_logs.ts";
-import { findJob, readJob, typedJob } from "./job_reading.ts";
-import { jobReport } from "./job_report.ts";
+import { printLogs } from "../../terminal/followed_logs.ts";
+import { findJob, readJob, typedJob } from "../../terminal/job_reading.ts";
+import { jobReport } from "../../terminal/job_report.ts";
 import { openCluster, type OpenedCluster } from "./open_cluster.ts";
-import { printChanges } from "./printed_changes.ts";
-import { lookOfProcess, processTerminal } from "./process_terminal.ts";
-import { runTop } from "./run_top.ts";
-import { safeJson } from "./shown_text.ts";
-import { stopJobByHand } from "./stopped_job.ts";
-import { createWatchedCurves } from "./watched_curves.ts";
+import { printChanges } from "../../terminal/printed_changes.ts";
+import { lookOfProcess, processTerminal } from "../../terminal/process_terminal.ts";
+import { runTop } from "../../terminal/run_top.ts";
+import { safeJson } from "../../terminal/shown_text.ts";
+import { stopJobByHand } from "../../terminal/stopped_job.ts";
+import { createWatchedCurves } from "../../terminal/watched_curves.ts";
 
 /** How a command talks to its reader. */
 export interface Talk {

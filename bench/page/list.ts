@@ -5,7 +5,7 @@ import { PUSH_LIMITS } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
-import { ROW_LIMITS } from "../../page/list/job_row.ts";
+import { ROW_LIMITS } from "../../views/list/job_row.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
 import { milepostCommand, type StandaloneProcess } from "../../tests/support/milepost_process.ts";
 import { openSession, type PageSession } from "../../tests/support/page_client.ts";

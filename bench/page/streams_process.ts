@@ -13,7 +13,7 @@ import { createLookTurns } from "../../page/api/look_turns.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
 import { LOOKING_PART } from "../../page/api/view_serving.ts";
 import { VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
-import { createJobList } from "../../page/list/job_list.ts";
+import { createJobList } from "../../views/list/job_list.ts";
 import { SORT_KEYS } from "../../crds/wire/row.ts";
 import { fewPeers, NAMED_ACCESS } from "../../tests/support/named_readers.ts";
 import { cpuSeconds } from "../process_stats.ts";

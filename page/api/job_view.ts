@@ -13,8 +13,9 @@ import {
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { createLookTurns } from "./look_turns.ts";
 import { createViewApi } from "./view_api.ts";
+import type { FollowedCurves } from "../../views/followed_curves.ts";
 import type { ViewParts } from "./view_parts.ts";
-import { createJobList } from "../list/job_list.ts";
+import { createJobList } from "../../views/list/job_list.ts";
 
 /** Pages of lists that are in memory at a time. */
 const PAGES_AT_A_TIME = 2;
@@ -29,7 +30,7 @@ export type JobCache = Pick<
 >;
 
 /** Options of {@link createJobView}. */
-export interface JobViewOptions extends Pick<ViewParts, "ask" | "follow" | "namespaces"> {
+export interface JobViewOptions extends FollowedCurves, Pick<ViewParts, "namespaces"> {
   readonly kinds: JobKinds;
   readonly caches: ReadonlyMap<JobKind, JobCache>;
   readonly readers: ReaderParts;

@@ -4,7 +4,7 @@ import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import { type ReaderParts, refusalOfRights } from "../../platform/http/callers/reader_checks.ts";
 import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Denied } from "../../crds/wire/row.ts";
-import type { Scope } from "../list/job_list.ts";
+import type { Scope } from "../../views/list/job_list.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
 
 /** What a reader may list, and what not, for people. */

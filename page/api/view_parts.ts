@@ -11,13 +11,13 @@ import type { Identified, ReaderParts } from "../../platform/http/callers/reader
 import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
-import type { JobList } from "../list/job_list.ts";
+import type { JobList } from "../../views/list/job_list.ts";
 import type { LookInTurn } from "./look_turns.ts";
-import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
+import type { FollowedCurves } from "../../views/followed_curves.ts";
 import { type ReaderScope, readerScope } from "./scope.ts";
 
 /** The parts. */
-export interface ViewParts extends ReaderParts {
+export interface ViewParts extends ReaderParts, FollowedCurves {
   readonly kinds: JobKinds;
   /** Returns the kinds that are run, or watched, now: only they can have jobs. */
   readonly runningKinds: () => readonly JobKind[];
@@ -26,18 +26,6 @@ export interface ViewParts extends ReaderParts {
   readonly lookInTurn: LookInTurn;
   /** Returns the job as its cache has it now. */
   readonly cached: (job: NamedJob) => AnyJob | undefined;
-  /**
-   * Asks the owner of all state, on any replica, or a mirror of it; `jobs` are those asked about, `user` who asks. Bounded
-   * in time.
-   */
-  readonly ask: (
-    ask: CurveAsk,
-    signal: AbortSignal,
-    jobs: readonly JobRef[],
-    user?: string,
-  ) => CurveAnswer | Promise<CurveAnswer>;
-  /** Calls the listener when the curves of the job change. Returns a function that stops this. */
-  readonly follow: (job: JobRef, listener: () => void, user?: string) => () => void;
   /** The namespaces that are asked about where a query names none. Default: none. */
   readonly namespaces?: readonly string[];
   /** Room for streams, which all streams of the endpoint share. */

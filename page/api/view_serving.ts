@@ -3,7 +3,7 @@ import { type AnyJob, type JobKind } from "../../crds/job_kind.ts";
 import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import type { Api } from "../../platform/http/api_shell.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import { createJobList, type PushedProgress } from "../list/job_list.ts";
+import { createJobList, type PushedProgress } from "../../views/list/job_list.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
 import type { OwnedState } from "../../owner/owned_state.ts";
 import type { OwnerClient } from "../../owner/owner_client.ts";

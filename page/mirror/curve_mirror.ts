@@ -4,13 +4,13 @@ import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { createSleeper } from "../../platform/base/sleeper.ts";
 import type { CurveAnswer, CurveAsk, ShownCurves } from "../../crds/wire/shown_curves.ts";
-import type { ViewParts } from "../api/view_parts.ts";
+import type { FollowedCurves, ManagerClient } from "../../views/followed_curves.ts";
 import { createCurveReads } from "./curve_reads.ts";
 import { MirrorPlaces, MOST_PLACED } from "./mirror_places.ts";
 import type { MirroredJob } from "./mirrored_jobs.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
 import { NO_CURVES, NO_ROOM, shownCurves } from "./held_curves.ts";
-import type { ManagerClient, Outage } from "./manager_stream.ts";
+import type { Outage } from "./manager_stream.ts";
 
 /** Bytes of the curves whose answers are kept for a moment: viewers of one job get the same. */
 const SHARED_BYTES = 8 << 20;
@@ -47,7 +47,7 @@ export interface CurveMirrorOptions {
 }
 
 /** The mirror: two parts of the page's API. */
-export interface CurveMirror extends Pick<ViewParts, "ask" | "follow"> {
+export interface CurveMirror extends FollowedCurves {
   /** Ends all streams; resolves when nothing runs. */
   close(): Promise<void>;
 }

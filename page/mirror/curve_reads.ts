@@ -7,7 +7,8 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import type { CurveAsk, ShownCurves } from "../../crds/wire/shown_curves.ts";
 import { readCurvesAnswer } from "../../crds/wire/curves_answer.ts";
 import { jobParameters, queryText } from "./manager_news.ts";
-import { type ManagerClient, type Outage, outageOf } from "./manager_stream.ts";
+import { type Outage, outageOf } from "./manager_stream.ts";
+import type { ManagerClient } from "../../views/followed_curves.ts";
 
 /** Reads at a time, and those that run or wait, in all and for one user. */
 const AT_A_TIME = { total: 4, perKey: 2 } as const;

@@ -1,14 +1,11 @@
 /** Stream of curves from the manager: opened, read, and found dead where nothing comes; why it ended, in words. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { createEventParser } from "../../platform/base/event_parser.ts";
-import type { KubeClient } from "../../platform/kube/client.ts";
+import type { ManagerClient } from "../../views/followed_curves.ts";
 import { KubeError, messageOf } from "../../platform/kube/errors.ts";
 import { SilentError } from "../../platform/kube/connection/open_response.ts";
 import { CorruptStreamError } from "../../platform/kube/watching/watch.ts";
 import { type ManagerNews, readEvent, streamPath } from "./manager_news.ts";
-
-/** The manager as it is reached now. */
-export type ManagerClient = Pick<KubeClient, "read" | "stream">;
 
 /** The manager says something each 15 s; after so long without a word the stream is dead. */
 const SILENCE_MS = 40_000;

@@ -5,7 +5,8 @@ import { backoffMs } from "../../platform/base/backoff.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Listeners } from "../../platform/base/listeners.ts";
 import { areSame, type HeldCurves, heldCurves, NO_CURVES, NO_ROOM } from "./held_curves.ts";
-import { followManager, type ManagerClient, type Outage } from "./manager_stream.ts";
+import { followManager, type Outage } from "./manager_stream.ts";
+import type { ManagerClient } from "../../views/followed_curves.ts";
 import type { ManagerNews } from "./manager_news.ts";
 import { StreamRoom } from "./stream_room.ts";
 

@@ -14,10 +14,10 @@ import {
 import { queryOf, type Route } from "../../platform/http/routes.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { BoundedReads } from "./bounded_reads.ts";
+import type { BoundedReads } from "../../views/details/bounded_reads.ts";
 import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_changes.ts";
-import { jobDetails } from "./job_details.ts";
-import { LOG_LIMITS, logPath } from "./log_query.ts";
+import { jobDetails } from "../../views/details/details_of_job.ts";
+import { LOG_LIMITS, logPath } from "../../views/details/log_query.ts";
 import { passOn } from "./passed_response.ts";
 import type { SearchReader } from "../trials/search_kind.ts";
 import { searchDetails, searchList } from "./search_routes.ts";

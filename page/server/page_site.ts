@@ -21,7 +21,7 @@ import { createFairTurns } from "../../platform/base/fair_turns.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Semaphore } from "../../platform/base/semaphore.ts";
 import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
-import { boundedReads } from "./bounded_reads.ts";
+import { boundedReads } from "../../views/details/bounded_reads.ts";
 import { assetResponse, type Assets } from "./assets.ts";
 import { type CheckedRequest, sourceRefusal } from "./browser_checks.ts";
 import { PAGE_ROUTES, type PageParts, readJson } from "./page_routes.ts";

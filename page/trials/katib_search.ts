@@ -12,7 +12,7 @@ import {
   keeping,
   listUpTo,
   readOne,
-} from "../server/bounded_reads.ts";
+} from "../../views/details/bounded_reads.ts";
 import { EXPERIMENTS, rowOfExperiment, searchOfExperiment } from "./katib_objects.ts";
 import { type ReadTrial, readTrial, trialOf } from "./katib_trials.ts";
 import { objectiveOfJobs, type ReadJob, readJob, trialsOfJobs } from "./labelled_jobs.ts";

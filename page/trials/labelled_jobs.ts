@@ -5,7 +5,7 @@ import { progressOf, shownStateOf } from "../../crds/job_state.ts";
 import { objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import { endTimeOf } from "../list/job_row.ts";
+import { endTimeOf } from "../../views/list/job_row.ts";
 import { type FoundTrial, SEARCH_LIMITS, shortText } from "./search.ts";
 import type { JobName } from "../../crds/wire/row.ts";
 import type { Objective, TrialStop } from "../../crds/wire/searches.ts";

@@ -1,6 +1,6 @@
 /** Kind of search: how its searches are found and read. Each kind is a file, and a row of the table of kinds. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { BoundedReads } from "../server/bounded_reads.ts";
+import type { BoundedReads } from "../../views/details/bounded_reads.ts";
 import type { Denied } from "../../crds/wire/row.ts";
 import type { FoundSearch } from "./search.ts";
 import type { SearchRow } from "../../crds/wire/searches.ts";

@@ -1,7 +1,7 @@
 /** Jobs of stopped Trials, read by their names: Katib gives them no label by which they could be listed. */
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
-import { keeping, readOne } from "../server/bounded_reads.ts";
+import { keeping, readOne } from "../../views/details/bounded_reads.ts";
 import { isStoppedEarly, type ReadTrial } from "./katib_trials.ts";
 import type { SearchReader } from "./search_kind.ts";
 import type { TrialStop } from "../../crds/wire/searches.ts";

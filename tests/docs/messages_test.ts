@@ -18,6 +18,8 @@ async function productText(): Promise<string> {
     "platform",
     "standalone",
     "status",
+    "terminal",
+    "views",
   ];
   let text = "";
   for (const folder of [...folders, "trials", "webhook"]) {

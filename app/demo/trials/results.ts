@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { type JobSummary, jobSummary } from "../job_summary.ts";
-import { textTable } from "../../terminal/text_table.ts";
+import { textTable } from "../../../terminal/text_table.ts";
 
 /** The fields of an observation that are used. */
 export const seenSchema = z.object({

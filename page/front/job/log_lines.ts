@@ -1,12 +1,9 @@
 /** Lines of a log that is followed: each one once, however often its stream breaks off, and only so many. Pure. */
 import { logText } from "../readable_text.ts";
-import { ResumedLog, withoutTime } from "./resumed_log.ts";
+import { HOLE, ResumedLog, withoutTime } from "../../../platform/base/resumed_log.ts";
 
 /** Bounds of what is kept: the end of the log. */
 export const LOG_BOUNDS = { lines: 4_000, characters: 200_000, lineCharacters: 16_384 } as const;
-
-/** What stands where lines may be missing. */
-export const HOLE = "– – – lines may be missing here – – –";
 
 const shown = (line: string) => logText(line.slice(0, LOG_BOUNDS.lineCharacters));
 

@@ -10,7 +10,7 @@ import { createClient } from "../../../platform/kube/connection/connected_client
 import { isForbidden } from "../../../platform/kube/errors.ts";
 import { connectionTo, loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import type { Kind } from "../../../platform/kube/resource.ts";
-import { boundedReads } from "../../../page/server/bounded_reads.ts";
+import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { KATIB_SEARCH } from "../../../page/trials/katib_search.ts";
 import { HOSTILE_TEXTS } from "../../browser/hostile_corpus.ts";
 import { openSession, sendTo } from "../../support/page_client.ts";

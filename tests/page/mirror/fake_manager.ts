@@ -1,7 +1,7 @@
 /** Manager that a test writes the stream of curves of, and that records what it was asked. */
 import type { Clock } from "../../../platform/base/clock.ts";
 import type { HttpRequest } from "../../../platform/kube/connection/transport.ts";
-import type { ManagerClient } from "../../../page/mirror/manager_stream.ts";
+import type { ManagerClient } from "../../../views/followed_curves.ts";
 import { answeringClient, never } from "../../support/answering_client.ts";
 
 /** A stream that is open. */

@@ -14,7 +14,7 @@ import { createClientOver } from "../../../platform/kube/connection/http_client.
 import type { HttpRequest as Sent } from "../../../platform/kube/connection/transport.ts";
 import { createLookTurns } from "../../../page/api/look_turns.ts";
 import { createViewApi } from "../../../page/api/view_api.ts";
-import { createJobList } from "../../../page/list/job_list.ts";
+import { createJobList } from "../../../views/list/job_list.ts";
 import { createTokenSite } from "../../../page/server/token_site.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 

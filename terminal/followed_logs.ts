@@ -1,0 +1,253 @@
+/** Logs of the pods of a job: all ranks, each line behind the rank that wrote it, and those of pods that come later. */
+import { type JobRef, jobSchema } from "../crds/job_kind.ts";
+import { endOf } from "../crds/job_state.ts";
+import { KINDS } from "../crds/kinds.ts";
+import { type Backoff, backoffMs } from "../platform/base/backoff.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { ConfigurationError, isNotFound, KubeError, messageOf } from "../platform/kube/errors.ts";
+import { HOLE, ResumedLog } from "../platform/base/resumed_log.ts";
+import { boundedReads, listUpTo } from "../views/details/bounded_reads.ts";
+import { DETAIL_LIMITS, PODS } from "../views/details/details_of_job.ts";
+import { LOG_LIMITS, logPath } from "../views/details/log_query.ts";
+import { byRank, podsOfJob } from "../views/details/shown_pods.ts";
+import type { ShownPod } from "../crds/wire/details.ts";
+import { logLine, safeText } from "./shown_text.ts";
+import type { TerminalCluster } from "./terminal_cluster.ts";
+
+/** Between two looks for pods that have come, in milliseconds. */
+const LOOK_MS = 2_000;
+const DEADLINE_MS = 15_000;
+/** Between two readings of a log that broke off. */
+const BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
+/** Characters after which a line is written though it has not ended. */
+const LINE_LENGTH = 65_536;
+/** Logs that are read at a time; with `follow` each pod has its own. */
+const MAX_PODS = 100;
+
+/** What is wanted. */
+export interface LogWish {
+  /** A rank such as `node-0`, or its number; undefined: all. */
+  readonly rank: string | undefined;
+  /** Undefined: the first of each pod. */
+  readonly container?: string | undefined;
+  readonly follow: boolean;
+  /** Lines before the end. */
+  readonly tail: number;
+}
+
+/** What logs are read with. */
+export interface LogParts {
+  readonly client: TerminalCluster["client"];
+  readonly clock: Clock;
+  /** 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
+  readonly signal: AbortSignal;
+  /** Writes one line of output. */
+  readonly print: (line: string) => void;
+  /** Tells what could not be read. */
+  readonly warn: (text: string) => void;
+}
+
+const isRank = ({ rank = "" }: ShownPod, wanted: string | undefined) =>
+  wanted === undefined || rank === wanted || rank.endsWith(`-${wanted}`);
+
+const labelOf = ({ rank, name }: ShownPod) => safeText(rank ?? name);
+
+/** Cuts a text into lines; the last one need not end. */
+async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    const parts = (rest + text).split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts;
+    if (rest.length > LINE_LENGTH) {
+      yield rest;
+      rest = "";
+    }
+  }
+  if (rest !== "") yield rest;
+}
+
+/** Whether a log will not be there later either: a container that has not begun is a bad request. */
+const isFinal = (error: unknown) =>
+  error instanceof KubeError && error.code >= 401 && error.code < 500 && error.code !== 429;
+
+/** The work of one command. */
+class FollowedLogs {
+  readonly #seen = new Set<string>();
+  readonly #running = new Set<Promise<void>>();
+  /** Of the longest label. */
+  #width = 0;
+  /** Whether lines stand behind the rank that wrote them. */
+  #isLabelled: boolean;
+  /** What was told already. */
+  readonly #told = new Set<string>();
+  /** Streams that were open in an outage end with it: they may be dead without a sign. */
+  #outage = new AbortController();
+  #isOut = false;
+
+  constructor(
+    private readonly job: JobRef,
+    private readonly wish: LogWish,
+    private readonly parts: LogParts,
+  ) {
+    this.#isLabelled = wish.rank === undefined;
+  }
+
+  #tell(text: string): void {
+    if (this.#told.has(text)) return;
+    this.#told.add(text);
+    this.parts.warn(text);
+  }
+
+  async #pods(): Promise<ShownPod[]> {
+    const { job: { kind, namespace, name }, parts: { client, signal } } = this;
+    const { items, isCut } = await listUpTo(boundedReads(client, signal), PODS, {
+      most: DETAIL_LIMITS.pods,
+      namespace,
+      labelSelector: podsOfJob(kind, name),
+    });
+    if (isCut) this.#tell(`of ${name} only ${DETAIL_LIMITS.pods} pods are looked at: it has more`);
+    return [...items].sort(byRank);
+  }
+
+  /** Whether no pod of it will write any more. */
+  async #hasEnded(): Promise<boolean> {
+    const { job: { kind, namespace, name, uid }, parts: { client, signal } } = this;
+    try {
+      const found = await client.get(kind, { namespace, name }, { signal });
+      return found.metadata.uid !== uid || endOf(kind, jobSchema.parse(found)) !== undefined;
+    } catch (error) {
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  }
+
+  /** Reads the log of a pod once, to the end of its stream. */
+  async #readOnce(pod: ShownPod, log: ResumedLog): Promise<void> {
+    const { job: { namespace }, wish, parts: { client, print } } = this;
+    const signal = AbortSignal.any([this.parts.signal, this.#outage.signal]);
+    const since = log.resume();
+    const { container = pod.containers[0] } = wish;
+    const query = new URLSearchParams({
+      follow: String(wish.follow),
+      timestamps: "true",
+      ...(since === undefined ? { tailLines: String(wish.tail) } : { sinceTime: since }),
+      ...(container !== undefined && { container }),
+    });
+    const path = logPath({ namespace, pod: pod.name }, query);
+    if (typeof path !== "string") throw new ConfigurationError(path.problem);
+    const { body } = await client.stream(path, {
+      signal,
+      deadlineMs: DEADLINE_MS,
+      idleMs: LOG_LIMITS.idleMs,
+    });
+    for await (const line of linesOf(ReadableStream.from(body))) {
+      const prefix = this.#isLabelled ? `${labelOf(pod).padEnd(this.#width)} | ` : "";
+      const taken = log.take(line);
+      if (taken?.isAfterHole) print(prefix + HOLE);
+      if (taken !== undefined) print(prefix + logLine(taken.text));
+    }
+  }
+
+  /** Whether nothing of a pod runs any more. */
+  async #isOver({ name, uid }: ShownPod): Promise<boolean> {
+    const { job: { namespace }, parts: { client, signal } } = this;
+    try {
+      const { metadata, status } = await client.get(KINDS.pod, { namespace, name }, { signal });
+      return metadata?.uid !== uid || ["Succeeded", "Failed"].includes(status?.phase ?? "");
+    } catch (error) {
+      return isNotFound(error);
+    }
+  }
+
+  /** Reads the log of a pod; one that is followed is read on where it breaks off, until the pod is over. */
+  async #read(pod: ShownPod): Promise<void> {
+    const { wish, parts: { clock, random = Math.random, signal, warn } } = this;
+    const { container } = wish;
+    if (container !== undefined && !pod.containers.includes(container)) {
+      return warn(`${pod.name} has no container ${container}: it has ${pod.containers.join(", ")}`);
+    }
+    const log = new ResumedLog();
+    for (let failures = 1, wasOver = false; !signal.aborted; failures += 1) {
+      const before = log.taken;
+      try {
+        await this.#readOnce(pod, log);
+        // A stream also ends where it was cut, so the end of a pod is that of a stream begun after it.
+        if (!wish.follow || wasOver) return;
+        wasOver = await this.#isOver(pod);
+        if (wasOver) continue;
+      } catch (error) {
+        if (signal.aborted || (wasOver && isNotFound(error))) return;
+        if (!wish.follow || isFinal(error)) {
+          return warn(`the log of ${pod.name} cannot be read: ${messageOf(error)}`);
+        }
+      }
+      if (log.taken > before) failures = 1;
+      await clock.sleep(backoffMs(failures, BACKOFF, random), signal);
+    }
+  }
+
+  /** Begins to read those that are new and have a log; if no more come, all of them. */
+  async #begin(isLast: boolean): Promise<void> {
+    const pods = (await this.#pods()).filter((it) => isRank(it, this.wish.rank));
+    this.#width = Math.max(this.#width, ...pods.map((it) => labelOf(it).length));
+    // The number of a rank may be that of several, such as launcher-0 and node-0.
+    this.#isLabelled ||= pods.length > 1;
+    for (const pod of pods) {
+      if (this.#seen.has(pod.uid) || pod.phase === "Pending") continue;
+      if (this.#running.size >= MAX_PODS) {
+        this.#tell(`${MAX_PODS} logs are followed at a time: others begin when some of them end`);
+        if (!isLast) return;
+        await Promise.race(this.#running);
+      }
+      this.#seen.add(pod.uid);
+      const reading: Promise<void> = this.#read(pod).finally(() => this.#running.delete(reading));
+      this.#running.add(reading);
+      // Logs that have an end come one after the other.
+      if (!this.wish.follow) await reading;
+    }
+  }
+
+  /** Looks for pods that have come. Returns whether no more will. */
+  async #look(): Promise<boolean> {
+    const isLast = !this.wish.follow || await this.#hasEnded();
+    await this.#begin(isLast);
+    if (this.#isOut) this.#outage.abort();
+    if (this.#isOut) this.#outage = new AbortController();
+    this.#isOut = false;
+    return isLast;
+  }
+
+  async run(): Promise<void> {
+    const { wish, parts: { clock, signal, warn } } = this;
+    for (let looks = 0; !signal.aborted; looks += 1) {
+      try {
+        if (await this.#look()) break;
+      } catch (error) {
+        if (signal.aborted || !wish.follow || looks === 0 || isFinal(error)) throw error;
+        if (!this.#isOut) warn(`the API server cannot be asked now: ${messageOf(error)}`);
+        this.#isOut = true;
+      }
+      await clock.sleep(LOOK_MS, signal);
+    }
+    await Promise.all(this.#running);
+  }
+
+  /** Logs that were read. */
+  get count(): number {
+    return this.#seen.size;
+  }
+}
+
+/** Prints the logs of a job until they end, with `follow` until the job has ended. Returns how many there were. */
+export async function printLogs(job: JobRef, wish: LogWish, parts: LogParts): Promise<number> {
+  const logs = new FollowedLogs(job, wish, parts);
+  try {
+    await logs.run();
+  } catch (error) {
+    // Whoever ends the command has seen enough.
+    if (!parts.signal.aborted) throw error;
+  }
+  return logs.count;
+}

@@ -1,0 +1,95 @@
+/** Reading of one job for the terminal: found by its name, with pods, events and curves. */
+import { type JobKind, type JobRef, jobSchema } from "../crds/job_kind.ts";
+import { ConfigurationError, isForbidden, isNotFound, messageOf } from "../platform/kube/errors.ts";
+import { rowOf } from "../views/list/job_row.ts";
+import { boundedReads } from "../views/details/bounded_reads.ts";
+import { DETAIL_LIMITS, jobDetails } from "../views/details/details_of_job.ts";
+import type { JobFacts } from "./job_report.ts";
+import type { TerminalCluster } from "./terminal_cluster.ts";
+
+/** `[KIND/]NAME` as it was typed. */
+export interface TypedJob {
+  readonly kind?: string;
+  readonly name: string;
+}
+
+/** Reads `[KIND/]NAME`. Throws a {@link ConfigurationError} if it is none. */
+export function typedJob(text: string): TypedJob {
+  const [first = "", second, ...more] = text.split("/");
+  if (more.length > 0 || first === "" || second === "") {
+    throw new ConfigurationError(`"${text}" is no [KIND/]NAME, such as mnist or pytorchjob/mnist`);
+  }
+  return second === undefined ? { name: first } : { kind: first, name: second };
+}
+
+/** Returns whether a kind is meant by its plural, its singular, or either with its group. */
+function isMeant({ kind, plural, group }: JobKind, typed: string): boolean {
+  const text = typed.toLowerCase();
+  const names = [plural, kind.toLowerCase()];
+  return names.some((it) => text === it || text === `${it}.${group}`);
+}
+
+/** Returns the one job that is meant. Throws a {@link ConfigurationError} if there is none, or several. */
+export async function findJob(
+  { client, kinds }: Pick<TerminalCluster, "client" | "kinds">,
+  { kind: typedKind, name }: TypedJob,
+  namespace: string,
+  signal: AbortSignal,
+): Promise<JobRef> {
+  const meant = kinds.all.filter((it) => typedKind === undefined || isMeant(it, typedKind));
+  if (meant.length === 0) {
+    const known = kinds.all.map(({ kind }) => kind.toLowerCase()).join(", ");
+    throw new ConfigurationError(`there is no kind of job ${typedKind}; known: ${known}`);
+  }
+  const asked = await Promise.all(meant.map(async (kind) => {
+    try {
+      const { metadata } = await client.get(kind, { namespace, name }, { signal });
+      return { job: { kind, namespace, name, uid: metadata.uid ?? "" } };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isForbidden(error)) return { forbidden: messageOf(error) };
+      return isNotFound(error) ? {} : { failure: { error } };
+    }
+  }));
+  // In the order of the kinds, whichever was answered first.
+  const found: JobRef[] = asked.flatMap(({ job = [] }) => job);
+  const [denial] = asked.flatMap(({ forbidden = [] }) => forbidden);
+  const [first, ...others] = found;
+  if (others.length > 0) {
+    const all = found.map(({ kind }) => `${kind.kind.toLowerCase()}/${name}`).sort().join(", ");
+    throw new ConfigurationError(`several jobs have this name: say ${all}`);
+  }
+  if (first !== undefined) return first;
+  const [failure] = asked.flatMap(({ failure = [] }) => failure);
+  if (failure !== undefined) throw failure.error;
+  const denied = denial === undefined ? "" : ` that the user may read (${denial})`;
+  throw new ConfigurationError(`there is no job ${name} in ${namespace}${denied}`);
+}
+
+/** What is not read of a large job. */
+const BEYOND = {
+  pods: `pods beyond ${DETAIL_LIMITS.pods}`,
+  events: "some events, maybe newer ones, because there are too many",
+} as const;
+
+/** Reads what a report shows besides curves. Throws what the client throws if the job cannot be read. */
+export async function readJob(
+  { client }: Pick<TerminalCluster, "client">,
+  job: JobRef,
+  signal: AbortSignal,
+): Promise<JobFacts> {
+  const { object, pods, events, denied = [], cut = [] } = await jobDetails(
+    boundedReads(client, signal),
+    job,
+  );
+  return {
+    kind: job.kind.kind,
+    row: rowOf(job.kind, jobSchema.parse(object)),
+    pods,
+    events,
+    missing: [
+      ...denied.map((it) => `the user may not list ${it} in ${job.namespace}`),
+      ...cut.map((it) => BEYOND[it]),
+    ],
+  };
+}

@@ -1,0 +1,179 @@
+/** Report of one job: its state, progress, curves, ranks and newest events, as lines. Pure. */
+import type { ShownCurves } from "../crds/wire/shown_curves.ts";
+import type { JobRow } from "../crds/wire/row.ts";
+import type { ShownEvent, ShownPod } from "../crds/wire/details.ts";
+import { clockText } from "../platform/base/local_time.ts";
+import { shortNumber } from "../platform/base/short_number.ts";
+import { curvePlot, progressBar } from "./plots.ts";
+import { ageOf, durationText, valueText } from "./readings.ts";
+import { columnsOf, cut, fit, safeText, wrapped } from "./shown_text.ts";
+import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
+import { textTable } from "./text_table.ts";
+
+/** What is known of a job. */
+export interface JobFacts {
+  /** Of the kind as people call it, such as TrainJob. */
+  readonly kind: string;
+  readonly row: JobRow;
+  readonly curves?: Pick<ShownCurves, "metrics" | "marks">;
+  readonly pods: readonly ShownPod[];
+  /** The newest first. */
+  readonly events: readonly ShownEvent[];
+  /** What is not shown, and why, as sentences. */
+  readonly missing: readonly string[];
+}
+
+/** How it is drawn. */
+export interface ReportLook extends Look {
+  readonly columns: number;
+  readonly nowMs: number;
+  /** Of one curve. */
+  readonly plotRows: number;
+  /** The last ones. */
+  readonly events: number;
+}
+
+const BAR_WIDTH = 24;
+/** Room for the values beside a curve. */
+const AXIS_WIDTH = 10;
+const MARKS = 5;
+/** Before a message that stands below what it is about. */
+const INDENT = "      ";
+
+function headLines({ kind, row }: JobFacts, look: ReportLook): string[] {
+  const { nowMs } = look;
+  const name = `${kind} ${safeText(`${row.namespace}/${row.name}`)}`;
+  const age = row.ended === undefined
+    ? `created ${ageOf(row.created, nowMs)} ago`
+    : `ended ${ageOf(row.ended, nowMs)} ago`;
+  const trial = row.trial ?? row.experiment;
+  return [
+    [
+      styled(look, "bold", name),
+      styled(look, styleOfState(row.state), row.state),
+      age,
+      ...(trial === undefined ? [] : [`trial of ${safeText(row.experiment ?? trial)}`]),
+    ].join("  "),
+    ...(row.message === undefined ? [] : wrapped(safeText(row.message), look.columns)),
+  ];
+}
+
+function progressLines({ row }: JobFacts, { characters, nowMs }: ReportLook): string[] {
+  if (row.progress === undefined && row.updated === undefined) return [];
+  const { progress, remainingSeconds, state } = row;
+  return [[
+    ...(progress === undefined
+      ? []
+      : [`${progressBar(progress, BAR_WIDTH, characters)} ${progress} %`]),
+    ...(state === "Running" && remainingSeconds !== undefined
+      ? [`${durationText(remainingSeconds)} left`]
+      : []),
+    ...(row.updated === undefined ? [] : [`reported ${ageOf(row.updated, nowMs)} ago`]),
+  ].join("  ")];
+}
+
+/** A curve with the most and the least beside it, and its time below. */
+function curveLines(
+  { name, points }: ShownCurves["metrics"][number],
+  look: ReportLook,
+): string[] {
+  const { columns, characters, nowMs, plotRows } = look;
+  const width = Math.max(1, columns - AXIS_WIDTH - 1);
+  const plot = curvePlot(points, { columns: width, rows: plotRows }, characters);
+  const [first, last] = [points[0], points.at(-1)];
+  if (plot.length === 0 || first === undefined || last === undefined) return [];
+  const least = points.reduce((low, [, min]) => Math.min(low, min), Infinity);
+  const most = points.reduce((high, [, , max]) => Math.max(high, max), -Infinity);
+  const lines = plot.map((line, row) => {
+    const value = row === 0 ? most : row === plot.length - 1 ? least : undefined;
+    return `${
+      fit(value === undefined ? "" : shortNumber(value), AXIS_WIDTH, ellipsisOf(look), "right")
+    } ${line}`;
+  });
+  const [from, to] = [clockText(first[0], nowMs, "-"), clockText(last[0], nowMs, "-")];
+  const between = Math.max(1, width - columnsOf(from) - columnsOf(to));
+  return [
+    "",
+    `${styled(look, "bold", safeText(name))}  ${shortNumber(last[3])}`,
+    ...lines,
+    `${" ".repeat(AXIS_WIDTH + 1)}${from}${" ".repeat(between)}${to}`,
+  ];
+}
+
+/** The newest values; with those that have no curve, because they are no numbers, or curves are missing. */
+function valueLines({ row, curves }: JobFacts): string[] {
+  const drawn = new Set(
+    curves?.metrics.filter(({ points }) => points.length > 0).map((it) => it.name),
+  );
+  const others = (row.metrics ?? []).filter(({ name }) => !drawn.has(name));
+  if (others.length === 0) return [];
+  return ["", others.map(({ name, value }) => `${safeText(name)} ${valueText(value)}`).join("  ")];
+}
+
+function markLines({ curves }: JobFacts, { nowMs }: ReportLook): string[] {
+  const marks = curves?.marks.slice(-MARKS) ?? [];
+  if (marks.length === 0) return [];
+  return [
+    "",
+    ...marks.map(({ timeMs, kind, text }) =>
+      `${clockText(timeMs, nowMs, "-")}  ${kind}  ${safeText(text)}`.trimEnd()
+    ),
+  ];
+}
+
+function podLines({ pods }: JobFacts, { nowMs }: ReportLook): string[] {
+  if (pods.length === 0) return [];
+  const rows = pods.map((it) => [
+    safeText(it.rank ?? ""),
+    safeText(it.name),
+    safeText([it.deleting ? "Terminating" : it.phase, it.reason ?? ""].join(" ").trim()),
+    safeText(it.node ?? ""),
+    String(it.restarts),
+    ageOf(it.started, nowMs),
+  ]);
+  return ["", ...textTable(["RANK", "POD", "PHASE", "NODE", "RESTARTS", "AGE"], rows)];
+}
+
+/** The events, each with its whole message below. */
+function eventLines(
+  { events }: JobFacts,
+  { nowMs, events: most, columns }: ReportLook,
+): string[] {
+  const shown = events.slice(0, most);
+  if (shown.length === 0) return [];
+  const rows = shown.map((it) => [
+    ageOf(it.time, nowMs),
+    safeText(it.type),
+    safeText(it.reason),
+    `${safeText(it.object)}${it.count > 1 ? `  ${it.count} times` : ""}`,
+  ]);
+  const [header = "", ...lines] = textTable(["AGE", "EVENT", "REASON", "OBJECT"], rows);
+  const messages = shown.map(({ message }) =>
+    message === ""
+      ? []
+      : wrapped(safeText(message), columns - INDENT.length).map((it) => INDENT + it)
+  );
+  return ["", header, ...lines.flatMap((line, index) => [line, ...messages[index] ?? []])];
+}
+
+/** Returns the lines that say that something is not shown, and why. */
+export const notShown = (why: string, columns: number): string[] =>
+  wrapped(`Not shown: ${safeText(why)}.`, columns);
+
+/** Returns the report; each line takes at most the width of the look. */
+export function jobReport(facts: JobFacts, look: ReportLook): string[] {
+  const { metrics = [] } = facts.curves ?? {};
+  const curves = metrics.filter(({ isProgress }) => !isProgress);
+  return [
+    ...headLines(facts, look),
+    ...progressLines(facts, look),
+    ...curves.flatMap((it) => curveLines(it, look)),
+    ...valueLines(facts),
+    ...markLines(facts, look),
+    ...podLines(facts, look),
+    ...eventLines(facts, look),
+    ...(facts.missing.length === 0
+      ? []
+      : ["", ...facts.missing.flatMap((it) => notShown(it, look.columns))]),
+  ].map((line) => cut(line, look.columns, ellipsisOf(look)));
+}

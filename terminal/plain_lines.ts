@@ -1,0 +1,22 @@
+/** Lines about jobs for a pipe or a log: no bars, nothing drawn over. Pure. */
+import type { JobRow } from "../crds/wire/row.ts";
+import { durationText, valueText } from "./readings.ts";
+import { safeText } from "./shown_text.ts";
+
+/** Returns a job as a line without a bar. */
+export function plainLine(row: JobRow): string {
+  const { namespace, name, state, progress, remainingSeconds, metrics = [] } = row;
+  return [
+    safeText(`${namespace}/${name}`),
+    state,
+    progress === undefined ? "" : `${progress} %`,
+    state === "Running" && remainingSeconds !== undefined
+      ? `${durationText(remainingSeconds)} left`
+      : "",
+    ...metrics.map(({ name, value }) => `${safeText(name)} ${valueText(value)}`),
+  ].filter((it) => it !== "").join("  ");
+}
+
+/** Returns what a job is told anew for: its state, and each further tenth of its progress. */
+export const plainStep = ({ state, progress = -1 }: JobRow): string =>
+  `${state} ${Math.floor(progress / 10)}`;

@@ -1,0 +1,67 @@
+/** The terminal of this process. */
+import { onAbort } from "../platform/base/aborted.ts";
+import type { Terminal } from "./full_screen.ts";
+import type { Look } from "./styles.ts";
+
+/** Size where a terminal does not say it. */
+const USUAL_SIZE = { columns: 80, rows: 24 } as const;
+
+const encoder = new TextEncoder();
+
+function writeAll(text: string): void {
+  const bytes = encoder.encode(text);
+  try {
+    for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+  } catch {
+    // A terminal that has gone is drawn on no more; its end is told by the signal.
+  }
+}
+
+/** Returns how it is drawn on: colours where it has them and they are wanted. */
+export function lookOfProcess({ ascii = false }: { readonly ascii?: boolean } = {}): Look {
+  const colours = Deno.stdout.isTerminal() && !Deno.noColor && Deno.env.get("TERM") !== "dumb";
+  return { characters: ascii ? "ascii" : "unicode", colours };
+}
+
+/** The terminal: standard input and output. */
+export const processTerminal: Terminal = {
+  write: writeAll,
+  size() {
+    try {
+      const { columns, rows } = Deno.consoleSize();
+      return columns > 0 && rows > 0 ? { columns, rows } : USUAL_SIZE;
+    } catch {
+      return USUAL_SIZE;
+    }
+  },
+  setRaw(isRaw) {
+    if (!Deno.stdin.isTerminal()) return;
+    try {
+      Deno.stdin.setRaw(isRaw);
+    } catch {
+      // As above.
+    }
+  },
+  onInput(listener, signal) {
+    const read = async () => {
+      const decoder = new TextDecoder();
+      const buffer = new Uint8Array(1024);
+      while (!signal.aborted) {
+        const length = await Deno.stdin.read(buffer);
+        if (length === null || signal.aborted) return;
+        listener(decoder.decode(buffer.subarray(0, length), { stream: true }));
+      }
+    };
+    // A terminal that has gone has no keys.
+    read().catch(() => {});
+  },
+  onCrash(listener, signal) {
+    for (const event of ["error", "unhandledrejection", "unload"]) {
+      globalThis.addEventListener(event, listener, { signal });
+    }
+  },
+  onResize(listener, signal) {
+    Deno.addSignalListener("SIGWINCH", listener);
+    onAbort(signal, () => Deno.removeSignalListener("SIGWINCH", listener));
+  },
+};

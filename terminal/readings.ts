@@ -1,0 +1,17 @@
+/** Readings: lengths of time and values of metrics as short texts. Pure. */
+import { humanDuration } from "../platform/base/human_duration.ts";
+import { shortNumber, shortValue } from "../platform/base/short_number.ts";
+import { safeText } from "./shown_text.ts";
+
+/** Returns a length of time as kubectl writes ages, such as `85s`, `5m3s`, `94m`, `3h5m`, `30h` or `2d3h`; `-` if there is none. */
+export function durationText(seconds: number): string {
+  return Number.isFinite(seconds) ? humanDuration(1000 * Math.max(0, seconds)) : "-";
+}
+
+/** Returns the text of a value that was pushed: a number in short, anything else as it is. */
+export const valueText = (value: string): string => shortValue(value, shortNumber, safeText);
+
+/** Returns how long ago a time of an object is; `-` if there is none. */
+export function ageOf(time: string | undefined, nowMs: number): string {
+  return durationText((nowMs - Date.parse(time ?? "")) / 1000);
+}

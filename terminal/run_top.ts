@@ -1,0 +1,227 @@
+/** `milepost top`: jobs on a whole screen, until its reader has seen enough. */
+import type { JobRef } from "../crds/job_kind.ts";
+import type { Clock } from "../platform/base/clock.ts";
+import { createSleeper, type Sleeper } from "../platform/base/sleeper.ts";
+import { messageOf } from "../platform/kube/errors.ts";
+import type { JobRow, ListWindow } from "../crds/wire/row.ts";
+import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";
+import { readJob } from "./job_reading.ts";
+import { type JobFacts, jobReport } from "./job_report.ts";
+import { type Key, KeyReader } from "./keys.ts";
+import { safeText, wrapped } from "./shown_text.ts";
+import { BY_HAND, stopJobByHand } from "./stopped_job.ts";
+import type { Look } from "./styles.ts";
+import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
+import { FRAME_LINES, topScreen, type TopView } from "./top_screen.ts";
+import { FIRST_STATE, press, queryOf, settled, type TopSight, type TopState } from "./top_state.ts";
+import { createWatchedCurves } from "./watched_curves.ts";
+
+/** Least time between two drawings, and between two looks at curves and at the job, in milliseconds. */
+const DRAW_MS = 100;
+const LOOK_MS = 1_000;
+const READ_MS = 2_000;
+/** How long the rest of a key's sequence may take, before what has come is the key Esc. */
+const SEQUENCE_MS = 50;
+/** How long the outcome of a stop is shown. */
+const NOTICE_MS = 8_000;
+/** Lines of one curve, and events of a job. */
+const REPORT = { plotRows: 6, events: 10 } as const;
+
+/** What it is drawn with. */
+export interface TopParts {
+  readonly cluster: TerminalCluster;
+  readonly terminal: Terminal;
+  readonly look: Look;
+  readonly clock: Clock;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
+/** The work of one screen. */
+class Top {
+  #state: TopState = FIRST_STATE;
+  /** What the screen shows. */
+  #drawn: TopState | undefined;
+  /** The report on it. */
+  #report: readonly string[] | undefined;
+  readonly #keys = new KeyReader();
+  /** Ends the wait for the rest of a key. */
+  #typing = new AbortController();
+  /** The job that is looked at as it was read last, or why it cannot be read. */
+  #read: { readonly uid: string; readonly facts: JobFacts | string } | undefined;
+  #notice: { readonly text: string; readonly untilMs: number } | undefined;
+  readonly #sleeper: Sleeper;
+  readonly #over = new AbortController();
+  readonly #curves;
+  readonly signal: AbortSignal;
+
+  constructor(private readonly parts: TopParts, private readonly screen: FullScreen) {
+    this.#sleeper = createSleeper(parts.clock);
+    this.#curves = createWatchedCurves(parts.cluster);
+    this.signal = AbortSignal.any([parts.signal, this.#over.signal]);
+  }
+
+  /** Rows of jobs, or lines of a report, that the screen has room for. */
+  get #rows(): number {
+    return Math.max(1, this.parts.terminal.size().rows - FRAME_LINES);
+  }
+
+  get #all(): ListWindow {
+    const { namespaces, list } = this.parts.cluster;
+    return list.window(queryOf(this.#state, namespaces), EVERYTHING);
+  }
+
+  /** The rows on the screen. */
+  #shown({ rows }: ListWindow): readonly JobRow[] {
+    const { first } = this.#state;
+    return rows.slice(first, first + this.#rows);
+  }
+
+  #sightOf({ rows: jobs }: ListWindow): TopSight {
+    return { jobs, rows: this.#rows, lines: this.#report?.length ?? 0 };
+  }
+
+  #refOf({ kind: id, namespace, name, uid }: JobRow): JobRef | undefined {
+    const kind = this.parts.cluster.kinds.byId(id);
+    return kind && { kind, namespace, name, uid };
+  }
+
+  /** Draws soon. */
+  wake(): void {
+    this.#sleeper.wake();
+  }
+
+  resized(): void {
+    this.screen.forget();
+    this.wake();
+  }
+
+  typed(text: string): void {
+    this.#typing.abort();
+    this.#typing = new AbortController();
+    this.#press(this.#keys.read(text));
+    if (this.#keys.hasBegun) void this.#endKey(AbortSignal.any([this.signal, this.#typing.signal]));
+  }
+
+  async #endKey(signal: AbortSignal): Promise<void> {
+    await this.parts.clock.sleep(SEQUENCE_MS, signal);
+    if (!signal.aborted) this.#press(this.#keys.end());
+  }
+
+  #press(keys: readonly Key[]): void {
+    for (const { key, isPasted } of keys) {
+      const { mode } = this.#state;
+      if (isPasted && mode !== "filter") continue;
+      // Nobody has answered a question that was not seen.
+      if (mode === "stop" && this.#drawn !== this.#state && key !== "interrupt") continue;
+      const { state, act } = press(this.#state, key, this.#sightOf(this.#all));
+      this.#state = state;
+      this.#notice = undefined;
+      if (act?.kind === "quit") this.#over.abort();
+      if (act?.kind === "stop") void this.#stop(act.job);
+    }
+    this.wake();
+  }
+
+  async #stop(row: JobRow): Promise<void> {
+    const { cluster, clock } = this.parts;
+    const job = this.#refOf(row);
+    if (job === undefined) return;
+    const text = await stopJobByHand(cluster, job, BY_HAND, this.signal).then(
+      () => `${row.namespace}/${row.name} was told to stop.`,
+      (error) => `It was not stopped: ${messageOf(error)}`,
+    );
+    this.#notice = { text, untilMs: clock.monotonic() + NOTICE_MS };
+    this.wake();
+  }
+
+  #reportOf(columns: number): readonly string[] | undefined {
+    const { uid, facts } = this.#read ?? {};
+    if (facts === undefined || uid !== this.#state.job?.uid) return undefined;
+    if (typeof facts === "string") return wrapped(safeText(facts), columns);
+    const { look, clock } = this.parts;
+    const curves = this.#curves.of(uid ?? "");
+    const shown = { ...facts, ...(curves && { curves }) };
+    return jobReport(shown, { ...look, ...REPORT, columns, nowMs: clock.now() });
+  }
+
+  #draw(): void {
+    const { cluster, terminal, look, clock } = this.parts;
+    const { namespaces } = cluster;
+    const size = terminal.size();
+    const all = this.#all;
+    this.#report = this.#reportOf(size.columns);
+    this.#state = settled(this.#state, this.#sightOf(all));
+    const outage = this.#curves.outage();
+    const hasNotice = this.#notice !== undefined && this.#notice.untilMs > clock.monotonic();
+    const view: TopView = {
+      window: { ...all, rows: this.#shown(all) },
+      where: namespaces.length === 0 ? "all namespaces" : namespaces.join(", "),
+      isThere: cluster.isThere(),
+      missing: [...new Set([...cluster.missing(), ...(outage === undefined ? [] : [outage])])],
+      ...(hasNotice && { notice: this.#notice?.text ?? "" }),
+      ...(this.#report && { report: this.#report }),
+    };
+    this.screen.draw(topScreen(view, this.#state, {
+      ...look,
+      size,
+      nowMs: clock.now(),
+      namespaced: namespaces.length !== 1,
+      pointsOf: this.#curves.pointsOf,
+    }));
+    this.#drawn = this.#state;
+  }
+
+  /** Draws what has changed, and each second the ages. */
+  async drawOn(): Promise<void> {
+    const { clock } = this.parts;
+    while (!this.signal.aborted) {
+      this.#draw();
+      await clock.sleep(DRAW_MS, this.signal);
+      await this.#sleeper.sleep(LOOK_MS - DRAW_MS, this.signal);
+    }
+  }
+
+  /** Asks for the curves of what is on the screen. */
+  async lookOn(): Promise<void> {
+    while (!this.signal.aborted) {
+      const { job } = this.#state;
+      const rows = job === undefined ? this.#shown(this.#all) : [job];
+      await this.#curves.look(rows.flatMap((row) => this.#refOf(row) ?? []), this.signal);
+      this.wake();
+      await this.parts.clock.sleep(LOOK_MS, this.signal);
+    }
+  }
+
+  /** Reads the job that is looked at. */
+  async readOn(): Promise<void> {
+    const { cluster, clock } = this.parts;
+    let nextMs = 0;
+    while (!this.signal.aborted) {
+      const job = this.#state.job && this.#refOf(this.#state.job);
+      if (job !== undefined && (this.#read?.uid !== job.uid || clock.monotonic() >= nextMs)) {
+        const facts = await readJob(cluster, job, this.signal)
+          .catch((error) => `It cannot be read: ${messageOf(error)}`);
+        this.#read = { uid: job.uid, facts };
+        nextMs = clock.monotonic() + READ_MS;
+        this.wake();
+      }
+      await clock.sleep(DRAW_MS, this.signal);
+    }
+  }
+}
+
+/** Runs it until its reader ends it, or the signal aborts; gives the screen back whatever happens. */
+export async function runTop(parts: TopParts): Promise<void> {
+  using screen = takeScreen(parts.terminal);
+  const top = new Top(parts, screen);
+  parts.terminal.onCrash(() => screen[Symbol.dispose](), top.signal);
+  parts.terminal.onInput((text) => top.typed(text), top.signal);
+  parts.terminal.onResize(() => top.resized(), top.signal);
+  const stop = parts.cluster.list.onChange(() => top.wake());
+  try {
+    await Promise.all([top.drawOn(), top.lookOn(), top.readOn()]);
+  } finally {
+    stop();
+  }
+}

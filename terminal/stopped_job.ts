@@ -1,0 +1,37 @@
+/** Stop of a job by hand: asked of the manager, as the user. */
+import { stopPath } from "../crds/job_kind.ts";
+import type { JobRef } from "../crds/job_kind.ts";
+import { TransportError } from "../platform/kube/errors.ts";
+import type { TerminalCluster } from "./terminal_cluster.ts";
+
+const DEADLINE_MS = 15_000;
+
+/** Why it is stopped, and how long it may go on. */
+export interface StopWish {
+  /** The reason of a condition, such as Pruned. */
+  readonly reason: string;
+  readonly message?: string;
+  /** Default: as the job's annotation says. */
+  readonly graceSeconds?: number;
+}
+
+/** The wish of whoever presses a key. */
+export const BY_HAND: StopWish = { reason: "StoppedByUser" };
+
+/** Stops this job, and no other one of its name. Throws what the manager says, or why it cannot be asked. */
+export async function stopJobByHand(
+  { manager, missingOfManager }: Pick<TerminalCluster, "manager" | "missingOfManager">,
+  { kind, namespace, name, uid }: JobRef,
+  wish: StopWish,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = manager();
+  if (client === undefined) throw new TransportError(missingOfManager().join("; "));
+  await client.read(stopPath(kind, namespace, name), {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Accept": "application/json" },
+    body: JSON.stringify({ ...wish, uid }),
+    signal,
+    deadlineMs: DEADLINE_MS,
+  });
+}

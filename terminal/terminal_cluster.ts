@@ -1,0 +1,29 @@
+/** The cluster as the commands of the terminal see it: jobs, curves and changes, with the rights of one user. */
+import type { JobKinds } from "../crds/job_kinds.ts";
+import type { KubeClient } from "../platform/kube/client.ts";
+import type { JobList } from "../views/list/job_list.ts";
+import type { FollowedCurves, ManagerClient } from "../views/followed_curves.ts";
+
+/** The cluster. */
+export interface TerminalCluster extends FollowedCurves {
+  /** The API server, as the user. */
+  readonly client: KubeClient;
+  readonly kinds: JobKinds;
+  /** Of all jobs that the user may list. */
+  readonly list: JobList;
+  /** The namespaces that are looked at; empty: all. */
+  readonly namespaces: readonly string[];
+  /** Returns the manager as the user reaches it; undefined if it is out of reach now, or does not take the user's token. */
+  manager(): ManagerClient | undefined;
+  /** Returns why it is not reached, as sentences. */
+  missingOfManager(): readonly string[];
+  /** Resolves when the manager was looked for once. */
+  readonly lookedForManager: Promise<void>;
+  /** Whether the first lists are there. */
+  isThere(): boolean;
+  /** Returns what is not shown, and why, as sentences. */
+  missing(): readonly string[];
+}
+
+/** All that a cache of one user holds may be seen by that user. */
+export const EVERYTHING = { key: "everything", allows: () => true } as const;

@@ -1,0 +1,57 @@
+/** Tests of the report of a job: sentences are whole, and no line is too long. */
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { jobReport } from "../../terminal/job_report.ts";
+import { columnsOf, wrapped } from "../../terminal/shown_text.ts";
+
+const NOW = Date.parse("2026-11-23T22:00:00Z");
+const FAILURE = "jobset failed due to one or more job failures (first failed job: failing-node-0)";
+const FACTS = {
+  kind: "TrainJob",
+  row: {
+    uid: "u1",
+    kind: "trainjobs.trainer.kubeflow.org",
+    namespace: "team-a",
+    name: "mnist",
+    state: "Failed",
+    message: FAILURE,
+    created: "2026-11-23T21:50:30Z",
+  },
+  pods: [],
+  events: [{
+    object: "TrainJob/mnist",
+    type: "Warning",
+    reason: "FailedCreate",
+    message: `pods "mnist-node-0-0" is forbidden: exceeded quota: gpus, requested: 8, used: 8`,
+    count: 3,
+    time: "2026-11-23T21:59:30Z",
+  }],
+  missing: ["the user may not list pods in team-a, so that nobody can say which ranks it has"],
+} as const;
+
+for (const columns of [20, 40, 80]) {
+  Deno.test(`all sentences of a report are whole on ${columns} columns`, () => {
+    const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 6 } as const;
+    const lines = jobReport(FACTS, { ...look, columns, events: 10 });
+    for (const line of lines) assert.ok(columnsOf(line) <= columns, line);
+    const text = lines.map((line) => line.trim()).join(" ");
+    const sentences = [FAILURE, FACTS.events[0].message, `Not shown: ${FACTS.missing[0]}.`];
+    // A word of more than a line is broken.
+    const dense = (it: string) => it.replaceAll(" ", "");
+    for (const it of sentences) assert.ok(dense(text).includes(dense(it)), `${it} in ${text}`);
+    if (columns === 80) assert.match(text, /30s +Warning +FailedCreate +TrainJob\/mnist +3 times/);
+  });
+}
+
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+Deno.test("wrapped() loses nothing but blanks, whatever the text", () => {
+  const text = fc.string({ unit: "grapheme", maxLength: 100 });
+  fc.assert(fc.property(text, fc.integer({ min: 2, max: 30 }), (text, columns) => {
+    const lines = wrapped(text, columns);
+    assert.equal(lines.join("").replaceAll(" ", ""), text.replaceAll(" ", ""));
+    // What a reader takes for one character is never broken, however wide it is.
+    const isOne = (line: string) => [...graphemes.segment(line)].length === 1;
+    for (const line of lines) assert.ok(columnsOf(line) <= columns || isOne(line), line);
+  }));
+});

@@ -1,0 +1,321 @@
+/** Tests of `milepost top` as it runs: what it reads, draws and does while keys come. */
+import assert from "node:assert/strict";
+import { runTop } from "../../terminal/run_top.ts";
+import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
+import { TransportError } from "../../platform/kube/errors.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
+import { windowOf } from "../../views/list/list_window.ts";
+import { type AskedOf, type MadeUp, withAnswers } from "../support/api_answers.ts";
+import { FakeClock } from "../support/fake_clock.ts";
+import { until } from "../support/until.ts";
+import { answeringClient } from "../support/answering_client.ts";
+
+const rowOf = (name: string, state: JobRow["state"]): JobRow => ({
+  uid: `uid-${name}`,
+  kind: TRAINJOB.id,
+  namespace: "ml",
+  name,
+  state,
+  created: "2026-01-01T00:00:00Z",
+});
+
+const EARLIER = "2025-12-31T00:00:00Z";
+const LATER = "2026-01-02T00:00:00Z";
+const LATEST = "2026-01-03T00:00:00Z";
+
+/** What is written last. */
+const GIVEN_BACK = "\x1b[?25h\x1b[?1049l";
+
+const trainJob = (name: string) => ({
+  apiVersion: TRAINJOB.apiVersion,
+  kind: "TrainJob",
+  metadata: { name, namespace: "ml", uid: `uid-${name}` },
+  spec: { runtimeRef: { name: "torch" } },
+});
+
+/** A top that runs, with one job. */
+interface World {
+  rows: JobRow[];
+  size: { columns: number; rows: number };
+  /** The uids whose curves were asked for last. */
+  asked: string[];
+  /** How often the jobs were put in order. */
+  ordered: number;
+  /** The requests to the manager. */
+  readonly stops: string[];
+  /** Why the manager is not reached; empty: it is. */
+  missingOfManager: string[];
+  /** The lines of the screen as they are. */
+  screen(): string[];
+  /** All that was written. */
+  written(): string;
+  type(keys: string): void;
+  changed(): void;
+  /** Fails, as far as the screen hears of it. */
+  crash(): void;
+  resized(): void;
+  /** Lets time pass by the steps of the test alone. */
+  pause(): Promise<(ms: number) => Promise<void>>;
+  readonly ended: Promise<void>;
+}
+
+async function withTop(
+  answer: (asked: AskedOf) => MadeUp,
+  work: (world: World) => Promise<void>,
+): Promise<void> {
+  await withAnswers(answer, async (client) => {
+    const clock = new FakeClock();
+    const over = new AbortController();
+    const listeners = {
+      input: (_: string) => {},
+      resize: () => {},
+      change: () => {},
+      crash: () => {},
+    };
+    let [written, isRaw, isOver] = ["", false, false];
+    const screen: string[] = [];
+    const write = (text: string) => {
+      written += text;
+      // deno-lint-ignore no-control-regex
+      for (const [, row, line = ""] of text.matchAll(/\x1b\[(\d+);1H\x1b\[2K([^\x1b]*)/g)) {
+        screen[Number(row) - 1] = line;
+      }
+    };
+    const seen = {
+      rows: [rowOf("mnist", "Running")],
+      size: { columns: 80, rows: 24 },
+      asked: new Array<string>(),
+      ordered: 0,
+      stops: new Array<string>(),
+      missingOfManager: new Array<string>(),
+    };
+    const ended = runTop({
+      cluster: {
+        client,
+        kinds: JOB_KINDS,
+        namespaces: ["ml"],
+        list: {
+          version: 0,
+          window: (query) => {
+            seen.ordered += 1;
+            return windowOf(seen.rows, query);
+          },
+          onChange: (listener) => {
+            listeners.change = listener;
+            return () => {};
+          },
+          close: () => {},
+        },
+        ask: ({ jobs }) => {
+          seen.asked = jobs.map(({ uid }) => uid);
+          return { retryAfterMs: 1_000, reason: "no manager can be reached" };
+        },
+        follow: () => () => {},
+        manager: () =>
+          seen.missingOfManager.length > 0 ? undefined : answeringClient(({ path }) => {
+            seen.stops.push(path);
+            const refusal = { kind: "Status", code: 403, message: "you may not" };
+            return Response.json(refusal, { status: 403 });
+          }),
+        missingOfManager: () => seen.missingOfManager,
+        lookedForManager: Promise.resolve(),
+        isThere: () => true,
+        missing: () => [],
+      },
+      terminal: {
+        write,
+        size: () => seen.size,
+        setRaw: (raw) => isRaw = raw,
+        onInput: (listener) => listeners.input = listener,
+        onResize: (listener) => listeners.resize = listener,
+        onCrash: (listener) => listeners.crash = listener,
+      },
+      look: { characters: "unicode", colours: false },
+      clock,
+      signal: over.signal,
+    }).finally(() => isOver = true);
+    const world: World = Object.assign(seen, {
+      screen: () => screen,
+      written: () => written,
+      type: (keys: string) => listeners.input(keys),
+      changed: () => listeners.change(),
+      resized: () => listeners.resize(),
+      crash: () => listeners.crash(),
+      pause: () => {
+        isPaused = true;
+        return passing.then(() => (ms: number) => clock.advance(ms));
+      },
+      ended,
+    });
+    let isPaused = false;
+    let passing = pass();
+    async function pass() {
+      while (!isOver && !isPaused) await clock.advance(100);
+    }
+    try {
+      await until("rows are drawn", () => screen.some((line) => line.startsWith("> mnist")));
+      assert.ok(isRaw);
+      await work(world);
+    } finally {
+      over.abort();
+      isPaused = false;
+      passing = passing.then(pass);
+      await world.ended;
+      await passing;
+    }
+    assert.ok(!isRaw && written.endsWith(GIVEN_BACK), "the screen is given back");
+  });
+}
+
+const shows = (world: World, pattern: RegExp) =>
+  until(`${pattern} on the screen`, () => world.screen().some((line) => pattern.test(line)));
+
+Deno.test("a list that changes is drawn anew, and curves are asked for what is on the screen", () =>
+  withTop(() => 404, async (world) => {
+    world.rows = [...world.rows, { ...rowOf("bert", "Suspended"), created: EARLIER }];
+    world.changed();
+    await shows(world, /^. bert +Suspended/);
+    await until("curves are asked for", () => world.asked.includes("uid-bert"));
+    await shows(world, /^\? Not shown: no manager can be reached/);
+    world.type("q");
+    await world.ended;
+  }));
+
+Deno.test("a job that is looked at is read, and alone asked for; a stop that is refused is told", () =>
+  withTop(
+    ({ path }) => path.endsWith("/trainjobs/mnist") ? trainJob("mnist") : 403,
+    async (world) => {
+      world.rows = [...world.rows, { ...rowOf("bert", "Running"), created: EARLIER }];
+      world.changed();
+      world.type("\r");
+      await shows(world, /^TrainJob ml\/mnist {2}Created/);
+      await shows(world, /^Not shown: the user may not list pods in ml\.$/);
+      await until("only its curves are asked for", () => world.asked.join() === "uid-mnist");
+      world.type("x");
+      await shows(world, /^Stop ml\/mnist\? y: yes/);
+      assert.deepEqual(world.stops, []);
+      world.type("y");
+      await shows(world, /^It was not stopped: .*you may not/);
+      assert.equal(world.stops.length, 1);
+      world.missingOfManager = ["no manager is found"];
+      world.type("x");
+      await shows(world, /^Stop ml\/mnist\?/);
+      world.type("y");
+      await shows(world, /^It was not stopped: no manager is found$/);
+    },
+  ));
+
+Deno.test("a question is answered by nobody who has not seen it, nor by what is pasted", () =>
+  withTop(() => 403, async (world) => {
+    world.type("export https_proxy=http://proxy");
+    await shows(world, /^Stop ml\/mnist\? y: yes/);
+    world.type("\x1b[200~yes\r\x1b[201~");
+    world.type("n");
+    await shows(world, /^> mnist/);
+    world.type("\x1b[200~x");
+    world.type("q\x1b[201~/\x1b[200~mn\r\x1b[201~");
+    await shows(world, /^\/mn_/);
+    assert.deepEqual(world.stops, []);
+  }));
+
+Deno.test("a key is for the job that was seen under the cursor, though another has come into its row", () =>
+  withTop(() => 403, async (world) => {
+    world.rows = [{ ...rowOf("newer", "Running"), created: LATER }, ...world.rows];
+    world.changed();
+    await shows(world, /^> newer/);
+    world.rows = [{ ...rowOf("newest", "Running"), created: LATEST }, ...world.rows];
+    world.type("x");
+    await shows(world, /^Stop ml\/newer\? y: yes/);
+    world.type("n");
+    await shows(world, /^> newer/);
+    world.rows = [{ ...rowOf("last", "Running"), created: LATEST }, ...world.rows];
+    world.changed();
+    await shows(world, /^ {2}last/);
+    await shows(world, /^> newer/);
+  }));
+
+Deno.test("what a key changes is drawn at once, and not with the next look at curves", () =>
+  withTop(() => 404, async (world) => {
+    world.rows = [...world.rows, { ...rowOf("bert", "Running"), created: EARLIER }];
+    world.changed();
+    await shows(world, /^. bert/);
+    const pass = await world.pause();
+    for (let times = 0; times < 10; times++) {
+      for (const [key, row] of [["j", "> bert"], ["k", "> mnist"]] as const) {
+        world.type(key);
+        await pass(100);
+        assert.ok(world.screen().some((line) => line.startsWith(row)), `${key} ${times}`);
+      }
+    }
+  }));
+
+Deno.test("an arrow that comes in two parts is one key, and Esc alone needs no other", () =>
+  withTop(() => 403, async (world) => {
+    world.rows = [...world.rows, { ...rowOf("bert", "Running"), created: EARLIER }];
+    world.changed();
+    await shows(world, /^. bert/);
+    world.type("\x1b");
+    world.type("[B");
+    await shows(world, /^> bert/);
+    world.type("\r");
+    await shows(world, /^It cannot be read: /);
+    world.type("\x1b");
+    await shows(world, /^> bert/);
+  }));
+
+Deno.test("a job that cannot be read says so, in words", () =>
+  withTop(() => 404, async (world) => {
+    world.type("\r");
+    await shows(world, /^It cannot be read: /);
+    world.type("\x1b");
+    await shows(world, /^> mnist/);
+  }));
+
+Deno.test("another size of the terminal draws everything anew", () =>
+  withTop(() => 404, async (world) => {
+    world.size = { columns: 20, rows: 5 };
+    world.screen().length = 0;
+    world.resized();
+    await shows(world, /^> mnist/);
+    assert.ok(world.written().includes("\x1b[2J"));
+    assert.ok(world.screen().every((line) => line.length <= 20));
+  }));
+
+Deno.test("an end from outside, as by a signal, ends all that runs", () =>
+  withTop(() => {
+    throw new TransportError("nobody asks");
+  }, () => Promise.resolve()));
+
+Deno.test("a crash gives the screen back at once, and nothing is drawn on it any more", () =>
+  withTop(() => 404, async (world) => {
+    world.crash();
+    const { length } = world.written();
+    assert.ok(world.written().endsWith(GIVEN_BACK));
+    world.type("?");
+    world.asked = [];
+    await until("curves are asked for anew", () => world.asked.length > 0);
+    assert.equal(world.written().length, length);
+  }));
+
+Deno.test("ten thousand jobs that change cost a drawing of what is on the screen", () =>
+  withTop(() => 404, async (world) => {
+    const nameOf = (index: number) => `job-${String(index).padStart(4, "0")}`;
+    world.rows = Array.from({ length: 10_000 }, (_, index) => rowOf(nameOf(index), "Running"));
+    world.changed();
+    await shows(world, /10000 jobs: 10000 Running/);
+    world.type("\x1b[F");
+    await shows(world, /^> job-9999/);
+    await until("its curves are asked for", () => world.asked.includes("uid-job-9999"));
+    assert.equal(world.asked.length, 21);
+    const [before, ordered] = [world.written().length, world.ordered];
+    for (const row of world.rows) {
+      world.rows[Number(row.name.slice(4))] = { ...row, state: "Complete" };
+      world.changed();
+    }
+    await shows(world, /10000 jobs: 10000 Complete/);
+    assert.ok(world.written().length - before < 24 * 200, "each line is drawn about once");
+    assert.ok(
+      world.ordered - ordered < 100,
+      `they were put in order ${world.ordered - ordered} times`,
+    );
+  }));

@@ -1,0 +1,196 @@
+/** Tests of the screen of `top`, and of what keys do to it. */
+import assert from "node:assert/strict";
+import { columnsOf } from "../../terminal/shown_text.ts";
+import { topScreen, type TopView } from "../../terminal/top_screen.ts";
+import { FIRST_STATE, press, queryOf, type TopState } from "../../terminal/top_state.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
+import { windowOf } from "../../views/list/list_window.ts";
+
+const NOW = Date.parse("2026-11-23T22:00:00Z");
+
+function rowOf(name: string, more: Partial<JobRow> = {}): JobRow {
+  return {
+    uid: `uid-${name}`,
+    kind: "trainjobs.trainer.kubeflow.org",
+    namespace: "team-a",
+    name,
+    state: "Running",
+    created: "2026-11-23T21:50:30Z",
+    ...more,
+  };
+}
+
+const MNIST = rowOf("mnist", {
+  progress: 46,
+  remainingSeconds: 83,
+  metrics: [{ name: "loss", value: "0.22312345" }, { name: "\x1b[2J", value: "1" }],
+});
+
+const LOOK = { characters: "unicode", colours: false, nowMs: NOW, namespaced: false } as const;
+
+function screenOf(
+  rows: readonly JobRow[],
+  [columns, lines]: readonly [number, number],
+  { state = FIRST_STATE, ...more }: Partial<TopView> & { readonly state?: TopState } = {},
+): string[] {
+  const query = queryOf(state, []);
+  const view = {
+    window: windowOf(rows, query),
+    where: "team-a",
+    isThere: true,
+    missing: [],
+    ...more,
+  };
+  return topScreen(view, state, { ...LOOK, size: { columns, rows: lines } });
+}
+
+Deno.test("the screen has a head, rows with bars, and the keys", () => {
+  const lines = screenOf([MNIST, rowOf("x", { state: "Failed" })], [80, 6]);
+  assert.deepEqual(lines.map((line) => line.trimEnd()), [
+    "team-a  2 jobs: 1 Running, 1 Failed  by created",
+    "  NAME      STATE         PROGRESS           ETA  METRICS",
+    "> mnist     Running       ████░░░░  46 %     83s  loss 0.22312  \\u001b[2J 1",
+    "  x         Failed",
+    "",
+    "Enter job  / filter  s order  r reverse  x stop  ? help  q end",
+  ]);
+});
+
+const SIZES = [[1, 1], [5, 2], [20, 24], [20, 3], [80, 24], [200, 60]] as const;
+
+for (const size of SIZES) {
+  Deno.test(`a screen of ${size.join(" × ")} is filled and not overrun, whatever it shows`, () => {
+    const rows = [
+      MNIST,
+      rowOf("任务".repeat(40), { metrics: [{ name: "👍".repeat(30), value: "1e-300" }] }),
+      rowOf("n".repeat(250), { state: "EarlyStopped", kind: "pytorchjobs.kubeflow.org" }),
+    ];
+    const modes = ["list", "filter", "job", "stop", "help"] as const;
+    for (const mode of modes) {
+      const state = { ...FIRST_STATE, mode, job: MNIST, filter: "\x1b[31m任务" };
+      const report = ["任".repeat(300), "\\u001b"];
+      const lines = screenOf(rows, size, { state, report, missing: ["no manager ".repeat(30)] });
+      assert.equal(lines.length, Math.min(size[1], lines.length));
+      assert.ok(lines.length <= size[1]);
+      for (const line of lines) {
+        assert.ok(columnsOf(line) <= size[0], `${mode}: ${line}`);
+        // deno-lint-ignore no-control-regex
+        assert.doesNotMatch(line, /[\x00-\x1f\x7f-\x9f]/);
+      }
+    }
+  });
+}
+
+Deno.test("with ASCII alone nothing else is drawn, in whatever width", () => {
+  const rows = [
+    rowOf("n".repeat(250), { progress: 46, metrics: [{ name: "l".repeat(90), value: "1" }] }),
+  ];
+  const view = {
+    window: windowOf(rows, queryOf(FIRST_STATE, [])),
+    where: "a",
+    isThere: true,
+    missing: [],
+  };
+  for (let columns = 1; columns <= 120; columns++) {
+    const look = {
+      ...LOOK,
+      characters: "ascii",
+      namespaced: true,
+      size: { columns, rows: 9 },
+    } as const;
+    for (const line of topScreen(view, FIRST_STATE, look)) assert.match(line, /^[ -~]*$/);
+  }
+});
+
+Deno.test("what is missing, what came of a stop, and a question stand in the last line", () => {
+  const last = (more: Parameters<typeof screenOf>[2]) => screenOf([MNIST], [80, 5], more).at(-1);
+  assert.equal(last({ missing: ["no token", "more"] }), "? Not shown (and 1 more): no token");
+  assert.equal(last({ missing: ["no token"], notice: "It was told." }), "It was told.");
+  const state = { ...FIRST_STATE, mode: "stop", job: MNIST } as const;
+  assert.equal(last({ state }), "Stop team-a/mnist? y: yes, any other key: no");
+});
+
+Deno.test("an empty list says whether it was read", () => {
+  assert.ok(screenOf([], [40, 6]).includes("No jobs."));
+  assert.ok(screenOf([], [40, 6], { isThere: false }).includes("Reading the jobs ..."));
+});
+
+const ALL = Array.from(
+  { length: 10_000 },
+  (_, index) => rowOf(`job-${String(index).padStart(4, "0")}`),
+);
+
+/** The state after keys over these jobs, with 20 rows on the screen and a report of 100 lines. */
+function after(keys: readonly string[], begin: TopState = FIRST_STATE, rows = ALL) {
+  let state = begin;
+  let act;
+  for (const key of keys) {
+    const { rows: jobs } = windowOf(rows, queryOf(state, []));
+    ({ state, act } = press(state, key, { jobs, rows: 20, lines: 100 }));
+  }
+  return { state, act };
+}
+
+const KEYS: Readonly<Record<string, readonly [keys: readonly string[], want: Partial<TopState>]>> =
+  {
+    "the cursor stays in the list": [["up", "up"], { at: 0, first: 0 }],
+    "the screen follows the cursor": [["down", "page down"], { at: 21, first: 2 }],
+    "the end of ten thousand": [["end"], { at: 9999, first: 9980 }],
+    "and back": [["end", "home"], { at: 0, first: 0 }],
+    "the next order": [["s"], { sort: "name", isReversed: false }],
+    "the order turned round": [["r"], { isReversed: true }],
+    "a filter": [["/", "4", "2", "enter"], { filter: "42", mode: "list", at: 0 }],
+    "a filter that is taken back": [["/", "任", "backspace", "escape"], {
+      filter: "",
+      mode: "list",
+    }],
+    "keys are text while a filter is written": [["/", "q"], { filter: "q", mode: "filter" }],
+    "help, and back by any key": [["?", "x"], { mode: "list" }],
+    "help beside a job, and back to it": [["enter", "?", "x"], { mode: "job" }],
+    "a stop that was not meant": [["x", "n"], { mode: "list" }],
+    "a stop of the job on the screen that was not meant": [["enter", "x", "n"], { mode: "job" }],
+    "a report ends on the last row of the screen": [["enter", "end"], { scrolled: 79 }],
+    "and goes back from there at once": [["enter", "end", "up"], { scrolled: 78 }],
+    "a job that is left": [["enter", "down", "escape"], { mode: "list", scrolled: 0 }],
+  };
+
+for (const [what, [keys, want]] of Object.entries(KEYS)) {
+  Deno.test(`keys of top: ${what}`, () => {
+    const { state, act } = after(keys);
+    assert.partialDeepStrictEqual(state, want);
+    assert.equal(act, undefined);
+  });
+}
+
+Deno.test("the cursor stays on its job, wherever its row goes, and where that was when it is gone", () => {
+  const { state } = after(["s", "down", "down"]);
+  assert.partialDeepStrictEqual(state, { at: 2, uid: "uid-job-0002" });
+  const more = [...Array.from({ length: 30 }, (_, index) => rowOf(`a-${index}`)), ...ALL];
+  const { act, state: moved } = after(["x", "y"], state, more);
+  assert.ok(act?.kind === "stop");
+  assert.equal(act.job.uid, "uid-job-0002");
+  assert.partialDeepStrictEqual(moved, { at: 32, first: 13 });
+  const rest = ALL.filter(({ uid }) => uid !== "uid-job-0002");
+  assert.partialDeepStrictEqual(after(["x"], state, rest).state, { at: 2, uid: "uid-job-0003" });
+  assert.partialDeepStrictEqual(after(["x"], state, []).state, { at: 0, mode: "list" });
+});
+
+Deno.test("another order, or another filter, begins at its first job", () => {
+  for (const keys of [["s"], ["r"], ["/", "0"]]) {
+    assert.partialDeepStrictEqual(after(["end", ...keys]).state, { at: 0, first: 0 });
+  }
+});
+
+Deno.test("y stops the job under the cursor, as it was seen", () => {
+  const { act } = after(["s", "down", "x", "y"]);
+  assert.ok(act?.kind === "stop");
+  assert.equal(act.job.uid, "uid-job-0001");
+  assert.equal(after(["s", "enter", "x", "y"]).act?.kind, "stop");
+});
+
+Deno.test("q and Ctrl-C end it; Ctrl-C everywhere", () => {
+  assert.equal(after(["q"]).act?.kind, "quit");
+  for (const keys of [["/"], ["enter"], ["x"], ["?"]]) {
+    assert.equal(after([...keys, "interrupt"]).act?.kind, "quit");
+  }
+});

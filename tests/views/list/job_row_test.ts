@@ -1,0 +1,108 @@
+/** Tests of the rows of jobs of several kinds. */
+import assert from "node:assert/strict";
+import { type AnyJob, jobSchema } from "../../../crds/job_kind.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { ROW_LIMITS, rowOf } from "../../../views/list/job_row.ts";
+import type { JobRow } from "../../../crds/wire/row.ts";
+
+const PYTORCH = JOB_KINDS.all.find(({ kind }) => kind === "PyTorchJob") ?? TRAINJOB;
+const AT = "2026-01-01T00:00:00Z";
+
+function job(more: Record<string, unknown>, metadata: Record<string, unknown> = {}): AnyJob {
+  return jobSchema.parse({
+    apiVersion: "a/v1",
+    kind: "Any",
+    metadata: { name: "j", namespace: "ml", uid: "u", creationTimestamp: AT, ...metadata },
+    ...more,
+  });
+}
+
+const True = (type: string, more: Record<string, unknown> = {}) => ({
+  type,
+  status: "True",
+  lastTransitionTime: "2026-01-02T00:00:00Z",
+  ...more,
+});
+const progress = {
+  progressPercentage: 40,
+  estimatedRemainingSeconds: 3,
+  metrics: [{ name: "loss", value: "0.2" }],
+  lastUpdatedTime: "2026-01-01T01:00:00Z",
+};
+
+interface Case {
+  readonly kind?: typeof TRAINJOB;
+  readonly job: AnyJob;
+  readonly want: Partial<JobRow>;
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  "a job without a status": { job: job({}), want: { state: "Created" } },
+  "progress": {
+    job: job({ status: { state: "Running", trainerStatus: progress } }),
+    want: {
+      state: "Running",
+      progress: 40,
+      remainingSeconds: 3,
+      metrics: [{ name: "loss", value: "0.2" }],
+      updated: "2026-01-01T01:00:00Z",
+    },
+  },
+  "progress in an annotation": {
+    kind: PYTORCH,
+    job: job({ status: { conditions: [True("Created"), True("Running")] } }, {
+      annotations: { "trainer.kubeflow.org/trainer-status": JSON.stringify(progress) },
+    }),
+    want: { kind: "pytorchjobs.kubeflow.org", state: "Running", progress: 40 },
+  },
+  "a failure says why": {
+    kind: PYTORCH,
+    job: job({ status: { conditions: [True("Failed", { message: "it broke" })] } }),
+    want: { state: "Failed", message: "it broke", ended: "2026-01-02T00:00:00Z" },
+  },
+  "an early stop says why, and is no plain success": {
+    kind: PYTORCH,
+    job: job({
+      status: {
+        conditions: [True("EarlyStopped", { message: "loss 9 > 1" }), True("Succeeded")],
+      },
+    }),
+    want: { state: "EarlyStopped", message: "loss 9 > 1", ended: "2026-01-02T00:00:00Z" },
+  },
+  "a suspended job": {
+    job: job({ status: { state: "Running", conditions: [True("Suspended")] } }),
+    want: { state: "Suspended" },
+  },
+  "a Trial's job": {
+    job: job({}, {
+      labels: { "katib.kubeflow.org/experiment": "e" },
+      ownerReferences: [{
+        apiVersion: "kubeflow.org/v1beta1",
+        kind: "Trial",
+        name: "t",
+        uid: "1",
+        controller: true,
+      }],
+    }),
+    want: { trial: "t", experiment: "e" },
+  },
+};
+
+for (const [what, { kind = TRAINJOB, job, want }] of Object.entries(CASES)) {
+  Deno.test(`\`rowOf()\`: ${what}`, () => {
+    const identity = { uid: "u", namespace: "ml", name: "j", created: AT, kind: kind.id };
+    assert.partialDeepStrictEqual(rowOf(kind, job), { ...identity, ...want });
+  });
+}
+
+Deno.test("`rowOf()` bounds what pods and users choose", () => {
+  const metrics = Array.from({ length: 100 }, (_, index) => ({ name: `m${index}`, value: "1" }));
+  const conditions = [True("Failed", { message: "x".repeat(10_000) })];
+  const row = rowOf(
+    TRAINJOB,
+    job({ status: { conditions, trainerStatus: { ...progress, metrics } } }),
+  );
+  assert.equal(row.metrics?.length, ROW_LIMITS.metrics);
+  assert.equal(row.message?.length, ROW_LIMITS.messageLength);
+  assert.ok(JSON.stringify(row).length < 4096);
+});
