@@ -25,7 +25,7 @@ const LINE_LENGTH = 65_536;
 const MAX_PODS = 100;
 
 /** What is wanted. */
-export interface LogWish {
+export interface LogChoice {
   /** A rank such as `node-0`, or its number; undefined: all. */
   readonly rank: string | undefined;
   /** Undefined: the first of each pod. */
@@ -88,10 +88,10 @@ class FollowedLogs {
 
   constructor(
     private readonly job: JobRef,
-    private readonly wish: LogWish,
+    private readonly choice: LogChoice,
     private readonly parts: LogParts,
   ) {
-    this.#isLabelled = wish.rank === undefined;
+    this.#isLabelled = choice.rank === undefined;
   }
 
   #tell(text: string): void {
@@ -125,14 +125,14 @@ class FollowedLogs {
 
   /** Reads the log of a pod once, to the end of its stream. */
   async #readOnce(pod: ShownPod, log: ResumedLog): Promise<void> {
-    const { job: { namespace }, wish, parts: { client, print } } = this;
+    const { job: { namespace }, choice, parts: { client, print } } = this;
     const signal = AbortSignal.any([this.parts.signal, this.#outage.signal]);
     const since = log.resume();
-    const { container = pod.containers[0] } = wish;
+    const { container = pod.containers[0] } = choice;
     const query = new URLSearchParams({
-      follow: String(wish.follow),
+      follow: String(choice.follow),
       timestamps: "true",
-      ...(since === undefined ? { tailLines: String(wish.tail) } : { sinceTime: since }),
+      ...(since === undefined ? { tailLines: String(choice.tail) } : { sinceTime: since }),
       ...(container !== undefined && { container }),
     });
     const path = logPath({ namespace, pod: pod.name }, query);
@@ -163,8 +163,8 @@ class FollowedLogs {
 
   /** Reads the log of a pod; one that is followed is read on where it breaks off, until the pod is over. */
   async #read(pod: ShownPod): Promise<void> {
-    const { wish, parts: { clock, random = Math.random, signal, warn } } = this;
-    const { container } = wish;
+    const { choice, parts: { clock, random = Math.random, signal, warn } } = this;
+    const { container } = choice;
     if (container !== undefined && !pod.containers.includes(container)) {
       return warn(`${pod.name} has no container ${container}: it has ${pod.containers.join(", ")}`);
     }
@@ -174,12 +174,12 @@ class FollowedLogs {
       try {
         await this.#readOnce(pod, log);
         // A stream also ends where it was cut, so the end of a pod is that of a stream begun after it.
-        if (!wish.follow || wasOver) return;
+        if (!choice.follow || wasOver) return;
         wasOver = await this.#isOver(pod);
         if (wasOver) continue;
       } catch (error) {
         if (signal.aborted || (wasOver && isNotFound(error))) return;
-        if (!wish.follow || isFinal(error)) {
+        if (!choice.follow || isFinal(error)) {
           return warn(`the log of ${pod.name} cannot be read: ${messageOf(error)}`);
         }
       }
@@ -190,7 +190,7 @@ class FollowedLogs {
 
   /** Begins to read those that are new and have a log; if no more come, all of them. */
   async #begin(isLast: boolean): Promise<void> {
-    const pods = (await this.#pods()).filter((it) => isRank(it, this.wish.rank));
+    const pods = (await this.#pods()).filter((it) => isRank(it, this.choice.rank));
     this.#width = Math.max(this.#width, ...pods.map((it) => labelOf(it).length));
     // The number of a rank may be that of several, such as launcher-0 and node-0.
     this.#isLabelled ||= pods.length > 1;
@@ -205,13 +205,13 @@ class FollowedLogs {
       const reading: Promise<void> = this.#read(pod).finally(() => this.#running.delete(reading));
       this.#running.add(reading);
       // Logs that have an end come one after the other.
-      if (!this.wish.follow) await reading;
+      if (!this.choice.follow) await reading;
     }
   }
 
   /** Looks for pods that have come. Returns whether no more will. */
   async #look(): Promise<boolean> {
-    const isLast = !this.wish.follow || await this.#hasEnded();
+    const isLast = !this.choice.follow || await this.#hasEnded();
     await this.#begin(isLast);
     if (this.#isOut) this.#outage.abort();
     if (this.#isOut) this.#outage = new AbortController();
@@ -220,12 +220,12 @@ class FollowedLogs {
   }
 
   async run(): Promise<void> {
-    const { wish, parts: { clock, signal, warn } } = this;
+    const { choice, parts: { clock, signal, warn } } = this;
     for (let looks = 0; !signal.aborted; looks += 1) {
       try {
         if (await this.#look()) break;
       } catch (error) {
-        if (signal.aborted || !wish.follow || looks === 0 || isFinal(error)) throw error;
+        if (signal.aborted || !choice.follow || looks === 0 || isFinal(error)) throw error;
         if (!this.#isOut) warn(`the API server cannot be asked now: ${messageOf(error)}`);
         this.#isOut = true;
       }
@@ -241,8 +241,8 @@ class FollowedLogs {
 }
 
 /** Prints the logs of a job until they end, with `follow` until the job has ended. Returns how many there were. */
-export async function printLogs(job: JobRef, wish: LogWish, parts: LogParts): Promise<number> {
-  const logs = new FollowedLogs(job, wish, parts);
+export async function printLogs(job: JobRef, choice: LogChoice, parts: LogParts): Promise<number> {
+  const logs = new FollowedLogs(job, choice, parts);
   try {
     await logs.run();
   } catch (error) {

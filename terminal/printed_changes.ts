@@ -12,7 +12,7 @@ const LOOK_MS = 1_000;
 /** Prints changes until the signal aborts. */
 export async function printChanges({ cluster, json, print, warn, clock, signal }: {
   readonly cluster:
-    & Pick<TerminalCluster, "namespaces" | "lookedForManager" | "isThere" | "missing">
+    & Pick<TerminalCluster, "namespaces" | "managerSearched" | "isThere" | "missing">
     & { readonly list: Pick<TerminalCluster["list"], "version" | "window"> };
   readonly json: boolean;
   readonly print: (text: string) => void;
@@ -55,15 +55,15 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
   }
 
   // That it is being looked for is no news.
-  let isLookedFor = false;
-  void cluster.lookedForManager.then(() => isLookedFor = true);
+  let isSearched = false;
+  void cluster.managerSearched.then(() => isSearched = true);
   let version = -1;
   while (!signal.aborted) {
     if (cluster.isThere() && cluster.list.version !== version) {
       version = cluster.list.version;
       look();
     }
-    if (isLookedFor) tell();
+    if (isSearched) tell();
     await clock.sleep(LOOK_MS, signal);
   }
 }

@@ -13,7 +13,14 @@ import { BY_HAND, stopJobByHand } from "./stopped_job.ts";
 import type { Look } from "./styles.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
 import { FRAME_LINES, topScreen, type TopView } from "./top_screen.ts";
-import { FIRST_STATE, press, queryOf, settled, type TopSight, type TopState } from "./top_state.ts";
+import {
+  FIRST_STATE,
+  press,
+  queryOf,
+  settled,
+  type TopState,
+  type TopWindow,
+} from "./top_state.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
 
 /** Least time between two drawings, and between two looks at curves and at the job, in milliseconds. */
@@ -77,7 +84,7 @@ class Top {
     return rows.slice(first, first + this.#rows);
   }
 
-  #sightOf({ rows: jobs }: ListWindow): TopSight {
+  #windowOf({ rows: jobs }: ListWindow): TopWindow {
     return { jobs, rows: this.#rows, lines: this.#report?.length ?? 0 };
   }
 
@@ -114,7 +121,7 @@ class Top {
       if (isPasted && mode !== "filter") continue;
       // Nobody has answered a question that was not seen.
       if (mode === "stop" && this.#drawn !== this.#state && key !== "interrupt") continue;
-      const { state, act } = press(this.#state, key, this.#sightOf(this.#all));
+      const { state, act } = press(this.#state, key, this.#windowOf(this.#all));
       this.#state = state;
       this.#notice = undefined;
       if (act?.kind === "quit") this.#over.abort();
@@ -151,7 +158,7 @@ class Top {
     const size = terminal.size();
     const all = this.#all;
     this.#report = this.#reportOf(size.columns);
-    this.#state = settled(this.#state, this.#sightOf(all));
+    this.#state = settled(this.#state, this.#windowOf(all));
     const outage = this.#curves.outage();
     const hasNotice = this.#notice !== undefined && this.#notice.untilMs > clock.monotonic();
     const view: TopView = {

@@ -7,7 +7,7 @@ import type { TerminalCluster } from "./terminal_cluster.ts";
 const DEADLINE_MS = 15_000;
 
 /** Why it is stopped, and how long it may go on. */
-export interface StopWish {
+export interface StopBody {
   /** The reason of a condition, such as Pruned. */
   readonly reason: string;
   readonly message?: string;
@@ -15,14 +15,14 @@ export interface StopWish {
   readonly graceSeconds?: number;
 }
 
-/** The wish of whoever presses a key. */
-export const BY_HAND: StopWish = { reason: "StoppedByUser" };
+/** Asked for by whoever presses a key. */
+export const BY_HAND: StopBody = { reason: "StoppedByUser" };
 
 /** Stops this job, and no other one of its name. Throws what the manager says, or why it cannot be asked. */
 export async function stopJobByHand(
   { manager, missingOfManager }: Pick<TerminalCluster, "manager" | "missingOfManager">,
   { kind, namespace, name, uid }: JobRef,
-  wish: StopWish,
+  body: StopBody,
   signal: AbortSignal,
 ): Promise<void> {
   const client = manager();
@@ -30,7 +30,7 @@ export async function stopJobByHand(
   await client.read(stopPath(kind, namespace, name), {
     method: "POST",
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
-    body: JSON.stringify({ ...wish, uid }),
+    body: JSON.stringify({ ...body, uid }),
     signal,
     deadlineMs: DEADLINE_MS,
   });

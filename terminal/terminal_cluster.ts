@@ -18,7 +18,7 @@ export interface TerminalCluster extends FollowedCurves {
   /** Returns why it is not reached, as sentences. */
   missingOfManager(): readonly string[];
   /** Resolves when the manager was looked for once. */
-  readonly lookedForManager: Promise<void>;
+  readonly managerSearched: Promise<void>;
   /** Whether the first lists are there. */
   isThere(): boolean;
   /** Returns what is not shown, and why, as sentences. */

@@ -43,7 +43,7 @@ export const FIRST_STATE: TopState = {
 export type TopAct = { readonly kind: "quit" } | { readonly kind: "stop"; readonly job: JobRow };
 
 /** What a key is pressed over. */
-export interface TopSight {
+export interface TopWindow {
   /** All that there are, in their order. */
   readonly jobs: readonly JobRow[];
   /** Rows of the screen for jobs. A report has one more, which titles of columns would take. */
@@ -73,7 +73,7 @@ export function queryOf(
 }
 
 /** Returns the state with its cursor on the job that it is on, or where that was, and all of it within what there is. */
-function within(state: TopState, { jobs, rows, lines }: TopSight): TopState {
+function within(state: TopState, { jobs, rows, lines }: TopWindow): TopState {
   const isThere = state.uid === undefined || jobs[state.at]?.uid === state.uid;
   const found = isThere ? -1 : jobs.findIndex(({ uid }) => uid === state.uid);
   const at = Math.max(0, Math.min(found < 0 ? state.at : found, jobs.length - 1));
@@ -84,8 +84,8 @@ function within(state: TopState, { jobs, rows, lines }: TopSight): TopState {
 }
 
 /** The same for the next drawing: in the list a cursor on the first row stays there until a key comes, so that jobs that are new are seen. */
-export const settled = (state: TopState, sight: TopSight): TopState =>
-  within(state.at === 0 && state.job === undefined ? { ...state, uid: undefined } : state, sight);
+export const settled = (state: TopState, window: TopWindow): TopState =>
+  within(state.at === 0 && state.job === undefined ? { ...state, uid: undefined } : state, window);
 
 /** The cursor on the first row, whichever that will be. */
 const TOP = { at: 0, first: 0, uid: undefined } as const;
@@ -119,22 +119,22 @@ function inFilter(state: TopState, key: string): Pressed {
   return { state: { ...state, filter, ...TOP } };
 }
 
-function inJob(state: TopState, key: string, sight: TopSight): Pressed {
+function inJob(state: TopState, key: string, window: TopWindow): Pressed {
   const { job: _, ...rest } = state;
   if (["escape", "q", "backspace"].includes(key)) {
     return { state: { ...rest, mode: "list", scrolled: 0 } };
   }
-  const by = steps(key, sight.rows);
+  const by = steps(key, window.rows);
   if (by === undefined) return { state };
-  return { state: within({ ...state, scrolled: state.scrolled + by }, sight) };
+  return { state: within({ ...state, scrolled: state.scrolled + by }, window) };
 }
 
-function inList(state: TopState, key: string, sight: TopSight): Pressed {
-  const by = steps(key, sight.rows);
+function inList(state: TopState, key: string, window: TopWindow): Pressed {
+  const by = steps(key, window.rows);
   if (by !== undefined) {
-    return { state: within({ ...state, at: state.at + by, uid: undefined }, sight) };
+    return { state: within({ ...state, at: state.at + by, uid: undefined }, window) };
   }
-  const job = sight.jobs[state.at];
+  const job = window.jobs[state.at];
   switch (key) {
     case "q":
       return { state, act: { kind: "quit" } };
@@ -162,8 +162,8 @@ function back({ job, ...state }: TopState): TopState {
 }
 
 /** Returns what comes of a key. */
-export function press(before: TopState, key: string, sight: TopSight): Pressed {
-  const state = within(before, sight);
+export function press(before: TopState, key: string, window: TopWindow): Pressed {
+  const state = within(before, window);
   if (key === "interrupt") return { state, act: { kind: "quit" } };
   if (state.mode === "filter") return inFilter(state, key);
   if (state.mode === "help") return { state: back(state) };
@@ -175,9 +175,9 @@ export function press(before: TopState, key: string, sight: TopSight): Pressed {
   }
   if (key === "?") return { state: { ...state, mode: "help", from: state.mode } };
   if (key === "x") {
-    const job = state.mode === "job" ? state.job : sight.jobs[state.at];
+    const job = state.mode === "job" ? state.job : window.jobs[state.at];
     if (job === undefined) return { state };
     return { state: { ...state, mode: "stop", from: state.mode, job } };
   }
-  return state.mode === "job" ? inJob(state, key, sight) : inList(state, key, sight);
+  return state.mode === "job" ? inJob(state, key, window) : inList(state, key, window);
 }

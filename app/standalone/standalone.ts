@@ -7,7 +7,7 @@ import { onAbort } from "../../platform/base/aborted.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import type { PageServer } from "../../page/server/page_server.ts";
-import { createPassedView } from "../../page/server/passed_view.ts";
+import { createPassedView } from "../../page/server/proxied_view.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";

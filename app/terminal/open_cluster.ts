@@ -47,7 +47,7 @@ export async function openCluster(
     namespaces: allNamespaces ? [] : cluster.namespaces,
     manager: manager.client,
     missingOfManager: manager.missing,
-    lookedForManager: manager.polled,
+    managerSearched: manager.polled,
     isThere: () => [...jobs.caches.values()].every(({ synced, resting }) => synced || resting),
     missing,
     async [Symbol.asyncDispose]() {

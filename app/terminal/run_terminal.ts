@@ -21,7 +21,7 @@ import { stopJobByHand } from "../../terminal/stopped_job.ts";
 import { createWatchedCurves } from "../../terminal/watched_curves.ts";
 
 /** How a command talks to its reader. */
-export interface Talk {
+export interface CommandIo {
   readonly print: (text: string) => void;
   readonly warn: (text: string) => void;
   /** Ends the command. */
@@ -45,7 +45,7 @@ async function findTyped(cluster: OpenedCluster, argument: string, signal: Abort
 /** `milepost top`: a whole screen at a terminal, else lines. */
 export async function runTopCommand(
   settings: z.infer<typeof topSettings>,
-  { print, warn, signal }: Talk,
+  { print, warn, signal }: CommandIo,
 ): Promise<void> {
   await using cluster = await openCluster(settings, signal);
   const look = lookOfProcess(settings);
@@ -59,11 +59,11 @@ export async function runTopCommand(
 export async function runGetCommand(
   argument: string,
   settings: z.infer<typeof getSettings>,
-  { print, signal }: Talk,
+  { print, signal }: CommandIo,
 ): Promise<void> {
   await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
-  await unlessAborted(cluster.lookedForManager, signal);
+  await unlessAborted(cluster.managerSearched, signal);
   const watched = createWatchedCurves(cluster);
   // The mirror brings curves as long as somebody follows them.
   const stop = cluster.follow(job, () => {});
@@ -96,7 +96,7 @@ export async function runGetCommand(
 export async function runLogsCommand(
   argument: string,
   settings: z.infer<typeof logsSettings>,
-  { print, warn, signal }: Talk,
+  { print, warn, signal }: CommandIo,
 ): Promise<void> {
   const { rank, container, follow, tail } = settings;
   await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
@@ -113,17 +113,17 @@ export async function runLogsCommand(
 export async function runStopCommand(
   argument: string,
   settings: z.infer<typeof stopSettings>,
-  { print, signal }: Talk,
+  { print, signal }: CommandIo,
 ): Promise<void> {
   const { reason, message, grace } = settings;
   await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
-  await unlessAborted(cluster.lookedForManager, signal);
-  const wish = {
+  await unlessAborted(cluster.managerSearched, signal);
+  const stop = {
     reason,
     ...(message !== undefined && { message }),
     ...(grace !== undefined && { graceSeconds: grace }),
   };
-  await stopJobByHand(cluster, job, wish, signal);
+  await stopJobByHand(cluster, job, stop, signal);
   print(`${job.kind.kind.toLowerCase()}/${job.name} was told to stop\n`);
 }

@@ -11,7 +11,7 @@ import {
 import { startLogging, stopLogging } from "../logging.ts";
 import { printIfRead, warn } from "../output.ts";
 import { stopSignal } from "../signals.ts";
-import type { Talk } from "./run_terminal.ts";
+import type { CommandIo } from "./run_terminal.ts";
 
 /** The exit code of what Ctrl-C ended before it was done, as shells have it. */
 const INTERRUPTED = 130;
@@ -25,7 +25,7 @@ type LogLevel = Parameters<typeof startLogging>[0]["level"];
 function entryOf<S extends z.ZodObject>(
   shape: Pick<CommandEntry, "name" | "description" | "argument"> & { readonly settings: S },
   levelOf: (values: z.infer<S>) => LogLevel,
-  run: (commands: Commands, values: z.infer<S>, talk: Talk, argument: string) => Promise<void>,
+  run: (commands: Commands, values: z.infer<S>, io: CommandIo, argument: string) => Promise<void>,
 ): CommandEntry {
   const { name: command, settings } = shape;
   return {
@@ -35,7 +35,7 @@ function entryOf<S extends z.ZodObject>(
       await startLogging({ level: levelOf(values) });
       const interrupted = stopSignal();
       const unread = new AbortController();
-      const talk: Talk = {
+      const io: CommandIo = {
         print(text) {
           if (!printIfRead(text)) unread.abort();
         },
@@ -43,10 +43,10 @@ function entryOf<S extends z.ZodObject>(
         signal: AbortSignal.any([interrupted, unread.signal]),
       };
       try {
-        await run(await import("./run_terminal.ts"), values, talk, argument);
+        await run(await import("./run_terminal.ts"), values, io, argument);
       } catch (error) {
         // What was begun could not be finished, because its reader ended it.
-        if (!talk.signal.aborted) throw error;
+        if (!io.signal.aborted) throw error;
         if (interrupted.aborted) Deno.exitCode = INTERRUPTED;
       }
       await stopLogging();
@@ -61,7 +61,7 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
   entryOf(
     { name: "top", description: "show jobs as they train", settings: topSettings },
     levelOf,
-    (commands, values, talk) => commands.runTopCommand(values, talk),
+    (commands, values, io) => commands.runTopCommand(values, io),
   ),
   entryOf(
     {
@@ -71,7 +71,7 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
       argument: JOB,
     },
     levelOf,
-    (commands, values, talk, job) => commands.runGetCommand(job, values, talk),
+    (commands, values, io, job) => commands.runGetCommand(job, values, io),
   ),
   entryOf(
     {
@@ -81,7 +81,7 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
       argument: JOB,
     },
     levelOf,
-    (commands, values, talk, job) => commands.runLogsCommand(job, values, talk),
+    (commands, values, io, job) => commands.runLogsCommand(job, values, io),
   ),
   entryOf(
     {
@@ -91,6 +91,6 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
       argument: JOB,
     },
     levelOf,
-    (commands, values, talk, job) => commands.runStopCommand(job, values, talk),
+    (commands, values, io, job) => commands.runStopCommand(job, values, io),
   ),
 ];

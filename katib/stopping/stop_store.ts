@@ -6,8 +6,8 @@ import { isConflict, isNotFound } from "../../platform/kube/errors.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import {
+  type DecidedStop,
   type StopStore,
-  type StopWish,
   type StoreOutcome,
   storeStep,
 } from "../../owner/observations/stop_decision.ts";
@@ -41,7 +41,7 @@ export function createStopStore(options: StopStoreOptions): StopStore {
     return trial?.metadata.uid === uid && hasOtherEnd(trial);
   }
 
-  async function write({ job }: StopWish, body: unknown, signal: AbortSignal): Promise<void> {
+  async function write({ job }: DecidedStop, body: unknown, signal: AbortSignal): Promise<void> {
     if (!leading()) throw new Error("this replica no longer holds the Lease");
     const { kind, namespace, name } = job;
     const patch = { type: "merge", body } as const;
@@ -52,21 +52,25 @@ export function createStopStore(options: StopStoreOptions): StopStore {
     });
   }
 
-  async function store(wish: StopWish, key: LogKey, signal: AbortSignal): Promise<StoreOutcome> {
-    const { kind, namespace, name } = wish.job;
+  async function store(
+    decided: DecidedStop,
+    key: LogKey,
+    signal: AbortSignal,
+  ): Promise<StoreOutcome> {
+    const { kind, namespace, name } = decided.job;
     // The status of a job that another operator runs is not ours: the log decides alone.
     if (kind.isForeign) return { kind: "pruned" };
     let hasWritten = false;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const bounds = { signal, deadlineMs };
       const job = await getOrUndefined(client, kind, { namespace, name }, bounds);
-      const step = storeStep(job, wish, clock.now());
+      const step = storeStep(job, decided, clock.now());
       if (step.kind !== "patch") return step;
       // It was written, and is not there.
       if (hasWritten && job?.status?.stop === undefined) return { kind: "pruned" };
       if (await trialHasEnded(key, signal)) return { kind: "trial ended" };
       try {
-        await write(wish, step.body, signal);
+        await write(decided, step.body, signal);
         hasWritten = true;
       } catch (error) {
         if (!isConflict(error) && !isNotFound(error)) throw error;

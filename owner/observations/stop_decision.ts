@@ -94,7 +94,7 @@ export function controlOf(decision: StopDecision): Control {
 }
 
 /** A decision that is to be stored. */
-export interface StopWish {
+export interface DecidedStop {
   readonly job: JobRef;
   readonly decision: StopDecision;
   /** What the job's rules have decided before, if anything: then that is stored. */
@@ -136,7 +136,7 @@ export interface StopStore {
    * Stores a decision about the job, unless its status holds one; a shorter grace shortens that one's. `key`
    * is the Trial's if the job is stopped as its trial. Idempotent. Rejects if the outcome is not known.
    */
-  store(wish: StopWish, key: LogKey, signal: AbortSignal): Promise<StoreOutcome>;
+  store(decided: DecidedStop, key: LogKey, signal: AbortSignal): Promise<StoreOutcome>;
 }
 
 /** Returns the first decision, with a shorter grace if the second one ends earlier. */
@@ -173,7 +173,7 @@ export function controlShown(kind: JobKind, job: AnyJob): Control | undefined {
 /** Returns what is to be done so that the status of the job, as it was read now, holds a decision. */
 export function storeStep(
   job: AnyJob | undefined,
-  { job: { kind, uid }, decision, byRules, trialUid }: StopWish,
+  { job: { kind, uid }, decision, byRules, trialUid }: DecidedStop,
   nowMs: number,
 ): StoreStep {
   if (job === undefined || job.metadata.uid !== uid) return { kind: "gone" };

@@ -108,8 +108,8 @@ export function createStoredStops(options: StoredStopsOptions): StoredStops {
     const time = new Date(receivedMs).toISOString();
     const graceMs = request.graceMs ?? target.graceMs;
     const decision: StopDecision = { reason, message, user, graceMs, time, receivedMs };
-    const wish = { job, decision, byRules, trialUid };
-    const outcome = await stopper.store(wish, target.key, signal);
+    const decided = { job, decision, byRules, trialUid };
+    const outcome = await stopper.store(decided, target.key, signal);
     if (outcome.kind === "stored") {
       stops.schedule({ plan: target, decision: decisionOf(outcome.stop) });
     }

@@ -53,7 +53,7 @@ function forget(tab: Tab): void {
 }
 
 /** Leaves a tab when it is gone: one that crashed says nothing. */
-function leaveWithLock(tab: Tab, lock: string): void {
+function leaveOnRelease(tab: Tab, lock: string): void {
   if (lock === "" || lock === tab.lock) return;
   tab.lock = lock;
   navigator.locks.request(lock, () => leave(tab));
@@ -68,7 +68,7 @@ function heard(tab: Tab, message: TabMessage): void {
   }
   const { look, session, turn, lock } = message;
   tab.missed = 0;
-  leaveWithLock(tab, lock);
+  leaveOnRelease(tab, lock);
   if (tabs.has(tab) && tab.turn === turn) return;
   [tab.turn, tab.session] = [turn, session];
   tabs.add(tab);

@@ -18,7 +18,7 @@ import type { BoundedReads } from "../../views/details/bounded_reads.ts";
 import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_changes.ts";
 import { jobDetails } from "../../views/details/details_of_job.ts";
 import { LOG_LIMITS, logPath } from "../../views/details/log_query.ts";
-import { passOn } from "./passed_response.ts";
+import { proxy } from "./proxied_response.ts";
 import type { SearchReader } from "../trials/search_kind.ts";
 import { searchDetails, searchList } from "./search_routes.ts";
 import { rightsOn } from "./viewer_rights.ts";
@@ -108,7 +108,7 @@ const stop: JobAnswer = async ({ parts, signal, body }, { kind, namespace, name 
   if (client === undefined) {
     return failureResponse(unavailable("no manager can be reached that would stop the job"));
   }
-  return await passOn(client, { signal: () => signal }, {
+  return await proxy(client, { signal: () => signal }, {
     method: "POST",
     path: stopPath(kind, namespace, name),
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
@@ -150,7 +150,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
       const query = new URLSearchParams(queryOf(request.url));
       const path = logPath({ namespace, pod }, query);
       if (typeof path !== "string") return badRequest(path.problem);
-      return await passOn(parts.client, { signal: () => signal }, {
+      return await proxy(parts.client, { signal: () => signal }, {
         path,
         streamed: { type: "text/plain", idleMs: LOG_LIMITS.idleMs },
       });

@@ -15,7 +15,7 @@ import {
 } from "../../platform/kube/connection/port_forward.ts";
 import { createTransport } from "../../platform/kube/connection/transport.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
-import { TOKEN_NOT_TAKEN } from "../server/passed_response.ts";
+import { TOKEN_NOT_TAKEN } from "../server/proxied_response.ts";
 import { createManagerAccess, type ManagerAccess } from "./manager_access.ts";
 import { type FoundManager, type ManagerSearch, searchManager } from "./manager_search.ts";
 import { createPoll } from "../../platform/base/poll.ts";

@@ -21,9 +21,9 @@ export function valuesOf(rawHeaders: readonly string[], name: string): string[] 
 
 /**
  * Returns what another server on the way may understand in another way than this one does (RFC 9112,
- * 3.2, 6.1), in words; undefined if there is no such doubt.
+ * 3.2, 6.1), in words; undefined if there is nothing of the kind.
  */
-export function doubtOf(
+export function problemOf(
   message: Pick<IncomingMessage, "httpVersion" | "rawHeaders">,
 ): string | undefined {
   const { httpVersion, rawHeaders } = message;

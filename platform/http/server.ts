@@ -20,7 +20,7 @@ import { createFairShare, type FairShare } from "./limits/fair_share.ts";
 import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 import { closeWithin, listen, type ListenAddress } from "./listening.ts";
-import { doubtOf, refuseFault, refuseRaw, tooSlow } from "./malformed_requests.ts";
+import { problemOf, refuseFault, refuseRaw, tooSlow } from "./malformed_requests.ts";
 import {
   ClientGoneError,
   type HttpHandler,
@@ -178,10 +178,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     message.on("error", ignore);
     // The connection was closed meanwhile, because of too many requests on it.
     if (message.socket.destroyed) return;
-    const doubt = doubtOf(message);
+    const problem = problemOf(message);
     const read = () => connections.read(message);
-    if (doubt !== undefined) {
-      send(response, badRequest(400, doubt), true);
+    if (problem !== undefined) {
+      send(response, badRequest(400, problem), true);
       return await discardRest(message, read);
     }
     const request = new ServerRequest(message, response, requestServer);

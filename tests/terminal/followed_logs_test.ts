@@ -1,6 +1,6 @@
 /** Tests of logs that are followed: over cuts, restarts and outages, each line once. */
 import assert from "node:assert/strict";
-import { type LogWish, printLogs } from "../../terminal/followed_logs.ts";
+import { type LogChoice, printLogs } from "../../terminal/followed_logs.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
@@ -80,7 +80,7 @@ const line = (second: number, text: string) =>
 async function follow(
   world: World,
   work: (seen: { lines: string[]; warned: string[]; asked: readonly AskedOf[] }) => Promise<void>,
-  wish: Partial<LogWish> = {},
+  wish: Partial<LogChoice> = {},
 ): Promise<void> {
   await withAnswers((asked) => answered(world, asked), async (client, asked) => {
     const clock = new FakeClock();

@@ -26,7 +26,7 @@ async function printed(json: boolean) {
   const done = printChanges({
     cluster: {
       namespaces: ["ml"],
-      lookedForManager: Promise.resolve(),
+      managerSearched: Promise.resolve(),
       isThere: () => true,
       missing: () => missing,
       list: {

@@ -118,7 +118,7 @@ async function withTop(
             return Response.json(refusal, { status: 403 });
           }),
         missingOfManager: () => seen.missingOfManager,
-        lookedForManager: Promise.resolve(),
+        managerSearched: Promise.resolve(),
         isThere: () => true,
         missing: () => [],
       },

@@ -10,7 +10,7 @@ import { isGone, isNotFound, messageOf } from "../errors.ts";
 import { listAll } from "./paged_list.ts";
 import type { Kind, KubeObject } from "../resource.ts";
 import type { Semaphore } from "../../base/semaphore.ts";
-import { createSharing } from "../../base/sharing.ts";
+import { createInterner } from "../../base/interner.ts";
 import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
 import type { WatchOutcome, WatchState } from "./watch_state.ts";
 
@@ -61,7 +61,7 @@ const logger = getLogger(["milepost", "kube", "informer"]);
  * repeat is held once.
  */
 function lean<T extends object>(kind: Kind<T>, clock: Clock): Kind<T> {
-  const sharing = createSharing({ now: () => clock.monotonic() });
+  const interner = createInterner({ now: () => clock.monotonic() });
   function parse(value: unknown): T {
     if (!isObject(value) || !isObject(value.metadata)) return kind.parse(value);
     const { managedFields: _, ...metadata } = value.metadata;
@@ -71,7 +71,7 @@ function lean<T extends object>(kind: Kind<T>, clock: Clock): Kind<T> {
     ...kind,
     parse(value) {
       const object = parse(value);
-      sharing.share(object);
+      interner.intern(object);
       return object;
     },
   };

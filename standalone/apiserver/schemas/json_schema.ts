@@ -110,7 +110,7 @@ const SHARED_MIN_LENGTH = 400;
  * Replaces large schemas by references, so that each is compiled once: definitions repeat whole pod
  * templates.
  */
-function createSharing(ajv: Ajv): Rewrite {
+function createSchemaSharing(ajv: Ajv): Rewrite {
   const ids = new Map<string, string>();
   return (schema) => {
     if (!isObject(schema) || !isObject(schema.properties)) return schema;
@@ -134,7 +134,7 @@ export function createChecker(
   definitions: JsonObject,
 ): (schema: unknown) => (value: unknown) => StatusCause[] {
   const ajv = createAjv(mapValues(definitions));
-  const share = createSharing(ajv);
+  const share = createSchemaSharing(ajv);
   return (schema) => {
     let check: ValidateFunction | undefined;
     return (value) => {

@@ -6,7 +6,7 @@ import type { KubeClient } from "../../../platform/kube/client.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 
 /** A token that a projected volume asks for. */
-export interface TokenWish {
+export interface TokenSpec {
   readonly audience?: string;
   /** Default 3600. */
   readonly expirationSeconds?: number;
@@ -15,7 +15,7 @@ export interface TokenWish {
 /** The tokens of one pod. */
 export interface TokenSource {
   /** A token with at least a fifth of its life left, if the API server grants one. */
-  token(wish: TokenWish): Promise<string>;
+  token(spec: TokenSpec): Promise<string>;
   /** When the first of the tokens is due, in milliseconds since the epoch. */
   readonly renewAt: number | undefined;
 }
@@ -50,7 +50,7 @@ export function createTokenSource(
     name: pod.spec?.serviceAccountName || "default",
   };
 
-  async function request({ audience, expirationSeconds = 3600 }: TokenWish): Promise<Issued> {
+  async function request({ audience, expirationSeconds = 3600 }: TokenSpec): Promise<Issued> {
     const askedAt = clock.now();
     const { name, uid } = pod.metadata ?? {};
     const answer = await client.createSubresource(KINDS.serviceAccount, account, "token", {
@@ -68,12 +68,12 @@ export function createTokenSource(
   }
 
   return {
-    async token(wish) {
-      const key = `${wish.audience ?? ""}/${wish.expirationSeconds ?? ""}`;
+    async token(spec) {
+      const key = `${spec.audience ?? ""}/${spec.expirationSeconds ?? ""}`;
       const old = issued.get(key);
       if (old && clock.now() < old.renewAt) return old.token;
       try {
-        const fresh = await request(wish);
+        const fresh = await request(spec);
         issued.set(key, fresh);
         return fresh.token;
       } catch (error) {

@@ -7,7 +7,7 @@ import type { JobSet } from "../../../crds/jobset.ts";
 import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../../crds/training_runtime.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import { createSharing } from "../../../platform/base/sharing.ts";
+import { createInterner } from "../../../platform/base/interner.ts";
 import {
   jobSetOf,
   jobSetOrProblems,
@@ -27,9 +27,9 @@ function render(
   const rendered = renderJobSet(deepFreeze({ trainJob: job, runtime: from, executor }));
   // As caches hold them, with equal parts as one.
   const held = { trainJob: structuredClone(job), runtime: structuredClone(from), executor };
-  const sharing = createSharing();
-  sharing.share(held.trainJob);
-  sharing.share(held.runtime);
+  const sharing = createInterner();
+  sharing.intern(held.trainJob);
+  sharing.intern(held.runtime);
   deepEqual(jobSetOrProblems(renderJobSet(held)), jobSetOrProblems(rendered));
   return jobSetOf(rendered);
 }

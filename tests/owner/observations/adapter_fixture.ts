@@ -9,7 +9,7 @@ import type { Control, PushAnswer } from "../../../crds/wire/push_answer.ts";
 import type { Push } from "../../../crds/wire/push.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { JobStop } from "../../../crds/trainjob.ts";
-import { type StopWish, storedForm } from "../../../owner/observations/stop_decision.ts";
+import { type DecidedStop, storedForm } from "../../../owner/observations/stop_decision.ts";
 import { type AdapterOptions, createAdapter } from "../../../owner/observations/create_adapter.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
@@ -135,7 +135,7 @@ export interface AdapterFixture {
   /** The plans by the UID of the job; tests change them. */
   readonly answers: Map<string, PlanDecision>;
   /** Decisions that were to be stored. */
-  readonly wishes: readonly StopWish[];
+  readonly wishes: readonly DecidedStop[];
   /** Decisions in the status of jobs, and jobs that are suspended, by UID; tests change them. */
   readonly stored: Map<string, JobStop>;
   readonly suspended: Set<string>;
@@ -163,7 +163,7 @@ export async function withAdapter(
   const clock = new FakeClock(undefined, settle);
   const stops: Stop[] = [];
   const outcomes: StopOutcome[] = [];
-  const wishes: StopWish[] = [];
+  const wishes: DecidedStop[] = [];
   const stored = new Map<string, JobStop>();
   const suspended = new Set<string>();
   const shown = new Map<string, Control>();

@@ -6,10 +6,10 @@ import {
   controlOf,
   controlShown,
   decidedByRules,
+  type DecidedStop,
   decisionOf,
   graceLeftMs,
   type StopDecision,
-  type StopWish,
   storedForm,
   storeStep,
 } from "../../../owner/observations/stop_decision.ts";
@@ -65,7 +65,7 @@ function ended(...types: readonly (readonly [type: string, reason: string])[]): 
 }
 
 const stored: Readonly<
-  Record<string, { job?: Job; wish?: Partial<StopWish>; want: Record<string, unknown> }>
+  Record<string, { job?: Job; wish?: Partial<DecidedStop>; want: Record<string, unknown> }>
 > = {
   "of a job without one it is stored": { want: ASKED_STOP },
   "with the grace of 0": { wish: { decision: asked(0) }, want: { ...ASKED_STOP, graceSeconds: 0 } },
@@ -101,65 +101,69 @@ for (const [what, { job = JOB, wish, want }] of Object.entries(stored)) {
   });
 }
 
-const OTHERS: Readonly<Record<string, { job?: Job; wish?: Partial<StopWish>; want: unknown }>> = {
-  "the same again, later": {
-    job: withStatus({ stop: { ...ASKED_STOP, time: at(-20) } }),
-    want: { kind: "stored", stop: { ...ASKED_STOP, time: at(-20) } },
-  },
-  "a longer grace": {
-    job: withStatus({ stop: EARLIER }),
-    wish: { decision: asked(201) },
-    want: { kind: "stored", stop: EARLIER },
-  },
-  "after the end of the first one's grace": {
-    job: withStatus({ stop: { ...EARLIER, graceSeconds: 10 } }),
-    wish: { decision: asked(0) },
-    want: { kind: "stored", stop: { ...EARLIER, graceSeconds: 10 } },
-  },
-  "the job was stopped by a request": {
-    job: {
-      ...ended(["EarlyStopped", "First"], ["Complete", "EarlyStopped"]),
-      status: {
-        ...ended(["EarlyStopped", "First"], ["Complete", "EarlyStopped"]).status,
-        stop: EARLIER,
+const OTHERS: Readonly<Record<string, { job?: Job; wish?: Partial<DecidedStop>; want: unknown }>> =
+  {
+    "the same again, later": {
+      job: withStatus({ stop: { ...ASKED_STOP, time: at(-20) } }),
+      want: { kind: "stored", stop: { ...ASKED_STOP, time: at(-20) } },
+    },
+    "a longer grace": {
+      job: withStatus({ stop: EARLIER }),
+      wish: { decision: asked(201) },
+      want: { kind: "stored", stop: EARLIER },
+    },
+    "after the end of the first one's grace": {
+      job: withStatus({ stop: { ...EARLIER, graceSeconds: 10 } }),
+      wish: { decision: asked(0) },
+      want: { kind: "stored", stop: { ...EARLIER, graceSeconds: 10 } },
+    },
+    "the job was stopped by a request": {
+      job: {
+        ...ended(["EarlyStopped", "First"], ["Complete", "EarlyStopped"]),
+        status: {
+          ...ended(["EarlyStopped", "First"], ["Complete", "EarlyStopped"]).status,
+          stop: EARLIER,
+        },
+      },
+      want: { kind: "stopped", stop: EARLIER },
+    },
+    "the job was stopped by its rules, by a manager that stored no decision": {
+      job: ended(["EarlyStopped", "RulesMet"], ["Complete", "EarlyStopped"]),
+      want: {
+        kind: "stopped",
+        stop: { reason: "RulesMet", message: "m", time: "2026-01-01T00:00:00Z" },
       },
     },
-    want: { kind: "stopped", stop: EARLIER },
-  },
-  "the job was stopped by its rules, by a manager that stored no decision": {
-    job: ended(["EarlyStopped", "RulesMet"], ["Complete", "EarlyStopped"]),
-    want: {
-      kind: "stopped",
-      stop: { reason: "RulesMet", message: "m", time: "2026-01-01T00:00:00Z" },
+    "the job is complete": {
+      job: ended(["Complete", "AllJobsCompleted"]),
+      want: { kind: "ended" },
     },
-  },
-  "the job is complete": { job: ended(["Complete", "AllJobsCompleted"]), want: { kind: "ended" } },
-  "the job has failed": { job: ended(["Failed", "FailedJobs"]), want: { kind: "ended" } },
-  "the job has failed after a decision": {
-    job: { ...JOB, status: { ...ended(["Failed", "FailedJobs"]).status, stop: EARLIER } },
-    want: { kind: "ended" },
-  },
-  "the job is another one of that name": {
-    wish: { job: { ...REF, uid: "uid-of-another" } },
-    want: { kind: "gone" },
-  },
-  "the job is being deleted": {
-    job: { ...JOB, metadata: { ...JOB.metadata, deletionTimestamp: at(-1) } },
-    want: { kind: "gone" },
-  },
-  "MultiKueue runs the job in another cluster": {
-    job: { ...JOB, spec: { ...JOB.spec, managedBy: "kueue.x-k8s.io/multikueue" } },
-    want: { kind: "elsewhere", controller: "kueue.x-k8s.io/multikueue" },
-  },
-  "another Trial controls the job than the one for which rights were checked": {
-    wish: { trialUid: "uid-of-another" },
-    want: { kind: "changed" },
-  },
-  "a Trial controls the job, and none was checked": {
-    wish: { trialUid: null },
-    want: { kind: "changed" },
-  },
-};
+    "the job has failed": { job: ended(["Failed", "FailedJobs"]), want: { kind: "ended" } },
+    "the job has failed after a decision": {
+      job: { ...JOB, status: { ...ended(["Failed", "FailedJobs"]).status, stop: EARLIER } },
+      want: { kind: "ended" },
+    },
+    "the job is another one of that name": {
+      wish: { job: { ...REF, uid: "uid-of-another" } },
+      want: { kind: "gone" },
+    },
+    "the job is being deleted": {
+      job: { ...JOB, metadata: { ...JOB.metadata, deletionTimestamp: at(-1) } },
+      want: { kind: "gone" },
+    },
+    "MultiKueue runs the job in another cluster": {
+      job: { ...JOB, spec: { ...JOB.spec, managedBy: "kueue.x-k8s.io/multikueue" } },
+      want: { kind: "elsewhere", controller: "kueue.x-k8s.io/multikueue" },
+    },
+    "another Trial controls the job than the one for which rights were checked": {
+      wish: { trialUid: "uid-of-another" },
+      want: { kind: "changed" },
+    },
+    "a Trial controls the job, and none was checked": {
+      wish: { trialUid: null },
+      want: { kind: "changed" },
+    },
+  };
 for (const [what, { job = JOB, wish, want }] of Object.entries(OTHERS)) {
   Deno.test(`a decision changes nothing where ${what}`, () => {
     const step = storeStep(job, { job: REF, decision: asked(30), trialUid: UID, ...wish }, NOW);

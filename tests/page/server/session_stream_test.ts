@@ -1,7 +1,7 @@
 /** Tests of streams of a session: an open one counts as use, and ends with it. */
 import assert from "node:assert/strict";
 import { createBrowserSessions, SESSION_LIMITS } from "../../../page/server/browser_sessions.ts";
-import { passOn } from "../../../page/server/passed_response.ts";
+import { proxy } from "../../../page/server/proxied_response.ts";
 import { whileOpen } from "../../../page/server/session_stream.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 import { answeringClient } from "../../support/answering_client.ts";
@@ -67,7 +67,7 @@ Deno.test("a log that is silent for long ends, and its reader reads on with anot
     start: (it) => it.enqueue(new TextEncoder().encode("line\n")),
   });
   const headers = { "content-type": "text/plain" };
-  const passed = await passOn(
+  const passed = await proxy(
     answeringClient(() => new Response(body, { headers }), clock),
     {},
     { path: "/log?follow=true", streamed: { type: "text/plain", idleMs: 600_000 } },
@@ -88,7 +88,7 @@ Deno.test("a log that is silent for long ends, and its reader reads on with anot
 for (const isManager of [true, false]) {
   Deno.test(`a token that is refused ${isManager ? "says nothing of" : "ends"} the session`, async () => {
     const refused = () => Response.json({ kind: "Status", code: 401 }, { status: 401 });
-    const passed = passOn(answeringClient(refused), {}, { path: "/x", isManager });
+    const passed = proxy(answeringClient(refused), {}, { path: "/x", isManager });
     if (!isManager) return await assert.rejects(passed, { code: 401 });
     assert.equal((await passed).status, 503);
   });
@@ -120,7 +120,7 @@ Deno.test("a log that its reader left before it began is not followed", async ()
   const body = new ReadableStream<Uint8Array>({ cancel: () => void (isCancelled = true) });
   const headers = { "content-type": "text/plain" };
   const gone = new AbortController();
-  const passed = await passOn(
+  const passed = await proxy(
     answeringClient(() => new Response(body, { headers }), clock),
     {},
     {

@@ -83,7 +83,7 @@ function streamedResponse(response: OpenResponse, wanted: string, end: () => voi
  * Makes a call and passes the response on. Throws a {@link TransportError} if there is none in time, and the
  * refusal if there is one. Only headers that are named here are passed, in either direction.
  */
-export async function passOn(
+export async function proxy(
   client: PassClient,
   request: Pick<HttpRequest, "signal">,
   { path, streamed, isManager = false, ...init }: PassedCall,

@@ -1,16 +1,16 @@
-/** Structure sharing: equal parts of objects become the same part, so that each is held once. */
+/** Interner: equal parts of objects become the same part, so that each is held once. */
 /** Shares parts between all objects that it is given. */
-export interface Sharing {
+export interface Interner {
   /**
    * Puts in place of each part of `object` (a string, a list, an object in it) an equal one that was
    * met before, and freezes them. The object itself stays the one it is, and is not frozen; it must
    * be the caller's own to change. Frozen parts are left alone.
    */
-  share(object: object): void;
+  intern(object: object): void;
 }
 
-/** Options of {@link createSharing}. */
-export interface SharingOptions {
+/** Options of {@link createInterner}. */
+export interface InternerOptions {
   /** Strings, and other parts, that are remembered; beyond it those not met lately are forgotten. Default 4000. */
   readonly maxParts?: number;
   /** Characters of strings that are remembered, in all. Default 4000000. */
@@ -91,12 +91,12 @@ function isRecord(value: object): value is Record<string, unknown> {
   return !Array.isArray(value);
 }
 
-class Memory implements Sharing {
+class Memory implements Interner {
   readonly #strings: Recent<string>;
   readonly #objects: Recent<object>;
   #lastId = 0;
 
-  constructor(options: SharingOptions) {
+  constructor(options: InternerOptions) {
     const { maxParts = 4000, maxCharacters = 4_000_000 } = options;
     const { now = () => 0, idleMs = 300_000 } = options;
     const bounds = { maxParts, now, idleMs };
@@ -104,7 +104,7 @@ class Memory implements Sharing {
     this.#objects = new Recent({ ...bounds, maxSize: Infinity });
   }
 
-  share(object: object): void {
+  intern(object: object): void {
     if (!Object.isFrozen(object)) this.#shareParts(object);
   }
 
@@ -171,7 +171,7 @@ class Memory implements Sharing {
   }
 }
 
-/** A {@link Sharing} that has met nothing yet. */
-export function createSharing(options: SharingOptions = {}): Sharing {
+/** A {@link Interner} that has met nothing yet. */
+export function createInterner(options: InternerOptions = {}): Interner {
   return new Memory(options);
 }

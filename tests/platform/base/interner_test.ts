@@ -1,14 +1,14 @@
 /** Tests of the sharing of equal parts of objects. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { createSharing, type SharingOptions } from "../../../platform/base/sharing.ts";
+import { createInterner, type InternerOptions } from "../../../platform/base/interner.ts";
 
 /** Shares between copies of these values. Returns the copies. */
-function shared(values: readonly unknown[], options: SharingOptions = {}): unknown[] {
-  const sharing = createSharing(options);
+function shared(values: readonly unknown[], options: InternerOptions = {}): unknown[] {
+  const sharing = createInterner(options);
   return values.map((value) => {
     const holder = structuredClone({ value });
-    sharing.share(holder);
+    sharing.intern(holder);
     return holder.value;
   });
 }
@@ -65,7 +65,7 @@ Deno.test("`share()` freezes all of a part that it shares", () => {
 
 Deno.test("`share()` leaves the object itself as it is, unfrozen", () => {
   const object = { spec: { a: 1 } };
-  createSharing().share(object);
+  createInterner().intern(object);
   assert.ok(!Object.isFrozen(object));
   assert.deepEqual(object, { spec: { a: 1 } });
 });
@@ -73,17 +73,17 @@ Deno.test("`share()` leaves the object itself as it is, unfrozen", () => {
 Deno.test("`share()` leaves frozen parts alone", () => {
   const frozen = Object.freeze({ a: 1 });
   const holder = { frozen };
-  const sharing = createSharing();
-  sharing.share(holder);
-  sharing.share(Object.freeze({ other: { a: 1 } }));
+  const sharing = createInterner();
+  sharing.intern(holder);
+  sharing.intern(Object.freeze({ other: { a: 1 } }));
   assert.equal(holder.frozen, frozen);
 });
 
 Deno.test("`share()` does not mistake a key for a prototype", () => {
   const [a, b] = [1, 2].map(() => JSON.parse('{"spec":{"__proto__":{"x":1},"y":[1]}}'));
-  const sharing = createSharing();
-  sharing.share(a);
-  sharing.share(b);
+  const sharing = createInterner();
+  sharing.intern(a);
+  sharing.intern(b);
   assert.equal(a.spec, b.spec);
   assert.equal(JSON.stringify(a), '{"spec":{"__proto__":{"x":1},"y":[1]}}');
   assert.equal(Object.getPrototypeOf(a.spec), Object.prototype);
@@ -99,10 +99,10 @@ Deno.test("`share()` forgets the least recently seen part, and never mistakes an
 
 Deno.test("`share()` forgets parts that are no longer seen in time, and no others", () => {
   let nowMs = 0;
-  const sharing = createSharing({ now: () => nowMs, idleMs: 100 });
+  const sharing = createInterner({ now: () => nowMs, idleMs: 100 });
   function meet(text: string): unknown {
     const holder = { part: [text] };
-    sharing.share(holder);
+    sharing.intern(holder);
     return holder.part;
   }
   const [often, seldom] = [meet("often"), meet("seldom")];
@@ -121,10 +121,10 @@ Deno.test("`share()` holds no string that is longer than all it may remember", (
 });
 
 Deno.test("`share()` changes no value, whatever it has seen before", () => {
-  const sharing = createSharing({ maxParts: 20, maxCharacters: 200 });
+  const sharing = createInterner({ maxParts: 20, maxCharacters: 200 });
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
     const holder = structuredClone({ value });
-    sharing.share(holder);
+    sharing.intern(holder);
     assert.deepEqual(holder, { value });
   }));
 });

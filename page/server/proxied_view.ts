@@ -1,7 +1,7 @@
 /** View of jobs that the manager gives: its API, called with the viewer's token. */
 import type { HttpHandler } from "../../platform/http/message.ts";
 import { pathOf } from "../../platform/http/routes.ts";
-import { type PassClient, passOn } from "./passed_response.ts";
+import { type PassClient, proxy } from "./proxied_response.ts";
 
 /** The stream of news, on which the manager says something each 15 s. */
 const EVENTS = "/view/v1/events";
@@ -10,7 +10,7 @@ const STREAMED = { type: "text/event-stream", idleMs: 40_000 } as const;
 /** Creates the handler of requests for it; paths and queries are the manager's to read. */
 export function createPassedView(client: PassClient): HttpHandler {
   return (request) =>
-    passOn(client, request, {
+    proxy(client, request, {
       path: request.url,
       headers: { "Accept": request.header("accept") ?? "*/*" },
       ...(pathOf(request.url) === EVENTS && { streamed: STREAMED }),
