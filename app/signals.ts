@@ -1,4 +1,5 @@
 /** SIGTERM, SIGINT and SIGHUP as an AbortSignal. */
+import { systemClock } from "../platform/base/clock.ts";
 
 /**
  * A Ctrl-C comes to all processes of a terminal, and `deno task` passes it on to its child besides: what
@@ -26,7 +27,7 @@ export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   let firstMs = 0;
   const onSignal = () => {
-    const nowMs = performance.now();
+    const nowMs = systemClock.monotonic();
     if (!controller.signal.aborted) {
       firstMs = nowMs;
       controller.abort();

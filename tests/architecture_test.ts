@@ -345,6 +345,23 @@ Deno.test("no file uses any or suppresses the type checker", async () => {
   assert.deepEqual(wrong, []);
 });
 
+/** Reads of the time, timers, and listeners to aborts, which `platform/base/` has once for all; a socket has timers of its own. */
+const CLOCK_OF_ITS_OWN =
+  /(?<![.\w])set(Timeout|Interval)\(|\bDate\.now\b|\bperformance\b[.,) ]|addEventListener\("abort"/;
+
+Deno.test("only the clock of platform/base/ sets timers, and only aborted.ts beside it listens to aborts", async () => {
+  const wrong: string[] = [];
+  for await (const { path, text } of sources()) {
+    // What runs in a browser waits with the page.
+    if (/^(page\/(front|assets)\/|platform\/base\/(clock|aborted)\.ts$)/.test(path)) continue;
+    text.split("\n").forEach((line, index) => {
+      const code = line.replace(/^\s*(\*|\/\/|\/\*).*$/, "");
+      if (CLOCK_OF_ITS_OWN.test(code)) wrong.push(`${path}:${index + 1}: ${code.trim()}`);
+    });
+  }
+  assert.deepEqual(wrong, []);
+});
+
 /** Ways to make markup, code or a style attribute of a text: all that the page shows is hostile. */
 const MARKUP_OF_TEXT =
   /innerHTML|outerHTML|insertAdjacentHTML|setHTML|dangerouslySet|document\.write|srcdoc|DOMParser|createContextualFragment|createHTMLDocument|createHTML\b|createScript\b|\beval\(|new Function\b|\bstyle=|\bcssText\b/i;

@@ -1,5 +1,6 @@
 /** Jobs of stopped Trials, read by their names: Katib gives them no label by which they could be listed. */
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
 import { keeping, readOne } from "../../views/details/bounded_reads.ts";
 import { isStoppedEarly, type ReadTrial } from "./katib_trials.ts";
@@ -18,7 +19,10 @@ interface KnownStop {
 }
 
 /** Why jobs were stopped does not change. What a viewer may read is remembered for that viewer alone. */
-const known = createBoundedCache<KnownStop>(MOST_KNOWN, { ttl: KNOWN_MS, perf: performance });
+const known = createBoundedCache<KnownStop>(MOST_KNOWN, {
+  ttl: KNOWN_MS,
+  perf: { now: systemClock.monotonic },
+});
 
 async function stopOf(
   reader: SearchReader,

@@ -88,7 +88,7 @@ async function shutDown(server: Deno.HttpServer, cut: AbortController): Promise<
  * folder cannot be used.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
-  const { dataDir, historyLimit, hostname, port, now = Date.now } = options;
+  const { dataDir, historyLimit, hostname, port, now = systemClock.now } = options;
   const store = openStore({ dataDir, historyLimit });
   try {
     const certificate = await servingCertificate(store, { now: now(), hostname });
