@@ -186,7 +186,7 @@ async function takeAway(
     const jobSet = written ? KINDS.jobSet.parse(written) : job.jobSet;
     return { job: { ...job, jobSet }, outcome: {}, requeueAfterMs };
   } catch (error) {
-    return { job, outcome: afterError(options, job.trainJob, error) };
+    return { job, outcome: afterError(options, job.trainJob, error), requeueAfterMs };
   }
 }
 

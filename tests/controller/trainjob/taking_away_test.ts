@@ -174,3 +174,16 @@ Deno.test("a pass that fails comes back for the deadline, wherever it fails", as
     equal(requeueAfterMs, 200_001, where);
   }
 });
+
+Deno.test("a job whose end is refused comes back when its JobSet is due to be deleted", async () => {
+  const world = await running({ activeDeadlineSeconds: 60 });
+  world.now += 61_000;
+  await world.reconcile();
+  world.cluster.faults.push(({ kind, verb }) =>
+    kind === "JobSet" && verb === "patch" ? ERRORS.refused : undefined
+  );
+  world.now += 4_000;
+  const { error, requeueAfterMs } = await world.pass() ?? {};
+  equal(messageOf(error), "denied");
+  equal(requeueAfterMs, 6_000);
+});
