@@ -3,6 +3,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { identityOf } from "../../crds/watched.ts";
 import { asRead } from "../../platform/kit/as_read.ts";
+import type { Attempts } from "../../platform/kit/attempts.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isNotFound, isNotServed, KubeError, lacksRight } from "../../platform/kube/errors.ts";
@@ -22,6 +23,8 @@ export interface Writer {
   readonly key: ObjectKey;
   /** The name of the manager, with which the names of its roles begin. */
   readonly managerName: string;
+  /** The calls of this pass, which outdated objects end. */
+  readonly attempts: Attempts;
   readonly signal: AbortSignal;
   /** Runs the creation or the change of a child, to remember the response. */
   readonly track: ChildCaches["track"];

@@ -2,6 +2,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import { Attempts } from "../../platform/kit/attempts.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import { isStale, messageOf } from "../../platform/kube/errors.ts";
@@ -27,7 +28,7 @@ import {
   ownJobSet,
 } from "./observed.ts";
 import { type Look, observeInputs, observeJob, type Sources, trialOf } from "./observe.ts";
-import { afterError, joined, type Outcome, warn } from "./write_outcome.ts";
+import { type Outcome, outcomeOf, warn } from "./write_outcome.ts";
 import { planChildren, type Plans } from "./planned_children.ts";
 import { planRemoval } from "./taken_away.ts";
 import { decideResources } from "./resources.ts";
@@ -110,22 +111,19 @@ async function writeResources(
   { decision: { snapshot, tls, jobSet, problem }, children }: Plans,
 ): Promise<Outcome> {
   const { trainJob } = observed;
+  const { attempts } = writer;
   let late: unknown;
   const steps = [
     ...(snapshot ? [() => writeConfigMap(options, writer, snapshot)] : []),
     ...(tls ? [async () => void (late = await actOnTls(options, writer, trainJob, tls))] : []),
     ...children.map((plan) => () => writeChild(writer, plan)),
   ];
-  let failed: Outcome = {};
+  let isWhole = true;
   for (const step of steps) {
-    try {
-      await step();
-    } catch (error) {
-      failed = joined(failed, afterError(options, trainJob, error));
-      if (ownJobSet(observed) === undefined) break;
-    }
+    isWhole = await attempts.each([step], (it) => it()) && isWhole;
+    if (!isWhole && ownJobSet(observed) === undefined) break;
   }
-  if (failed.problem !== undefined) return failed;
+  if (!isWhole) return {};
   await writeChild(writer, { kind: KINDS.jobSet, name: writer.key.name, write: jobSet.plan });
   if (jobSet.plan.kind === "create") recordCreation(options, trainJob);
   return { problem, error: late };
@@ -147,10 +145,11 @@ async function keepResources(
   const { trainJob } = job;
   const { policies = POLICIES } = options;
   const look = { fresh, signal: writer.signal };
-  let inputs: ObservedInputs | undefined;
-  try {
-    inputs = await observeInputs(options, job, look);
-    warnOfRuntime(options, inputs);
+  const { attempts } = writer;
+  const inputs = await attempts.one(() => observeInputs(options, job, look));
+  if (inputs === undefined) return { inputs };
+  warnOfRuntime(options, inputs);
+  const kept = await attempts.one(async () => {
     const observed = { ...inputs, trial: await trialOf(options, job, look.signal) };
     const wanted = decideResources(observed, policies);
     const plans = await planChildren(options, observed, wanted, look);
@@ -159,35 +158,23 @@ async function keepResources(
     const resumes = decision.jobSet.plan.kind === "create" && decision.snapshot === undefined;
     if (resumes && !fresh && !(await isCurrent(writer, trainJob))) return OUTDATED;
     const outcome = await writeResources(options, writer, observed, plans);
-    return { ...outcome, inputs, ...(decision.tls?.problem && { retryMs: PROBLEM_RETRY_MS }) };
-  } catch (error) {
-    return { ...afterError(options, trainJob, error), inputs };
-  }
+    return { ...outcome, ...(decision.tls?.problem && { retryMs: PROBLEM_RETRY_MS }) };
+  });
+  return kept === OUTDATED ? OUTDATED : { ...kept, inputs };
 }
 
-/** The job after something was taken away. */
-interface TakenAway {
-  readonly job: ObservedJob;
-  readonly outcome: Outcome;
-  /** Time until the next look, in milliseconds. */
-  readonly requeueAfterMs?: number | undefined;
-}
-
-/** Takes away what the job shall not have any more; returns the job as it is then. */
+/** Takes away what the job shall not have any more; returns the job as it is then, and the time until the next look. */
 async function takeAway(
   options: ReconcilerOptions,
   writer: Writer,
   job: ObservedJob,
-): Promise<TakenAway> {
+): Promise<{ readonly job: ObservedJob; readonly requeueAfterMs?: number | undefined }> {
   const { write, requeueAfterMs } = planRemoval(job, options.clock.now());
-  const plan = { kind: KINDS.jobSet, name: writer.key.name, write };
-  try {
-    const written = await writeChild(writer, plan);
-    const jobSet = written ? KINDS.jobSet.parse(written) : job.jobSet;
-    return { job: { ...job, jobSet }, outcome: {}, requeueAfterMs };
-  } catch (error) {
-    return { job, outcome: afterError(options, job.trainJob, error), requeueAfterMs };
-  }
+  const jobSet = await writer.attempts.one(async () => {
+    const written = await writeChild(writer, { kind: KINDS.jobSet, name: writer.key.name, write });
+    return written && KINDS.jobSet.parse(written);
+  });
+  return { job: jobSet ? { ...job, jobSet } : job, requeueAfterMs };
 }
 
 function soonest(times: readonly (number | undefined)[]): number | undefined {
@@ -206,7 +193,8 @@ async function pass(
   if (kept === OUTDATED) return OUTDATED;
   const { inputs } = kept;
   const trainJob = withStart(job.trainJob, inputs?.snapshot);
-  const { problem, error } = joined(taken.outcome, kept);
+  const { errors } = writer.attempts;
+  const { problem, error } = outcomeOf(options, job.trainJob, { errors, found: kept });
   const isKnown = typeof problem === "object";
   // An admission may refuse a second creation before the API server sees that there is such an object.
   if (isKnown && !fresh) return OUTDATED;
@@ -238,9 +226,8 @@ async function leave(
   job: ObservedJob,
   look: Look,
 ): Promise<ReconcileResult> {
-  const { outcome: { error } } = isManaged(job.trainJob)
-    ? await takeAway(options, writer, job)
-    : { outcome: {} };
+  if (isManaged(job.trainJob)) await takeAway(options, writer, job);
+  const { error } = outcomeOf(options, job.trainJob, writer.attempts);
   warnOfRuntime(options, await observeInputs(options, job, look));
   return error === undefined ? undefined : { error };
 }
@@ -255,11 +242,12 @@ export async function reconcileTrainJob(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { client, managerName, childCaches: { track } } = options;
-  const writer = { client, key: parseKey(key), managerName, track, signal };
   let last: ObservedJob | undefined;
   let error: unknown;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const look = { fresh: attempt > 0, signal };
+    const attempts = new Attempts(signal, isStale);
+    const writer = { client, key: parseKey(key), managerName, track, attempts, signal };
     try {
       const observed = await observeJob(options, writer.key, look);
       if (!observed) return;

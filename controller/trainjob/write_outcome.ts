@@ -1,7 +1,7 @@
 /** Outcome of the writes of a reconciliation: what is wrong, and what is tried again. */
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { isStale, KubeError, messageOf } from "../../platform/kube/errors.ts";
+import { KubeError, messageOf } from "../../platform/kube/errors.ts";
 import { isRefusal, NotServedError } from "./act.ts";
 import { CHILD_RETRY_MS } from "./children.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
@@ -26,13 +26,12 @@ export function warn(
   recordEvent(options, trainJob, { type: "Warning", reason, message });
 }
 
-/** Returns what the error means for the rest of the pass. Throws it if it comes of outdated objects. */
-export function afterError(
+/** Returns what an error means, and tells of one that says nothing about the children. */
+function meaningOf(
   options: Pick<JobEventOptions, "events">,
   trainJob: TrainJob,
   error: unknown,
 ): Outcome {
-  if (isStale(error)) throw error;
   if (error instanceof NotServedError) {
     // Nothing tells when the kind is served again.
     const { message } = error;
@@ -45,11 +44,16 @@ export function afterError(
   return { problem: "unknown", error };
 }
 
-/** Returns both as one: the first error, and the first problem that is known. */
-export function joined(first: Outcome, second: Outcome): Outcome {
-  const problems = [first.problem, second.problem];
+/** Returns the outcome of a pass with these errors beside what else was found: the first error, and the first problem that is known. */
+export function outcomeOf(
+  options: Pick<JobEventOptions, "events">,
+  trainJob: TrainJob,
+  { errors, found = {} }: { readonly errors: readonly unknown[]; readonly found?: Outcome },
+): Outcome {
+  const all = [...errors.map((error) => meaningOf(options, trainJob, error)), found];
+  const problems = all.flatMap(({ problem }) => problem ?? []);
   return {
-    problem: problems.find((it) => typeof it === "object") ?? first.problem ?? second.problem,
-    error: first.error ?? second.error,
+    problem: problems.find((it) => typeof it === "object") ?? problems[0],
+    error: all.find(({ error }) => error !== undefined)?.error,
   };
 }

@@ -4,24 +4,27 @@ import type { ReconcileResult } from "../kube/controller.ts";
 
 /** What a pass has attempted. Once its signal aborts, each call rejects: a pass that is broken off says nothing. */
 export class Attempts {
-  readonly #errors: unknown[] = [];
-  readonly #bounds: { readonly limit: number; readonly signal: AbortSignal };
+  /** What went wrong, in its order. */
+  readonly errors: unknown[] = [];
+  readonly #signal: AbortSignal;
+  readonly #ends: (error: unknown) => boolean;
 
-  /** `limit`: concurrent calls. */
-  constructor(signal: AbortSignal, limit = 50) {
-    this.#bounds = { limit, signal };
+  /** `ends`: reports whether an error ends the pass, by the rejection of its call. */
+  constructor(signal: AbortSignal, ends = (_error: unknown) => false) {
+    this.#signal = signal;
+    this.#ends = ends;
   }
 
   /** Whether something went wrong. */
   get failed(): boolean {
-    return this.#errors.length > 0;
+    return this.errors.length > 0;
   }
 
-  /** Calls for each item, and waits for all. Returns whether all went well. */
+  /** Calls for each item, 50 at a time, and waits for all. Returns whether all went well. */
   async each<T>(items: readonly T[], call: (item: T) => Promise<unknown>): Promise<boolean> {
-    const errors = await inParallel(items, call, this.#bounds);
-    this.#bounds.signal.throwIfAborted();
-    this.#errors.push(...errors);
+    const errors = await inParallel(items, call, { signal: this.#signal });
+    for (const error of errors) this.#take(error);
+    this.#signal.throwIfAborted();
     return errors.length === 0;
   }
 
@@ -30,15 +33,20 @@ export class Attempts {
     try {
       return await call();
     } catch (error) {
-      this.#bounds.signal.throwIfAborted();
-      this.#errors.push(error);
+      this.#take(error);
       return undefined;
     }
   }
 
   /** Returns the result of the pass: the first error, if there is one, and when the next pass is due in any case. */
   result(requeueAfterMs?: number): ReconcileResult {
-    if (this.failed) return { error: this.#errors[0], requeueAfterMs };
+    if (this.failed) return { error: this.errors[0], requeueAfterMs };
     return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
+  }
+
+  #take(error: unknown): void {
+    this.#signal.throwIfAborted();
+    if (this.#ends(error)) throw error;
+    this.errors.push(error);
   }
 }

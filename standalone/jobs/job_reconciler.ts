@@ -59,9 +59,6 @@ export interface JobReconciler {
   readonly sources: readonly Source[];
 }
 
-/** Calls to the API server that one pass has under way at a time. */
-const MAX_CALLS = 20;
-
 function isOurs(job: Job): boolean {
   const managedBy = job.spec?.managedBy;
   return managedBy === undefined || managedBy === JOB_CONTROLLER;
@@ -88,7 +85,7 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
   async function reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const cached = informers.jobs.get(key);
     const job = cached && jobWrites.latest(key, cached);
-    const attempts = new Attempts(signal, MAX_CALLS);
+    const attempts = new Attempts(signal);
     const read = (pod: ObjectKey) => getOrUndefined(client, KINDS.pod, pod, { signal });
     const podsNow = () => informers.pods.byIndex(PODS_BY_JOB, key);
     await attempts.one(() => podWrites.confirm(key, podsNow, read));

@@ -21,15 +21,24 @@ Deno.test("`Attempts` calls for each item and goes on after errors, of which the
 
 Deno.test("`Attempts` rejects when its signal aborts, and says nothing of what was broken off", async () => {
   const stop = new AbortController();
-  const attempts = new Attempts(stop.signal, 1);
+  const attempts = new Attempts(stop.signal);
   const called: number[] = [];
-  const each = attempts.each([1, 2], (it) => {
+  const each = attempts.each(Array.from({ length: 60 }, (_, n) => n), async (it) => {
     called.push(it);
+    await Promise.resolve();
     stop.abort(new Error("stopped"));
-    return Promise.resolve();
   });
   await rejects(each, /stopped/);
   await rejects(attempts.one(refuse("broken off")), /stopped/);
-  deepEqual(called, [1]);
+  equal(called.length, 50, "the others are not begun");
   equal(attempts.failed, false);
+});
+
+Deno.test("`Attempts` rejects with an error that ends the pass", async () => {
+  const ends = (error: unknown) => error instanceof Error && error.message === "outdated";
+  const attempts = new Attempts(new AbortController().signal, ends);
+  await attempts.one(refuse("no"));
+  await rejects(attempts.one(refuse("outdated")), /outdated/);
+  await rejects(attempts.each(["no", "outdated"], (text) => refuse(text)()), /outdated/);
+  deepEqual(attempts.errors, [new Error("no"), new Error("no")]);
 });
