@@ -3,7 +3,7 @@ import { formatIndexes } from "../../crds/completion_indexes.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
-import type { Counts, Standing } from "./kind_rules.ts";
+import type { Counts, PodsByType } from "./kind_rules.ts";
 import { replicaLabels } from "./owner.ts";
 import type { Replicas, Run } from "./run.ts";
 import { isTerminating, judgeFailedPod, planPodSlots } from "./slots.ts";
@@ -22,8 +22,8 @@ function count(tally: Tally, run: Run, of: Replicas, pod: Pod): void {
   tally[judgeFailedPod(run, of, pod) === "permanent" ? "permanent" : "toRestart"] += 1;
 }
 
-/** Returns what is judged: the counts of the types, and the pods by index. */
-export function standingOf(run: Run, pods: readonly Pod[]): Standing {
+/** Returns the pods grouped by type and index, with the counts of each type. */
+export function groupPods(run: Run, pods: readonly Pod[]): PodsByType {
   const plans = new Map(
     run.replicas.map((of) => [of.type, { of, plan: planPodSlots(run, of, pods) }]),
   );
@@ -51,7 +51,9 @@ export function standingOf(run: Run, pods: readonly Pod[]): Standing {
 }
 
 /** Returns the indexes of the status that have succeeded; types without any are left out. */
-export function completedTexts({ completed }: Pick<Standing, "completed">): Record<string, string> {
+export function completedTexts(
+  { completed }: Pick<PodsByType, "completed">,
+): Record<string, string> {
   const texts = [...completed].map(([type, indexes]) => [type, formatIndexes(indexes)] as const);
   return Object.fromEntries(texts.filter(([, text]) => text !== ""));
 }
@@ -66,7 +68,7 @@ function selectorOf(run: Run, of: Replicas): string {
 /** Returns the counters of the status; those of zero are left out. */
 export function replicaStatuses(
   run: Run,
-  { counts }: Pick<Standing, "counts">,
+  { counts }: Pick<PodsByType, "counts">,
 ): NonNullable<V1Status["replicaStatuses"]> {
   return Object.fromEntries(run.replicas.map((of): [string, ReplicaStatus] => {
     const { active = 0, succeeded = 0, failed = 0 } = counts.get(of.type) ?? {};

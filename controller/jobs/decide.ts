@@ -7,12 +7,12 @@ import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { caOf } from "./ca.ts";
 import { expiryMs, podsToClean } from "./clean_up.ts";
 import { hasEnded, isTrue, type NewCondition, withCondition } from "./condition_list.ts";
-import { completedTexts, replicaStatuses, standingOf } from "./counts.ts";
+import { completedTexts, groupPods, replicaStatuses } from "./counts.ts";
 import type { JobCount } from "./job_metrics.ts";
 import { autoscalerOf } from "./hpa.ts";
 import { deadlineMs, endedByLimit, reachedLimit } from "./limits.ts";
 import { abnormalPods, exitedPods } from "./pod_events.ts";
-import { NOTHING, type Plan, type Situation } from "./job_plan.ts";
+import { NOTHING, type ObservedRun, type Plan } from "./job_plan.ts";
 import type { JobChild } from "./kind_rules.ts";
 import type { Replica, Run } from "./run.ts";
 import { planReplicas } from "./replica_plan.ts";
@@ -100,13 +100,13 @@ function policyOf({ cleanPodPolicy, status }: Run): CleanPodPolicy {
 }
 
 /** What gives rights, for a job that has no other pods than these. */
-function narrowedTo({ run, rules }: Situation, pods: readonly Pod[]): JobChild[] {
-  const grants = rules.grants?.(run, standingOf(run, pods)) ?? [];
+function narrowedTo({ run, rules }: ObservedRun, pods: readonly Pod[]): JobChild[] {
+  const grants = rules.grants?.(run, groupPods(run, pods)) ?? [];
   return grants.map((it) => ({ ...it, isOnlyChanged: true }));
 }
 
-function decideEnded(situation: Situation): Plan {
-  const { run, pods, services, nowMs } = situation;
+function decideEnded(observed: ObservedRun): Plan {
+  const { run, pods, services, nowMs } = observed;
   const { status } = run;
   const cleanPodPolicy = policyOf(run);
   const deletePods = podsToClean({ ...run, cleanPodPolicy }, pods);
@@ -119,7 +119,7 @@ function decideEnded(situation: Situation): Plan {
     ...NOTHING,
     deletePods,
     deleteServices: cleanPodPolicy === "None" ? [] : servicesWithout(services, kept),
-    narrowed: narrowedTo(situation, kept),
+    narrowed: narrowedTo(observed, kept),
     status: {
       ...status,
       completionTime,
@@ -130,11 +130,11 @@ function decideEnded(situation: Situation): Plan {
   };
 }
 
-function decideSuspended(situation: Situation, conditions: Conditions): Plan {
-  const { run, pods, services } = situation;
+function decideSuspended(observed: ObservedRun, conditions: Conditions): Plan {
+  const { run, pods, services } = observed;
   const [stopped, suspended] = suspendedConditions(run);
   const isNews = !conditions.has(V1_CONDITIONS.suspended);
-  const { counts } = standingOf(run, pods);
+  const { counts } = groupPods(run, pods);
   const undone = {
     ...run.status,
     conditions: [...conditions.list],
@@ -146,7 +146,7 @@ function decideSuspended(situation: Situation, conditions: Conditions): Plan {
     ...NOTHING,
     deletePods: pods,
     deleteServices: services,
-    narrowed: narrowedTo(situation, []),
+    narrowed: narrowedTo(observed, []),
     unwanted: autoscalersOf(run),
     status: {
       ...run.status,
@@ -158,15 +158,15 @@ function decideSuspended(situation: Situation, conditions: Conditions): Plan {
   };
 }
 
-function decideLimited(situation: Situation, conditions: Conditions, message: string): Plan {
-  const { run, pods, services, nowMs } = situation;
+function decideLimited(observed: ObservedRun, conditions: Conditions, message: string): Plan {
+  const { run, pods, services, nowMs } = observed;
   const failed = failedCondition(run, message);
   conditions.set(failed);
   return {
     ...NOTHING,
     deletePods: pods,
     deleteServices: services,
-    narrowed: narrowedTo(situation, []),
+    narrowed: narrowedTo(observed, []),
     status: { ...run.status, conditions: [...conditions.list], completionTime: rfc3339(nowMs) },
     statusFirst: true,
     events: [normal(failed)],
@@ -181,30 +181,33 @@ function endedPlan(end: NonNullable<Verdict["end"]>, nowMs: number) {
 }
 
 /** The pods to create without those that are created last, as long as there are others. */
-function othersFirst({ run, rules }: Situation, replicas: readonly Replica[]): readonly Replica[] {
+function othersFirst(
+  { run, rules }: ObservedRun,
+  replicas: readonly Replica[],
+): readonly Replica[] {
   const others = replicas.filter((it) => !rules.isLast?.(run, it));
   return others.length > 0 ? others : replicas;
 }
 
-function decideActive(situation: Situation, conditions: Conditions): Plan {
-  const { run, rules, pods, nowMs } = situation;
-  const standing = standingOf(run, pods);
-  const activity = { pods, standing, recreations: situation.recreations, nowMs };
+function decideActive(observed: ObservedRun, conditions: Conditions): Plan {
+  const { run, rules, pods, nowMs } = observed;
+  const byType = groupPods(run, pods);
+  const activity = { pods, byType, recreations: observed.recreations, nowMs };
   const message = reachedLimit(run, activity);
-  if (message !== undefined) return decideLimited(situation, conditions, message);
-  const { events, notices, restarting, permanentExit, ...replicas } = planReplicas(run, situation);
-  const verdict = verdictOf(run, rules, standing, { restarting, permanentExit });
+  if (message !== undefined) return decideLimited(observed, conditions, message);
+  const { events, notices, restarting, permanentExit, ...replicas } = planReplicas(run, observed);
+  const verdict = verdictOf(run, rules, byType, { restarting, permanentExit });
   conditions.set(...verdict.conditions);
   const plan = {
     ...NOTHING,
-    narrowed: narrowedTo(situation, pods),
+    narrowed: narrowedTo(observed, pods),
     notices: [...abnormalPods(pods), ...exitedPods(run, pods), ...notices],
   };
   const status = {
     ...run.status,
     conditions: [...conditions.list],
-    replicaStatuses: replicaStatuses(run, standing),
-    ...withCompleted(run.status, completedTexts(standing)),
+    replicaStatuses: replicaStatuses(run, byType),
+    ...withCompleted(run.status, completedTexts(byType)),
   };
   if (verdict.end !== undefined) {
     const { completionTime, counted } = endedPlan(verdict.end, nowMs);
@@ -215,14 +218,14 @@ function decideActive(situation: Situation, conditions: Conditions): Plan {
   return {
     ...plan,
     ...replicas,
-    createPods: othersFirst(situation, replicas.createPods),
+    createPods: othersFirst(observed, replicas.createPods),
     status,
     // A push beside it may make the write fail, and of a pod that is deleted nothing says why.
     statusFirst: replicas.recreated.length > 0,
     needsGroup: true,
     children: [
-      ...(situation.caBundle === undefined ? [] : [caOf(run, situation.caBundle)]),
-      ...run.tooLarge === undefined ? rules.children?.(run, standing) ?? [] : [],
+      ...(observed.caBundle === undefined ? [] : [caOf(run, observed.caBundle)]),
+      ...run.tooLarge === undefined ? rules.children?.(run, byType) ?? [] : [],
       ...autoscalersOf(run),
     ],
     // What still ends because it failed has been said.
@@ -243,15 +246,15 @@ export function refused(run: Run, notice: Notice, nowMs: number): Plan {
 }
 
 /** Returns what a pass does for a job that is run here. */
-export function decide(situation: Situation): Plan {
-  const { run, nowMs } = situation;
-  if (hasEnded(run.status.conditions)) return decideEnded(situation);
+export function decide(observed: ObservedRun): Plan {
+  const { run, nowMs } = observed;
+  if (hasEnded(run.status.conditions)) return decideEnded(observed);
   const conditions = new Conditions(run, nowMs);
   const isNew = !conditions.has(V1_CONDITIONS.created);
   conditions.set(createdCondition(run));
   const created: readonly JobCount[] = isNew ? ["created"] : [];
   if (run.suspended) {
-    const plan = decideSuspended(situation, conditions);
+    const plan = decideSuspended(observed, conditions);
     return { ...plan, counted: [...created, ...plan.counted] };
   }
   const resumes = conditions.has(V1_CONDITIONS.suspended);
@@ -261,7 +264,7 @@ export function decide(situation: Situation): Plan {
   // What succeeded before a suspension trains again with the others.
   const ended = resumes ? { replicaStatuses: {}, completedIndexes: {} } : {};
   const started = { ...run, status: { ...run.status, startTime, ...ended } };
-  const plan = decideActive({ ...situation, run: started }, conditions);
+  const plan = decideActive({ ...observed, run: started }, conditions);
   const before = resumes ? [normal(resumed)] : [];
   return {
     ...plan,

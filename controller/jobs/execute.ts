@@ -38,12 +38,12 @@ export type TrialOfJob = (job: V1Job, signal: AbortSignal) => Promise<string | u
 /** Children of a job that were written as they are wanted. */
 export interface KeptChildren {
   readonly digest: string;
-  /** Monotonic time after which they are looked at again, in milliseconds. */
+  /** Monotonic time after which they are read again, in milliseconds. */
   readonly untilMs: number;
 }
 
-/** Time after which the children of a job that runs are looked at again, in milliseconds; no watch shows them. */
-export const LOOK_AGAIN_MS = 5 * 60_000;
+/** Time after which the children of a job that runs are read again, in milliseconds; no watch shows them. */
+export const RECHECK_MS = 5 * 60_000;
 
 /** A pass, and what it writes by. */
 export interface Execution extends JobWriter {
@@ -114,14 +114,14 @@ async function deleteAll(execution: Execution, plan: Plan): Promise<boolean> {
   return await attempts.each(calls, (call) => call());
 }
 
-function tellOfTemplate(execution: Execution, { of }: Replica): void {
+function warnOfRestartPolicy(execution: Execution, { of }: Replica): void {
   if (of.template.spec?.restartPolicy === undefined) return;
   const message =
     "Restart policy in pod template will be overwritten by restart policy in replica spec";
   recordJobEvent(execution, { type: "Warning", reason: "SetPodTemplateRestartPolicy", message });
 }
 
-function tellOfScheduler(execution: Execution): void {
+function warnOfScheduler(execution: Execution): void {
   const message =
     "Another scheduler is specified when gang-scheduling is enabled and it will not be overwritten";
   recordJobEvent(execution, { type: "Warning", reason: "SetPodTemplateSchedulerName", message });
@@ -139,8 +139,8 @@ async function createAll(execution: Execution, plan: Plan): Promise<Executed> {
   if (!(await mayCreate(execution))) return "outdated";
   const creations = new Set<Creation>();
   const take = (creation: Creation) => void creations.add(creation);
-  for (const replica of plan.createPods) tellOfTemplate(execution, replica);
-  if (gang !== undefined && namesOtherScheduler(run, gang)) tellOfScheduler(execution);
+  for (const replica of plan.createPods) warnOfRestartPolicy(execution, replica);
+  if (gang !== undefined && namesOtherScheduler(run, gang)) warnOfScheduler(execution);
   const trial = plan.createPods.length === 0 ? undefined : await trialOf?.(job, signal);
   const podFor = (replica: Replica) => {
     const pod = podOf(run, rules, replica, trial);
@@ -181,7 +181,7 @@ async function keepChildren(execution: Execution, plan: Plan): Promise<boolean> 
   ];
   let isKept = true;
   for (const call of calls) isKept = await attempts.each([call], (it) => it()) && isKept;
-  if (isKept) kept.set(uid, { digest, untilMs: nowMs + LOOK_AGAIN_MS });
+  if (isKept) kept.set(uid, { digest, untilMs: nowMs + RECHECK_MS });
   return isKept;
 }
 

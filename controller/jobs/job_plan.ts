@@ -1,4 +1,4 @@
-/** Plan of a pass over a v1 job: what the pass knows, and what it does. */
+/** Plan of a pass over a v1 job: what the pass has observed, and what it does. */
 import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
@@ -7,8 +7,8 @@ import type { JobChild, KindRules } from "./kind_rules.ts";
 import type { Replica, Run } from "./run.ts";
 import type { Notice } from "./verdict.ts";
 
-/** What a pass knows. */
-export interface Situation {
+/** A job as a pass has observed it. */
+export interface ObservedRun {
   readonly run: Run;
   readonly rules: KindRules;
   readonly pods: readonly Pod[];

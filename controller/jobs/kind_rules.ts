@@ -18,8 +18,8 @@ export interface Counts {
   readonly drained: number;
 }
 
-/** What is judged: the counts of each type, and the pods by type and index. */
-export interface Standing {
+/** What is judged: the pods of a job by type and index, and the counts of each type. */
+export interface PodsByType {
   readonly counts: ReadonlyMap<string, Counts>;
   /** By type, the indexes that have succeeded; the counts have those whose pods are gone, too. */
   readonly completed: ReadonlyMap<string, ReadonlySet<number>>;
@@ -62,18 +62,18 @@ export interface KindRules {
   /** Changes the spec of a replica's pod, which has everything else. Default: it stays. */
   shape?(run: Run, replica: Replica, spec: PodSpec): PodSpec;
   /** Objects that the job needs besides its pods and Services, before them. Default: none. */
-  children?(run: Run, standing: Standing): readonly JobChild[];
+  children?(run: Run, byType: PodsByType): readonly JobChild[];
   /**
    * Those of them that give rights to pods of the job that are there. They follow the pods of a job that does not run,
    * too: another's pod may get the name of one that is gone. Default: none.
    */
-  grants?(run: Run, standing: Standing): readonly JobChild[];
+  grants?(run: Run, byType: PodsByType): readonly JobChild[];
   /** Whether the pod is created when all others of the job are there, and the objects that it needs. Default false. */
   isLast?(run: Run, replica: Replica): boolean;
   /** The texts that name every pod, of a job that does not ask for too many. Default: none. */
   podLists?(run: Run): readonly Pick<PodList, "name" | "pieces" | "maxBytes">[];
   /** What a type, which the job has, says of the job; asked in the order of the kind's table. */
-  judge(run: Run, type: string, standing: Standing): TypeVerdict;
+  judge(run: Run, type: string, byType: PodsByType): TypeVerdict;
   /** Whether `<ns>/<name>` stands in the messages of conditions, instead of the name alone. */
   namesNamespace(run: Run): boolean;
 }

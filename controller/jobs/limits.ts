@@ -3,14 +3,14 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { conditionOf } from "./condition_list.ts";
-import type { Counts, Standing } from "./kind_rules.ts";
+import type { Counts, PodsByType } from "./kind_rules.ts";
 import { type Run, totalReplicas } from "./run.ts";
 import { podsOfType } from "./slots.ts";
 
 /** What is compared with the limits. */
 export interface Activity {
   readonly pods: readonly Pod[];
-  readonly standing: Pick<Standing, "counts">;
+  readonly byType: Pick<PodsByType, "counts">;
   /** Failed pods that were made again so far. */
   readonly recreations: number;
   readonly nowMs: number;
@@ -32,9 +32,9 @@ function restartsInPlace(run: Run, pods: readonly Pod[]): number {
  * Whether a pod has failed for which nothing was done yet, and there are no tries left for it. One that is deleted while it
  * runs, as when its node is drained or its job was suspended, is no failure.
  */
-function lacksTries(run: Run, limit: number, { standing, recreations }: Activity): boolean {
+function lacksTries(run: Run, limit: number, { byType, recreations }: Activity): boolean {
   const sum = (of: keyof Counts) =>
-    [...standing.counts.values()].reduce((sum, it) => sum + it[of], 0);
+    [...byType.counts.values()].reduce((sum, it) => sum + it[of], 0);
   const known = Object.values(run.status.replicaStatuses ?? {})
     .reduce((sum, { failed = 0 }) => sum + failed, 0);
   const isNew = sum("toRestart") > 0 ||

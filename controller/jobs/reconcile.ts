@@ -20,13 +20,7 @@ import { hasEnded, isTrue } from "./condition_list.ts";
 import { decide, refused } from "./decide.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
-import {
-  deletePods,
-  execute,
-  type KeptChildren,
-  LOOK_AGAIN_MS,
-  type TrialOfJob,
-} from "./execute.ts";
+import { deletePods, execute, type KeptChildren, RECHECK_MS, type TrialOfJob } from "./execute.ts";
 import type { GangScheduler } from "./gang.ts";
 import type { V1Settings } from "./v1_settings.ts";
 import type { JobMetrics } from "./job_metrics.ts";
@@ -148,9 +142,9 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     return invalid === undefined ? known : onlyToItsEnd(known, invalid);
   }
 
-  /** When what the job has beside its pods and Services is looked at again. */
-  function lookMs(uid: string, { children, needsGroup }: Plan): number {
-    if (children.length === 0) return gang && needsGroup ? LOOK_AGAIN_MS : Infinity;
+  /** When what the job has beside its pods and Services is read again. */
+  function recheckMs(uid: string, { children, needsGroup }: Plan): number {
+    if (children.length === 0) return gang && needsGroup ? RECHECK_MS : Infinity;
     return (kept.get(uid)?.untilMs ?? Infinity) - clock.monotonic();
   }
 
@@ -164,7 +158,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
   function requeue(uid: string, plan: Plan): ReconcileResult {
     const { nextMs } = plan;
     const due = nextMs === undefined ? Infinity : nextMs - clock.now();
-    const next = Math.min(due, lookMs(uid, plan), isUnseen(uid) ? UNSEEN_MS : Infinity);
+    const next = Math.min(due, recheckMs(uid, plan), isUnseen(uid) ? UNSEEN_MS : Infinity);
     return Number.isFinite(next) ? { requeueAfterMs: Math.max(0, next) } : undefined;
   }
 

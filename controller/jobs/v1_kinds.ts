@@ -15,7 +15,7 @@ import { createDefinitions, type Definition } from "./v1_definitions.ts";
 const log = getLogger(["milepost", "jobs"]);
 
 /** Longest time between two reads of the definitions, in milliseconds. */
-export const LOOK_MS = 10_000;
+export const POLL_MS = 10_000;
 
 /** The v1 kinds that this manager runs now. */
 export interface V1Kinds {
@@ -111,7 +111,7 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
   const poll = createPoll({
     clock,
     random,
-    everyMs: LOOK_MS,
+    everyMs: POLL_MS,
     ask: update,
     onFailure(error) {
       const message = "cannot find out which kinds of kubeflow.org/v1 to run; retrying";

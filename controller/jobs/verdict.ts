@@ -2,7 +2,7 @@
 import type { EventText } from "../../platform/kube/event_object.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import type { NewCondition } from "./condition_list.ts";
-import type { KindRules, Standing } from "./kind_rules.ts";
+import type { KindRules, PodsByType } from "./kind_rules.ts";
 import type { Run } from "./run.ts";
 
 /** An event that is recorded once, however often a pass finds its cause. */
@@ -136,7 +136,7 @@ function ended(run: Run, end: "Succeeded" | "Failed", message: string, before: N
 export function verdictOf(
   run: Run,
   rules: KindRules,
-  standing: Standing,
+  byType: PodsByType,
   failures: Failures,
 ): Verdict {
   const [exited] = failures.permanentExit;
@@ -145,13 +145,13 @@ export function verdictOf(
   const { kind } = run.kind;
   const before: NewCondition[] = [];
   for (const { type } of run.replicas) {
-    const verdict = rules.judge(run, type, standing);
+    const verdict = rules.judge(run, type, byType);
     if (verdict.succeeded) {
       const how = rules.namesNamespace(run) ? "" : "is ";
       return ended(run, "Succeeded", `${kind} ${who} ${how}successfully completed.`, before);
     }
     if (verdict.failed) {
-      const count = standing.counts.get(type)?.failed ?? 0;
+      const count = byType.counts.get(type)?.failed ?? 0;
       return ended(run, "Failed", failureMessage(run, { type, count }), before);
     }
     if (verdict.running && failures.restarting.length === 0) {

@@ -245,13 +245,13 @@ Deno.test("the ConfigMap of an MPIJob fits when every worker runs, and is refuse
   });
   const pods = () => Array.from({ length: most }, (_, index) => ({ index, pod: podAt(index) }));
   const none = new Map();
-  const standing = {
+  const byType = {
     counts: none,
     completed: none,
     pods,
     pod: (_: string, index: number) => podAt(index),
   };
-  const files = KIND_RULES.MPIJob.children?.(run, standing)
+  const files = KIND_RULES.MPIJob.children?.(run, byType)
     .find(({ kind }) => kind.kind === "ConfigMap");
   const data = Object.values(Object(files?.object).data).join("");
   fits(bytesOf(data), JOB_LIMITS.configMapBytes);

@@ -5,7 +5,7 @@
 import type { ConfigMap, Pod, ServiceAccount } from "../../../platform/kube/kubernetes.ts";
 import { JOB_LIMITS } from "../../../crds/job_limits.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { JobChild, Standing } from "../kind_rules.ts";
+import type { JobChild, PodsByType } from "../kind_rules.ts";
 import { ownerOf } from "../owner.ts";
 import { replicaName, replicasOf, type Run } from "../run.ts";
 import { isTerminating } from "../slots.ts";
@@ -84,10 +84,10 @@ function configMapOf(run: Run, workers: ReturnType<typeof workersOf>): ConfigMap
  * The workers that the launcher may reach: those that are there, are the job's own, and have the names by which it knows
  * them. A pod of another job may have the name of one that is not there.
  */
-function workersOf(run: Run, standing: Standing): { readonly name: string; readonly pod: Pod }[] {
+function workersOf(run: Run, byType: PodsByType): { readonly name: string; readonly pod: Pod }[] {
   const of = replicasOf(run, "Worker");
   if (of === undefined) return [];
-  return standing.pods(of.type)
+  return byType.pods(of.type)
     .map(({ index, pod }) => ({ name: replicaName(run, { of, index }), pod }))
     .filter(({ name, pod }) => pod.metadata?.name === name && !isTerminating(pod));
 }
@@ -95,8 +95,8 @@ function workersOf(run: Run, standing: Standing): { readonly name: string; reado
 const launcherName = ({ name }: Run) => `${name}-launcher`;
 
 /** Returns the right of the launcher's account to run commands in its workers. A rule without names would mean all pods. */
-export function mpiRole(run: Run, standing: Standing): JobChild {
-  const resourceNames = workersOf(run, standing).map(({ name }) => name);
+export function mpiRole(run: Run, byType: PodsByType): JobChild {
+  const resourceNames = workersOf(run, byType).map(({ name }) => name);
   const exec = { apiGroups: [""], resources: ["pods/exec"], resourceNames, verbs: ["create"] };
   const object = {
     apiVersion: "rbac.authorization.k8s.io/v1",
@@ -111,7 +111,7 @@ export function mpiRole(run: Run, standing: Standing): JobChild {
 }
 
 /** The launcher's account, with that right and no other. */
-function accountOf(run: Run, standing: Standing): JobChild[] {
+function accountOf(run: Run, byType: PodsByType): JobChild[] {
   const name = launcherName(run);
   const own = replicasOf(run, "Launcher")?.template.spec?.serviceAccountName || undefined;
   const account: ServiceAccount = {
@@ -128,14 +128,14 @@ function accountOf(run: Run, standing: Standing): JobChild[] {
   };
   return [
     ...(own === undefined ? [{ kind: KINDS.serviceAccount, object: account }] : []),
-    mpiRole(run, standing),
+    mpiRole(run, byType),
     { kind: KINDS.roleBinding, object: binding },
   ];
 }
 
 /** Returns the objects. */
-export function mpiChildren(run: Run, standing: Standing): JobChild[] {
-  const configMap = configMapOf(run, workersOf(run, standing));
+export function mpiChildren(run: Run, byType: PodsByType): JobChild[] {
+  const configMap = configMapOf(run, workersOf(run, byType));
   const files = { kind: KINDS.configMap, object: configMap, changes: ["data"] };
-  return [...accountOf(run, standing), files];
+  return [...accountOf(run, byType), files];
 }

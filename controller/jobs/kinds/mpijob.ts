@@ -1,7 +1,7 @@
 /** MPIJob (v1): a launcher that reaches its workers through the API server, without SSH. */
 import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
-import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
+import type { KindRules, PodsByType, TypeVerdict } from "../kind_rules.ts";
 import { isLauncher, type Replica, type Run } from "../run.ts";
 import { mpiChildren, mpiPodLists, mpiRole } from "./mpi_children.ts";
 import { launcherEnvironment, mpiPodSpec } from "./mpi_replicas.ts";
@@ -13,8 +13,8 @@ function environment(_: Run, { of }: Replica): EnvVar[] {
 }
 
 /** A worker that failed ends the job: the launcher cannot reach it any more. */
-function judge(run: Run, type: string, standing: Standing): TypeVerdict {
-  return type === "Launcher" ? decides(run, type, standing) : failsOnly(standing, type);
+function judge(run: Run, type: string, byType: PodsByType): TypeVerdict {
+  return type === "Launcher" ? decides(run, type, byType) : failsOnly(byType, type);
 }
 
 export const mpiJob: KindRules = {
@@ -24,7 +24,7 @@ export const mpiJob: KindRules = {
   isMaster: (_, { of }) => of.type === "Launcher",
   shape: mpiPodSpec,
   podLists: mpiPodLists,
-  grants: (run, standing) => [mpiRole(run, standing)],
+  grants: (run, byType) => [mpiRole(run, byType)],
   isLast: isLauncher,
   children: mpiChildren,
   judge,

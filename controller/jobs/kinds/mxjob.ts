@@ -1,7 +1,7 @@
 /** MXJob: MXNet's scheduler, servers and workers, or a tuner of TVM. */
 import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
-import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
+import type { KindRules, PodsByType, TypeVerdict } from "../kind_rules.ts";
 import { type Replica, replicaName, type Replicas, replicasOf, type Run } from "../run.ts";
 import { variableBytes } from "../../job_bounds.ts";
 import { mostContainers, namesOf, portOf, variables } from "./rendezvous.ts";
@@ -67,8 +67,8 @@ function deciderOf(run: Run): string | undefined {
   return alone ? "Worker" : undefined;
 }
 
-function judge(run: Run, type: string, standing: Standing): TypeVerdict {
-  return type === deciderOf(run) ? decides(run, type, standing) : failsOnly(standing, type);
+function judge(run: Run, type: string, byType: PodsByType): TypeVerdict {
+  return type === deciderOf(run) ? decides(run, type, byType) : failsOnly(byType, type);
 }
 
 export const mxJob: KindRules = {

@@ -2,7 +2,7 @@
 import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
 import type { ElasticPolicy } from "../../../crds/v1/job.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
-import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
+import type { KindRules, PodsByType, TypeVerdict } from "../kind_rules.ts";
 import { type Replica, replicaName, replicasOf, type Run, totalReplicas } from "../run.ts";
 import { portOf, rankAfterMasters, variables } from "./rendezvous.ts";
 import { countsOf, masterDecides } from "./verdicts.ts";
@@ -83,11 +83,11 @@ function initContainers(run: Run, { of }: Replica): Container[] {
 }
 
 /** Without a master, one worker that has succeeded is enough if the job is elastic. */
-function judge(run: Run, type: string, standing: Standing): TypeVerdict {
-  const verdict = masterDecides(run, type, standing);
+function judge(run: Run, type: string, byType: PodsByType): TypeVerdict {
+  const verdict = masterDecides(run, type, byType);
   const speaks = type === "Worker" && replicasOf(run, "Master") === undefined;
   if (!speaks || run.spec.elasticPolicy === undefined) return verdict;
-  return { ...verdict, succeeded: verdict.succeeded || countsOf(standing, type).succeeded > 0 };
+  return { ...verdict, succeeded: verdict.succeeded || countsOf(byType, type).succeeded > 0 };
 }
 
 export const pyTorchJob: KindRules = {

@@ -1,7 +1,7 @@
 /** TFJob: TensorFlow's parameter servers and workers, which find each other by `TF_CONFIG`. */
 import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
-import type { KindRules, Standing, TypeVerdict } from "../kind_rules.ts";
+import type { KindRules, PodsByType, TypeVerdict } from "../kind_rules.ts";
 import { variableBytes } from "../../job_bounds.ts";
 import {
   type Replica,
@@ -81,25 +81,25 @@ function chiefOf(run: Run): Replicas | undefined {
 }
 
 /** The first worker has ended well. */
-function firstSucceeded(standing: Standing): boolean {
-  const pod = standing.pod("Worker", 0);
+function firstSucceeded(byType: PodsByType): boolean {
+  const pod = byType.pod("Worker", 0);
   const state = pod?.status?.containerStatuses?.find(({ name }) => name === kind.container)?.state;
   return pod?.status?.phase === "Succeeded" && (state?.terminated?.exitCode ?? 0) === 0;
 }
 
-function judgeWorkers(run: Run, standing: Standing): TypeVerdict {
-  const all = decides(run, "Worker", standing);
+function judgeWorkers(run: Run, byType: PodsByType): TypeVerdict {
+  const all = decides(run, "Worker", byType);
   const anyWillDo = run.spec.successPolicy !== SUCCEEDS_WITH_ALL;
-  return { ...all, succeeded: all.succeeded || (anyWillDo && firstSucceeded(standing)) };
+  return { ...all, succeeded: all.succeeded || (anyWillDo && firstSucceeded(byType)) };
 }
 
-function judge(run: Run, type: string, standing: Standing): TypeVerdict {
+function judge(run: Run, type: string, byType: PodsByType): TypeVerdict {
   const chief = chiefOf(run);
   const forgives = type === "Worker" && isSparse(run);
-  const failed = !forgives && countsOf(standing, type).permanent > 0;
-  if (type === chief?.type) return { ...decides(run, type, standing), failed };
-  if (type === "Worker" && chief === undefined) return { ...judgeWorkers(run, standing), failed };
-  return { ...failsOnly(standing, type), failed };
+  const failed = !forgives && countsOf(byType, type).permanent > 0;
+  if (type === chief?.type) return { ...decides(run, type, byType), failed };
+  if (type === "Worker" && chief === undefined) return { ...judgeWorkers(run, byType), failed };
+  return { ...failsOnly(byType, type), failed };
 }
 
 export const tfJob: KindRules = {

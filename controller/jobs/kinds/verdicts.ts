@@ -1,5 +1,5 @@
 /** Verdicts that several v1 kinds share: by the state of all pods of a type. */
-import type { Counts, Standing, TypeVerdict } from "../kind_rules.ts";
+import type { Counts, PodsByType, TypeVerdict } from "../kind_rules.ts";
 import { replicasOf, type Run } from "../run.ts";
 
 const NO_PODS: Counts = {
@@ -12,28 +12,28 @@ const NO_PODS: Counts = {
 };
 
 /** Returns the counts of a type. */
-export function countsOf({ counts }: Standing, type: string): Counts {
+export function countsOf({ counts }: PodsByType, type: string): Counts {
   return counts.get(type) ?? NO_PODS;
 }
 
 /** A type that decides nothing but by its failures. */
-export function failsOnly(standing: Standing, type: string): TypeVerdict {
-  return { running: false, succeeded: false, failed: countsOf(standing, type).permanent > 0 };
+export function failsOnly(byType: PodsByType, type: string): TypeVerdict {
+  return { running: false, succeeded: false, failed: countsOf(byType, type).permanent > 0 };
 }
 
 /** A type whose pods run for the job, and which has succeeded when all of them have: at once if it has none. */
-export function decides(run: Run, type: string, standing: Standing): TypeVerdict {
-  const { active, succeeded } = countsOf(standing, type);
+export function decides(run: Run, type: string, byType: PodsByType): TypeVerdict {
+  const { active, succeeded } = countsOf(byType, type);
   const of = replicasOf(run, type);
   return {
-    ...failsOnly(standing, type),
+    ...failsOnly(byType, type),
     running: active > 0,
     succeeded: of !== undefined && succeeded >= of.count,
   };
 }
 
 /** The verdict of a kind with a master, which decides if there is one; else the workers do. */
-export function masterDecides(run: Run, type: string, standing: Standing): TypeVerdict {
+export function masterDecides(run: Run, type: string, byType: PodsByType): TypeVerdict {
   const decider = replicasOf(run, "Master") === undefined ? "Worker" : "Master";
-  return type === decider ? decides(run, type, standing) : failsOnly(standing, type);
+  return type === decider ? decides(run, type, byType) : failsOnly(byType, type);
 }

@@ -57,7 +57,7 @@ export const xgBoostJob: KindRules = {
   environment,
   podLists,
   isMaster: (_, { of }) => of.type === "Master",
-  judge: (run, type, standing) =>
-    type === "Master" ? decides(run, type, standing) : failsOnly(standing, type),
+  judge: (run, type, byType) =>
+    type === "Master" ? decides(run, type, byType) : failsOnly(byType, type),
   namesNamespace: () => false,
 };

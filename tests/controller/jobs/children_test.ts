@@ -6,7 +6,7 @@ import type { JobChild } from "../../../controller/jobs/kind_rules.ts";
 import { runOf } from "../../../controller/jobs/defaults.ts";
 import { podOf } from "../../../controller/jobs/replica_pod.ts";
 import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
-import { standingOf } from "../../../controller/jobs/counts.ts";
+import { groupPods } from "../../../controller/jobs/counts.ts";
 import type { Container } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
 import { podsIn, replicaOf, v1Job, v1Run } from "./v1_jobs.ts";
@@ -31,7 +31,7 @@ function mpiRun(
 const mpi = KIND_RULES.MPIJob;
 
 function childrenOf(run: ReturnType<typeof mpiRun>, pods: Parameters<typeof podsIn>[1] = {}) {
-  const children = mpi.children?.(run, standingOf(run, podsIn(run, pods))) ?? [];
+  const children = mpi.children?.(run, groupPods(run, podsIn(run, pods))) ?? [];
   return new Map(children.map((child): [string, JobChild] => [child.kind.kind, child]));
 }
 

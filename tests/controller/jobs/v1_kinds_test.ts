@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import {
   createV1Kinds,
-  LOOK_MS,
+  POLL_MS,
   type V1Kinds,
   type V1KindsOptions,
 } from "../../../controller/jobs/v1_kinds.ts";
@@ -125,7 +125,7 @@ async function withWorld(
   const asleep = () => until("it waits", () => clock.sleeping === 1);
   await asleep();
   const look = async () => {
-    await clock.advance(LOOK_MS);
+    await clock.advance(POLL_MS);
     await asleep();
   };
   try {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { podsToClean } from "../../../controller/jobs/clean_up.ts";
 import { type NewCondition, withCondition } from "../../../controller/jobs/condition_list.ts";
-import { replicaStatuses, standingOf } from "../../../controller/jobs/counts.ts";
+import { groupPods, replicaStatuses } from "../../../controller/jobs/counts.ts";
 import { reachedLimit } from "../../../controller/jobs/limits.ts";
 import { planReplicas } from "../../../controller/jobs/replica_plan.ts";
 import { KIND_RULES } from "../../../controller/jobs/rules_by_kind.ts";
@@ -267,8 +267,8 @@ const CASES: readonly Case[] = [
 for (const { what, kind, types, more, pods, want, message } of CASES) {
   Deno.test(`\`verdictOf()\` of a ${kind}: ${what}`, () => {
     const run = v1Run(kind, types, more);
-    const standing = standingOf(run, podsIn(run, pods));
-    const { conditions } = verdictOf(run, KIND_RULES[kind], standing, NO_FAILURES);
+    const byType = groupPods(run, podsIn(run, pods));
+    const { conditions } = verdictOf(run, KIND_RULES[kind], byType, NO_FAILURES);
     assert.deepEqual(conditions.map(({ type }) => type), want);
     if (message !== undefined) assert.equal(conditions.at(-1)?.message, message);
   });
@@ -276,8 +276,8 @@ for (const { what, kind, types, more, pods, want, message } of CASES) {
 
 Deno.test("`verdictOf()` says Restarting instead of Running while failed pods are made again", () => {
   const run = v1Run("PyTorchJob", { Master: 1, Worker: 2 });
-  const standing = standingOf(run, podsIn(run, { Master: [RUNS], Worker: [RUNS, LOST] }));
-  const verdict = verdictOf(run, KIND_RULES.PyTorchJob, standing, {
+  const byType = groupPods(run, podsIn(run, { Master: [RUNS], Worker: [RUNS, LOST] }));
+  const verdict = verdictOf(run, KIND_RULES.PyTorchJob, byType, {
     restarting: [{ type: "Worker", count: 1 }],
     permanentExit: [],
   });
@@ -294,8 +294,8 @@ Deno.test("`verdictOf()` says Restarting instead of Running while failed pods ar
 
 Deno.test("`verdictOf()` lets a permanent exit code end the job before anything else", () => {
   const run = v1Run("TFJob", { Chief: 1, Worker: { replicas: 1, restartPolicy: "ExitCode" } });
-  const standing = standingOf(run, podsIn(run, { Chief: [DONE], Worker: [LOST] }));
-  const { conditions, events } = verdictOf(run, KIND_RULES.TFJob, standing, {
+  const byType = groupPods(run, podsIn(run, { Chief: [DONE], Worker: [LOST] }));
+  const { conditions, events } = verdictOf(run, KIND_RULES.TFJob, byType, {
     restarting: [],
     permanentExit: ["Worker"],
   });
@@ -367,13 +367,13 @@ Deno.test("`replicaStatuses()` leaves out counters of zero, and has the selector
     PS: [WAITS],
     Worker: [RUNS, LOST, ["Running", undefined, "terminating"]],
   });
-  assert.deepEqual(replicaStatuses(run, standingOf(run, pods)), {
+  assert.deepEqual(replicaStatuses(run, groupPods(run, pods)), {
     PS: {},
     Worker: { active: 1, failed: 2 },
   });
   const elastic = v1Run("PyTorchJob", { Worker: 1 }, { elasticPolicy: {} });
   assert.equal(
-    replicaStatuses(elastic, standingOf(elastic, []))["Worker"]?.selector,
+    replicaStatuses(elastic, groupPods(elastic, []))["Worker"]?.selector,
     "training.kubeflow.org/job-name=j,training.kubeflow.org/operator-name=pytorchjob-controller," +
       "training.kubeflow.org/replica-type=worker",
   );
@@ -463,7 +463,7 @@ function limitOf(
   for (const { status } of all) {
     for (const it of status?.containerStatuses ?? []) it.restartCount = restarts;
   }
-  return reachedLimit(run, { pods: all, standing: standingOf(run, all), recreations, nowMs });
+  return reachedLimit(run, { pods: all, byType: groupPods(run, all), recreations, nowMs });
 }
 
 Deno.test("`reachedLimit()` counts restarts in place against the back-off limit", () => {
@@ -487,7 +487,7 @@ Deno.test("`reachedLimit()` counts pods that were made again, if one more has fa
   const policy = { replicas: 2, restartPolicy: "OnFailure" };
   const run = { ...v1Run("TFJob", { Worker: policy }, { runPolicy: { backoffLimit: 1 } }) };
   const pods = podsIn(run, { Worker: [RUNS, LOST] });
-  const activity = { pods, standing: standingOf(run, pods), nowMs: 0 };
+  const activity = { pods, byType: groupPods(run, pods), nowMs: 0 };
   assert.equal(reachedLimit(run, { ...activity, recreations: 0 }), undefined);
   assert.match(reachedLimit(run, { ...activity, recreations: 1 }) ?? "", /backoff limit$/);
 });
@@ -515,7 +515,7 @@ for (const [what, { counted, failed, ends }] of Object.entries(KNOWN)) {
       status: { replicaStatuses: counted },
     };
     const pods = podsIn(run, { Worker: [RUNS, ...Array.from({ length: failed }, () => LOST)] });
-    const activity = { pods, standing: standingOf(run, pods), recreations: 0, nowMs: 0 };
+    const activity = { pods, byType: groupPods(run, pods), recreations: 0, nowMs: 0 };
     assert.equal(reachedLimit(run, activity) !== undefined, ends);
   });
 }
