@@ -1,7 +1,7 @@
 /** Polls of the replica that owns all state, for jobs whose state has changed. */
 import type { JobRef } from "../crds/job_kind.ts";
 import { onAbort } from "../platform/base/aborted.ts";
-import type { Clock } from "../platform/base/clock.ts";
+import { type Clock, every } from "../platform/base/clock.ts";
 import type { LeaderLocation, LeaderLocator } from "../platform/kube/leading/leadership.ts";
 import type { ForwardTarget } from "../platform/http/replicas/terms.ts";
 import type { CallBounds } from "../platform/http/replicas/calls.ts";
@@ -70,14 +70,6 @@ export function createOwnerPoll<State extends JobVersion>(
 ): PollOwner<State> {
   const { leader, pollHere, forward, clock } = options;
 
-  /** Aborts `over` when the owner is not at `where` any more. */
-  async function watch(where: LeaderLocation, over: AbortController): Promise<void> {
-    while (!over.signal.aborted) {
-      await clock.sleep(LOOK_EVERY_MS, over.signal);
-      if (!isSame(leader.locate(), where)) over.abort();
-    }
-  }
-
   async function ask(entries: readonly PollEntry[], waitMs: number, signal: AbortSignal) {
     const where = leader.locate();
     if (where.kind === "here") return await pollHere(entries, waitMs, signal);
@@ -89,8 +81,10 @@ export function createOwnerPoll<State extends JobVersion>(
     const where = leader.locate();
     const over = new AbortController();
     const stop = () => over.abort();
-    const forget = onAbort(signal, stop);
-    const watching = watch(where, over);
+    const ends = [
+      onAbort(signal, stop),
+      every(clock, LOOK_EVERY_MS, () => isSame(leader.locate(), where) || stop()),
+    ];
     try {
       const states = await ask(entries, waitMs, over.signal);
       // A replica that lost the lease meanwhile may know less than the next owner.
@@ -98,9 +92,7 @@ export function createOwnerPoll<State extends JobVersion>(
       if (!isAnswer && !signal.aborted) leader.refresh();
       return isAnswer ? states : undefined;
     } finally {
-      stop();
-      forget();
-      await watching;
+      for (const end of [stop, ...ends]) end();
     }
   };
 }
