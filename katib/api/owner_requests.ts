@@ -10,7 +10,7 @@ import { SinkError } from "../../owner/observations/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
 import type { Position } from "./position.ts";
-import type { ObservationSource } from "./source.ts";
+import type { ObservationReader } from "../../owner/observations/adapter.ts";
 
 const askSchemaOf = (kinds: JobKinds) =>
   z.object({
@@ -61,7 +61,7 @@ function rowsThatFit(rows: readonly ObservationRow[]): ObservationRow[] {
 }
 
 async function observe(
-  source: ObservationSource,
+  source: ObservationReader,
   { job, from, limit }: ObservationAsk,
   signal: AbortSignal,
 ): Promise<ObservationSeen> {
@@ -82,7 +82,7 @@ async function observe(
 
 /** Returns the owner's answer to a question. A log that is out of reach gives an answer, too. */
 export async function answerAsk(
-  source: ObservationSource,
+  source: ObservationReader,
   ask: ObservationAsk,
   signal: AbortSignal,
 ): Promise<ObservationAnswer> {

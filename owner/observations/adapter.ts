@@ -128,13 +128,25 @@ export interface LogPage {
 /** A part of a log, of at most so many rows. */
 export type LogQuery = LogRange & { readonly limit: number };
 
-/** Reader of the logs at their owner, for the observation API. */
+/**
+ * Reader of the logs at their owner, also of jobs that have ended, as long as their log is kept, and of those that this
+ * owner has not been pushed yet: then it reads the sink. While a log is replayed or out of reach it rejects with a
+ * SinkError of kind `unavailable`, whose `retryAfterMs` goes to the client; it never returns less than what was
+ * acknowledged.
+ */
 export interface ObservationReader {
-  /** Resolves with undefined if nothing of the job is recorded. Rejects with a SinkError. */
+  /** Resolves with undefined if nothing of the job is recorded. */
   snapshotOf(job: JobRef, signal: AbortSignal): Promise<LogSnapshot | undefined>;
-  /** Resolves with undefined if nothing of the job is recorded. Rejects with a SinkError. */
+  /**
+   * Resolves with undefined if nothing of the job is recorded. Rows stand by time, ties in the order of writing; a
+   * reader that has seen k rows of time t comes again with `{ since: t, seen: k }`, so that no page depends on the
+   * ones before it.
+   */
   pageOf(job: JobRef, query: LogQuery, signal: AbortSignal): Promise<LogPage | undefined>;
-  /** Calls `listener` with the TrainJob's UID when its snapshot changed, until the result is called. */
+  /**
+   * Calls `listener` with the TrainJob's UID once a row is in the log, or the verdict is there, not before. Returns
+   * a function that ends this.
+   */
   onChange(listener: (jobUid: string) => void): () => void;
 }
 

@@ -8,7 +8,7 @@ import {
   type ObservationApiOptions,
 } from "../../../katib/api/observation_api.ts";
 import type { OwnerStopAnswer, StopAsk } from "../../../katib/api/owner_stops.ts";
-import type { ObservationSource } from "../../../katib/api/source.ts";
+import type { ObservationReader } from "../../../owner/observations/adapter.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { KINDS } from "../../../crds/kinds.ts";
@@ -90,8 +90,7 @@ export function logOf(uid: string) {
   const rows: ObservationRow[] = [];
   const listeners = new Set<(uid: string) => void>();
   const fault: { error?: Error } = {};
-  const source: ObservationSource = {
-    requestStop: () => Promise.reject(new Error("no stop is asked for here")),
+  const source: ObservationReader = {
     snapshotOf(job) {
       if (fault.error !== undefined) return Promise.reject(fault.error);
       if (job.uid !== uid || rows.length === 0) return Promise.resolve(undefined);

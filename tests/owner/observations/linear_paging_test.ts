@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { answerAsk } from "../../../katib/api/owner_requests.ts";
 import { behind, type Position } from "../../../katib/api/position.ts";
-import type { ObservationSource } from "../../../katib/api/source.ts";
+import type { ObservationReader } from "../../../owner/observations/adapter.ts";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { createGrpcSink } from "../../../katib/log/grpc_sink.ts";
 import { type LogStore, openLogStore } from "../../../katib/log/log_store.ts";
@@ -53,7 +53,7 @@ async function overGrpc(): Promise<CountedSink> {
 }
 
 /** Reads a log from its beginning to its end. */
-async function readPages(source: ObservationSource, job: JobRef): Promise<string[]> {
+async function readPages(source: ObservationReader, job: JobRef): Promise<string[]> {
   const values: string[] = [];
   let from: Position | undefined;
   for (let more = true; more;) {
