@@ -114,15 +114,12 @@ export const TRAINJOB_MESSAGES = {
   deadlineExceeded: "TrainJob exceeded its active deadline",
 } as const;
 
-/** Values of `status.state` of a TrainJob (docs/decisions/0002). */
-export const TRAINJOB_STATES = [
-  "Created",
-  "Running",
-  "Suspended",
-  "Complete",
-  "Failed",
-  "EarlyStopped",
-] as const;
+/** Values of `status.state` of a TrainJob that has not ended, and of one that has (docs/decisions/0002). */
+export const OPEN_STATES = ["Created", "Running", "Suspended"] as const;
+export const ENDED_STATES = ["Complete", "Failed", "EarlyStopped"] as const;
+export const TRAINJOB_STATES = [...OPEN_STATES, ...ENDED_STATES] as const;
+/** Returns whether a job, or a trial, in that state has not ended. */
+export const isOpenState = (state: string): boolean => OPEN_STATES.some((it) => it === state);
 /** State of a job of any kind, as it is shown; the names are a TrainJob's. */
 export type ShownState = typeof TRAINJOB_STATES[number];
 

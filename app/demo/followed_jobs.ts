@@ -9,14 +9,14 @@ import { sameJson } from "../../platform/base/json.ts";
 import { rowOf } from "../../views/list/job_row.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import type { Display } from "./display.ts";
-import { hasEnded } from "./job_summary.ts";
+import { isOpenState } from "../../crds/names.ts";
 
 /** Longest wait for the last progress of a job that has ended, in milliseconds. */
 const SETTLE_MS = 3_000;
 
 /** Whether nothing is left to come, as far as the row says it. */
 function isSettled(row: JobRow): boolean {
-  if (!hasEnded(row) || row.progress === 100) return true;
+  if (isOpenState(row.state) || row.progress === 100) return true;
   return row.state !== "Complete" && row.progress === undefined;
 }
 
@@ -75,7 +75,7 @@ export function followJobs({ display, clock, order = [], signal }: FollowOptions
       const row = rowOf(TRAINJOB, job);
       const { name } = row;
       const before = jobs.get(name);
-      const ends = before?.endedAt === undefined && hasEnded(row);
+      const ends = before?.endedAt === undefined && !isOpenState(row.state);
       jobs.set(name, { job, endedAt: ends ? clock.now() : before?.endedAt });
       if (isSettled(row)) show(row);
       else if (ends) {

@@ -1,6 +1,5 @@
 /** Summary of a TrainJob of the demo that has ended, and the table of several. Pure. */
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import type { ShownState } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { rowOf } from "../../views/list/job_row.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
@@ -17,14 +16,6 @@ export interface JobSummary {
   readonly metrics: Readonly<Record<string, string>>;
   /** The message of the condition that ended it. */
   readonly message: string;
-}
-
-/** States that do not change any more. */
-const ENDED: ReadonlySet<ShownState> = new Set(["Complete", "Failed", "EarlyStopped"]);
-
-/** Whether a job in this state has ended. */
-export function hasEnded({ state }: Pick<JobRow, "state">): boolean {
-  return ENDED.has(state);
 }
 
 /** Values by the names of their metrics. */

@@ -12,7 +12,7 @@ import {
   type SearchesView,
   type SearchView,
 } from "./searches/search_view.ts";
-import type { TRAINJOB_STATES } from "../../crds/names.ts";
+import type { ENDED_STATES, OPEN_STATES } from "../../crds/names.ts";
 import type { JobName, SORT_KEYS } from "../../crds/wire/row.ts";
 import { keyOf } from "./feed/job_key.ts";
 import { rangeOf, type TimeRange } from "./charts/zoom_range.ts";
@@ -33,15 +33,20 @@ export const SORTS = [
 export type Sort = typeof SORTS[number];
 /** Rows of a window. */
 export const WINDOW_SIZES = [25, 50, 100, 200] as const;
-/** States of a job. */
-export const STATES = [
+/** States of a job, or a trial, that has not ended. */
+export const OPEN: readonly string[] = [
   "Created",
   "Running",
   "Suspended",
+] satisfies typeof OPEN_STATES;
+/** Those of one that has. */
+export const ENDED: readonly string[] = [
   "Complete",
   "Failed",
   "EarlyStopped",
-] as const satisfies typeof TRAINJOB_STATES;
+] satisfies typeof ENDED_STATES;
+/** States of a job. */
+export const STATES = [...OPEN, ...ENDED];
 /** Parts of a job's page. */
 export const TABS = ["curves", "conditions", "pods", "events", "logs", "object"] as const;
 /** A part of a job's page. */

@@ -1,6 +1,7 @@
 /** Katib's searches: Experiments, and Trials and jobs that no more than a label puts together. */
 import { textAt } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
+import { isOpenState } from "../../crds/names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { type Kind, withMetadataOnly } from "../../platform/kube/resource.ts";
 import { isForbidden, isNotFound, isNotServed } from "../../platform/kube/errors.ts";
@@ -168,12 +169,10 @@ async function labelledJobs(reader: SearchReader, where: BoundedList) {
   return { jobs: looked.flatMap(({ items }) => items), looked };
 }
 
-const OPEN: readonly string[] = ["Created", "Running", "Suspended"];
-
 /** What trials say of a search that has no Experiment. */
 function withoutExperiment(trials: readonly FoundTrial[], read: readonly ReadTrial[]) {
   const { objective } = read.find((it) => it.objective !== undefined) ?? {};
-  const isOpen = trials.some(({ state }) => OPEN.includes(state));
+  const isOpen = trials.some(({ state }) => isOpenState(state));
   const created = trials.map((it) => it.created ?? "").filter((it) => it !== "").sort()[0];
   return {
     state: isOpen ? "Running" as const : "Complete" as const,

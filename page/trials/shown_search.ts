@@ -1,4 +1,5 @@
 /** Search as it is shown: values of the objective, the best so far, counts, and what stopped what. Pure. */
+import { isOpenState } from "../../crds/names.ts";
 import {
   type FoundSearch,
   type FoundTrial,
@@ -170,13 +171,11 @@ export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): S
   };
 }
 
-const OPEN: readonly string[] = ["Created", "Running", "Suspended"];
-
 /** Returns the search with as many trials as an answer has room for: the best, those that run, and the newest. */
 export function withinAnswer(search: ShownSearch, most: number): ShownSearch {
   const { trials, best } = search;
   let left = most - JSON.stringify({ ...search, trials: [] }).length;
-  const rank = ({ name, state }: ShownTrial) => name === best ? 0 : OPEN.includes(state) ? 1 : 2;
+  const rank = ({ name, state }: ShownTrial) => name === best ? 0 : isOpenState(state) ? 1 : 2;
   const places = trials.map((trial, place) => ({ trial, place }))
     .sort((one, other) => rank(one.trial) - rank(other.trial) || other.place - one.place);
   const kept = new Set<ShownTrial>();

@@ -6,6 +6,7 @@ import type {
   ShownEvent,
   ShownPod,
 } from "../../../crds/wire/details.ts";
+import { ENDED } from "../url_state.ts";
 import {
   countOf,
   fields,
@@ -143,8 +144,6 @@ export function readRights(value: unknown): Rights {
   const it = fieldsOf(value);
   return new Set(([...ACTIONS, "logs"] as const).filter((name) => it[name] === true));
 }
-
-const ENDED: readonly string[] = ["Complete", "Failed", "EarlyStopped"];
 
 /** Returns the changes that make sense in a state and that the viewer may make. */
 export function actionsOf(

@@ -22,6 +22,7 @@ import {
   textOf,
   timeOf,
 } from "../feed/answer_fields.ts";
+import { OPEN } from "../url_state.ts";
 import { keyOf, MOST_JOBS, nameFields, nameOf } from "../feed/job_key.ts";
 import { readDenied } from "../feed/view_answers_read.ts";
 
@@ -164,7 +165,6 @@ export function readSearches(value: unknown) {
 /** The list of searches. */
 export type SearchList = ReturnType<typeof readSearches>;
 
-const OPEN: readonly string[] = ["Created", "Running", "Suspended"];
 /** Whether a trial may still push. */
 export const isOpen = ({ state }: Pick<Trial, "state">): boolean => OPEN.includes(state);
 
