@@ -16,7 +16,8 @@ import {
 } from "../../standalone/apiserver/api_server.ts";
 import type { PodLogRequest } from "../../standalone/apiserver/operations/pod_logs.ts";
 import { StatusError } from "../../standalone/apiserver/objects/status_error.ts";
-import { createJobController, jobPodIndexes } from "../../standalone/jobs/job_controller.ts";
+import { createJobController } from "../../standalone/jobs/job_controller.ts";
+import { jobPodIndexes } from "../../standalone/jobs/job_reconciler.ts";
 import { LogProblem, startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import type { Kubelet } from "../../standalone/kubelet/kubelet_options.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";

@@ -1,19 +1,13 @@
 /** Observation of a job: its pods and Services in the caches, after adoption and release. */
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
-import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { Cache } from "../../platform/kube/watching/informer.ts";
 import { keyOf, type KubeObject, type ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { claimsOf } from "./job_claims.ts";
 import { REPLICA_INDEXES, type ReplicaObjects } from "./replica_objects.ts";
 import { adoptObject, type JobWriter, releaseObject } from "./replica_writes.ts";
-
-/** The part of an informer that the engine uses. */
-export type Cache<T> = Pick<
-  Informer<T>,
-  "get" | "list" | "byIndex" | "onChange" | "whenSynced" | "synced"
->;
 
 /** The caches of one kind; those of pods and Services have {@link replicaIndexes}. */
 export interface JobCaches {

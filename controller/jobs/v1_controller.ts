@@ -8,13 +8,12 @@ import {
   type ControllerMetrics,
   createController,
 } from "../../platform/kube/controller.ts";
-import type { Change } from "../../platform/kube/watching/informer.ts";
+import type { Cache, Change } from "../../platform/kube/watching/informer.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
 import { createOwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
 import { type Observer, type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
 import { hasEnded } from "./condition_list.ts";
-import type { Cache } from "./observe.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconcile.ts";
 import { objectsOfJobs } from "./replica_objects.ts";
 

@@ -8,9 +8,6 @@ import {
 } from "../../platform/kube/controller.ts";
 import { createJobSetReconciler, type ReconcilerOptions } from "./reconciler.ts";
 
-export type { Cache } from "./reconciler.ts";
-export { jobSetJobIndexes } from "./reconciler.ts";
-
 /** Options of {@link createJobSetController}. */
 export interface JobSetControllerOptions extends Omit<ReconcilerOptions, "clock"> {
   readonly clock?: Clock;

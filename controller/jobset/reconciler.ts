@@ -8,7 +8,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
-import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { Cache } from "../../platform/kube/watching/informer.ts";
 import { controllerOf, controllerUids } from "../../platform/kube/owner_references.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
 import { OUTDATED_RETRY_MS } from "../../platform/kit/fresh_read.ts";
@@ -30,9 +30,6 @@ const JOBS_BY_CONTROLLER = "controllerUid";
 export const jobSetJobIndexes: Record<string, (job: WatchedJob) => string[]> = {
   [JOBS_BY_CONTROLLER]: controllerUids,
 };
-
-/** The part of an informer that the reconciler uses. */
-export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced">;
 
 /** Options of {@link createJobSetReconciler}. */
 export interface ReconcilerOptions {

@@ -7,9 +7,6 @@ import {
 } from "../../platform/kube/controller.ts";
 import { createJobReconciler, type ReconcilerOptions } from "./job_reconciler.ts";
 
-export type { Cache } from "./job_reconciler.ts";
-export { jobPodIndexes, PODS_BY_JOB } from "./job_reconciler.ts";
-
 /** Options of {@link createJobController}. */
 export interface JobControllerOptions extends Omit<ReconcilerOptions, "clock" | "random"> {
   readonly clock?: Clock;

@@ -6,7 +6,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
-import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { Cache } from "../../platform/kube/watching/informer.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
 import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
@@ -32,9 +32,6 @@ export const jobPodIndexes: Record<string, (pod: Pod) => string[]> = {
     return key === undefined ? [] : [key];
   },
 };
-
-/** The parts of an informer that are used here. */
-export type Cache<T> = Pick<Informer<T>, "get" | "byIndex" | "onChange" | "whenSynced">;
 
 /** Options of {@link createJobReconciler}. */
 export interface ReconcilerOptions {

@@ -33,6 +33,9 @@ export interface Informer<T> {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** The part of an informer that controllers read. */
+export type Cache<T> = Omit<Informer<T>, "run">;
+
 /** Options of {@link createInformer}. */
 export interface InformerOptions<T> {
   client: KubeClient;

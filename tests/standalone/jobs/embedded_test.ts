@@ -1,9 +1,7 @@
 /** Tests of JobSet executor and Job controller together, against the embedded API server over HTTPS. */
 import { deepEqual, equal } from "node:assert/strict";
-import {
-  createJobSetController,
-  jobSetJobIndexes,
-} from "../../../controller/jobset/jobset_controller.ts";
+import { createJobSetController } from "../../../controller/jobset/jobset_controller.ts";
+import { jobSetJobIndexes } from "../../../controller/jobset/reconciler.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
@@ -14,7 +12,8 @@ import { systemClock as clock } from "../../../platform/base/clock.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { startApiServer } from "../../../standalone/apiserver/api_server.ts";
-import { createJobController, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
+import { createJobController } from "../../../standalone/jobs/job_controller.ts";
+import { jobPodIndexes } from "../../../standalone/jobs/job_reconciler.ts";
 import { jobSet, replicated } from "../../controller/jobset/world.ts";
 import { until } from "../../support/fake_clock.ts";
 import { SIGNING_KEY } from "../../support/signing_key.ts";

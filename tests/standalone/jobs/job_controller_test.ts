@@ -1,7 +1,8 @@
 /** Tests of `standalone/jobs/job_controller.ts`. */
 import { equal } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { createJobController, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
+import { createJobController } from "../../../standalone/jobs/job_controller.ts";
+import { jobPodIndexes } from "../../../standalone/jobs/job_reconciler.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, until } from "../../support/fake_clock.ts";
 import { indexed } from "./world.ts";
