@@ -26,7 +26,9 @@ export function createEventParser(
       return done;
     }
     if (text.startsWith(":")) return [{ kind: "comment", text: text.slice(1).trim() }];
-    const [, field, value = ""] = /^([^:]*):? ?([^]*)$/.exec(text) ?? [];
+    const colon = text.indexOf(":");
+    const field = colon < 0 ? text : text.slice(0, colon);
+    const value = colon < 0 ? "" : text.slice(colon + (text[colon + 1] === " " ? 2 : 1));
     if (field === "event") event = value;
     if (field === "data") data.push(value);
     return [];

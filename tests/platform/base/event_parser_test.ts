@@ -31,3 +31,10 @@ Deno.test("createEventParser() bounds a line, not what came before it", () => {
   parse("data: 1234");
   assert.throws(() => parse("5"), RangeError);
 });
+
+Deno.test("createEventParser() takes a field without a colon, and one blank after it, as the standard says", () => {
+  const parse = createEventParser(100);
+  assert.deepEqual(parse("event:a:b\ndata\ndata:  two\nid: 1\n\n"), [
+    { kind: "event", event: "a:b", data: "\n two" },
+  ]);
+});
