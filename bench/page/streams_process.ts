@@ -9,7 +9,7 @@ import { TRAINJOB_STATES } from "../../crds/names.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { systemClock as clock } from "../../platform/base/clock.ts";
 import type { Change } from "../../platform/kube/watching/informer.ts";
-import { createLookTurns } from "../../page/api/look_turns.ts";
+import { createLookTurns } from "../../page/api/list_turns.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
 import { LOOKING_PART } from "../../page/api/view_serving.ts";
 import { VIEW_LIMITS } from "../../crds/wire/view_limits.ts";

@@ -11,7 +11,7 @@ import {
   type ServedInformer,
 } from "../../platform/kube/watching/served_informer.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
-import { createLookTurns } from "./look_turns.ts";
+import { createLookTurns } from "./list_turns.ts";
 import { createViewApi } from "./view_api.ts";
 import type { FollowedCurves } from "../../views/followed_curves.ts";
 import type { ViewParts } from "./view_parts.ts";

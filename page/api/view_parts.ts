@@ -12,7 +12,7 @@ import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { JobList } from "../../views/list/job_list.ts";
-import type { LookInTurn } from "./look_turns.ts";
+import type { LookInTurn } from "./list_turns.ts";
 import type { FollowedCurves } from "../../views/followed_curves.ts";
 import { type ReaderScope, readerScope } from "./scope.ts";
 

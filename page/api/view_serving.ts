@@ -8,7 +8,7 @@ import type { AskKind } from "../../owner/ask_kind.ts";
 import type { OwnedState } from "../../owner/owned_state.ts";
 import type { OwnerClient } from "../../owner/owner_client.ts";
 import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
-import { createLookTurns } from "./look_turns.ts";
+import { createLookTurns } from "./list_turns.ts";
 import { createViewApi, type ViewApiOptions } from "./view_api.ts";
 
 /** Part of a core that those may take who look at lists: pushes are taken in the same process. */

@@ -1,5 +1,5 @@
 /** Rights of the one user whose page it is, as the API server says of that user itself. */
-import { createQuestions } from "../../platform/http/callers/questions.ts";
+import { createQuestions } from "../../platform/http/callers/review_calls.ts";
 import {
   type AccessObject,
   type AccessVerb,

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createBoundedCache } from "../../base/bounded_cache.ts";
 import type { Kind } from "../../kube/resource.ts";
-import { createQuestions } from "./questions.ts";
+import { createQuestions } from "./review_calls.ts";
 import {
   reviewAccess,
   type ReviewedUser,

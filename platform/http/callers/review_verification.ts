@@ -11,7 +11,7 @@ import { createRecentMemory } from "../../base/recent_memory.ts";
 import { isSignatureAlgorithm } from "./jwks.ts";
 import { createExpiringMemory } from "../../base/expiring_memory.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
-import { createQuestions } from "./questions.ts";
+import { createQuestions } from "./review_calls.ts";
 import { boundPods, type RequestReview, type ReviewedUser, type ReviewResult } from "./reviews.ts";
 import {
   CLOCK_LEEWAY_SECONDS,

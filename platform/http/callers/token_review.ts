@@ -2,7 +2,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { createRecentMemory } from "../../base/recent_memory.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
-import { type Asked, createQuestions } from "./questions.ts";
+import { type Asked, createQuestions } from "./review_calls.ts";
 import { boundPods, type RequestReview, type ReviewResult } from "./reviews.ts";
 import { TOKEN_IDLE_MS, type TokenIdentity } from "./token_verification.ts";
 

@@ -1,7 +1,7 @@
 /** Tests of the turns at looking at lists: a part of the time in all, and users one after the other. */
 import assert from "node:assert/strict";
 import { OverloadedError } from "../../../platform/http/message.ts";
-import { createLookTurns } from "../../../page/api/look_turns.ts";
+import { createLookTurns } from "../../../page/api/list_turns.ts";
 
 /** A clock that goes on while somebody looks, and while all wait. */
 function start(part: number) {
