@@ -54,7 +54,7 @@ export interface OwnerPollOptions<State extends JobVersion> {
 /** Time of a forwarded poll beyond that for which the owner may wait, in milliseconds. */
 const ANSWER_MS = 5000;
 /** Time between two checks that the owner of a poll under way still is the owner, in milliseconds. */
-const LOOK_EVERY_MS = 1000;
+const CHECK_MS = 1000;
 
 const isSame = (one: LeaderLocation, other: LeaderLocation) =>
   one.kind === other.kind &&
@@ -83,7 +83,7 @@ export function createOwnerPoll<State extends JobVersion>(
     const stop = () => over.abort();
     const ends = [
       onAbort(signal, stop),
-      every(clock, LOOK_EVERY_MS, () => isSame(leader.locate(), where) || stop()),
+      every(clock, CHECK_MS, () => isSame(leader.locate(), where) || stop()),
     ];
     try {
       const states = await ask(entries, waitMs, over.signal);

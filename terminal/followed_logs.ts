@@ -14,8 +14,8 @@ import type { ShownPod } from "../crds/wire/details.ts";
 import { logLine, safeText } from "./shown_text.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
-/** Between two looks for pods that have come, in milliseconds. */
-const LOOK_MS = 2_000;
+/** Between two polls for new pods, in milliseconds. */
+const POLL_MS = 2_000;
 const DEADLINE_MS = 15_000;
 /** Between two readings of a log that broke off. */
 const BACKOFF: Backoff = { firstMs: 500, longestMs: 10_000 };
@@ -209,8 +209,8 @@ class FollowedLogs {
     }
   }
 
-  /** Looks for pods that have come. Returns whether no more will. */
-  async #look(): Promise<boolean> {
+  /** Reads the pods that have come. Returns whether no more will. */
+  async #poll(): Promise<boolean> {
     const isLast = !this.choice.follow || await this.#hasEnded();
     await this.#begin(isLast);
     if (this.#isOut) this.#outage.abort();
@@ -221,15 +221,15 @@ class FollowedLogs {
 
   async run(): Promise<void> {
     const { choice, parts: { clock, signal, warn } } = this;
-    for (let looks = 0; !signal.aborted; looks += 1) {
+    for (let polls = 0; !signal.aborted; polls += 1) {
       try {
-        if (await this.#look()) break;
+        if (await this.#poll()) break;
       } catch (error) {
-        if (signal.aborted || !choice.follow || looks === 0 || isFinal(error)) throw error;
+        if (signal.aborted || !choice.follow || polls === 0 || isFinal(error)) throw error;
         if (!this.#isOut) warn(`the API server cannot be asked now: ${messageOf(error)}`);
         this.#isOut = true;
       }
-      await clock.sleep(LOOK_MS, signal);
+      await clock.sleep(POLL_MS, signal);
     }
     await Promise.all(this.#running);
   }

@@ -6,8 +6,8 @@ import { safeJson, safeText } from "./shown_text.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
 import { FIRST_STATE, queryOf } from "./top_state.ts";
 
-/** Least time between two looks at what has changed, in milliseconds. */
-const LOOK_MS = 1_000;
+/** Least time between two polls for changes, in milliseconds. */
+const POLL_MS = 1_000;
 
 /** Prints changes until the signal aborts. */
 export async function printChanges({ cluster, json, print, warn, clock, signal }: {
@@ -64,6 +64,6 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
       look();
     }
     if (isSearched) tell();
-    await clock.sleep(LOOK_MS, signal);
+    await clock.sleep(POLL_MS, signal);
   }
 }

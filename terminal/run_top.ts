@@ -23,9 +23,9 @@ import {
 } from "./top_state.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
 
-/** Least time between two drawings, and between two looks at curves and at the job, in milliseconds. */
+/** Least time between two drawings, and between two polls of curves and of the job, in milliseconds. */
 const DRAW_MS = 100;
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const READ_MS = 2_000;
 /** How long the rest of a key's sequence may take, before what has come is the key Esc. */
 const SEQUENCE_MS = 50;
@@ -185,7 +185,7 @@ class Top {
     while (!this.signal.aborted) {
       this.#draw();
       await clock.sleep(DRAW_MS, this.signal);
-      await this.#sleeper.sleep(LOOK_MS - DRAW_MS, this.signal);
+      await this.#sleeper.sleep(POLL_MS - DRAW_MS, this.signal);
     }
   }
 
@@ -196,7 +196,7 @@ class Top {
       const rows = job === undefined ? this.#shown(this.#all) : [job];
       await this.#curves.look(rows.flatMap((row) => this.#refOf(row) ?? []), this.signal);
       this.wake();
-      await this.parts.clock.sleep(LOOK_MS, this.signal);
+      await this.parts.clock.sleep(POLL_MS, this.signal);
     }
   }
 

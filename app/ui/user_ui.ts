@@ -46,7 +46,13 @@ export async function startUserUi(
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const user = await ownName(client, signal) ?? connection.getCurrentUser()?.name ?? "";
   const sessions = createSessions(clock);
-  const readers = createUserAccess({ clock, sessions, rights, user, hold: jobs.hold });
+  const readers = createUserAccess({
+    clock,
+    sessions,
+    rights,
+    user,
+    ensureCached: jobs.ensureCached,
+  });
   const { ask, follow } = mirror;
   const streams = STREAMS;
   const view = createJobView({

@@ -9,9 +9,9 @@ import { TRAINJOB_STATES } from "../../crds/names.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { systemClock as clock } from "../../platform/base/clock.ts";
 import type { Change } from "../../platform/kube/watching/informer.ts";
-import { createLookTurns } from "../../page/api/list_turns.ts";
+import { createListTurns } from "../../page/api/list_turns.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
-import { LOOKING_PART } from "../../page/api/view_serving.ts";
+import { LISTING_PART } from "../../page/api/view_serving.ts";
 import { VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
 import { createJobList } from "../../views/list/job_list.ts";
 import { SORT_KEYS } from "../../crds/wire/row.ts";
@@ -73,7 +73,7 @@ const view = createViewApi({
   runningKinds: () => [TRAINJOB],
   slots: createStreamSlots({ total: 1_000, perSubject: 20 }),
   list,
-  lookInTurn: createLookTurns(clock, LOOKING_PART),
+  listInTurn: createListTurns(clock, LISTING_PART),
   cached: () => undefined,
   ask: () => ({ curves: [], left: [] }),
   follow: () => () => {},

@@ -23,16 +23,16 @@ const log = getLogger(["milepost", "controller", "trainjob"]);
 const PODS_READ = 20;
 const READ_DEADLINE_MS = 5000;
 
-/** The next look at the pods of a job whose wait became long at `waitAt`, in milliseconds since the epoch. */
-export interface Look {
+/** The next check of the pods of a job whose wait became long at `waitAt`, in milliseconds since the epoch. */
+export interface WaitCheck {
   readonly waitAt: number;
   readonly next: number;
 }
 
-/** The next looks, by the UIDs of TrainJobs. */
-export interface Looks {
-  get(uid: string): Look | undefined;
-  set(uid: string, look: Look): unknown;
+/** The next checks, by the UIDs of TrainJobs. */
+export interface WaitChecks {
+  get(uid: string): WaitCheck | undefined;
+  set(uid: string, check: WaitCheck): unknown;
 }
 
 /** Dependencies of the recording. */
@@ -42,8 +42,8 @@ export interface JobEventOptions {
   readonly clock: Pick<Clock, "now">;
   readonly firstFailures: Pick<FirstFailures, "of" | "forget">;
   readonly runningPods: Pick<RunningPods, "jobsOf">;
-  /** The next look at the pods of TrainJobs that wait for long, by their UIDs. */
-  readonly looks: Looks;
+  /** The next check of the pods of TrainJobs that wait for long, by their UIDs. */
+  readonly waitChecks: WaitChecks;
   /** Time at which this controller began: what was due before has been said by the one before. */
   readonly since: number;
   /** Reports whether this warning about this TrainJob was not given recently. */
@@ -150,12 +150,15 @@ export async function reportLongWait(
   const { uid = "" } = trainJob.metadata;
   const waitAt = longWaitAt(trainJob, ownJobSet(observed), next.state);
   if (waitAt === undefined || waitAt < options.since) return undefined;
-  const known = options.looks.get(uid);
-  const lookAt = known?.waitAt === waitAt ? known.next : waitAt;
+  const known = options.waitChecks.get(uid);
+  const checkAt = known?.waitAt === waitAt ? known.next : waitAt;
   const now = options.clock.now();
-  if (now < lookAt) return lookAt === Infinity ? undefined : lookAt - now;
+  if (now < checkAt) return checkAt === Infinity ? undefined : checkAt - now;
   const cause = await longWaitCause(options, observed, signal);
-  options.looks.set(uid, { waitAt, next: cause === undefined ? now + LONG_WAIT_MS : Infinity });
+  options.waitChecks.set(uid, {
+    waitAt,
+    next: cause === undefined ? now + LONG_WAIT_MS : Infinity,
+  });
   if (cause === undefined) return LONG_WAIT_MS;
   const minutes = Math.round((now - waitAt + LONG_WAIT_MS) / 60_000);
   const message = `No pod of the trainer step runs after ${minutes} minutes: ${cause}`;

@@ -22,7 +22,7 @@ import { type Source, watch, watchSignal } from "../../platform/kube/sources.ts"
 import type { Executor } from "../runtime/draft.ts";
 import { type ChildCacheFactory, createChildCaches } from "./child_caches.ts";
 import { createChildConfigMaps } from "./child_config_maps.ts";
-import type { Look } from "./job_events.ts";
+import type { WaitCheck } from "./job_events.ts";
 import { createEndedJobSets, type EndedJobSets } from "./ended_jobsets.ts";
 import { isSeenByKueue } from "./kueue_runtime.ts";
 import { isFinished, owns } from "./observed.ts";
@@ -67,7 +67,7 @@ export interface TrainJobControllerOptions {
 }
 
 /** Jobs that wait for long, of which the next look is remembered; of a forgotten one the look is repeated. */
-const LOOKS_MAX = 4096;
+const WAIT_CHECKS_MAX = 4096;
 /** Warnings that are remembered, so that they are not repeated. */
 const WARNINGS_MAX = 1000;
 /** Time after which a warning is repeated, in milliseconds. */
@@ -201,7 +201,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     events,
     clock,
     since: clock.now(),
-    looks: createBoundedCache<Look>(LOOKS_MAX),
+    waitChecks: createBoundedCache<WaitCheck>(WAIT_CHECKS_MAX),
     executor,
     maxPods: options.maxPods,
     runtimeDefinitions: options.runtimeDefinitions,

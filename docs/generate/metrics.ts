@@ -8,7 +8,7 @@ const INTRODUCTION =
 dashboard. The result labels of pushes and reads are the reasons of [refusals](http.md#refusals) in lower case, and \`accepted\`.`;
 
 /** When an operator should look at a metric. */
-const LOOK: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
+const ADVICE: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   reconcileTotal: "errors do not end: the events of the object say why",
   reconcileSeconds: "",
   queueDepth: "it grows: the API server is slow, or the leader has too little processor",
@@ -71,11 +71,11 @@ const kept = z.object({
 /** The page. */
 export function metricsPage(): string {
   const { registry: _, ...metrics } = createMetrics();
-  const looks = new Map(Object.entries(LOOK));
+  const advice = new Map(Object.entries(ADVICE));
   const rows = Object.entries(metrics).map(([key, metric]) => {
     const { name, help, type, labelNames } = kept.parse(metric);
     const labels = labelNames.length === 0 ? "" : `{${labelNames.join(",")}}`;
-    return [code(`${name}${labels}`), type, help, looks.get(key) ?? ""];
+    return [code(`${name}${labels}`), type, help, advice.get(key) ?? ""];
   });
   return page("Metrics", [INTRODUCTION, table(["metric", "type", "", "look when"], rows)]);
 }

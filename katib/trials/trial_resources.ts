@@ -19,8 +19,8 @@ import { createSwitch, type Switch, type Turnable } from "../../platform/base/sw
 
 const log = getLogger(["milepost", "katib"]);
 
-/** Longest time between two questions to the API server, in milliseconds. */
-const LOOK_MS = 10_000;
+/** Longest time between two polls of the API server, in milliseconds. */
+const POLL_MS = 10_000;
 
 /** The verbs by which objects are followed, and those by which they are ended. */
 const FOLLOWING = ["get", "list", "watch"] as const;
@@ -155,7 +155,7 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
   const poll = createPoll({
     clock,
     random,
-    everyMs: LOOK_MS,
+    everyMs: POLL_MS,
     async ask(signal) {
       const asked = [...switches].map(([kind, served]) => update(kind, served, signal));
       return (await Promise.all(asked)).every((it) => it);

@@ -8,14 +8,14 @@ import { type GrantedList, grantLists, type NamedList } from "./streamed_lists.t
 import type { JobName } from "../../crds/wire/row.ts";
 import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
 
-/** What a viewer looks at. */
+/** What a viewer asks to see. */
 export interface View {
   readonly list?: ListQuery;
   /** Instead of it: several, each of which is granted or refused by itself. */
   readonly lists?: readonly NamedList[];
   readonly curves?: CurveQuery;
   /** Jobs that were asked for and that cannot be there: of no kind that is known. */
-  readonly strangers?: readonly JobName[];
+  readonly ofUnknownKind?: readonly JobName[];
 }
 
 /** What a viewer may see of it now. */

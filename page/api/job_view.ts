@@ -11,7 +11,7 @@ import {
   type ServedInformer,
 } from "../../platform/kube/watching/served_informer.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
-import { createLookTurns } from "./list_turns.ts";
+import { createListTurns } from "./list_turns.ts";
 import { createViewApi } from "./view_api.ts";
 import type { FollowedCurves } from "../../views/followed_curves.ts";
 import type { ViewParts } from "./view_parts.ts";
@@ -20,8 +20,8 @@ import { createJobList } from "../../views/list/job_list.ts";
 /** Pages of lists that are in memory at a time. */
 const PAGES_AT_A_TIME = 2;
 
-/** Part of a core that those may take who look at lists, for which the process is there. */
-const LOOKING_PART = 0.5;
+/** Part of a core that reads of lists may take, for which the process is there. */
+const LISTING_PART = 0.5;
 
 /** The jobs of one kind. */
 export type JobCache = Pick<
@@ -73,7 +73,7 @@ export function createJobView(options: JobViewOptions): JobView {
     runningKinds: () => kinds.all.filter((kind) => caches.get(kind)?.resting === false),
     slots: createStreamSlots(streams),
     list,
-    lookInTurn: createLookTurns(readers.clock, LOOKING_PART),
+    listInTurn: createListTurns(readers.clock, LISTING_PART),
     cached: ({ kind, namespace, name }) => caches.get(kind)?.get({ namespace, name }),
     ask,
     follow,

@@ -50,7 +50,7 @@ export interface AskedJobs {
   readonly seen: readonly JobRef[];
   /** Those that are not there for this reader. */
   readonly missing?: readonly NamedJob[];
-  readonly strangers?: readonly JobName[];
+  readonly ofUnknownKind?: readonly JobName[];
 }
 
 /** One of the answers about curves. */
@@ -68,8 +68,8 @@ const nameOf = ({ kind, namespace, name }: NamedJob): JobName => ({
 });
 
 /** Returns what answers say of jobs that are not there; empty if nothing. */
-export function missingJson({ missing = [], strangers = [] }: AskedJobs): string {
-  const gone = [...missing.map(nameOf), ...strangers];
+export function missingJson({ missing = [], ofUnknownKind = [] }: AskedJobs): string {
+  const gone = [...missing.map(nameOf), ...ofUnknownKind];
   return gone.length === 0 ? "" : `,"missing":${JSON.stringify(gone)}`;
 }
 

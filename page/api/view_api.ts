@@ -52,7 +52,7 @@ function parametersOf(url: string) {
   return { curves, others };
 }
 
-/** Reads what a stream of several lists looks at. What is wrong with one list or job is no matter of the others. */
+/** Reads what a stream of several lists shows. A problem of one list or job does not affect the others. */
 function viewOfLists(
   { kinds }: Pick<ViewParts, "kinds">,
   { curves, others }: ReturnType<typeof parametersOf>,
@@ -71,15 +71,15 @@ function viewOfLists(
   if (causes.length > 0 || !("lists" in read) || !("query" in asked)) {
     return invalid("query", causes);
   }
-  const strangers = jobs.filter((job) => jobOf(job, kinds) === undefined)
+  const ofUnknownKind = jobs.filter((job) => jobOf(job, kinds) === undefined)
     .slice(0, CURVE_LIMITS.jobs).map((job) => {
       const [kind = "", namespace = "", name = ""] = job.split("/");
       return { kind, namespace, name };
     });
-  return { lists: read.lists, curves: asked.query, strangers };
+  return { lists: read.lists, curves: asked.query, ofUnknownKind };
 }
 
-/** Reads what a request looks at: the list unless `reads` is curves, and curves if it names jobs. */
+/** Reads what a request asks for: the list unless `reads` is curves, and curves if it names jobs. */
 function viewOf(
   { kinds }: Pick<ViewParts, "kinds">,
   url: string,
@@ -118,8 +118,8 @@ export function createViewApi(options: ViewApiOptions): Api {
     if (list === undefined) return okResponse({}, FRESH_JSON);
     const scope = await scopeOf(options, reader, list);
     if ("why" in scope) return scope;
-    const look = () => okResponse(listAnswer(options.list.window(list, scope), scope), FRESH_JSON);
-    return await options.lookInTurn(reader.username, look, signalOf(request));
+    const read = () => okResponse(listAnswer(options.list.window(list, scope), scope), FRESH_JSON);
+    return await options.listInTurn(reader.username, read, signalOf(request));
   }
 
   async function answerCurves(caller: Identified, view: View, request: HttpRequest) {

@@ -12,7 +12,7 @@ import type { Refusal } from "../../platform/http/refusals.ts";
 import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { JobList } from "../../views/list/job_list.ts";
-import type { LookInTurn } from "./list_turns.ts";
+import type { ListInTurn } from "./list_turns.ts";
 import type { FollowedCurves } from "../../views/followed_curves.ts";
 import { type ReaderScope, readerScope } from "./scope.ts";
 
@@ -22,8 +22,8 @@ export interface ViewParts extends ReaderParts, FollowedCurves {
   /** Returns the kinds that are run, or watched, now: only they can have jobs. */
   readonly runningKinds: () => readonly JobKind[];
   readonly list: JobList;
-  /** Looks at the list, which takes time that others need, too. */
-  readonly lookInTurn: LookInTurn;
+  /** Reads the list in turn: that takes time which others need, too. */
+  readonly listInTurn: ListInTurn;
   /** Returns the job as its cache has it now. */
   readonly cached: (job: NamedJob) => AnyJob | undefined;
   /** The namespaces that are asked about where a query names none. Default: none. */

@@ -8,11 +8,11 @@ import type { AskKind } from "../../owner/ask_kind.ts";
 import type { OwnedState } from "../../owner/owned_state.ts";
 import type { OwnerClient } from "../../owner/owner_client.ts";
 import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
-import { createLookTurns } from "./list_turns.ts";
+import { createListTurns } from "./list_turns.ts";
 import { createViewApi, type ViewApiOptions } from "./view_api.ts";
 
-/** Part of a core that those may take who look at lists: pushes are taken in the same process. */
-export const LOOKING_PART = 0.08;
+/** Part of a core that reads of lists may take: pushes are taken in the same process. */
+export const LISTING_PART = 0.08;
 
 /** Options of {@link serveView}. */
 export interface ViewServingOptions
@@ -55,7 +55,7 @@ export function serveView(options: ViewServingOptions): ViewServing {
     slots: options.slots,
     onRead: options.onRead,
     list,
-    lookInTurn: createLookTurns(clock, LOOKING_PART),
+    listInTurn: createListTurns(clock, LISTING_PART),
     cached: ({ kind, namespace, name }) => jobs.get(kind)?.jobs.get({ namespace, name }),
     ask: owner.asks(asks),
     follow: owner.follow.curves,

@@ -1,4 +1,4 @@
-/** Stream of all that a viewer looks at: the window of the list and the curves, each as it changes. */
+/** Stream of all that a viewer sees: the window of the list and the curves, each as it changes. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import {
   eventOfJson,
@@ -33,14 +33,14 @@ import { curveAnswers, missingJson } from "./view_answers.ts";
 import { CURVE_LIMITS, VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
 import type { ViewParts } from "./view_parts.ts";
 
-/** Least time between two looks at what has changed, in milliseconds; looks of many streams are as rare as the most. */
-const [LOOK_MS, MOST_LOOK_MS] = [250, 1_000];
-/** Part of the time that the looks of all streams may take together, unless they are as rare as that. */
-const LOOKING_PART = 0.1;
+/** Least and most time between two polls for changes, in milliseconds; with many streams it is the most. */
+const [POLL_MS, MOST_POLL_MS] = [250, 1_000];
+/** Part of the time that the polls of all streams may take together, unless they are as rare as that. */
+const LISTING_PART = 0.1;
 
-/** Returns the time between the beginnings of two looks, of which the last one took `tookMs`, at one of so many streams. */
-export function lookEveryMs(tookMs: number, streams: number): number {
-  return Math.min(Math.max(LOOK_MS, tookMs * streams / LOOKING_PART), MOST_LOOK_MS);
+/** Returns the time between the beginnings of two polls, of which the last one took `tookMs`, at one of so many streams. */
+export function pollEveryMs(tookMs: number, streams: number): number {
+  return Math.min(Math.max(POLL_MS, tookMs * streams / LISTING_PART), MOST_POLL_MS);
 }
 
 /** The jobs whose logs are read for a time range. */
@@ -143,7 +143,7 @@ class ViewStream {
     }
   }
 
-  /** Sends what is new, and the next news only after a while: many jobs change at once, and many look. */
+  /** Sends what is new, and the next news only after a while: many jobs change at once, and viewers are many. */
   async sendNews(write: WriteEvents): Promise<void> {
     const { clock } = this.parts;
     const waitMs = this.#nextMs - clock.monotonic();
@@ -152,7 +152,7 @@ class ViewStream {
     const beganMs = clock.monotonic();
     await this.#sendLists(write);
     await this.#sendCurves(write);
-    this.#nextMs = beganMs + lookEveryMs(clock.monotonic() - beganMs, this.parts.slots.open());
+    this.#nextMs = beganMs + pollEveryMs(clock.monotonic() - beganMs, this.parts.slots.open());
   }
 
   async #sendLists(write: WriteEvents): Promise<void> {
@@ -163,7 +163,7 @@ class ViewStream {
         const news = granted && list.news(granted);
         return news && eventText(news.event, this.#nextId(), news.data);
       };
-      const news = await this.parts.lookInTurn(this.user, read, this.sink.signal);
+      const news = await this.parts.listInTurn(this.user, read, this.sink.signal);
       if (news !== undefined) await write(news);
     }
   }
@@ -182,9 +182,9 @@ class ViewStream {
   }
 
   async #sendParts(write: WriteEvents, all: readonly ShownCurves[]): Promise<void> {
-    const jobs = { ...this.view.jobs, strangers: this.view.strangers ?? [] };
+    const jobs = { ...this.view.jobs, ofUnknownKind: this.view.ofUnknownKind ?? [] };
     const missing = missingJson(jobs);
-    // Who looks at a job alone that is not there shall not wait for its curves.
+    // Who views only a job that is not there shall not wait for its curves.
     if (all.length === 0 && missing === this.#lastMissing) return;
     this.#lastMissing = missing;
     for (const { curves, json } of curveAnswers(all, jobs)) {
@@ -209,8 +209,8 @@ class ViewStream {
   }
 }
 
-/** Returns undefined if the viewer may look on, else why the stream ends. */
-async function lookOn(
+/** Returns undefined if the viewer may go on, else why the stream ends. */
+async function mayGoOn(
   parts: ViewParts,
   { token }: Pick<Identified, "token">,
   view: View,
@@ -245,7 +245,7 @@ export function streamResponse(
       onJobEnd: () => () => {},
       sendNews: (write) => stream.sendNews(write),
       sendLast: () => Promise.resolve(),
-      reauthorize: () => lookOn(parts, caller, granted, stream),
+      reauthorize: () => mayGoOn(parts, caller, granted, stream),
     });
   });
 }

@@ -10,8 +10,8 @@ import {
   type Session,
 } from "./feed/session_key.ts";
 
-/** What a form asks for. */
-interface Asked {
+/** Words of a form, and its action. */
+interface FormWords {
   readonly title: string;
   readonly failed: string;
   readonly label: string;
@@ -19,7 +19,7 @@ interface Asked {
   readonly send: (text: string) => unknown;
 }
 
-const ASKED: Readonly<Record<Login, Asked>> = {
+const FORMS: Readonly<Record<Login, FormWords>> = {
   // A code can be typed where the printed address cannot be opened.
   code: {
     title: "No session in this tab",
@@ -60,7 +60,7 @@ function Explanation({ login }: { login: Login }) {
 /** Asks for a code or a token. */
 export function LoginForm({ why, login }: { why: string; login: Login }) {
   const [text, setText] = useState("");
-  const { title, failed, label, action, send } = ASKED[login];
+  const { title, failed, label, action, send } = FORMS[login];
   const field = {
     autoComplete: "off",
     spellcheck: false,

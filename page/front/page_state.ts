@@ -96,7 +96,7 @@ const listQuery = computed(() => {
 /** The keys of the jobs whose curves a view shows, between blanks: no name has one. */
 const jobKeys = computed(() => view.value.page === "job" ? shownJobs(view.value).join(" ") : "");
 
-/** The feed of what is looked at. */
+/** The feed of what is shown. */
 export const feed = createTabFeed();
 /** Counts how often the connection has come back: what has a connection of its own may be dead, too. */
 export const comebacks = signal(0);
@@ -137,7 +137,7 @@ export function startPage(): void {
   let page = "";
   effect(() => {
     const [query, keys, state] = [listQuery.value, jobKeys.value, sessionState.value];
-    if (state.phase !== "open") return feed.look(undefined, undefined, NOBODY);
+    if (state.phase !== "open") return feed.subscribe(undefined, undefined, NOBODY);
     const shown = untracked(() => view.value.page === "job" ? keyOf(view.value) : view.value.page);
     if (shown !== page) {
       // Rows of another page are not this one's; those of another filter stay until the new ones come.
@@ -146,8 +146,12 @@ export function startPage(): void {
     page = shown;
     outage.value = "";
     connection.value = { phase: "connecting" };
-    const look = { key: state.session.key, list: query, jobs: keys === "" ? [] : keys.split(" ") };
-    feed.look(look, state.session, { onConnection: follow, onEvent: take });
+    const subscription = {
+      key: state.session.key,
+      list: query,
+      jobs: keys === "" ? [] : keys.split(" "),
+    };
+    feed.subscribe(subscription, state.session, { onConnection: follow, onEvent: take });
   });
 }
 

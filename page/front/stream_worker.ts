@@ -7,8 +7,8 @@ import { fieldsOf, textOf } from "./feed/answer_fields.ts";
 import { openFeed } from "./feed/view_feed.ts";
 import { readTabMessage, type TabMessage, type WorkerMessage } from "./feed/worker_messages.ts";
 
-/** Tabs say every 20 s that they are there, hidden ones once a minute: after so many looks without a word one is gone. */
-const [LOOK_MS, MOST_MISSED] = [30_000, 6];
+/** Tabs say every 20 s that they are there, hidden ones once a minute: after so many checks without a word one is gone. */
+const [CHECK_MS, MOST_MISSED] = [30_000, 6];
 
 /** The part of a `SharedWorkerGlobalScope` that is used. */
 interface WorkerScope {
@@ -66,13 +66,13 @@ function heard(tab: Tab, message: TabMessage): void {
     const other = [...tabs].findLast((it) => it !== tab && keyOf(it) !== "");
     return tell(tab, { kind: "session", session: other?.session ?? null });
   }
-  const { look, session, turn, lock } = message;
+  const { subscription, session, turn, lock } = message;
   tab.missed = 0;
   leaveOnRelease(tab, lock);
   if (tabs.has(tab) && tab.turn === turn) return;
   [tab.turn, tab.session] = [turn, session];
   tabs.add(tab);
-  hub.look(tab, look, {
+  hub.subscribe(tab, subscription, {
     onEvent: (event, data) => tell(tab, { kind: "event", turn, event, json: JSON.stringify(data) }),
     onConnection: (connection) => {
       const isOver = connection.phase === "refused" && connection.status === 401;
@@ -98,4 +98,4 @@ setInterval(() => {
     tab.missed += 1;
     if (tab.missed > MOST_MISSED) leave(tab);
   }
-}, LOOK_MS);
+}, CHECK_MS);

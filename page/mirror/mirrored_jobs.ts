@@ -174,7 +174,7 @@ export class MirroredJobs {
     }
     for (const shown of news.all) {
       const followed = this.#byUid.get(shown.uid);
-      if (followed !== undefined) this.#hold(followed, heldCurves(shown));
+      if (followed !== undefined) this.#keep(followed, heldCurves(shown));
     }
     this.#endOutage();
   }
@@ -186,7 +186,7 @@ export class MirroredJobs {
     this.#byUid.forEach((it) => this.#changed(it));
   }
 
-  #hold(followed: MirroredJob, held: HeldCurves): void {
+  #keep(followed: MirroredJob, held: HeldCurves): void {
     const before = followed.held;
     if (before !== undefined && before !== NO_ROOM && areSame(before, held)) return;
     followed.held = this.options.keep(followed, held);
@@ -201,7 +201,7 @@ export class MirroredJobs {
   /** The jobs of a stream of which the manager has sent nothing: it does not know them yet, or not any more. */
   #markAbsent(ofStream: readonly MirroredJob[]): void {
     const absent = ofStream.filter(({ held = NO_CURVES }) => held === NO_CURVES);
-    for (const it of absent) this.#hold(it, NO_CURVES);
+    for (const it of absent) this.#keep(it, NO_CURVES);
     if (absent.length === 0) this.#asked = 0;
     else this.#askAgain();
   }

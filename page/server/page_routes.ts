@@ -35,8 +35,8 @@ export interface PageParts {
   readonly manager: () => Pick<KubeClient, "read" | "stream"> | undefined;
 }
 
-/** What a visitor asks for. */
-export interface Asked {
+/** A call of a visitor. */
+export interface PageCall {
   readonly parts: PageParts;
   readonly request: HttpRequest;
   /** Those in the path. */
@@ -52,7 +52,7 @@ export interface Asked {
 
 /** A route. */
 export interface PageRoute extends Route {
-  readonly answer: (asked: Asked) => Promise<HttpResponse>;
+  readonly answer: (asked: PageCall) => Promise<HttpResponse>;
 }
 
 /** Longest body of a request, in bytes. */
@@ -73,13 +73,13 @@ export async function readJson(request: HttpRequest): Promise<ReceivedBody> {
 }
 
 /** What searches are read with. */
-const readerOf = ({ parts: { kinds }, reads, visitor }: Asked): SearchReader => ({
+const readerOf = ({ parts: { kinds }, reads, visitor }: PageCall): SearchReader => ({
   ...reads,
   kinds,
   viewer: visitor,
 });
 
-type JobAnswer = (asked: Asked, job: NamedJob) => Promise<HttpResponse>;
+type JobAnswer = (asked: PageCall, job: NamedJob) => Promise<HttpResponse>;
 
 /** A route whose path names a job. */
 function ofJob(method: string, first: string, answer: JobAnswer): PageRoute {

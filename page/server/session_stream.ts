@@ -2,8 +2,8 @@
 import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 
-/** Time between two looks whether the session is still there, in milliseconds. */
-const LOOK_MS = 15_000;
+/** Time between two checks that the session is still there, in milliseconds. */
+const CHECK_MS = 15_000;
 
 /**
  * Returns the response whose stream goes on while `isOpen`, which counts as use of the session. Its signal aborts when
@@ -13,7 +13,7 @@ export function whileOpen(
   response: HttpResponse,
   isOpen: (signal: AbortSignal) => boolean | Promise<boolean>,
   clock: Pick<Clock, "sleep">,
-  lookMs = LOOK_MS,
+  checkMs = CHECK_MS,
 ): HttpResponse {
   const { stream } = response;
   if (stream === undefined) return response;
@@ -24,7 +24,7 @@ export function whileOpen(
       const done = new AbortController();
       const watch = async () => {
         for (;;) {
-          await clock.sleep(lookMs, done.signal);
+          await clock.sleep(checkMs, done.signal);
           if (done.signal.aborted) return;
           if (!await isOpen(done.signal)) return ended.abort();
         }

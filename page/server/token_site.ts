@@ -35,8 +35,8 @@ export interface TokenSiteOptions extends Pick<PageParts, "kinds" | "clock" | "v
   readonly managerOf: (token: string) => Pick<KubeClient, "read" | "stream"> | undefined;
 }
 
-/** Between two looks whether a user may still follow a log, in milliseconds. */
-const LOOK_AGAIN_MS = 60_000;
+/** Between two checks that a user may still follow a log, in milliseconds. */
+const CHECK_MS = 60_000;
 
 const LOG_IN = unauthorized("log in: send the header Authorization: Bearer and a token of yours");
 const NOT_ACCEPTED = unauthorized("the API server does not accept the bearer token");
@@ -111,7 +111,7 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
         visitor: caller.reader.username,
         parts: { ...options, client, manager: () => managerOf(token) },
         lasting: (response) =>
-          path.startsWith("/logs/") ? whileOpen(response, isOpen, clock, LOOK_AGAIN_MS) : response,
+          path.startsWith("/logs/") ? whileOpen(response, isOpen, clock, CHECK_MS) : response,
       };
     },
     notAccepted: NOT_ACCEPTED,

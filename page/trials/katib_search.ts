@@ -42,14 +42,14 @@ const MOST_LABELLED = 10_000;
 const MAX_LABEL = 63;
 
 /** What was found of one kind of objects, if it is served and may be read. */
-interface Looked<T> extends Found<T> {
+interface ReadList<T> extends Found<T> {
   readonly id: string;
   readonly isAbsent?: boolean;
   /** The API server's refusal. */
   readonly refusal?: unknown;
 }
 
-async function look<T>(id: string, read: Promise<Found<T>>): Promise<Looked<T>> {
+async function readOrDenied<T>(id: string, read: Promise<Found<T>>): Promise<ReadList<T>> {
   try {
     return { id, ...await read };
   } catch (error) {
@@ -100,17 +100,17 @@ const rowOfLabel = ({ namespace, name, total, created }: Labelled): SearchRow =>
   ...(created !== "" && { created }),
 });
 
-/** Looks at the experiments of a namespace or of all, and at what has their label. */
-function lookAt(reader: SearchReader, namespace: string | undefined) {
+/** Reads the experiments of a namespace or of all, and what has their label. */
+function readScope(reader: SearchReader, namespace: string | undefined) {
   const inNamespace = namespace === undefined ? {} : { namespace };
   const labelled = { most: MOST_LABELLED, ...inNamespace, labelSelector: LABEL };
-  const lookFor = (id: string, kind: Kind<unknown>) =>
-    look(id, listUpTo(reader, labelsOf(kind), labelled));
+  const labelledOf = (id: string, kind: Kind<unknown>) =>
+    readOrDenied(id, listUpTo(reader, labelsOf(kind), labelled));
   const most = SEARCH_LIMITS.searches;
   return Promise.all([
-    look(EXPERIMENTS, listUpTo(reader, EXPERIMENT_ROWS, { most, ...inNamespace })),
-    lookFor(TRIALS, KINDS.trial),
-    Promise.all(reader.kinds.all.map((kind) => lookFor(kind.id, kind))),
+    readOrDenied(EXPERIMENTS, listUpTo(reader, EXPERIMENT_ROWS, { most, ...inNamespace })),
+    labelledOf(TRIALS, KINDS.trial),
+    Promise.all(reader.kinds.all.map((kind) => labelledOf(kind.id, kind))),
   ]);
 }
 
@@ -122,7 +122,7 @@ async function list(reader: SearchReader, namespaces: readonly string[]): Promis
   const absent = new Set<string>();
   let isCut = false;
   for (const namespace of scopes) {
-    const [experiments, trials, jobs] = await lookAt(reader, namespace);
+    const [experiments, trials, jobs] = await readScope(reader, namespace);
     for (const row of experiments.items) rows.set(keyOf(row), row);
     byLabel(groups, trials.items);
     byLabel(groups, jobs.flatMap(({ items }) => items).filter(({ isOfTrial }) => !isOfTrial));
@@ -155,18 +155,18 @@ async function experimentOf(
       if (isNotFound(error)) return { items: [] };
       throw error;
     });
-  return await look(EXPERIMENTS, read);
+  return await readOrDenied(EXPERIMENTS, read);
 }
 
 /** Jobs that have the search's label, of all kinds. */
 async function labelledJobs(reader: SearchReader, where: BoundedList) {
-  const looked = await Promise.all(
+  const lists = await Promise.all(
     reader.kinds.all.map((kind) => {
       const jobs = keeping(kind, (job) => readJob(kind, job));
-      return look<ReadJob>(kind.id, listUpTo(reader, jobs, where));
+      return readOrDenied<ReadJob>(kind.id, listUpTo(reader, jobs, where));
     }),
   );
-  return { jobs: looked.flatMap(({ items }) => items), looked };
+  return { jobs: lists.flatMap(({ items }) => items), lists };
 }
 
 /** What trials say of a search that has no Experiment. */
@@ -207,12 +207,12 @@ async function read(
 ): Promise<FoundSearch | undefined> {
   if (name.length > MAX_LABEL) return undefined;
   const where = { most: SEARCH_LIMITS.trials, namespace, labelSelector: `${LABEL}=${name}` };
-  const [experiment, trials, { jobs, looked }] = await Promise.all([
+  const [experiment, trials, { jobs, lists }] = await Promise.all([
     experimentOf(reader, { namespace, name }),
-    look(TRIALS, listUpTo(reader, READ_TRIALS, where)),
+    readOrDenied(TRIALS, listUpTo(reader, READ_TRIALS, where)),
     labelledJobs(reader, where),
   ]);
-  const all = [experiment, trials, ...looked];
+  const all = [experiment, trials, ...lists];
   const [found] = experiment.items;
   const shown = [
     ...await trialsOf(reader, trials.items, jobs),

@@ -14,13 +14,13 @@ export interface UserAccessOptions {
   readonly rights: UserRights;
   /** The user's name, for messages. */
   readonly user: string;
-  /** Takes care that jobs which the user may list are in the caches; false if there is no room for them. */
-  readonly hold: (object: AccessObject) => Promise<boolean>;
+  /** Puts the jobs that the user may list into the caches; false if there is no room for them. */
+  readonly ensureCached: (object: AccessObject) => Promise<boolean>;
 }
 
 /** Creates the checks of readers; a session's key is the bearer token. */
 export function createUserAccess(options: UserAccessOptions): ReaderParts {
-  const { clock, sessions, rights, user, hold } = options;
+  const { clock, sessions, rights, user, ensureCached } = options;
   const reader: Reader = { username: user, groups: [], key: user };
   const access: Access = {
     wasAccepted: () => true,
@@ -29,7 +29,7 @@ export function createUserAccess(options: UserAccessOptions): ReaderParts {
     async authorize(_, object, verb = "get") {
       const may = await rights.may(object, verb);
       if (may === undefined) return "unavailable";
-      return may && verb === "list" ? await hold(object) : may;
+      return may && verb === "list" ? await ensureCached(object) : may;
     },
     close: rights.close,
   };

@@ -20,12 +20,12 @@ import type { UserRights } from "./user_rights.ts";
 
 /** Namespaces that are looked at one by one, at most. */
 const MAX_NAMESPACES = LIST_LIMITS.namespaces;
-/** Between two questions about what is served, and what the user may list, in milliseconds. */
-const LOOK_MS = 60_000;
-/** A namespace is given up for another one when nobody has looked at it for so long: open views ask each minute. */
+/** Between two polls of what is served, and of what the user may list, in milliseconds. */
+const POLL_MS = 60_000;
+/** A namespace is given up for another one when nobody has asked for it for so long: open views ask each minute. */
 const UNUSED_MS = 120_000;
 /** How long who asks for a namespace waits for its jobs, in milliseconds. */
-const HOLD_MS = 5_000;
+const SYNC_WAIT_MS = 5_000;
 /** Pages of lists that are in memory at a time. */
 const PAGES_AT_A_TIME = 2;
 
@@ -46,8 +46,8 @@ export interface UserJobsOptions {
 /** The jobs. */
 export interface UserJobs {
   readonly caches: ReadonlyMap<JobKind, ServedInformer<AnyJob>>;
-  /** Takes care that jobs are held; false if that would be one namespace too many. */
-  hold(object: AccessObject): Promise<boolean>;
+  /** Puts the jobs into the caches; false if that would be one namespace too many. */
+  ensureCached(object: AccessObject): Promise<boolean>;
   /** Returns why jobs are not here, for people. */
   missing(): readonly string[];
   /** Resolves when it was asked once what is served, and what the user may list. */
@@ -147,7 +147,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     } else outage = `the API server cannot be asked now: ${messageOf(error)}`;
   }
 
-  const poll = createPoll({ clock, random, everyMs: LOOK_MS, ask, onFailure });
+  const poll = createPoll({ clock, random, everyMs: POLL_MS, ask, onFailure });
 
   async function run(signal: AbortSignal): Promise<void> {
     isRunning = true;
@@ -168,7 +168,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     return true;
   }
 
-  async function hold({ kind, namespace }: AccessObject): Promise<boolean> {
+  async function ensureCached({ kind, namespace }: AccessObject): Promise<boolean> {
     const [, found] = [...userKinds]
       .find(([it]) => it.group === kind.group && it.plural === kind.plural) ?? [];
     if (found === undefined || !isRunning) return false;
@@ -181,7 +181,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     }
     if (namespace === undefined) served.turn(true);
     else if (!holds(found, namespace)) served.turn([...watched(found), namespace]);
-    await answerInTime(clock, HOLD_MS, false, (over) => cache.whenSynced(over, namespace));
+    await answerInTime(clock, SYNC_WAIT_MS, false, (over) => cache.whenSynced(over, namespace));
     if (!cache.synced) slow.set(kind.plural, cache);
     return true;
   }
@@ -189,7 +189,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
   return {
     caches,
     polled: poll.polled,
-    hold,
+    ensureCached,
     missing() {
       if (outage !== undefined) return [outage];
       const all = [...caches.values()];

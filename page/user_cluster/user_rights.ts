@@ -1,5 +1,5 @@
 /** Rights of the one user whose page it is, as the API server says of that user itself. */
-import { createQuestions } from "../../platform/http/callers/review_calls.ts";
+import { createReviewCalls } from "../../platform/http/callers/review_calls.ts";
 import {
   type AccessObject,
   type AccessVerb,
@@ -35,7 +35,7 @@ export function createUserRights(
 ): UserRights {
   const answers = createExpiringMemory<boolean>(clock, MAX_ANSWERS);
   const take = createReservedBudget(REVIEWS.perSecond, REVIEWS.burst);
-  const questions = createQuestions<boolean>({ clock, about: "rights", take });
+  const reviews = createReviewCalls<boolean>({ clock, about: "rights", take });
   let problem: string | undefined;
 
   return {
@@ -51,7 +51,7 @@ export function createUserRights(
       const key = JSON.stringify(action);
       const known = answers.get(key);
       if (known !== undefined) return known;
-      const { answer } = await questions.ask({
+      const { answer } = await reviews.ask({
         key,
         first: true,
         ask: async (signal) => {
@@ -71,6 +71,6 @@ export function createUserRights(
       return answer;
     },
     missing: () => problem === undefined ? [] : [problem],
-    close: questions.close,
+    close: reviews.close,
   };
 }

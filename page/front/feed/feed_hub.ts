@@ -1,11 +1,11 @@
-/** Hub of feeds: what several lookers look at comes in as few streams as it fits into. */
+/** Hub of feeds: what several subscribers show comes in as few streams as possible. */
 import { keyOf, MOST_JOBS, nameOf } from "./job_key.ts";
 import { fieldsOf, listOf, numberOf, textOf } from "./answer_fields.ts";
 import type { VIEW_LIMITS } from "../../../crds/wire/view_limits.ts";
 import type { Connection, FeedOptions, OpenFeed } from "./view_state.ts";
 
-/** What one looker looks at. */
-export interface Look {
+/** What one subscriber shows. */
+export interface Subscription {
   readonly key: string;
   /** The parameters of its list, as a text; empty: no list. */
   readonly list: string;
@@ -14,7 +14,7 @@ export interface Look {
 }
 
 /** What becomes of it. */
-export interface LookerEvents {
+export interface SubscriberEvents {
   readonly onEvent: (event: string, data: unknown) => void;
   readonly onConnection: (connection: Connection) => void;
 }
@@ -26,23 +26,23 @@ export const STREAM_BOUNDS = {
   characters: 6_000,
 } as const;
 
-/** Time in which further changes of what is looked at make one new stream, in milliseconds. */
+/** Time in which further changes of subscriptions make one new stream, in milliseconds. */
 const GATHER_MS = 20;
-/** The same where less is looked at than before. */
+/** The same after a subscriber has left. */
 const IDLE_MS = 5_000;
 
-/** A looker with what it was told last. */
-interface Looker extends LookerEvents {
-  readonly look: Look;
+/** A subscriber with what it was told last. */
+interface Subscriber extends SubscriberEvents {
+  readonly subscription: Subscription;
   connection: Connection;
 }
 
 const unique = (texts: readonly string[]) => [...new Set(texts)].filter((it) => it !== "");
 
 /** The lists and jobs of one stream. */
-function planOf(looks: readonly Look[]) {
-  const lists = unique(looks.map(({ list }) => list));
-  const jobs = unique(looks.flatMap(({ jobs }) => jobs));
+function planOf(subscriptions: readonly Subscription[]) {
+  const lists = unique(subscriptions.map(({ list }) => list));
+  const jobs = unique(subscriptions.flatMap(({ jobs }) => jobs));
   const query = new URLSearchParams([
     ...lists.map((list) => ["list", list]),
     ...jobs.map((job) => ["job", job]),
@@ -50,8 +50,8 @@ function planOf(looks: readonly Look[]) {
   return { lists, jobs, path: `/view/v1/events?${query}` };
 }
 
-function fits(looks: readonly Look[]): boolean {
-  const { lists, jobs, path } = planOf(looks);
+function fits(subscriptions: readonly Subscription[]): boolean {
+  const { lists, jobs, path } = planOf(subscriptions);
   return lists.length <= STREAM_BOUNDS.lists && jobs.length <= STREAM_BOUNDS.jobs &&
     path.length <= STREAM_BOUNDS.characters;
 }
@@ -65,9 +65,9 @@ function curvesFor(data: unknown, jobs: readonly string[]): object | undefined {
   return own.length + gone.length === 0 ? undefined : { curves: own, missing: gone };
 }
 
-/** One stream and its lookers. */
+/** One stream and its subscribers. */
 class SharedStream {
-  readonly lookers = new Map<object, Looker>();
+  readonly subscribers = new Map<object, Subscriber>();
   #lists: readonly string[] = [];
   #close: (() => void) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -75,11 +75,11 @@ class SharedStream {
 
   constructor(readonly key: string, private readonly open: OpenFeed) {}
 
-  get looks(): readonly Look[] {
-    return [...this.lookers.values()].map(({ look }) => look);
+  get subscriptions(): readonly Subscription[] {
+    return [...this.subscribers.values()].map(({ subscription }) => subscription);
   }
 
-  /** Opens the stream anew for what is looked at by then. */
+  /** Opens the stream anew for the subscriptions of that time. */
   plan(waitMs: number): void {
     const dueMs = Date.now() + waitMs;
     if (this.#timer !== undefined && dueMs >= this.#dueMs) return;
@@ -97,8 +97,8 @@ class SharedStream {
 
   #open(): void {
     this.close();
-    if (this.lookers.size === 0) return;
-    const { lists, path } = planOf(this.looks);
+    if (this.subscribers.size === 0) return;
+    const { lists, path } = planOf(this.subscriptions);
     this.#lists = lists;
     const options: FeedOptions = {
       path,
@@ -106,7 +106,7 @@ class SharedStream {
       onConnection: (connection) => {
         // A stream that is opened anew for another's sake is no loss of connection.
         if (connection.phase === "connecting") return;
-        for (const looker of this.lookers.values()) tell(looker, connection);
+        for (const subscriber of this.subscribers.values()) tell(subscriber, connection);
       },
       onEvent: (event, data) => this.#pass(event, data),
     };
@@ -114,42 +114,43 @@ class SharedStream {
   }
 
   #pass(event: string, data: unknown): void {
-    for (const looker of [...this.lookers.values()]) {
-      const { look } = looker;
+    for (const subscriber of [...this.subscribers.values()]) {
+      const { subscription } = subscriber;
       if (event === "curves") {
-        const own = curvesFor(data, look.jobs);
-        if (own !== undefined) looker.onEvent(event, own);
+        const own = curvesFor(data, subscription.jobs);
+        if (own !== undefined) subscriber.onEvent(event, own);
       } else if (event === "outage") {
-        if (look.jobs.length > 0) looker.onEvent(event, data);
+        if (subscription.jobs.length > 0) subscriber.onEvent(event, data);
       } else if (
-        look.list !== "" && this.#lists[numberOf(fieldsOf(data).list) ?? -1] === look.list
+        subscription.list !== "" &&
+        this.#lists[numberOf(fieldsOf(data).list) ?? -1] === subscription.list
       ) {
-        this.#passList(looker, event, data);
+        this.#passList(subscriber, event, data);
       }
     }
   }
 
-  #passList(looker: Looker, event: string, data: unknown): void {
+  #passList(subscriber: Subscriber, event: string, data: unknown): void {
     if (event === "refused") {
       const { code, message } = fieldsOf(data);
       const [status, reason] = [numberOf(code) ?? 0, textOf(message)];
-      tell(looker, { phase: "refused", status, reason });
+      tell(subscriber, { phase: "refused", status, reason });
     } else if (event === "jobs") {
-      if (looker.connection.phase !== "live") tell(looker, { phase: "live" });
-      looker.onEvent(event, data);
+      if (subscriber.connection.phase !== "live") tell(subscriber, { phase: "live" });
+      subscriber.onEvent(event, data);
     }
   }
 }
 
-function tell(looker: Looker, connection: Connection): void {
-  looker.connection = connection;
-  looker.onConnection(connection);
+function tell(subscriber: Subscriber, connection: Connection): void {
+  subscriber.connection = connection;
+  subscriber.onConnection(connection);
 }
 
 /** A hub. */
 export interface FeedHub {
-  /** Lets `id` look at that from now on, and at nothing else. */
-  look(id: object, look: Look, events: LookerEvents): void;
+  /** Gives `id` this subscription, in place of the one before. */
+  subscribe(id: object, subscription: Subscription, events: SubscriberEvents): void;
   leave(id: object): void;
   /** Streams that are open. */
   readonly streams: number;
@@ -158,33 +159,36 @@ export interface FeedHub {
 /** Creates a hub; `open` opens a feed. */
 export function createFeedHub(open: OpenFeed): FeedHub {
   let streams: readonly SharedStream[] = [];
-  const streamOf = (id: object) => streams.find(({ lookers }) => lookers.has(id));
+  const streamOf = (id: object) => streams.find(({ subscribers }) => subscribers.has(id));
 
   function leave(id: object): void {
     const stream = streamOf(id);
     if (stream === undefined) return;
-    stream.lookers.delete(id);
-    if (stream.lookers.size > 0) return stream.plan(IDLE_MS);
+    stream.subscribers.delete(id);
+    if (stream.subscribers.size > 0) return stream.plan(IDLE_MS);
     stream.close();
     streams = streams.filter((it) => it !== stream);
   }
 
   return {
     leave,
-    look(id, look, events) {
+    subscribe(id, subscription, events) {
       const before = streamOf(id);
       const connection: Connection = { phase: "connecting" };
-      const looker: Looker = { ...events, look, connection };
-      const others = streams.filter(({ key }) => key === look.key);
-      // Its own stream first, so that a tab that looks elsewhere moves no other.
+      const subscriber: Subscriber = { ...events, subscription, connection };
+      const others = streams.filter(({ key }) => key === subscription.key);
+      // Its own stream first, so that a tab that turns elsewhere moves no other.
       const room = [...others].sort((a, b) => Number(b === before) - Number(a === before)).find(
-        ({ lookers }) =>
-          fits([...[...lookers].filter(([it]) => it !== id).map(([, it]) => it.look), look]),
+        ({ subscribers }) =>
+          fits([
+            ...[...subscribers].filter(([it]) => it !== id).map(([, it]) => it.subscription),
+            subscription,
+          ]),
       );
       if (room !== before) leave(id);
-      const stream = room ?? new SharedStream(look.key, open);
+      const stream = room ?? new SharedStream(subscription.key, open);
       if (room === undefined) streams = [...streams, stream];
-      stream.lookers.set(id, looker);
+      stream.subscribers.set(id, subscriber);
       stream.plan(GATHER_MS);
     },
     get streams() {

@@ -1,13 +1,17 @@
 /** Feed of this tab: from the worker that holds the stream of all tabs, or, where there is none, from a stream of its own. */
-import { createFeedHub, type Look, type LookerEvents } from "./feed_hub.ts";
+import { createFeedHub, type SubscriberEvents, type Subscription } from "./feed_hub.ts";
 import { openFeed } from "./view_feed.ts";
 import { workerUrl } from "../worker_url.ts";
 import { readWorkerMessage, type TabMessage, type WorkerMessage } from "./worker_messages.ts";
 
 /** The feed of a tab. */
 export interface TabFeed {
-  /** Looks at that from now on; undefined: at nothing, because the session is over. */
-  look(look: Look | undefined, session: unknown, events: LookerEvents): void;
+  /** Subscribes to that, in place of what was before; undefined: to nothing, because the session is over. */
+  subscribe(
+    subscription: Subscription | undefined,
+    session: unknown,
+    events: SubscriberEvents,
+  ): void;
   /** Resolves with the session of another tab; undefined if there is none. */
   otherSession(): Promise<unknown>;
 }
@@ -34,9 +38,9 @@ function ownFeed(): TabFeed {
   const hub = createFeedHub(openFeed);
   const id = {};
   return {
-    look(look, _session, events) {
-      if (look === undefined) hub.leave(id);
-      else hub.look(id, look, events);
+    subscribe(subscription, _session, events) {
+      if (subscription === undefined) hub.leave(id);
+      else hub.subscribe(id, subscription, events);
     },
     otherSession: () => Promise.resolve(undefined),
   };
@@ -55,20 +59,22 @@ function holdLock(onHeld: (name: string) => void): void {
 /** The feed of a worker; of its own if the worker cannot run. */
 function sharedFeed(worker: SharedWorker): TabFeed {
   const { port } = worker;
-  let current: Parameters<TabFeed["look"]> | undefined;
+  let current: Parameters<TabFeed["subscribe"]> | undefined;
   let own: TabFeed | undefined;
   let turn = 0;
   let lock = "";
   let onSession: ((session: unknown) => void) | undefined;
   const say = (message: TabMessage) => port.postMessage(message);
   const again = () => {
-    const [look, session] = current ?? [];
-    if (look !== undefined && own === undefined) say({ kind: "look", turn, look, session, lock });
+    const [subscription, session] = current ?? [];
+    if (subscription !== undefined && own === undefined) {
+      say({ kind: "subscribe", turn, subscription, session, lock });
+    }
   };
   const heard = (message: WorkerMessage) => {
     if (message.kind === "session") return onSession?.(message.session ?? undefined);
     const [, , events] = current ?? [];
-    // What is still under way for what was looked at before.
+    // What is still under way for the subscription before.
     if (message.turn !== turn || own !== undefined) return;
     if (message.kind === "event") events?.onEvent(message.event, JSON.parse(message.json));
     else events?.onConnection(message.connection);
@@ -79,7 +85,7 @@ function sharedFeed(worker: SharedWorker): TabFeed {
   };
   worker.addEventListener("error", () => {
     own ??= ownFeed();
-    if (current !== undefined) own.look(...current);
+    if (current !== undefined) own.subscribe(...current);
   });
   holdLock((name) => {
     lock = name;
@@ -89,10 +95,10 @@ function sharedFeed(worker: SharedWorker): TabFeed {
   globalThis.addEventListener("pagehide", () => say({ kind: "leave" }));
   globalThis.addEventListener("pageshow", ({ persisted }) => persisted && again());
   return {
-    look(...next) {
+    subscribe(...next) {
       current = next;
       turn += 1;
-      if (own !== undefined) own.look(...next);
+      if (own !== undefined) own.subscribe(...next);
       else if (next[0] === undefined) say({ kind: "forget" });
       else again();
     },

@@ -9,8 +9,8 @@ const SILENCE_MS = 40_000;
 /** Refusals after which another try of the same would be refused too. */
 const FINAL: readonly number[] = [400, 401, 403, 404, 422];
 
-/** Time between two looks at how long nothing was heard, in milliseconds. */
-const LOOK_MS = 5_000;
+/** Time between two checks for how long nothing was heard, in milliseconds. */
+const CHECK_MS = 5_000;
 
 /** Most characters of an event that has no end yet. */
 const MOST_CHARACTERS = 8_000_000;
@@ -37,7 +37,7 @@ async function readStream(
     heard.ms = Date.now();
     onOpen();
     // By the time of day: of a computer that slept, the stream is found dead as soon as it wakes.
-    timer = setInterval(() => Date.now() - heard.ms > SILENCE_MS && silence.abort(), LOOK_MS);
+    timer = setInterval(() => Date.now() - heard.ms > SILENCE_MS && silence.abort(), CHECK_MS);
     const parse = createEventParser(MOST_CHARACTERS);
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {

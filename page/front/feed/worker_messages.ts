@@ -1,14 +1,14 @@
 /** Messages between the tabs of a browser and the worker that holds their stream. Pure. */
 import { fieldsOf, listOf, numberOf, textOf } from "./answer_fields.ts";
-import type { Look } from "./feed_hub.ts";
+import type { Subscription } from "./feed_hub.ts";
 import type { Connection } from "./view_state.ts";
 
-/** What a tab says. `turn` counts what it looks at; the same once more says that the tab is still there. */
+/** What a tab says. `turn` counts its subscriptions; the same once more says that the tab is still there. */
 export type TabMessage =
   | {
-    readonly kind: "look";
+    readonly kind: "subscribe";
     readonly turn: number;
-    readonly look: Look;
+    readonly subscription: Subscription;
     readonly session: unknown;
     /** Name of the lock that the tab holds as long as it lives; empty: none yet, or the browser has no locks. */
     readonly lock: string;
@@ -20,7 +20,7 @@ export type TabMessage =
   /** A tab without a session asks whether another tab has one. */
   | { readonly kind: "ask" };
 
-/** What the worker says; `turn` is that of the look that it is about. */
+/** What the worker says; `turn` is that of the subscription that it is about. */
 export type WorkerMessage =
   | {
     readonly kind: "event";
@@ -35,16 +35,16 @@ export type WorkerMessage =
 
 /** Reads what a tab says; undefined if it is nothing. */
 export function readTabMessage(value: unknown): TabMessage | undefined {
-  const { kind, look, session, ...others } = fieldsOf(value);
+  const { kind, subscription, session, ...others } = fieldsOf(value);
   if (kind === "leave" || kind === "forget" || kind === "ask") return { kind };
-  if (kind !== "look") return undefined;
-  const { key, list, jobs } = fieldsOf(look);
+  if (kind !== "subscribe") return undefined;
+  const { key, list, jobs } = fieldsOf(subscription);
   return {
     kind,
     session,
     turn: numberOf(others.turn) ?? 0,
     lock: textOf(others.lock),
-    look: { key: textOf(key), list: textOf(list), jobs: listOf(jobs).map(textOf) },
+    subscription: { key: textOf(key), list: textOf(list), jobs: listOf(jobs).map(textOf) },
   };
 }
 

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createBoundedCache } from "../../base/bounded_cache.ts";
 import type { Kind } from "../../kube/resource.ts";
-import { createQuestions } from "./review_calls.ts";
+import { createReviewCalls } from "./review_calls.ts";
 import {
   reviewAccess,
   type ReviewedUser,
@@ -114,12 +114,12 @@ export function createAccess(options: AccessOptions): Access {
   const rights = createExpiringMemory<boolean>(clock, maxAnswers);
   const deniedBefore = createExpiringMemory<true>(clock, maxAnswers);
   const accepted = createBoundedCache<true>(maxAnswers);
-  const tokenReviews = createQuestions<Reader | "refused">({
+  const tokenReviews = createReviewCalls<Reader | "refused">({
     clock,
     about: "tokens",
     take: options.takeTokenReview,
   });
-  const accessReviews = createQuestions<boolean>({
+  const accessReviews = createReviewCalls<boolean>({
     clock,
     about: "rights",
     take: turns.takeTurn,
@@ -170,7 +170,7 @@ export function createAccess(options: AccessOptions): Access {
       );
       const known = rights.get(key);
       if (known !== undefined) return known;
-      const isShared = accessReviews.isAsking(key);
+      const isShared = accessReviews.isUnderWay(key);
       const { username: subject } = reader;
       const first = isOpen || verb === "update";
       const retryAfterMs = isShared ? 0 : turns.takeShare(subject, clock.monotonic(), first);

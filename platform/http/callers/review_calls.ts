@@ -1,17 +1,17 @@
-/** Questions to the API server about callers: each once at a time, within a budget. */
+/** Reviews of callers by the API server: each under way once at a time, within a budget. */
 import { getLogger } from "@logtape/logtape";
 import type { Clock } from "../../base/clock.ts";
 import { sharedCall } from "../../base/shared_calls.ts";
 import { messageOf } from "../../kube/errors.ts";
 
 /** An answer, or why there is none. */
-export type Asked<A> =
+export type ReviewAnswer<A> =
   | { readonly answer: A }
   | { readonly answer?: undefined; readonly why: "unavailable" | "over_budget" };
 
-/** A question. */
-export interface Question<A> {
-  /** Questions of one key that come at the same time are asked once. */
+/** A review of a token, or of a right. */
+export interface ReviewCall<A> {
+  /** Calls of one key share the one that is under way. */
   readonly key: string;
   /** Who it is about, or says to be: for the log, and for turns. */
   readonly subject?: string;
@@ -22,13 +22,13 @@ export interface Question<A> {
   readonly onNoAnswer?: () => void;
 }
 
-/** Asks questions. */
-export interface Questions<A> {
+/** Makes the calls. */
+export interface ReviewCalls<A> {
   /** Never throws. */
-  ask(question: Question<A>): Promise<Asked<A>>;
-  /** Returns whether a question of that key is under way. */
-  isAsking(key: string): boolean;
-  /** Ends what runs, and resolves when nothing does. Nothing is asked after it. */
+  ask(review: ReviewCall<A>): Promise<ReviewAnswer<A>>;
+  /** Returns whether a call of that key is under way. */
+  isUnderWay(key: string): boolean;
+  /** Ends what runs, and resolves when nothing does. No call is made after it. */
   close(): Promise<void>;
 }
 
@@ -39,24 +39,26 @@ export type TakeTurn = (
   whose: { readonly subject?: string | undefined; readonly signal: AbortSignal },
 ) => boolean | Promise<boolean>;
 
-/** Options of {@link createQuestions}. */
-export interface QuestionsOptions {
+/** Options of {@link createReviewCalls}. */
+export interface ReviewCallsOptions {
   readonly clock: Clock;
-  /** Subject of the questions, for the log. */
+  /** Subject of the reviews, for the log. */
   readonly about: "tokens" | "rights";
   readonly take: TakeTurn;
 }
 
-/** Creates {@link Questions}. */
-export function createQuestions<A>({ clock, about, take }: QuestionsOptions): Questions<A> {
+/** Creates {@link ReviewCalls}. */
+export function createReviewCalls<A>({ clock, about, take }: ReviewCallsOptions): ReviewCalls<A> {
   const log = getLogger(["milepost", "http"]);
-  /** Never more than the budget gives, or lets wait, in the time that a question may take. */
-  const inFlight = new Map<string, Promise<Asked<A>>>();
+  /** Never more than the budget gives, or lets wait, in the time that a call may take. */
+  const inFlight = new Map<string, Promise<ReviewAnswer<A>>>();
   const closing = new AbortController();
-  /** The API server gave no answer the last time: logged once, not once a question. */
+  /** The API server gave no answer the last time: logged once, not once a call. */
   let outage = false;
 
-  async function put({ ask, subject, first, onNoAnswer }: Question<A>): Promise<Asked<A>> {
+  async function call(
+    { ask, subject, first, onNoAnswer }: ReviewCall<A>,
+  ): Promise<ReviewAnswer<A>> {
     const { signal } = closing;
     if (signal.aborted) return { why: "over_budget" };
     const taken = take(clock.monotonic(), first, { subject, signal });
@@ -79,10 +81,10 @@ export function createQuestions<A>({ clock, about, take }: QuestionsOptions): Qu
   }
 
   return {
-    ask(question) {
-      return sharedCall(inFlight, question.key, () => put(question));
+    ask(review) {
+      return sharedCall(inFlight, review.key, () => call(review));
     },
-    isAsking: (key) => inFlight.has(key),
+    isUnderWay: (key) => inFlight.has(key),
     async close() {
       closing.abort();
       await Promise.all(inFlight.values());

@@ -11,7 +11,7 @@ import { createRecentMemory } from "../../base/recent_memory.ts";
 import { isSignatureAlgorithm } from "./jwks.ts";
 import { createExpiringMemory } from "../../base/expiring_memory.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
-import { createQuestions } from "./review_calls.ts";
+import { createReviewCalls } from "./review_calls.ts";
 import { boundPods, type RequestReview, type ReviewedUser, type ReviewResult } from "./reviews.ts";
 import {
   CLOCK_LEEWAY_SECONDS,
@@ -125,7 +125,7 @@ export interface ReviewVerifier extends TokenVerifier {
 export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVerifier {
   const { request, audiencesOf, clock, isKnownPod, onCache, onReview, maxKnown = 20_000 } = options;
   const { goodForMs = 600_000, refusedForMs = 60_000, pauseMs = 1000 } = options;
-  const questions = createQuestions<Verification>({
+  const reviews = createReviewCalls<Verification>({
     clock,
     about: "tokens",
     take: createReservedBudget(options.reviewsPerSecond ?? 50),
@@ -174,7 +174,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
       return { ok: false, why: "not_reviewed" };
     }
     const { identity: { subject, namespace, pod } } = claimed;
-    const asked = await questions.ask({
+    const asked = await reviews.ask({
       key: hash,
       subject,
       first: pod !== undefined && isKnownPod(namespace, pod),
@@ -195,6 +195,6 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
       good.delete(hash);
       bad.set(hash, "revoked", Math.max(refusedForMs, goodForMs));
     },
-    close: () => questions.close(),
+    close: () => reviews.close(),
   };
 }

@@ -2,7 +2,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { createRecentMemory } from "../../base/recent_memory.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
-import { type Asked, createQuestions } from "./review_calls.ts";
+import { createReviewCalls, type ReviewAnswer } from "./review_calls.ts";
 import { boundPods, type RequestReview, type ReviewResult } from "./reviews.ts";
 import { TOKEN_IDLE_MS, type TokenIdentity } from "./token_verification.ts";
 
@@ -58,7 +58,7 @@ interface Entry {
 /** Creates a {@link ReviewCache} with bounded memory and a budget. */
 export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   const { ask, clock, onRefused, onReview, maxTokens = 20_000, pauseMs = 5000 } = options;
-  const questions = createQuestions<ReviewOutcome>({
+  const reviews = createReviewCalls<ReviewOutcome>({
     clock,
     about: "tokens",
     take: createReservedBudget(options.reviewsPerSecond ?? 50),
@@ -87,7 +87,7 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   }
 
   /** A review that exceeds the budget is done with the token's next push. */
-  function outcomeOf(asked: Asked<ReviewOutcome>): ReviewOutcome {
+  function outcomeOf(asked: ReviewAnswer<ReviewOutcome>): ReviewOutcome {
     if (asked.answer === undefined && asked.why === "over_budget") onReview?.("over_budget");
     return asked.answer ?? "unavailable";
   }
@@ -102,7 +102,7 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
       if (entry !== undefined) return entry.outcome;
       const { hash, identity: { subject }, awaited: first } = request;
       return outcomeOf(
-        await questions.ask({
+        await reviews.ask({
           key: hash,
           subject,
           first,
@@ -114,7 +114,7 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
         }),
       );
     },
-    close: () => questions.close(),
+    close: () => reviews.close(),
   };
 }
 

@@ -29,8 +29,8 @@ const USER_PART = 0.1;
 const [BURST_SECONDS, BURST_USERS] = [10, 2] as const;
 /** Part of a burst that is reserved for those that come first. */
 const RESERVED_PART = 0.2;
-/** Longest wait for a turn, and time between two looks at whose it is. */
-const [PATIENCE_MS, LEAST_LOOK_MS] = [5_000, 5] as const;
+/** Longest wait for a turn, and least time between two turns. */
+const [PATIENCE_MS, MIN_SERVE_MS] = [5_000, 5] as const;
 /** Users that are remembered; that wait at a time. */
 const [MAX_USERS, MAX_WAITING_USERS] = [10_000, 1_000] as const;
 
@@ -57,10 +57,10 @@ export function createFairRate(options: FairRateOptions): FairRate {
   const limits = { ratePerSecond: perSecond, burst };
   const reserve = Math.floor(burst * RESERVED_PART);
   const queues = new Map<string, Queue>();
-  const lookMs = Math.max(LEAST_LOOK_MS, 1000 / perSecond);
+  const serveMs = Math.max(MIN_SERVE_MS, 1000 / perSecond);
   let pool: Bucket | undefined;
   /** Undefined while nobody waits. */
-  let stopLooking: (() => void) | undefined;
+  let stopServing: (() => void) | undefined;
 
   /**
    * Returns the wait whose turn it is. Nobody takes more than is left then, so that whoever comes new need not wait for
@@ -113,8 +113,8 @@ export function createFairRate(options: FairRateOptions): FairRate {
   }
 
   function endLooks(): void {
-    stopLooking?.();
-    stopLooking = undefined;
+    stopServing?.();
+    stopServing = undefined;
   }
 
   return {
@@ -131,13 +131,13 @@ export function createFairRate(options: FairRateOptions): FairRate {
       queue[first ? "first" : "others"].push({ untilMs: nowMs + PATIENCE_MS, settle });
       queues.set(user, queue);
       serve(nowMs);
-      if (queues.size > 0 && stopLooking === undefined) {
+      if (queues.size > 0 && stopServing === undefined) {
         // One end for all that wait: they are of one kind of question, which ends as one.
         const stops = [
-          every(clock, lookMs, () => serve(clock.monotonic())),
+          every(clock, serveMs, () => serve(clock.monotonic())),
           onAbort(signal, endAll),
         ];
-        stopLooking = () => stops.forEach((stop) => stop());
+        stopServing = () => stops.forEach((stop) => stop());
       }
       return promise;
     },

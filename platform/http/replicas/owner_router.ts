@@ -49,8 +49,8 @@ export interface OwnerRouterOptions<Ask, Answer> {
 
 /** Time of a forwarding call beyond that of holding, in milliseconds. */
 const LAST_TRY_MS = 500;
-/** Pause between two looks for an owner, plus up to as much again, in milliseconds. */
-const LOOK_EVERY_MS = 100;
+/** Pause between two attempts to find an owner, plus up to as much again, in milliseconds. */
+const RETRY_MS = 100;
 /** Time after which a client may retry, in milliseconds. */
 const RETRY_AFTER_MS = 2000;
 
@@ -94,7 +94,7 @@ export function createOwnerRouter<Ask, Answer>(
     return forward(where, ask, bounds).then(({ acceptance }) => acceptance);
   }
 
-  async function hold(
+  async function retryUntil(
     ask: Ask,
     untilMs: number,
     signal: AbortSignal,
@@ -103,7 +103,7 @@ export function createOwnerRouter<Ask, Answer>(
       leader.refresh();
       const leftMs = untilMs - clock.monotonic();
       if (leftMs <= 0 || signal.aborted) return NO_OWNER;
-      await clock.sleep(Math.min(leftMs, LOOK_EVERY_MS * (1 + random())), signal);
+      await clock.sleep(Math.min(leftMs, RETRY_MS * (1 + random())), signal);
       const acceptance = await attempt(ask, Math.max(0, untilMs - clock.monotonic()), signal);
       if (acceptance !== undefined) return acceptance;
     }
@@ -120,7 +120,7 @@ export function createOwnerRouter<Ask, Answer>(
     if (held >= maxHeld) return TOO_MANY;
     held += 1;
     try {
-      return await hold(ask, untilMs, signal);
+      return await retryUntil(ask, untilMs, signal);
     } finally {
       held -= 1;
     }

@@ -26,7 +26,7 @@ interface Observation {
 }
 
 /** Whether this candidate leads, and has renewed in time. */
-interface Standing {
+interface OwnLease {
   readonly held: boolean;
   readonly fresh: boolean;
 }
@@ -84,7 +84,7 @@ export class LeaseView {
   }
 
   /** Milliseconds for which another one still holds the lease, or may; 0 if it can be taken. */
-  takenForMs({ held, fresh }: Standing): number {
+  takenForMs({ held, fresh }: OwnLease): number {
     const now = this.options.clock.monotonic();
     if (this.#goneUntil !== undefined) {
       return held && fresh ? 0 : Math.max(0, this.#goneUntil - now);

@@ -85,7 +85,7 @@ export class World {
       firstFailures,
       endedJobSets,
       since: START,
-      looks: new Map(),
+      waitChecks: new Map(),
       ...more,
       events: {
         record: ({ namespace, name }, event) =>

@@ -12,7 +12,7 @@ import type { Change } from "../../../platform/kube/watching/informer.ts";
 import { endingWith } from "../../../platform/kube/connection/ending_body.ts";
 import { createClientOver } from "../../../platform/kube/connection/http_client.ts";
 import type { HttpRequest as Sent } from "../../../platform/kube/connection/transport.ts";
-import { createLookTurns } from "../../../page/api/list_turns.ts";
+import { createListTurns } from "../../../page/api/list_turns.ts";
 import { createViewApi } from "../../../page/api/view_api.ts";
 import { createJobList } from "../../../views/list/job_list.ts";
 import { createTokenSite } from "../../../page/server/token_site.ts";
@@ -118,7 +118,7 @@ function start() {
     kinds: JOB_KINDS,
     runningKinds: () => JOB_KINDS.all,
     slots: createStreamSlots({ total: 10, perSubject: 5 }),
-    lookInTurn: createLookTurns(clock, 0.5),
+    listInTurn: createListTurns(clock, 0.5),
     list: createJobList({ jobs: new Map([[TRAINJOB, { jobs: cache }]]) }),
     cached: ({ name }) => all.find(({ metadata }) => metadata.name === name),
     ask: () => ({ curves: [], left: [] }),

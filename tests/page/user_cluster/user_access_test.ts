@@ -72,7 +72,7 @@ function access(may: boolean | undefined, hasRoom = true) {
       close: () => Promise.resolve(),
     },
     user: "ada",
-    hold: (object) => {
+    ensureCached: (object) => {
       held.push(object);
       return Promise.resolve(hasRoom);
     },

@@ -87,7 +87,7 @@ async function withJobs(
 }
 
 const hold = ({ jobs }: World, namespace?: string) =>
-  jobs.hold({ kind: TRAINJOB, ...(namespace !== undefined && { namespace }) });
+  jobs.ensureCached({ kind: TRAINJOB, ...(namespace !== undefined && { namespace }) });
 const named = (world: World, ...names: string[]) =>
   until(`${names} are there`, () => world.names().join() === names.join());
 
@@ -214,6 +214,6 @@ Deno.test("a kind that is not served is neither listed nor waited for", () =>
   withJobs([""], [], async ({ jobs, asked }) => {
     const kind = JOB_KINDS.all.find((it) => jobs.caches.get(it)?.resting);
     assert.ok(kind);
-    assert.equal(await jobs.hold({ kind }), true);
+    assert.equal(await jobs.ensureCached({ kind }), true);
     assert.equal(asked.some(({ path }) => path.endsWith(`/${kind.plural}`)), false);
   }));

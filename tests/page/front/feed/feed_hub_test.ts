@@ -1,6 +1,10 @@
 /** Tests of the hub of feeds: what shares a stream, and who hears what of it. */
 import assert from "node:assert/strict";
-import { createFeedHub, type Look, STREAM_BOUNDS } from "../../../../page/front/feed/feed_hub.ts";
+import {
+  createFeedHub,
+  STREAM_BOUNDS,
+  type Subscription,
+} from "../../../../page/front/feed/feed_hub.ts";
 import type { FeedOptions } from "../../../../page/front/feed/view_state.ts";
 import { until } from "../../../support/until.ts";
 
@@ -16,10 +20,10 @@ function bench() {
     };
   });
   const heard = new Map<object, unknown[]>();
-  const look = (id: object, list: string, jobs: readonly string[] = [], key = "k") => {
+  const subscribe = (id: object, list: string, jobs: readonly string[] = [], key = "k") => {
     const own: unknown[] = [];
     heard.set(id, own);
-    hub.look(id, { key, list, jobs }, {
+    hub.subscribe(id, { key, list, jobs }, {
       onEvent: (event, data) => own.push([event, data]),
       onConnection: ({ phase }) => own.push(phase),
     });
@@ -30,17 +34,17 @@ function bench() {
       return Promise.resolve(open.length === count ? open : undefined);
     });
   const parametersOf = ({ path }: FeedOptions) => new URL(path, "http://a").searchParams;
-  return { hub, look, heard, opened, streams, parametersOf };
+  return { hub, subscribe, heard, opened, streams, parametersOf };
 }
 
 const job = (name: string) => ({ kind: "k.g", namespace: "a", name });
 
-Deno.test("lookers of one key share a stream of all that they look at, each thing once", async () => {
-  const { hub, look, streams, parametersOf } = bench();
+Deno.test("subscribers of one key share a stream of all that they show, each thing once", async () => {
+  const { hub, subscribe, streams, parametersOf } = bench();
   const [one, two, three] = [{}, {}, {}];
-  look(one, "text=a", ["k.g/a/x"]);
-  look(two, "text=a", ["k.g/a/x", "k.g/a/y"]);
-  look(three, "text=b");
+  subscribe(one, "text=a", ["k.g/a/x"]);
+  subscribe(two, "text=a", ["k.g/a/x", "k.g/a/y"]);
+  subscribe(three, "text=b");
   const [stream] = await streams(1);
   assert.ok(stream !== undefined);
   assert.deepEqual(parametersOf(stream).getAll("list"), ["text=a", "text=b"]);
@@ -51,12 +55,12 @@ Deno.test("lookers of one key share a stream of all that they look at, each thin
   assert.equal(hub.streams, 0);
 });
 
-Deno.test("each looker hears of its own list and jobs alone", async () => {
-  const { hub, look, heard, streams } = bench();
+Deno.test("each subscriber hears only of its own list and jobs", async () => {
+  const { hub, subscribe, heard, streams } = bench();
   const [one, two, lists] = [{}, {}, {}];
-  look(one, "text=a", ["k.g/a/x"]);
-  look(two, "text=b", ["k.g/a/y"]);
-  look(lists, "text=b");
+  subscribe(one, "text=a", ["k.g/a/x"]);
+  subscribe(two, "text=b", ["k.g/a/y"]);
+  subscribe(lists, "text=b");
   const [stream] = await streams(1);
   stream?.onConnection({ phase: "live" });
   stream?.onEvent("jobs", { list: 0, rows: [] });
@@ -83,14 +87,14 @@ Deno.test("each looker hears of its own list and jobs alone", async () => {
   for (const id of [one, two, lists]) hub.leave(id);
 });
 
-Deno.test("a looker that turns elsewhere opens the stream anew, which the others do not notice", async () => {
-  const { hub, look, heard, opened, streams, parametersOf } = bench();
+Deno.test("a subscriber that turns elsewhere opens the stream anew, which the others do not notice", async () => {
+  const { hub, subscribe, heard, opened, streams, parametersOf } = bench();
   const [one, two] = [{}, {}];
-  look(one, "text=a");
-  look(two, "text=b");
+  subscribe(one, "text=a");
+  subscribe(two, "text=b");
   const [first] = await streams(1);
   first?.onConnection({ phase: "live" });
-  look(two, "text=c");
+  subscribe(two, "text=c");
   const second = await until("another stream", () => Promise.resolve(opened[1]));
   assert.equal(first?.isOpen, false);
   assert.deepEqual(parametersOf(second).getAll("list"), ["text=a", "text=c"]);
@@ -99,11 +103,11 @@ Deno.test("a looker that turns elsewhere opens the stream anew, which the others
 });
 
 Deno.test("sessions have streams of their own, and so has what one request has no room for", async () => {
-  const { hub, look, streams, parametersOf } = bench();
+  const { hub, subscribe, streams, parametersOf } = bench();
   const ids = Array.from({ length: STREAM_BOUNDS.lists + 2 }, () => ({}));
-  ids.forEach((id, index) => look(id, `text=${index}`));
+  ids.forEach((id, index) => subscribe(id, `text=${index}`));
   const other = {};
-  look(other, "text=0", [], "another");
+  subscribe(other, "text=0", [], "another");
   const open = await streams(3);
   assert.deepEqual(open.map((it) => [it.key, parametersOf(it).getAll("list").length]), [
     ["k", STREAM_BOUNDS.lists],
@@ -113,7 +117,7 @@ Deno.test("sessions have streams of their own, and so has what one request has n
   for (const id of [...ids, other]) hub.leave(id);
 });
 
-const long: Record<string, Look> = {
+const long: Record<string, Subscription> = {
   "jobs": {
     key: "k",
     list: "",
@@ -123,10 +127,10 @@ const long: Record<string, Look> = {
 };
 for (const [sentence, { list, jobs }] of Object.entries(long)) {
   Deno.test(`no line of a request grows too long: ${sentence}`, async () => {
-    const { hub, look, streams } = bench();
+    const { hub, subscribe, streams } = bench();
     const [one, two] = [{}, {}];
-    look(one, `${list}`, jobs);
-    look(two, `${list}&offset=1`, jobs.map((it) => `${it}b`));
+    subscribe(one, `${list}`, jobs);
+    subscribe(two, `${list}&offset=1`, jobs.map((it) => `${it}b`));
     for (const { path } of await streams(2)) {
       assert.ok(path.length <= STREAM_BOUNDS.characters, `${path.length}`);
     }
