@@ -79,7 +79,7 @@ async function runStandalone(
   await stopLogging();
 }
 
-/** `milepost node`: the kubelet alone, against any API server. */
+/** `milepost node`: only the kubelet, against any API server. */
 async function runNode(
   { logLevel: level, nodeName = Deno.hostname(), ...options }: z.infer<typeof nodeSettings>,
 ): Promise<void> {
@@ -184,7 +184,7 @@ function checkCrdsSettings({ trials, v1, withoutJobset, patch }: CrdsSettings): 
   if (patch && !v1) throw new ConfigurationError("--patch requires --v1");
 }
 
-/** `milepost crds`; with `--trials` that of Katib's Trials alone, with `--v1` those of the v1 kinds. */
+/** `milepost crds`; with `--trials` only that of Katib's Trials, with `--v1` only those of the v1 kinds. */
 async function runCrds(settings: CrdsSettings): Promise<void> {
   checkCrdsSettings(settings);
   const { trials, withoutJobset, v1, patch } = settings;

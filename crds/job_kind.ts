@@ -136,7 +136,7 @@ export interface NamedJob {
   readonly name: string;
 }
 
-/** A job by kind, name and UID; whatever is kept of a job is kept by the UID alone. */
+/** A job by kind, name and UID; whatever is kept of a job is kept only by the UID. */
 export interface JobRef extends NamedJob {
   readonly uid: string;
 }

@@ -143,7 +143,7 @@ function mend(node: OpenApiSchema): void {
   }
   delete node.propertyNames;
   if ("const" in node) delete node.const;
-  // zod joins alternatives that are types alone; a structural schema has one type.
+  // zod joins alternatives that are only types; a structural schema has one type.
   if (Array.isArray(node.type)) {
     node.anyOf = node.type.map((type) => ({ type }));
     delete node.type;

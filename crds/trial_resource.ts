@@ -33,7 +33,7 @@ export function guessPlural(kind: string): string {
   return name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`;
 }
 
-/** Any name: who controls these is told by UIDs alone, since nobody knows how other operators name their pods. */
+/** Any name: who controls these is told only by UIDs, since nobody knows how other operators name their pods. */
 const anyName = () => true;
 
 function ownerPathsOf({ kind, group }: TrialResource): OwnerPath[] {

@@ -54,7 +54,7 @@ function container({ image, imagePullPolicy, logLevel }: Settings) {
   };
 }
 
-/** The manager's certificates; of its CA the certificate alone. During a rotation there are two. */
+/** The manager's certificates; of its CA only the certificate. During a rotation there are two. */
 function certificates() {
   const items = (...keys: string[]) => keys.map((key) => ({ key, path: key }));
   const name = MANAGER.certificateSecret;

@@ -133,7 +133,7 @@ function volumes({ uiTlsSecretName }: Settings) {
       },
     },
     {
-      // Of the manager's CAs the certificates alone; the manager makes the Secret at its first start.
+      // Of the manager's CAs only the certificates; the manager makes the Secret at its first start.
       name: "manager-ca",
       projected: {
         defaultMode: 0o440,

@@ -10,7 +10,7 @@ import type { JobVersion, PollOwner } from "./owner_poll.ts";
 /** Options of {@link createJobFeeds}. */
 export interface JobFeedsOptions<State extends JobVersion, Value> {
   readonly poll: PollOwner<State>;
-  /** Returns what followers get of a state; undefined: nothing. */
+  /** Returns what subscribers get of a state; undefined: nothing. */
   readonly select: (state: State) => Value | undefined;
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
@@ -48,7 +48,7 @@ interface Group<Value> {
   readonly kind: JobKind;
   /** By UID; those that had news last stand last. */
   readonly feeds: Map<string, Feed<Value>>;
-  /** Breaks off the call under way: a job was added, or no follower is left. */
+  /** Breaks off the call under way: a job was added, or no subscriber is left. */
   cut: () => void;
   isRunning: boolean;
   running: Promise<void>;
@@ -74,7 +74,7 @@ function deliver<State extends JobVersion, Value>(
   }
 }
 
-/** Creates {@link JobFeeds}; nothing runs without a follower. */
+/** Creates {@link JobFeeds}; nothing runs without a subscriber. */
 export function createJobFeeds<State extends JobVersion, Value>(
   options: JobFeedsOptions<State, Value>,
 ): JobFeeds<Value> {

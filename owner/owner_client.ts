@@ -14,7 +14,7 @@ import type { TermChanges } from "./term.ts";
 /** Calls the listener with each news of the job, of the present ones at once. Returns a function that stops this. */
 export type Follow<Value> = (job: JobRef, listener: (value: Value) => void) => () => void;
 
-/** Asks the owner, on any replica, and follows its changes; many followers of a job are one to the owner. */
+/** Asks the owner, on any replica, and follows its changes; many subscribers of a job are one to the owner. */
 export interface OwnerClient {
   /** Returns the function that asks questions of a kind; each is held a moment while there is no owner. */
   asks<Ask, Answer extends object>(kind: AskKind<Ask, Answer>): AskOwner<Ask, Answer>;

@@ -33,7 +33,7 @@ const PERCENT: Column = {
   cell: ({ progress }) => progress === undefined ? "" : percentText(progress),
 };
 const BAR_WIDTH = 8;
-/** Instead of the number alone. */
+/** Instead of only the number. */
 const BAR: Column = {
   title: "PROGRESS",
   width: BAR_WIDTH + 1 + PERCENT_WIDTH,

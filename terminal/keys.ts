@@ -38,7 +38,7 @@ export const PASTE = {
 export interface Key {
   /** A name such as `page up`, or the character itself. */
   readonly key: string;
-  /** Of what is pasted there are the characters alone. */
+  /** Of what is pasted only the characters are there. */
   readonly isPasted: boolean;
 }
 
@@ -54,7 +54,7 @@ export class KeyReader {
     return this.#keysIn(all.slice(0, all.length - this.#rest.length));
   }
 
-  /** Whether a sequence has begun; it may also be the key Esc alone, which looks the same. */
+  /** Whether a sequence has begun; it may also be only the key Esc, which looks the same. */
   get hasBegun(): boolean {
     // The end of what is pasted comes for certain.
     return this.#rest !== "" && !this.#isPasting;

@@ -45,7 +45,7 @@ export interface ServingCertificates {
   readonly key: string;
   /** Every CA that is trusted, for webhook configurations and ConfigMaps. */
   readonly caBundle: string;
-  /** By which this replica shows another who it is; of this process alone, never stored. */
+  /** By which this replica shows another who it is; only of this process, never stored. */
   readonly replica: CertificatePair;
   /** End of the serving certificate and of its CA, in milliseconds since the epoch. */
   readonly expiry: { readonly serving: number; readonly authority: number };

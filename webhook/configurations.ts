@@ -101,7 +101,7 @@ function podWebhook(options: ConfigurationOptions) {
 }
 
 /**
- * The registrations for pods of trial resources: those with Katib's label, and those with ours alone; no pod
+ * The registrations for pods of trial resources: those with Katib's label, and those with only ours; no pod
  * matches both. A trial without its metrics is wasted, so its pods wait for an answer.
  */
 function trialResourceWebhooks(options: ConfigurationOptions) {

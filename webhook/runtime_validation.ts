@@ -31,7 +31,7 @@ export function deprecationWarning(subject: string): string {
 
 /**
  * Judges a runtime, of either kind, at creation and at every change of its spec (G18). A change of
- * its metadata alone is always admitted.
+ * only its metadata is always admitted.
  */
 export function validateRuntime(
   runtime: AnyTrainingRuntime,

@@ -23,7 +23,7 @@ export interface TrialOfPod {
   readonly primaryContainerName?: string | undefined;
   /** The kind of its job. */
   readonly run?: { readonly apiVersion?: unknown; readonly kind?: unknown } | undefined;
-  /** Whether its metrics come by push alone. */
+  /** Whether its metrics come only by push. */
   readonly pushes?: boolean;
 }
 

@@ -41,7 +41,7 @@ export const nodeSettings = z.strictObject({
   port: port(0).describe("port of the log endpoint"),
   tlsCert: path("file", "self-signed").describe("certificate of the log endpoint"),
   tlsKey: path("file", "self-signed").describe("its key"),
-  clientCa: path("file", "none: tokens alone").describe("CA of clients of the log endpoint"),
+  clientCa: path("file", "none: only tokens").describe("CA of clients of the log endpoint"),
   ...podSettings,
   logLevel: logLevel("info"),
 });

@@ -116,7 +116,7 @@ export const settings = z.strictObject({
     error: "must be local+review, review or local",
   }).default("local+review").describe(
     "who judges tokens: the API server's keys here and one TokenReview for each token " +
-      "(local+review), TokenReview alone (review), or the keys alone (local)",
+      "(local+review), only TokenReview (review), or only the keys (local)",
   ),
   tokenReviewQps: rate(50).describe(
     "TokenReviews a second for pushes; a fifth is reserved for pushes that wait for the review. " +

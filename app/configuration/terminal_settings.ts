@@ -18,7 +18,7 @@ const manager = {
 };
 const json = (what: string) => boolean(false).describe(`print ${what} as JSON`);
 const look = {
-  ascii: boolean(false).describe("draw with ASCII alone"),
+  ascii: boolean(false).describe("draw with ASCII only"),
 };
 
 /** `milepost top`. */

@@ -116,7 +116,7 @@ function conversionOf(former: FormerKind, object: AnyObject): Conversion {
   }
 }
 
-/** The documents that stand for an object, with what has to be theirs alone; or why there are none. */
+/** The documents that stand for an object, with what must belong only to them; or why there are none. */
 type Documents =
   | { readonly documents: readonly string[]; readonly name: string }
   | { readonly refusals: readonly string[] };

@@ -42,7 +42,7 @@ export interface Authentication {
   close(): Promise<void>;
 }
 
-/** By TokenReview alone: needs no keys. */
+/** Only by TokenReview: needs no keys. */
 function byReview(parts: AuthenticationParts): Authentication {
   const { client, caches, clock, configuration, metrics } = parts;
   const verifier = createReviewVerifier({

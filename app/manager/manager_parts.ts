@@ -208,7 +208,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
     caches,
     events,
     leadership,
-    /** For what the leader alone may do. */
+    /** For what only the leader may do. */
     leaderClient,
     certificates,
     recording,

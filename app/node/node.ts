@@ -1,4 +1,4 @@
-/** `milepost node`: the kubelet alone, against any API server. */
+/** `milepost node`: only the kubelet, against any API server. */
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { issueCertificate } from "../../platform/base/certificates.ts";

@@ -62,7 +62,7 @@ export interface ControlPlane {
   readonly client: KubeClient;
   /** The administrator's token. */
   readonly adminToken: string;
-  /** As the manager's service account, with its rights alone. */
+  /** As the manager's service account, with only its rights. */
   readonly managerClient: KubeClient;
   /** The reason why mount paths and Service names of pods are rewritten; undefined if they are real. */
   readonly rewritingReason: string | undefined;

@@ -1,4 +1,4 @@
-/** Data folder of a standalone: for its user alone, and for one process at a time. */
+/** Data folder of a standalone: only for its user, and for one process at a time. */
 import { resolve } from "node:path";
 import { getLogger } from "@logtape/logtape";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";

@@ -62,7 +62,7 @@ async function read(file: string): Promise<string> {
   }
 }
 
-/** Writes the file for its user alone, at once or not at all. */
+/** Writes the file, readable only for its user, at once or not at all. */
 async function replace(file: string, text: string): Promise<void> {
   const temporary = `${file}.${crypto.randomUUID()}.tmp`;
   try {

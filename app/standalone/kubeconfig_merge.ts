@@ -32,7 +32,7 @@ const fileSchema = z.looseObject({
 });
 type File = z.infer<typeof fileSchema>;
 
-/** An entry counts as a standalone's if its cluster is at 127.0.0.1 and its user has a token alone. */
+/** An entry counts as a standalone's if its cluster is at 127.0.0.1 and its user has only a token. */
 const clusterSchema = z.looseObject({
   cluster: z.looseObject({
     server: z.string().regex(/^https:\/\/127\.0\.0\.1:\d+$/),

@@ -23,7 +23,7 @@ const ATTACKERS = ["127.0.66.1", "127.0.66.2", "127.0.66.3", "127.0.66.4"];
 
 /**
  * How the attacker comes: not at all, over kept connections, or with a new one for each push; or the
- * latter to a port that only accepts connections, which shows the cost of the load on the machine alone.
+ * latter to a port that only accepts connections, which shows only the cost of the load on the machine.
  */
 const WAYS = ["none", "keep-alive", "connection-per-push", "elsewhere"] as const;
 type Way = typeof WAYS[number];

@@ -15,7 +15,7 @@ const WAYS = {
   "beside 60 ConfigMaps of 1 MB": createHostileConfigMaps,
   "beside 60 Jobs of 1 MB more": createHostileJobs,
 } as const;
-/** Beyond what a start takes without them: each such Job is requested alone. In seconds. */
+/** Beyond what a start takes without them: each such Job is requested by itself. In seconds. */
 const SPARE_SECONDS = 20;
 /** The memory limit that is shipped, in megabytes. */
 const MEMORY_LIMIT_MB = 512;

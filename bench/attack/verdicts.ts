@@ -28,7 +28,7 @@ export function tally(all: readonly Readonly<Record<string, number>>[]): string 
 }
 
 /**
- * Honest requests that failed. A latency alone does not show them: those that were refused have a short one,
+ * Honest requests that failed. A latency does not show them: those that were refused have a short one,
  * and those that were cut have none. The goal is missed if there were no requests at all.
  */
 export function failures(name: string, loads: readonly (Load | undefined)[]): Measure {

@@ -1,5 +1,5 @@
 /**
- * Two defects of Katib alone, reproduced with Katib's own controller and webhook: a trial whose TrainJob
+ * Two defects of Katib by itself, reproduced with Katib's own controller and webhook: a trial whose TrainJob
  * has an initializer is denied, and an early-stopped trial that is not retained loses its observation.
  */
 import { parse as parseYaml } from "yaml";

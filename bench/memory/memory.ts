@@ -22,7 +22,7 @@ const usageSchema = z.looseObject({ usedSize: z.number() });
 interface Taken {
   /** Of the process, after {@link REST_MS}. */
   readonly rss: number;
-  /** Of the heap after a collection; of a manager with an inspector alone. */
+  /** Of the heap after a collection; only of a manager with an inspector. */
   readonly heap?: number;
 }
 
@@ -57,7 +57,7 @@ async function heapMb(port: number): Promise<number> {
   }
 }
 
-/** Runs a manager, with an inspector where the heap is asked for: that alone costs memory. */
+/** Runs a manager, with an inspector where the heap is asked for: an inspector costs memory. */
 async function take(
   { folder, program, jobs, inspects }: {
     readonly folder: string;

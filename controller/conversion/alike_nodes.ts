@@ -99,7 +99,7 @@ export function alikeNodes(run: Run, { mlPolicy, fromPolicy }: AlikeRules): Node
     notes: [
       ...isTied
         ? [
-          `The variables name the nodes of the TrainJob ${run.name}, and count them: the runtime is for this TrainJob alone.`,
+          `The variables name the nodes of the TrainJob ${run.name}, and count them: the runtime is only for this TrainJob.`,
         ]
         : [],
       ...named.map((it) => `${it}, which the template names, is ${names.get(it)} now.`),

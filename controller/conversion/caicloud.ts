@@ -162,7 +162,7 @@ function distributedNodes(run: Run): Nodes {
     successOf: [NODE],
     numNodes,
     notes: [
-      `The arguments name the nodes of the TrainJob ${run.name}, and count them: the runtime is for this TrainJob alone.`,
+      `The arguments name the nodes of the TrainJob ${run.name}, and count them: the runtime is only for this TrainJob.`,
       ...own.map(({ type }) =>
         `The arguments of ${type} are left out: its program never got them, but those that tell the cluster.`
       ),

@@ -74,6 +74,6 @@ export interface KindRules {
   podLists?(run: Run): readonly Pick<PodList, "name" | "pieces" | "maxBytes">[];
   /** What a type, which the job has, says of the job; asked in the order of the kind's table. */
   judge(run: Run, type: string, byType: PodsByType): TypeVerdict;
-  /** Whether `<ns>/<name>` stands in the messages of conditions, instead of the name alone. */
+  /** Whether `<ns>/<name>` stands in the messages of conditions, instead of only the name. */
   namesNamespace(run: Run): boolean;
 }

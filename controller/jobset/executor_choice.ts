@@ -6,7 +6,7 @@ import type { Executor } from "../runtime/draft.ts";
 
 /**
  * Returns the executor now: with `auto`, external while upstream's webhook configuration exists. Its CRD
- * alone says nothing, since the built-in executor needs that too.
+ * by itself says nothing, since the built-in executor needs that too.
  */
 export function executorOf(
   mode: "auto" | Executor,

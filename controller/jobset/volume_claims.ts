@@ -109,8 +109,8 @@ function problemOf(
 }
 
 /**
- * Returns what is to be done about the claims of a JobSet. The owner of a claim matters at the start of the
- * JobSet alone: a claim that its pods have used stays theirs, also if somebody removes the owner to keep the files.
+ * Returns what is to be done about the claims of a JobSet. The owner of a claim matters only at the start of the
+ * JobSet: a claim that its pods have used stays theirs, also if somebody removes the owner to keep the files.
  */
 export function claimState(
   jobSet: JobSet,

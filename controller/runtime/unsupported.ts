@@ -52,7 +52,7 @@ export interface FeatureContext {
 /**
  * Returns a problem for every feature that the runtime, or a patch of the TrainJob, asks for and that
  * nothing executes. Fields belong to the runtime, but for those that begin with `spec.runtimePatches`.
- * Features that upstream's JobSet controller executes are refused for the built-in executor alone.
+ * Features that upstream's JobSet controller executes are refused only for the built-in executor.
  */
 export function unsupportedFeatures(
   runtime: TrainingRuntimeSpec,

@@ -1,5 +1,5 @@
 /**
- * Reader of the ConfigMaps of TrainJobs. Caches hold their metadata alone, because any tenant can create
+ * Reader of the ConfigMaps of TrainJobs. Caches hold only their metadata, because any tenant can create
  * ConfigMaps that look like them; the data is read by name, and only of one that its TrainJob controls
  * (docs/decisions/0041).
  */

@@ -25,7 +25,7 @@ export function withStart(trainJob: TrainJob, snapshot: ChildConfigMap | undefin
 
 /**
  * Keeps the start that was written and is not in the status, and removes one that is. Returns what it means that the
- * API server refuses this: training does not wait for it, and a right to patch ConfigMaps is not given for it alone.
+ * API server refuses this: training does not wait for it, and a right to patch ConfigMaps is not given only for this.
  */
 export async function keepStart(
   { client, key: { namespace }, signal }: Writer,

@@ -42,7 +42,7 @@ export function awaitsSuspension(job: ObservedJob): boolean {
 }
 
 /**
- * Plans what is taken away, which depends on the job and its JobSet alone, so that nothing that is wrong with the rest
+ * Plans what is taken away, which depends only on the job and its JobSet, so that nothing that is wrong with the rest
  * holds it back: a suspension; the JobSet of a job that its deadline or its rules have stopped; and the pods of one that
  * is being deleted together with what it owns, which need not wait for the garbage collector.
  */

@@ -115,7 +115,7 @@ export interface ShownSearch extends SearchFacts {
 
 /** A search in a list. */
 export interface SearchRow extends JobName {
-  /** Absent: its trials alone are known, by their labels. */
+  /** Absent: only its trials are known, by their labels. */
   readonly state?: SearchFacts["state"];
   readonly message?: string;
   readonly created?: string;

@@ -8,7 +8,7 @@ const INTRODUCTION =
   `\`milepost COMMAND --help\` prints the same. From a clone of the repository each command is
 \`deno task COMMAND\` (\`npx -y deno@2.9.6 task COMMAND\` without Deno), or \`deno run -A main.ts COMMAND\`.
 
-\`milepost\` alone and \`milepost --help\` print the commands, \`milepost --version\` prints the version.
+\`milepost\` and \`milepost --help\` print the commands, \`milepost --version\` prints the version.
 
 Each flag can be given as a variable, \`MILEPOST_COMMAND_FLAG\` (those of the manager are \`MILEPOST_FLAG\`); a flag comes before its variable. A
 variable whose value begins with \`tcp://\`, \`udp://\` or \`sctp://\` is ignored: Kubernetes makes such \`…_PORT\` for every Service in the pod's

@@ -72,7 +72,7 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   trialNameClash: [
     "Trials of one name in different namespaces",
     "Warning",
-    "only the oldest is recorded in a log that knows trials by their name alone (`katib`, `grpc`)",
+    "only the oldest is recorded in a log that knows trials only by their name (`katib`, `grpc`)",
   ],
   observationRefused: ["Trial or TrainJob", "Warning", "the log will never accept a push"],
   primaryContainerMissing: [

@@ -1,4 +1,4 @@
-/** A recording of a terminal as an animated SVG, by CSS alone. */
+/** A recording of a terminal as an animated SVG, by CSS only. */
 import { type Recording, type Screen, screensOf } from "./asciicast.ts";
 
 const CELL = { width: 8.4, height: 20 } as const;

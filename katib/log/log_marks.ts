@@ -1,5 +1,5 @@
 /**
- * Marks of long logs whose server gives out ranges of time alone: times with about so many rows from one to the next,
+ * Marks of long logs whose server gives out only ranges of time: times with about so many rows from one to the next,
  * as they were seen when rows were read that were not needed yet. Pure but for what it remembers.
  */
 import { createSizedCache } from "../../platform/base/bounded_cache.ts";

@@ -141,7 +141,7 @@ export function decodeReport(bytes: Uint8Array): ReportRequest {
   return { trialName, rows };
 }
 
-/** Encodes {@link GetRequest}; `DeleteObservationLogRequest` is one with the name alone. */
+/** Encodes {@link GetRequest}; `DeleteObservationLogRequest` is one with only the name. */
 export function encodeGet(request: GetRequest): Buffer {
   const writer = Writer.create();
   putText(writer, 1, request.trialName);

@@ -23,7 +23,7 @@ export interface StopStoreOptions {
   readonly deadlineMs: number;
 }
 
-/** Attempts of one decision: progress alone changes a job every second. */
+/** Attempts of one decision: progress by itself changes a job every second. */
 const ATTEMPTS = 5;
 
 /** Creates a {@link StopStore}. */
@@ -58,7 +58,7 @@ export function createStopStore(options: StopStoreOptions): StopStore {
     signal: AbortSignal,
   ): Promise<StoreOutcome> {
     const { kind, namespace, name } = decided.job;
-    // The status of a job that another operator runs is not ours: the log decides alone.
+    // The status of a job that another operator runs is not ours: only the log decides.
     if (kind.isForeign) return { kind: "pruned" };
     let hasWritten = false;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {

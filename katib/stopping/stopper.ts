@@ -25,7 +25,7 @@ import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
-/** Attempts of one stop: progress alone changes a job every second. */
+/** Attempts of one stop: progress by itself changes a job every second. */
 const ATTEMPTS = 5;
 /** Most stops that are remembered until their event is recorded. */
 const REMEMBERED = 10_000;

@@ -138,8 +138,8 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
 }
 
 /**
- * Ends the logs of Trials when their deletion begins, and again when they are gone. A sink that knows trials by
- * name alone keeps the log if another Trial has the name. Returns a function that stops this.
+ * Ends the logs of Trials when their deletion begins, and again when they are gone. A sink that knows trials
+ * only by name keeps the log if another Trial has the name. Returns a function that stops this.
  */
 export function followTrials(
   trials: Pick<Informer<Trial>, "onChange" | "byIndex">,

@@ -3,7 +3,7 @@
  *
  * A bucket is {@link BASE_WIDTH_MS} times a power of two wide and begins at a multiple of that since the epoch. When the
  * samples span more buckets than there is room for, the width doubles and neighbours merge. So what is kept depends
- * on the samples alone, not on the order in which they came, but for the last value: a late sample changes
+ * only on the samples, not on the order in which they came, but for the last value: a late sample changes
  * that of its bucket unless a newer one of its metric is there.
  */
 import { mergedFor } from "./bucket_points.ts";

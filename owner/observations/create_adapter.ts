@@ -198,7 +198,7 @@ export function createAdapter(options: AdapterOptions): Adapter {
   ): PushAnswer | undefined | Promise<PushAnswer> {
     if (closed.signal.aborted) return CLOSED;
     if (endedLogs.has(logKeyText(plan.key))) return gone("the job's Trial was deleted");
-    // The Trial's observation is fixed: what came now would be in the log alone.
+    // The Trial's observation is fixed: what came now would be only in the log.
     const stopped = answerStopped(plan.job);
     if (stopped !== undefined) return stopped;
     if (plans.hasEnded(plan)) return ENDED_TRIAL;

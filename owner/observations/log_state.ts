@@ -111,7 +111,7 @@ function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: Push)
 export interface LogStateOptions {
   /** The run that rows without one belong to. */
   readonly present: PresentRun;
-  /** Whether the log keeps the run of each row; if not, rows are judged by the present run alone. */
+  /** Whether the log keeps the run of each row; if not, rows are judged only by the present run. */
   readonly keepsRuns: boolean;
   /** This owner's previous state of the log. */
   readonly before?: LogState | undefined;

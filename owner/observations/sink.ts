@@ -24,7 +24,7 @@ export interface ObservationSink {
   /** Whether other owners, or this one after a restart, can read what this one wrote. */
   readonly isShared: boolean;
   /**
-   * Whether it knows trials by their names alone, as Katib does: Trials of one name in two namespaces share a
+   * Whether it knows trials only by their names, as Katib does: Trials of one name in two namespaces share a
    * log, and Katib deletes the log of a Trial that is deleted.
    */
   readonly knowsTrialsByNameAlone: boolean;

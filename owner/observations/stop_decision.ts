@@ -162,7 +162,7 @@ export function controlOfTrial(message: string = "Trial is early stopped"): Cont
   return { stop: true, reason: "EarlyStopped", message };
 }
 
-/** Returns the instruction to a trainer by what the job's object shows alone, whoever owns its state. */
+/** Returns the instruction to a trainer only by what the job's object shows, whoever owns its state. */
 export function controlShown(kind: JobKind, job: AnyJob): Control | undefined {
   const stored = storedStopOf(job);
   if (stored !== undefined) return controlOf(decisionOf(stored));

@@ -62,7 +62,7 @@ export interface AskedScope {
  * Asks for rights cluster-wide first; for kinds that the reader may not list there, in each namespace that it
  * names. A namespace is asked about whether or not it has jobs, so that the answer says nothing of that. Who may not
  * list the first kind everywhere is hardly ever allowed another one there: where the namespaces are named it is asked
- * about those alone, which comes to the same.
+ * only about those, which comes to the same.
  */
 export async function readerScope(
   parts: Pick<ReaderParts, "access">,

@@ -1,4 +1,4 @@
-/** Small signs: state, progress, age and switches, none of which says anything by colour alone. */
+/** Small signs: state, progress, age and switches, none of which says anything only by colour. */
 import type { ComponentChildren } from "preact";
 import { ageText, durationText, plainText, zoneText } from "./readable_text.ts";
 import { clockText } from "../../platform/base/local_time.ts";

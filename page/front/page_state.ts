@@ -31,7 +31,7 @@ import {
 export const view = signal<View>(readView(location.hash));
 /** The time, each second. */
 export const now = signal(Date.now());
-/** The list; of a job's page its row alone. */
+/** The list; of a job's page only its row. */
 export const list = signal<ListState | undefined>(undefined);
 /** The curves of a job's page. */
 export const curves = signal<CurveState | undefined>(undefined);

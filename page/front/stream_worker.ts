@@ -1,6 +1,6 @@
 /**
  * Worker that holds the one stream of all tabs of a browser, which allows six connections to a server, and knows the
- * session of any tab, for tabs that are opened beside. It keeps both in memory alone, and no longer than the tabs.
+ * session of any tab, for tabs that are opened beside. It keeps both only in memory, and no longer than the tabs.
  */
 import { createFeedHub } from "./feed/feed_hub.ts";
 import { fieldsOf, textOf } from "./feed/answer_fields.ts";

@@ -11,7 +11,7 @@ export type CheckedRequest = Pick<HttpRequest, "method" | "header">;
 const MISDIRECTED: FailureShape = {
   code: 421,
   reason: "BadRequest",
-  message: "this server answers to the address alone that it has printed, or to its own names",
+  message: "this server answers only to the address that it has printed, or to its own names",
 };
 const UNSUPPORTED: FailureShape = {
   code: 415,

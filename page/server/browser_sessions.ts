@@ -54,7 +54,7 @@ export interface BrowserSessionsOptions {
 
 const hashOf = (text: string) => createHash("sha256").update(text).digest();
 
-/** Creates them. Codes and keys are kept as hashes alone. */
+/** Creates them. Codes and keys are kept only as hashes. */
 export function createBrowserSessions(
   { clock, randomBytes }: BrowserSessionsOptions,
 ): BrowserSessions {

@@ -1,4 +1,4 @@
-/** Long answers in memory, which slow readers keep there: within a budget of bytes that nobody uses up alone. */
+/** Long answers in memory, which slow readers keep there: within a budget of bytes that no single reader can use up. */
 import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import type { HttpResponse } from "../../platform/http/message.ts";
 import { OverloadedError } from "../../platform/http/message.ts";

@@ -1,4 +1,4 @@
-/** Jobs of a search that no Trial controls: their labels alone say what they belong to. Pure. */
+/** Jobs of a search that no Trial controls: only their labels say what they belong to. Pure. */
 import { readEarlyStopping } from "../../crds/early_stopping.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { progressOf, shownStateOf } from "../../crds/job_state.ts";

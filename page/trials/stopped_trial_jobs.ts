@@ -18,7 +18,7 @@ interface KnownStop {
   readonly stop?: TrialStop;
 }
 
-/** Why jobs were stopped does not change. What a viewer may read is remembered for that viewer alone. */
+/** Why jobs were stopped does not change. What a viewer may read is remembered only for that viewer. */
 const known = createBoundedCache<KnownStop>(MOST_KNOWN, {
   ttl: KNOWN_MS,
   perf: { now: systemClock.monotonic },

@@ -46,7 +46,7 @@ export function stopOfJob(kind: JobKind, job: AnyJob): TrialStop | undefined {
   return { by: "request", text: shortText(text), user: shortText(user) };
 }
 
-/** Returns why a trial was stopped, by its job where that is known, else by its rules (in words) alone. */
+/** Returns why a trial was stopped, by its job where that is known, else only by its rules (in words). */
 export function stopOfTrial(rules: readonly string[], job: TrialStop | undefined): TrialStop {
   const had = rules.length > 0 && { rules };
   if (job !== undefined) return { ...job, ...(job.by === "rules" && had) };

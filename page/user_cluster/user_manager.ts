@@ -32,7 +32,7 @@ const PROBE = "/view/v1/jobs?limit=1";
 const NOT_YET = "the manager is being looked for";
 const NO_TOKEN =
   "the user of the kubeconfig has no token, but a client certificate or a password: " +
-  "the manager takes tokens alone, so there are no curves, and no job can be stopped with a reason";
+  "the manager takes only tokens, so there are no curves, and no job can be stopped with a reason";
 
 /** Options of {@link createUserManager}. */
 export interface UserManagerOptions extends ManagerSearch {

@@ -32,7 +32,7 @@ export function createBoundedCache<V extends NonNullable<unknown>>(
   });
 }
 
-/** Creates a cache of entries that have at most `maxSize` together; one that is larger alone is not kept. */
+/** Creates a cache of entries that have at most `maxSize` together; a single one that is larger is not kept. */
 export function createSizedCache<V extends NonNullable<unknown>>(
   maxSize: number,
   sizeOf: (value: V) => number,

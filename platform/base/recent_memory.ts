@@ -24,7 +24,7 @@ export interface RecentMemory<V> {
 
 /**
  * Creates a {@link RecentMemory}. Jobs, pods and tokens come and go for as long as the manager runs: with
- * a bound on their number alone the memory would fill up to it, however few are alive.
+ * only a bound on their number the memory would fill up to it, however few are alive.
  */
 export function createRecentMemory<V extends object>(
   { now, max, idleMs }: RecentMemoryOptions,

@@ -11,7 +11,7 @@ export function refuseOtherSystems(os: string): void {
   );
 }
 
-/** Folders of one kubelet; each exists, for its user alone. */
+/** Folders of one kubelet; each exists, only for its user. */
 export interface DataFolders {
   readonly root: string;
   readonly pods: string;

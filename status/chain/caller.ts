@@ -57,7 +57,7 @@ function tokenOf(exchange: Exchange): Extract<Bearer, { kind: "token" }> {
   return required(exchange.bearer.kind === "token" ? exchange.bearer : undefined, "token");
 }
 
-/** Refuses a token that was refused before, by its hash alone. */
+/** Refuses a token that was refused before, only by its hash. */
 export function refusedTokens(verifier: Pick<TokenVerifier, "refused">): StageRun {
   return (exchange) => {
     const why = verifier.refused(tokenOf(exchange).hash);

@@ -14,7 +14,7 @@ const IMPORT =
 export interface Import {
   /** As it is written; relative ones as a path from the root. */
   readonly target: string;
-  /** The import names types alone, so that nothing of it is there when the program runs. */
+  /** The import names only types, so that nothing of it is there when the program runs. */
   readonly typesOnly: boolean;
 }
 

@@ -58,7 +58,7 @@ export type PlanDecision =
 export interface PlanSettings {
   /** Kinds of collectors that are adopted besides Push; none unless Katib's webhook is kept out. */
   readonly adopted: ReadonlySet<string>;
-  /** Whether the log distinguishes trials by name alone, as Katib's table does. */
+  /** Whether the log distinguishes trials only by name, as Katib's table does. */
   readonly namesOnly: boolean;
   /** Whether logs of jobs without a trial or annotation are kept. */
   readonly keepsPlainJobs: boolean;

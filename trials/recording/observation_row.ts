@@ -14,7 +14,7 @@ export interface ObservationRow {
 
 /**
  * The key of a log. Name and UID are those of the Trial, or of the TrainJob if no Trial controls it. Katib's
- * table distinguishes trials by name alone; all other sinks use the whole key.
+ * table distinguishes trials only by name; all other sinks use the whole key.
  */
 export interface LogKey {
   readonly kind: "trial" | "job";

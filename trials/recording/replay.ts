@@ -83,7 +83,7 @@ export function replay(scope: RecordScope, rows: readonly ObservationRow[]): Rec
 
 /**
  * Adds to the replayed state when the samples that this owner wrote, or tried to write, were sent. The retry
- * of a sample whose time was moved is moved elsewhere, and known by the time that was sent alone.
+ * of a sample whose time was moved is moved elsewhere, and known only by the time that was sent.
  */
 export function withSentTimes(state: RecordState, known: RecordState): RecordState {
   const sent = new Map<bigint, bigint>();

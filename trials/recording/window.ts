@@ -11,7 +11,7 @@ export interface Entry {
   readonly pushed: bigint;
   /** The time that it is recorded with. */
   readonly recorded: bigint;
-  /** A digest of content, pod and sequence; for a replayed sample of content alone. */
+  /** A digest of content, pod and sequence; for a replayed sample only of content. */
   readonly digest: number;
   /** Whether it was read from the log, so that only the rows of its push are known. */
   readonly isReplayed: boolean;

@@ -1,4 +1,4 @@
-/** A control group whose memory is limited, for the manager; where none can be made, its RSS counts alone. */
+/** A control group whose memory is limited, for the manager; where none can be made, only its RSS counts. */
 
 /** A place for a process with a limit of memory. */
 export interface LimitedMemory {

@@ -20,7 +20,7 @@ type Finetune = "qlora" | "lora" | "full";
 
 const ENTRYPOINT = ["tune", "run"];
 const MULTI_NODE_MODEL = "llama3_3/70B";
-/** Models that QLoRA trains on a single device alone, and one that it does not train. */
+/** Models that QLoRA trains only on a single device, and one that it does not train. */
 const SINGLE_DEVICE_MODELS = ["llama3_2/1B", "llama3_2/3B"];
 const WITHOUT_QLORA = "qwen2_5/1.5B";
 const MODELS = [...SINGLE_DEVICE_MODELS, MULTI_NODE_MODEL, WITHOUT_QLORA];

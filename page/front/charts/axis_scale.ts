@@ -71,7 +71,7 @@ export function numberAxis(
   { isLog, count = 5 }: { readonly isLog: boolean; readonly count?: number },
 ): Axis {
   const isReallyLog = isLog && least > 0;
-  // One value alone stands in the middle.
+  // A single value stands in the middle.
   const around = Math.abs(least) / 2 || 0.5;
   const [min, max] = least < most
     ? [least, most]

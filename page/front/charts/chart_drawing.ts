@@ -157,7 +157,7 @@ export function seriesOf(lines: readonly ChartLine[], { band }: Scale, { curves 
       stroke: colour,
       width: 1.6,
       dash: [...DASHES[place] ?? []],
-      // A line needs two points: one alone would not be seen.
+      // A line needs two points: a single one would not be seen.
       points: { show: (plot, index) => hasOnePoint(plot.data[index] ?? []), size: 6 },
     });
   }

@@ -1,5 +1,5 @@
 /**
- * Token verification by TokenReview alone (`--authentication review`): no key is known here, and the API
+ * Token verification only by TokenReview (`--authentication review`): no key is known here, and the API
  * server judges every token. The claims of a token are checked before, so that one that cannot be good
  * costs no question.
  */

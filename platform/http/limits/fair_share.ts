@@ -1,4 +1,4 @@
-/** Budget that no one can use up alone, such as of bytes. */
+/** Budget that no single user can use up, such as of bytes. */
 
 /** The budget, of which amounts are held under keys, such as peers. */
 export interface FairShare {

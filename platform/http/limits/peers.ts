@@ -6,7 +6,7 @@ import { type BucketLimits, createKeyedBuckets } from "../../base/token_bucket.t
 /**
  * Record of peers. Times are monotonic, in milliseconds. Failures count against the peer and, with a larger
  * budget, against its /64 of IPv6: a client that has all of its addresses gains little, and one pod
- * does not shut out its neighbours. What is over the budget of the /64 alone does not concern peers from which
+ * does not shut out its neighbours. What is only over the budget of the /64 does not concern peers from which
  * a pod was proved lately.
  */
 export interface Peers {

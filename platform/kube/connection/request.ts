@@ -74,7 +74,7 @@ function queryText(query: Query): string {
 
 const ACCEPT: { readonly accept: string } = { accept: "application/json" };
 
-/** Media types of metadata alone; a server that does not know them sends whole objects. */
+/** Media types of only the metadata; a server that does not know them sends whole objects. */
 const ACCEPT_METADATA = {
   one: metadataAs("PartialObjectMetadata"),
   list: metadataAs("PartialObjectMetadataList"),

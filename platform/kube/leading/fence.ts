@@ -10,7 +10,7 @@ export interface Fence {
   readonly signal: AbortSignal;
 }
 
-/** A call that the leader alone may make, by a replica that does not lead, or not any more. */
+/** A call that only the leader may make, by a replica that does not lead, or not any more. */
 export class FencedError extends Error {
   constructor() {
     super("this replica does not lead, or not any more: nothing was sent");

@@ -39,7 +39,7 @@ export interface Leadership {
    * act of a leader. It stays true while the work of an aborted term is ending.
    */
   readonly leading: boolean;
-  /** The fence of what the leader alone may do. */
+  /** The fence of what only the leader may do. */
   readonly fence: Fence;
   /** Whether this replica leads and its term has not begun to end: whether it takes new work. */
   readonly active: boolean;
@@ -86,7 +86,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
   let elector: LeaderElector | undefined;
   let ownAddress: string | undefined;
   let leadsAlone = false;
-  let alone = AbortSignal.abort(new FencedError());
+  let withoutElection = AbortSignal.abort(new FencedError());
   let known = false;
   let inTerm = false;
 
@@ -96,7 +96,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
       return isLeading();
     },
     get signal() {
-      return elector?.term ?? alone;
+      return elector?.term ?? withoutElection;
     },
   };
   const isActive = () => inTerm && isLeading();
@@ -157,7 +157,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
       if (election === undefined) {
         const over = new AbortController();
         known = leadsAlone = true;
-        alone = over.signal;
+        withoutElection = over.signal;
         return await runTerm(works(), signal).finally(() => {
           leadsAlone = false;
           over.abort(new FencedError());

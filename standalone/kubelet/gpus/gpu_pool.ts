@@ -4,7 +4,7 @@ import { NODES } from "../../../crds/pod_names.ts";
 import { deviceShares } from "./device_requests.ts";
 import { type Gpu, VISIBLE_DEVICES_ENV, visibleGpus } from "./visible_gpus.ts";
 
-/** Returns the environment of a container in which its GPUs alone are visible. */
+/** Returns the environment of a container in which only its GPUs are visible. */
 export type Restriction = (
   container: string,
   env: Readonly<Record<string, string>>,

@@ -21,7 +21,7 @@ export interface LaunchAgentOptions {
   readonly clock: Clock;
   /** Folder of the programs that come with the kubelet. */
   readonly programs: string;
-  /** Folders for the socket, of this user alone: it goes into the first in which its path is short enough. */
+  /** Folders for the socket, only of this user: it goes into the first in which its path is short enough. */
   readonly folders: readonly string[];
 }
 
@@ -45,7 +45,7 @@ function socketPath(folders: readonly string[]): string {
   return paths.find(fits) ?? paths[0] ?? "";
 }
 
-/** Makes the socket, for this user alone; one that an earlier run left behind is replaced. */
+/** Makes the socket, only for this user; one that an earlier run left behind is replaced. */
 function listenAt(path: string): Deno.UnixListener {
   try {
     Deno.removeSync(path);

@@ -129,7 +129,7 @@ function ownVariables({ env = [] }: Container): EnvVar[] {
   return env.filter(({ name, value }) => !names.includes(name) || value !== script);
 }
 
-/** The hostfile of an MPIJob as Open MPI 5 reads it; the Training Operator names it for Open MPI 4 alone. */
+/** The hostfile of an MPIJob as Open MPI 5 reads it; the Training Operator names it only for Open MPI 4. */
 function hostfileVariables({ env = [] }: Container): EnvVar[] {
   const value = `${V1_MPI.path}/${V1_MPI.hostfile}`;
   return env.some((it) => it.value === value)

@@ -15,7 +15,7 @@ export interface NamespaceNames {
 /** Names that always lead to this machine. */
 const RESERVED = new Set(["localhost"]);
 
-/** The lines of a name of a namespace, longest form first; the short form is for that namespace alone. */
+/** The lines of a name of a namespace, longest form first; the short form is only for that namespace. */
 function lines(address: string, name: string, namespace: string, isOwn: boolean): string[] {
   const long = `${name}.${namespace}`;
   const forms = [`${long}.svc.cluster.local`, `${long}.svc`, long, ...isOwn ? [name] : []];

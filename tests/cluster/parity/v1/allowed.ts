@@ -101,7 +101,7 @@ const COURSES: readonly Allowed[] = [
   {
     id: "completion-time",
     why:
-      "a job that an exit code ended has the time of its end, so that its time to live passes; upstream sets it for TFJobs alone",
+      "a job that an exit code ended has the time of its end, so that its time to live passes; upstream sets it only for TFJobs",
     path: /^\/jobs\/j\/completionTime$/,
     when: ({ upstream, milepost }) => upstream === "unset" && milepost === "set",
   },
