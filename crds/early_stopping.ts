@@ -62,7 +62,7 @@ export const earlyStoppingSchema = z.strictObject({
     name: metricName,
     type: z.enum(["minimize", "maximize"], { error: "must be minimize or maximize" }),
   }, { error: shapeError("an object with name and type") }),
-  // The length is checked first: the rules of an over-long list are not looked at.
+  // The length is checked first: the rules of an over-long list are not validated.
   rules: z.array(z.unknown(), { error: RULES }).min(1, RULES).max(EARLY_STOPPING_RULES_MAX, RULES)
     .pipe(z.array(rule)),
 }, { error: shapeError("an object with objective and rules") });
@@ -133,7 +133,7 @@ export function readEarlyStopping(text: string): ReadAnnotation<EarlyStopping> {
   return readJson(text, earlyStoppingSchema);
 }
 
-/** Reads the annotation `trainer.kubeflow.org/trial-template`; its expressions are not looked at. */
+/** Reads the annotation `trainer.kubeflow.org/trial-template`; its expressions are not parsed. */
 export function readTrialTemplate(text: string): ReadAnnotation<TrialTemplate> {
   return readJson(text, trialTemplateSchema);
 }

@@ -54,7 +54,7 @@ class Top {
   readonly #keys = new KeyReader();
   /** Ends the wait for the rest of a key. */
   #typing = new AbortController();
-  /** The job that is looked at as it was read last, or why it cannot be read. */
+  /** The job that is shown, as it was read last, or why it cannot be read. */
   #read: { readonly uid: string; readonly facts: JobFacts | string } | undefined;
   #notice: { readonly text: string; readonly untilMs: number } | undefined;
   readonly #sleeper: Sleeper;
@@ -200,7 +200,7 @@ class Top {
     }
   }
 
-  /** Reads the job that is looked at. */
+  /** Reads the job that is shown. */
   async readOn(): Promise<void> {
     const { cluster, clock } = this.parts;
     let nextMs = 0;

@@ -11,13 +11,13 @@ export interface TerminalCluster extends FollowedCurves {
   readonly kinds: JobKinds;
   /** Of all jobs that the user may list. */
   readonly list: JobList;
-  /** The namespaces that are looked at; empty: all. */
+  /** The namespaces that are read; empty: all. */
   readonly namespaces: readonly string[];
   /** Returns the manager as the user reaches it; undefined if it is out of reach now, or does not take the user's token. */
   manager(): ManagerClient | undefined;
   /** Returns why it is not reached, as sentences. */
   missingOfManager(): readonly string[];
-  /** Resolves when the manager was looked for once. */
+  /** Resolves when the manager was searched for once. */
   readonly managerSearched: Promise<void>;
   /** Whether the first lists are there. */
   isThere(): boolean;

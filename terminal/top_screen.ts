@@ -18,7 +18,7 @@ export interface TopView {
   readonly missing: readonly string[];
   /** What came of the last stop. */
   readonly notice?: string;
-  /** The report of the job that is looked at. */
+  /** The report of the job that is shown. */
   readonly report?: readonly string[];
 }
 

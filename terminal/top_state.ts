@@ -1,4 +1,4 @@
-/** State of `milepost top`: what is looked at, and what a key does to it. Pure. */
+/** State of `milepost top`: what is shown, and what a key does to it. Pure. */
 import { beginsWithMost, type JobRow } from "../crds/wire/row.ts";
 import { LIST_LIMITS, type ListQuery } from "../crds/wire/list_query.ts";
 
@@ -7,7 +7,7 @@ const SORTS = ["created", "name", "state", "progress", "remaining", "updated"] a
 /** Longest text to filter by. */
 const LONGEST_FILTER = LIST_LIMITS.textLength;
 
-/** What is looked at. */
+/** What is shown. */
 export interface TopState {
   readonly sort: typeof SORTS[number];
   readonly isReversed: boolean;
@@ -22,7 +22,7 @@ export interface TopState {
   readonly first: number;
   /** UID of the job under the cursor, which stays on it wherever its row goes; undefined: on the row. */
   readonly uid?: string | undefined;
-  /** The job that is looked at, or asked about. */
+  /** The job that is shown, or asked about. */
   readonly job?: JobRow;
   /** Lines of its report above the screen. */
   readonly scrolled: number;
@@ -48,11 +48,11 @@ export interface TopWindow {
   readonly jobs: readonly JobRow[];
   /** Rows of the screen for jobs. A report has one more, which titles of columns would take. */
   readonly rows: number;
-  /** Lines of the report of the job that is looked at. */
+  /** Lines of the report of the job that is shown. */
   readonly lines: number;
 }
 
-/** Most jobs that are looked at. */
+/** Most jobs that are read. */
 const MAX_JOBS = 1_000_000;
 
 /** Returns the query of all rows. */

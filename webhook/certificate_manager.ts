@@ -61,7 +61,7 @@ export interface CertificateManagerOptions {
   readonly policy?: CertificatePolicy;
   /** Says when the Secret may have changed, such as an informer's `onChange`. */
   readonly changes?: ChangeSource;
-  /** Time between looks where `changes` is silent, in milliseconds. */
+  /** Time between checks where `changes` is silent, in milliseconds. */
   readonly resyncMs?: number;
   /**
    * Whether this replica may change what is stored. One that may not adopts what it finds, whatever

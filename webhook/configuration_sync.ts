@@ -31,7 +31,7 @@ export interface ConfigurationSyncOptions {
   readonly clock: Clock;
   /** Says when a configuration or the CA bundle may have changed. */
   readonly changes?: ChangeSource;
-  /** Time between looks where `changes` is silent, in milliseconds. */
+  /** Time between checks where `changes` is silent, in milliseconds. */
   readonly resyncMs?: number;
 }
 

@@ -26,7 +26,7 @@ function hasFewContainers(value: unknown): boolean {
   return asList(containers).length + asList(initContainers).length <= MAX_CONTAINERS;
 }
 
-/** Schema of the pods. The containers are counted before they are looked at. */
+/** Schema of the pods. The containers are counted before they are validated. */
 export const identifiedPodSchema: z.ZodType<Pod> = z.custom<Pod>(hasFewContainers, {
   error: `must have at most ${MAX_CONTAINERS} containers, init containers included`,
   path: ["spec"],

@@ -64,7 +64,7 @@ interface PageBesides {
   readonly cleanup: AsyncDisposableStack;
 }
 
-/** Starts the page, which looks at this control plane as its administrator. */
+/** Starts the page, which reads this control plane as its administrator. */
 async function startPageOf(
   { server, client, adminToken: token }: ControlPlane,
   { uiPort: port, kinds, status: url, caBundle, cleanup }: PageBesides,

@@ -32,7 +32,7 @@ import { v1JobProblems } from "./validation.ts";
 import type { Run } from "./run.ts";
 import { FAILED_VALIDATION, type Notice, reasonOf } from "./verdict.ts";
 
-/** Time between two looks at a pod group that the scheduler has not taken, or a name that is not free, in milliseconds. */
+/** Time between two reads of a pod group that the scheduler has not taken, or a name that is not free, in milliseconds. */
 const WAITING_RETRY_MS = 2_000;
 /** Jobs whose recreations are remembered, and notices. */
 const REMEMBERED = 4096;

@@ -18,7 +18,7 @@ export function podProblem(
   return podCountProblem(replicas.map((of) => countOf(kind, of)), maxPods);
 }
 
-/** Returns the problems of a job's size; of one with too many pods no text is looked at. */
+/** Returns the problems of a job's size; of one with too many pods no text is validated. */
 export function sizeProblems(run: Run, rules: KindRules): FieldProblem[] {
   if (run.tooLarge !== undefined) return [run.tooLarge];
   const [largest] = run.replicas.toSorted((a, b) => b.count - a.count);

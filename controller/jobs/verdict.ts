@@ -131,7 +131,7 @@ function ended(run: Run, end: "Succeeded" | "Failed", message: string, before: N
 /**
  * Returns the verdict. The types are asked in the order of the kind's table, each for its success before its
  * failures, and the first one that ends the job is the last one that is asked: what the job has become does not
- * depend on which pod was looked at first.
+ * depend on which pod was read first.
  */
 export function verdictOf(
   run: Run,

@@ -82,7 +82,7 @@ export function countJobs(
   buckets: Buckets,
   before?: readonly ReplicatedJobStatus[],
 ): ReplicatedJobStatus[] {
-  // Each Job is looked at once: there may be as many replicated jobs as Jobs.
+  // Each Job is visited once: there may be as many replicated jobs as Jobs.
   const active = Map.groupBy(buckets.active, replicatedJobOf);
   const succeeded = Map.groupBy(buckets.succeeded, replicatedJobOf);
   const failed = Map.groupBy(buckets.failed, replicatedJobOf);

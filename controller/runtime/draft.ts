@@ -43,7 +43,7 @@ export interface Stage {
   readonly admit?: (draft: Draft) => FieldProblem[];
   /** Changes the draft. */
   readonly apply?: (draft: Draft) => void;
-  /** Whether no later stage is looked at after a problem of this one. Default: all are. */
+  /** Whether no later stage is validated after a problem of this one. Default: all are. */
   readonly isDecisive?: boolean;
 }
 

@@ -7,7 +7,7 @@ import { containerSchema, type Sample, sampleOf, sampleSchema } from "./sample.t
 
 const TOO_MANY =
   `must be a list of at most ${HISTORY_LIMITS.samples} samples, each a trainerStatus`;
-// Only the frame: the samples of an over-long list are not looked at.
+// Only the frame: the samples of an over-long list are not parsed.
 const frame = z.object(
   {
     samples: z.array(z.unknown(), { error: TOO_MANY }).max(HISTORY_LIMITS.samples, TOO_MANY),

@@ -39,7 +39,7 @@ const metric = z.object(
 );
 
 const TOO_MANY = `must be a list of at most ${PUSH_LIMITS.metrics} metrics`;
-// The length is checked first: the items of an over-long list are not looked at.
+// The length is checked first: the items of an over-long list are not parsed.
 const metrics = z.array(z.unknown(), { error: TOO_MANY })
   .max(PUSH_LIMITS.metrics, { error: TOO_MANY })
   .pipe(z.array(metric));

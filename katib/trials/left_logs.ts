@@ -28,7 +28,7 @@ export interface LeftLogsOptions {
 const PAGE = 200;
 /** Pause after each read of the API server: ten a second are no burden, whatever was left behind. */
 const PAUSE_MS = 100;
-/** Pauses between looks while Trials cannot be known, or the log cannot be read. */
+/** Pauses between attempts while Trials cannot be known, or the log cannot be read. */
 const RETRY = { firstMs: 5_000, longestMs: 60_000 } as const;
 
 /**

@@ -40,7 +40,7 @@ export interface StoredStops {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Interval between looks at the jobs, in milliseconds. */
+/** Interval between checks of the jobs, in milliseconds. */
 const INTERVAL_MS = 5_000;
 /** Targets that are looked up at a time. */
 const AT_ONCE = 16;

@@ -72,7 +72,7 @@ const causesIn = (reads: readonly Read<unknown>[]) =>
 
 const valueOf = <T>(read: Read<T>, otherwise: T): T => "value" in read ? read.value : otherwise;
 
-/** Reads the parameters of a query; others are not looked at. */
+/** Reads the parameters of a query; others are ignored. */
 export function curveQuery(
   given: URLSearchParams,
   kinds: JobKinds,

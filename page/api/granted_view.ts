@@ -1,4 +1,4 @@
-/** View of a viewer: what it looks at, and what it may see of that now. */
+/** View of a viewer: what it asks to see, and what it may see of that now. */
 import type { Identified } from "../../platform/http/callers/reader_checks.ts";
 import type { Refusal } from "../../platform/http/refusals.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";

@@ -1,4 +1,4 @@
-/** Lists of a stream: the windows that a viewer looks at, which of their rows it has, and what is new. */
+/** Lists of a stream: the windows that a viewer is shown, which of their rows it has, and what is new. */
 import type { Identified } from "../../platform/http/callers/reader_checks.ts";
 import type { FailureCause, FailureShape, Refusal } from "../../platform/http/refusals.ts";
 import type { JobRow, ListNews, ListRefusal } from "../../crds/wire/row.ts";

@@ -1,4 +1,4 @@
-/** Page whose script is loaded after the list, or when it is first looked at. */
+/** Page whose script is loaded after the list, or when it is first opened. */
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { LaterProps } from "./later_pages.tsx";

@@ -1,4 +1,4 @@
-/** Pages beside the list: what is loaded when one of them is first looked at. */
+/** Pages beside the list: what is loaded when one of them is first opened. */
 import { JobPage } from "./job/job_page.tsx";
 import { SearchPage } from "./searches/search_page.tsx";
 import { SearchesPage } from "./searches/searches_page.tsx";

@@ -95,7 +95,7 @@ function Bar({ session }: { session?: Session }) {
       <span class="space" />
       {session && <ConnectionSign />}
       {session && (
-        <span class="who" title="Who looks, and at which server">
+        <span class="who" title="The user, and the server">
           {session.user !== "" && <Hostile text={session.user} />}
           {session.server !== "" && (
             <>

@@ -73,7 +73,7 @@ const queryOf = (pairs: readonly (readonly [string, string])[]) =>
 /** Jobs whose curves a page shows. */
 export const shownJobs = (it: JobView) => [keyOf(it), ...it.compared.filter(jobNameOf)];
 
-/** The list of a view, as parameters. Parts of a view that change only its looks do not change it. */
+/** The list of a view, as parameters. Parts of a view that change only its style do not change it. */
 const listQuery = computed(() => {
   const it = view.value;
   if (it.page === "jobs") return queryOf(listParameters(it)) || `limit=${it.limit}`;

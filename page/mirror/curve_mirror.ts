@@ -1,4 +1,4 @@
-/** Mirror of curves: those of all jobs that somebody here looks at, from few streams of the manager, for any number of viewers. */
+/** Mirror of curves: those of all jobs that somebody here views, from few streams of the manager, for any number of viewers. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
@@ -52,7 +52,7 @@ export interface CurveMirror extends FollowedCurves {
   close(): Promise<void>;
 }
 
-/** Creates a mirror; nothing runs while nobody looks at a job. */
+/** Creates a mirror; nothing runs while nobody views a job. */
 export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   const { manager, clock, random = Math.random, maxBytes = MIRROR_LIMITS.bytes } = options;
   const { missing = () => NO_MANAGER } = options;

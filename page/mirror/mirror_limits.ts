@@ -5,7 +5,7 @@ export const MIRROR_LIMITS = {
   streams: 16,
   /** Bytes of all curves. */
   bytes: 128 << 20,
-  /** How long a job that nobody looks at any more is followed, in milliseconds. */
+  /** How long a job that nobody views any more is followed, in milliseconds. */
   lingerMs: 30_000,
   /** How long an answer waits for curves that have not come yet, in milliseconds. */
   waitMs: 5_000,

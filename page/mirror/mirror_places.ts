@@ -8,7 +8,7 @@ import { type HeldCurves, NO_ROOM } from "./held_curves.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
 import { type MirroredJob, MirroredJobs, type MirroredJobsOptions } from "./mirrored_jobs.ts";
 
-/** How often jobs are looked for that nobody looks at, in milliseconds. */
+/** Interval of checks for jobs that nobody views, in milliseconds. */
 const SWEEP_MS = 5_000;
 
 /** Options of {@link MirrorPlaces}. */
@@ -27,7 +27,7 @@ const bytesOf = ({ held }: MirroredJob) => held?.bytes ?? 0;
 export class MirrorPlaces {
   readonly #byUid = new Map<string, MirroredJob>();
   readonly #streamOf = new Map<MirroredJob, MirroredJobs>();
-  /** Who looked at each job first, whose places it takes. */
+  /** Who viewed each job first, whose places it takes. */
   readonly #userOf = new Map<MirroredJob, string>();
   /** Places in streams, and all jobs: one user has a half of what is free. */
   readonly #placed = createFairShare(MOST_PLACED);
@@ -35,7 +35,7 @@ export class MirrorPlaces {
   readonly #streams = new Set<MirroredJobs>();
   /** Those without a stream, in the order in which they came. */
   readonly #waiting = new Set<MirroredJob>();
-  /** Those that nobody looks at, the one for longest first. */
+  /** Those that nobody views, the one for longest first. */
   readonly #unused = new Set<MirroredJob>();
   /** Those whose curves found no room, with the bytes that they would take. */
   readonly #crowdedOut = new Map<MirroredJob, number>();
@@ -85,7 +85,7 @@ export class MirrorPlaces {
     await Promise.all([this.#sweeping, ...[...this.#streams].map(({ ended }) => ended)]);
   }
 
-  /** Returns the curves as they may be kept. Those that nobody looks at give way. */
+  /** Returns the curves as they may be kept. Those that nobody views give way. */
   #keep(followed: MirroredJob, held: HeldCurves): HeldCurves {
     const hasRoom = () => this.#bytes + held.bytes - bytesOf(followed) <= this.options.maxBytes;
     for (const it of this.#unused) {

@@ -30,7 +30,7 @@ export interface MirroredJob {
   held?: HeldCurves;
   /** Grows with each change of what is held. */
   version: number;
-  /** Since when nobody looks at it; undefined while somebody does. */
+  /** Since when nobody views it; undefined while somebody does. */
   unusedSinceMs: number | undefined;
 }
 

@@ -5,7 +5,7 @@ import { type FailureShape, forbidden } from "../../platform/http/refusals.ts";
 /** Header that every change has: a page of another origin may not set it. */
 const PAGE_HEADER = "X-Milepost";
 
-/** Parts of a request that are looked at. */
+/** Parts of a request that are checked. */
 export type CheckedRequest = Pick<HttpRequest, "method" | "header">;
 
 const MISDIRECTED: FailureShape = {

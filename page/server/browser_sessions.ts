@@ -21,7 +21,7 @@ export const SESSION_LIMITS = {
 
 /** Random bytes of codes and keys. */
 const SECRET_BYTES = 16;
-/** Characters of a code or key that are looked at. */
+/** Longest code or key that is read, in characters. */
 const MAX_LENGTH = 64;
 
 const TRIES = {

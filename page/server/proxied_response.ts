@@ -20,7 +20,7 @@ export interface PassedCall extends PathRequest {
   readonly path: string;
   /** A response that is passed on as it comes: its media type, and how long it may be silent. */
   readonly streamed?: { readonly type: string; readonly idleMs: number };
-  /** The server is the manager: that it takes no tokens of the API server says nothing about who looks. */
+  /** The server is the manager: that it takes no tokens of the API server says nothing about the viewer. */
   readonly isManager?: boolean;
 }
 

@@ -11,7 +11,7 @@ import type { JobName } from "../../crds/wire/row.ts";
 import type { Objective, TrialStop } from "../../crds/wire/searches.ts";
 import { rulesInWords, stopOfJob } from "./trial_stop_words.ts";
 
-/** Variables of a job that are looked at. */
+/** Variables of a job that are read. */
 const MOST_VARIABLES = 64;
 
 /** What is kept of a job, which may be a megabyte. */

@@ -27,7 +27,7 @@ export interface ManagerSearch {
 }
 
 const LOOPBACK = "127.0.0.1";
-/** EndpointSlices that are looked at. */
+/** EndpointSlices that are read. */
 const MOST = 100;
 
 const sliceSchema = z.object({

@@ -19,11 +19,11 @@ import { createUserRights, type UserRights } from "./user_rights.ts";
 const DEADLINE_MS = 10_000;
 const MAX_BYTES = 65_536;
 
-/** Where it is, and what is looked at. */
+/** Where it is, and what is read. */
 export interface UserClusterOptions {
-  /** The namespaces that are looked at where the user may not list all. Default: the context's. */
+  /** The namespaces that are read where the user may not list all. Default: the context's. */
   readonly namespaces: readonly string[];
-  /** Whether no others are looked at, whatever the user may list. Default: false. */
+  /** Whether no others are read, whatever the user may list. Default: false. */
   readonly noOthers?: boolean;
   /** What is not needed: it is not asked for. */
   readonly without?: readonly ("jobs" | "manager")[];

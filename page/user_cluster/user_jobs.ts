@@ -1,4 +1,4 @@
-/** Jobs that one user may list: of each kind that is served, cluster-wide or in the namespaces that are looked at. */
+/** Jobs that one user may list: of each kind that is served, cluster-wide or in the namespaces that are read. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { AccessObject } from "../../platform/http/callers/reader_access.ts";
@@ -18,7 +18,7 @@ import { createSwitch, type Turnable } from "../../platform/base/switch.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
 import type { UserRights } from "./user_rights.ts";
 
-/** Namespaces that are looked at one by one, at most. */
+/** Namespaces that are read one by one, at most. */
 const MAX_NAMESPACES = LIST_LIMITS.namespaces;
 /** Between two polls of what is served, and of what the user may list, in milliseconds. */
 const POLL_MS = 60_000;
@@ -35,7 +35,7 @@ export interface UserJobsOptions {
   readonly clock: Clock;
   readonly kinds: JobKinds;
   readonly rights: Pick<UserRights, "may">;
-  /** Where the user may not list all: those that are looked at first. */
+  /** Where the user may not list all: those that are read first. */
   readonly namespaces: readonly string[];
   /** Whether no others are listed, whatever the user may. Default: false. */
   readonly noOthers?: boolean;
@@ -91,7 +91,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
   }
   const userKinds = new Map(kinds.all.map((kind) => [kind, userKind(kind)]));
   const caches = new Map([...userKinds].map(([kind, { cache }]) => [kind, cache]));
-  /** With the time at which somebody last looked at them. */
+  /** With the time at which somebody last asked for them. */
   const namespaces = new Map(options.namespaces.map((it) => [it, Infinity]));
   /** Whoever asked for their jobs was answered before all of them were there. */
   const slow = new Map<string, ServedInformer<AnyJob>>();
@@ -155,7 +155,7 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
     isRunning = false;
   }
 
-  /** Makes room for one more namespace; false if all are looked at. */
+  /** Makes room for one more namespace; false if all are in use. */
   function makeRoom(): boolean {
     if (namespaces.size < MAX_NAMESPACES) return true;
     const [oldest] = [...namespaces].sort(([, a], [, b]) => a - b);

@@ -147,7 +147,7 @@ export function createUserManager(options: UserManagerOptions): UserManager {
     found = "url" in answer ? answer : undefined;
     missing = "url" in answer ? undefined : answer.missing;
     if (found === undefined) return false;
-    // So it is known whether it answers this user, before anybody looks at a curve.
+    // So it is known whether it answers this user, before anybody views a curve.
     await client.read(PROBE, { signal, deadlineMs: DEADLINE_MS }).catch((error) => {
       if (!(error instanceof KubeError)) throw error;
     });

@@ -11,7 +11,7 @@ export interface ExpiringMemory<V> {
   delete(key: string): void;
 }
 
-/** Interval at which expired values are looked for, at most, in milliseconds. */
+/** Least interval between two sweeps of expired values, in milliseconds. */
 const SWEEP_MS = 120_000;
 
 /** Creates an {@link ExpiringMemory} of at most `max` values; those unused for longest make room. */

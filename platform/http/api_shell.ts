@@ -45,7 +45,7 @@ export interface ApiParts<X extends Arrival, R extends Route> {
   /** Headers of refusals. Default: none but those of their codes. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly arrive: (request: HttpRequest) => X;
-  /** Refuses a peer, before anything else is looked at. */
+  /** Refuses a peer, before anything else is checked. */
   readonly admit: (exchange: X) => Refusal | undefined;
   /** Runs the checks of a route, cheapest first, and its work; `names` are those in the path. */
   readonly answer: (

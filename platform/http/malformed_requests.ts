@@ -1,4 +1,4 @@
-/** Refusals of malformed requests, before their path is looked at. */
+/** Refusals of malformed requests, before their path is read. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { failureResponse } from "./refusals.ts";

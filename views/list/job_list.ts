@@ -55,7 +55,7 @@ export interface JobListOptions {
 const TOGETHER_MS = 20;
 /** Lists that are kept until a job changes: viewers of one list look at parts of it. */
 const MAX_LISTS = 64;
-/** Orders of all rows that are kept as jobs change, and changes after which one is not that nobody looks at. */
+/** Orders of all rows that are kept as jobs change, and changes after which one that nobody views is not. */
 const [MAX_ORDERS, MAX_CHANGES] = [24, 2_000];
 
 /** Creates the list. */

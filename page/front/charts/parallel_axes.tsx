@@ -15,7 +15,7 @@ const EDGE = { left: 70, right: 70, top: 40, bottom: 14 };
 /** Least room of an axis: then the chart scrolls. */
 const LEAST = 90;
 
-/** Changes the part of an axis that is looked at; the whole of it is none. */
+/** Changes the part of an axis that is chosen; the whole of it is none. */
 function setBrush(brushes: readonly Brush[], axis: string, from: number, to: number) {
   const [low, high] = [Math.max(0, Math.min(from, to)), Math.min(1, Math.max(from, to))];
   const others = brushes.filter((it) => it.axis !== axis);

@@ -1,4 +1,4 @@
-/** Feed of what is looked at: one stream that comes back by itself. */
+/** Feed of what is shown: one stream that comes back by itself. */
 import { CallError, send } from "./server_calls.ts";
 import { createEventParser } from "../../../platform/base/event_parser.ts";
 import { backoffMs } from "../../../platform/base/backoff.ts";

@@ -1,4 +1,4 @@
-/** State of what is looked at, and how news change it. Pure. */
+/** State of what is shown, and how news change it. Pure. */
 import type { Backoff } from "../../../platform/base/backoff.ts";
 import type { CurveNews, JobCurves, ListNews, Row } from "./view_answers_read.ts";
 import type { Denied } from "../../../crds/wire/row.ts";

@@ -94,7 +94,7 @@ export function CompareChoice({ view }: { view: JobView }) {
         </ul>
         {denied.length > 0 && (
           <p class="quiet">
-            Not looked for where you may not list:{" "}
+            Not searched where you may not list:{" "}
             <Hostile
               text={denied.slice(0, 5).map(({ kind, namespace = "all namespaces" }) =>
                 `${kind} in ${namespace}`

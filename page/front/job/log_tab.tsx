@@ -19,7 +19,7 @@ function LogSign({ state }: { state: LogState }) {
     case "followed":
       return <span class="quiet" role="status">Followed</span>;
     case "hidden":
-      return <span class="quiet" role="status">Not followed while nobody looks</span>;
+      return <span class="quiet" role="status">Not followed while the page is hidden</span>;
     case "ended":
       return <span class="quiet" role="status">The log has ended</span>;
     case "waiting":

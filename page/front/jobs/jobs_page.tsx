@@ -220,7 +220,7 @@ function NoRows({ view, total }: { view: ListView; total: number }) {
   );
 }
 
-/** The namespace of who looks, where that is a service account: its rights are there, if anywhere. */
+/** The namespace of the viewer, where that is a service account: its rights are there, if anywhere. */
 function ownNamespace(): string | undefined {
   const state = sessionState.value;
   const user = state.phase === "open" ? state.session.user : "";

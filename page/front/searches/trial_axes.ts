@@ -37,7 +37,7 @@ export function trialAxes(
   }];
 }
 
-/** Returns whether a trial is within all the parts of axes that are looked at. */
+/** Returns whether a trial is within all the chosen parts of axes. */
 export function isWithin(
   trial: Trial,
   axes: readonly TrialAxis[],

@@ -21,7 +21,7 @@ export type UnauthorizedReason =
   | "wrong_audience"
   | "revoked";
 
-/** Longest bearer token that is looked at; Kubernetes' are about 1,200 characters. */
+/** Longest bearer token that is read; Kubernetes' are about 1,200 characters. */
 const MAX_TOKEN_LENGTH = 8192;
 
 /**
@@ -45,7 +45,7 @@ export function bearerOf(
   { maxLength = MAX_TOKEN_LENGTH, isOpaque = false } = {},
 ): Bearer {
   if (header === undefined || header.trim() === "") return { kind: "none" };
-  // Only the scheme is looked at before the length is.
+  // Only the scheme is checked before the length is.
   const space = header.search(/[ \t]/);
   if (space < 0 || header.slice(0, space).toLowerCase() !== "bearer") return { kind: "malformed" };
   if (header.length > maxLength + 64) return { kind: "malformed" };

@@ -25,7 +25,7 @@ export interface ReaderToken {
   readonly expiresMs: number;
 }
 
-/** Longest token that is looked at. */
+/** Longest token that is read. */
 const MAX_TOKEN_LENGTH = 12_288;
 /** How far the clocks of issuers may be ahead, in milliseconds. */
 const LEEWAY_MS = 10_000;

@@ -12,7 +12,7 @@ import { sharedCall } from "../../base/shared_calls.ts";
 export const CLOCK_LEEWAY_SECONDS = 30;
 /**
  * How long what is known of a token is kept without use, in milliseconds: its pod has most likely gone.
- * A token that comes again is looked at anew.
+ * A token that comes again is verified anew.
  */
 export const TOKEN_IDLE_MS = 600_000;
 

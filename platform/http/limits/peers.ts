@@ -20,7 +20,7 @@ export interface Peers {
   proved(peer: string, nowMs: number): void;
   /** Returns whether a request from there came from such a pod lately. */
   isProved(peer: string, nowMs: number): boolean;
-  /** 0, or for how long tokens from there that are not known yet are not looked at. */
+  /** 0, or for how long tokens from there that are not known yet are not verified. */
   waitMs(peer: string, nowMs: number): number;
   /**
    * Returns whether the peer is shunned now: authentication failed too often, and no pod was proved

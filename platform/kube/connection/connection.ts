@@ -30,7 +30,7 @@ export interface ConnectionParts {
   readonly currentContext: string;
 }
 
-/** A kubeconfig as decoded from YAML or JSON, its parts not yet looked at. */
+/** A kubeconfig as decoded from YAML or JSON, its parts not yet validated. */
 export interface KubeconfigDocument {
   readonly clusters?: unknown;
   readonly contexts?: unknown;

@@ -52,7 +52,7 @@ function endsComponent(next: string | undefined): boolean {
 /**
  * The text with every mount path at a path's beginning replaced, the longest first, and only where
  * a component ends: `/data` touches neither `/database` nor `/mnt/data` nor `s3://data`. What was
- * put in is not looked at again.
+ * put in is not checked again.
  */
 export function rewritePaths(text: string, mounts: readonly MountedPath[]): string {
   const longestFirst = [...mounts].sort((a, b) => b.mountPath.length - a.mountPath.length);
