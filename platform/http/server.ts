@@ -119,7 +119,7 @@ function createRuntimeServer(
     keepAliveTimeout: limits.idleMs,
     connectionsCheckingInterval: limits.checkEveryMs,
     maxHeaderSize: limits.headerBytes,
-    // Requests without that header are refused by `doubtOf()`, with a Status as all others.
+    // Requests without that header are refused by `problemOf()`, with a Status as all others.
     requireHostHeader: false,
   };
   if (tls === undefined) return createPlainServer(bounds);

@@ -1,4 +1,4 @@
-/** Budget of questions, of which a part is reserved. */
+/** Budget of reviews, of which a part is reserved. */
 import { type Bucket, type BucketLimits, refill, take } from "../../base/token_bucket.ts";
 
 /** Takes one from the budget; false if there is none left. `nowMs` is monotonic. */
