@@ -82,6 +82,25 @@ const FOLDERS = [...Deno.readDirSync(ROOT)]
   .map(({ name }) => name);
 const CODE_PATH = new RegExp(`\`((?:${FOLDERS.join("|")})/[\\w./-]*)\``, "g");
 
+/** A path of the code between backticks, or the name of a file beside the one that was named before. */
+const STEP = /`((?:[\w-]+\/)*)([\w-]+\.tsx?)`/g;
+
+Deno.test("every file on the walks of docs/architecture.md exists", async () => {
+  const problems: string[] = [];
+  let steps = 0;
+  for (const walk of (pages.get("docs/architecture.md") ?? "").split("\n\n")) {
+    if (!walk.startsWith("**")) continue;
+    let folder = "";
+    for (const [, named = "", file = ""] of walk.matchAll(STEP)) {
+      if (named !== "") folder = named;
+      steps += 1;
+      if (!(await exists(folder + file))) problems.push(`${folder}${file} does not exist`);
+    }
+  }
+  assert.ok(steps > 20, `only ${steps} files were found`);
+  assert.deepEqual(problems, []);
+});
+
 Deno.test("every file and folder of the code that a page below docs/ names exists", async () => {
   const problems: string[] = [];
   for (const [page, text] of pages) {
