@@ -258,6 +258,14 @@ export function createAdapter(options: AdapterOptions): Adapter {
     deletions.drop(key, { after: actor?.drained(), isWanted });
   }
 
+  async function runToClose(signal: AbortSignal): Promise<void> {
+    await Promise.all([openTrials.run(signal), storedStops.run(signal)]);
+    closed.abort();
+    await stops.close();
+    await Promise.all(actors.all().map((actor) => actor.drained()));
+    await deletions.close();
+  }
+
   return {
     accept(push, signal) {
       if (closed.signal.aborted) return CLOSED;
@@ -301,15 +309,8 @@ export function createAdapter(options: AdapterOptions): Adapter {
     isStopping: stops.decided,
     openTrials: () => plans.openPlans().length,
     async run(signal) {
-      await Promise.all([
-        openTrials.run(signal),
-        storedStops.run(signal),
-        options.dropLogs?.(drop, signal),
-      ]);
-      closed.abort();
-      await stops.close();
-      await Promise.all(actors.all().map((actor) => actor.drained()));
-      await deletions.close();
+      // A list of logs that is under way keeps nothing open.
+      await Promise.all([runToClose(signal), options.dropLogs?.(drop, signal)]);
     },
     snapshotOf: reader.snapshotOf,
     pageOf: reader.pageOf,

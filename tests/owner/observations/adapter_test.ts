@@ -30,6 +30,21 @@ Deno.test("`Adapter.accept()` answers when the rows are in the log, and not befo
   });
 });
 
+Deno.test("`Adapter.run()` closes the adapter though logs are still looked for", async () => {
+  const plan = trialPlan("a");
+  const listed = Promise.withResolvers<void>();
+  const dropLogs = () => listed.promise;
+  await withAdapter({ plans: [plan], dropLogs }, async ({ adapter, push, settle }) => {
+    assert.deepEqual(await push(plan, 1, "0.4"), { ok: true });
+    const running = adapter.run(AbortSignal.abort());
+    await settle();
+    const answer = await push(plan, 2, "0.4");
+    assert.ok(answer?.ok !== true && answer?.retryAfterMs !== undefined, JSON.stringify(answer));
+    listed.resolve();
+    await running;
+  });
+});
+
 Deno.test("`Adapter.accept()` ignores jobs without a plan", async () => {
   const plan = trialPlan("a");
   await withAdapter({ plans: [] }, async ({ push, answers }) => {
