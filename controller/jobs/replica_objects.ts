@@ -43,7 +43,7 @@ export function objectsOfJobs(
   { pods, services }: { [Of in keyof ObjectsOfJobs]: ObjectsOfJobs[Of]["cache"] },
   clock: Pick<Clock, "monotonic">,
 ): ObjectsOfJobs {
-  const groupOf = ({ metadata }: KubeObject) => controllerOf(metadata)?.uid ?? "";
+  const groupOf = ({ metadata }: KubeObject) => controllerOf(metadata)?.uid;
   const { pod, service } = KINDS;
   return {
     pods: {

@@ -19,8 +19,7 @@ import {
   type KubeObject,
   objectKeyOf,
 } from "../../platform/kube/resource.ts";
-import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import { hasLabelsOf } from "./job_claims.ts";
+import { type Claimant, hasLabelsOf } from "./job_claims.ts";
 import type { JobMetrics } from "./job_metrics.ts";
 import { ownerOf } from "./owner.ts";
 import type { ObjectsOfJobs, ReplicaObjects } from "./replica_objects.ts";
@@ -60,6 +59,12 @@ const claimantOf = ({ kind, job }: JobWriter) => ({
   uid: job.metadata.uid ?? "",
 });
 
+/** Whether the cache will show the live object for the replica's; never one whose index somebody has changed. */
+const isShownLater = (claimant: Claimant, live: KubeObject, object: KubeObject) =>
+  live.metadata?.deletionTimestamp === undefined && isControlledBy(live.metadata, claimant.uid) &&
+  hasLabelsOf(claimant, live.metadata) &&
+  SLOT_LABELS.every((it) => labelOf(live, it) === labelOf(object, it));
+
 /** Decides about an object that has the name already. Throws if the name cannot become free by itself. */
 async function existing<T extends KubeObject>(
   writer: JobWriter,
@@ -68,20 +73,24 @@ async function existing<T extends KubeObject>(
   error: unknown,
 ): Promise<Creation> {
   const { client, signal } = writer;
-  const live = await getOrUndefined(client, of.resource, objectKeyOf(object), { signal });
-  if (live === undefined) return "outdated";
-  if (live.metadata?.deletionTimestamp !== undefined) return "taken";
+  const key = objectKeyOf(object);
+  let live: T;
+  try {
+    // Tracked, so that one whose removal the cache tells meanwhile is not taken for one that is there.
+    live = await of.writes.track(keyOf(object), () => client.get(of.resource, key, { signal }));
+  } catch (error) {
+    if (isNotFound(error)) return "outdated";
+    throw error;
+  }
   const claimant = claimantOf(writer);
+  if (isShownLater(claimant, live, object)) return "outdated";
+  of.writes.forget(keyOf(live));
+  if (live.metadata?.deletionTimestamp !== undefined) return "taken";
   if (!isControlledBy(live.metadata, claimant.uid)) {
     if (isOfPredecessor(live.metadata, writer.resource, writer.job.metadata)) return "taken";
     throw error;
   }
-  if (hasLabelsOf(claimant, live.metadata)) {
-    // One whose index somebody has changed is never shown for this one.
-    if (SLOT_LABELS.some((it) => labelOf(live, it) !== labelOf(object, it))) throw error;
-    await of.writes.track(keyOf(live), () => Promise.resolve(live));
-    return "outdated";
-  }
+  if (hasLabelsOf(claimant, live.metadata)) throw error;
   if (labelOf(live, V1_LABELS.jobName) === undefined) {
     // An operator before version 1.4 made it: by the labels the caches show it.
     await changeObject(writer, of, live, { labels: object.metadata?.labels ?? {} });

@@ -67,7 +67,7 @@ export function createJobSetReconciler(options: ReconcilerOptions): JobSetReconc
   const { client, managerName, informers, events, clock, maxPods } = options;
   const jobWrites = createOwnWrites<WatchedJob>({
     clock,
-    groupOf: (job) => controllerOf(job.metadata)?.uid ?? "",
+    groupOf: (job) => controllerOf(job.metadata)?.uid,
   });
   const jobSetWrites = createOwnWrites<JobSet>({ clock, groupOf: keyOf });
   const actor = { client, events, managerName, jobWrites, jobSetWrites };

@@ -6,8 +6,8 @@ import { keyOf, type KubeObject, type ObjectKey, parseKey } from "../kube/resour
 /** Options of {@link createOwnWrites}. */
 export interface OwnWritesOptions<T> {
   clock: Pick<Clock, "monotonic">;
-  /** The group under which objects are looked up, such as the uid of their controller. */
-  groupOf: (object: T) => string;
+  /** The group under which objects are looked up, such as the uid of their controller. One without is not remembered. */
+  groupOf: (object: T) => string | undefined;
   /** Limit of remembered objects; beyond it the oldest is forgotten. Default 20000. */
   limit?: number;
 }
@@ -207,6 +207,7 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     if (old !== undefined && isStale(object, old)) return;
     this.forget(key);
     const group = this.#options.groupOf(object);
+    if (group === undefined) return;
     const entry = { ...written, group, since: this.#options.clock.monotonic() };
     if (last !== undefined && !isStale(last, entry)) return;
     this.#entries.set(key, entry);

@@ -163,6 +163,16 @@ Deno.test("`OwnWrites.confirm()` forgets what belongs to another group by now", 
   equal(writes.size, 0);
 });
 
+Deno.test("`OwnWrites` does not remember what has no group, and forgets what it was in one", async () => {
+  const groupOf = ({ metadata }: KubeObject) => metadata?.labels?.group;
+  const writes = createOwnWrites<KubeObject>({ clock: new FakeClock(), groupOf });
+  const metadata = { name: "a", uid: "u" };
+  await writes.track("a", written({ metadata: { ...metadata, labels: { group: "g" } } }));
+  equal(writes.size, 1);
+  await writes.track("a", written({ metadata }));
+  equal(writes.size, 0);
+});
+
 Deno.test("`OwnWrites.hasUnseen()` compares by uid with what the cache has", async () => {
   const { writes } = memory();
   equal(writes.hasUnseen("g", []), false);
