@@ -162,27 +162,33 @@ async function createAll(execution: Execution, plan: Plan): Promise<Executed> {
 /**
  * Keeps and deletes what the job has beside its pods and Services; one after the other, because a role has to be
  * there when it is bound. No cache shows these: what was written is not read again for five minutes as long as the
- * same is wanted. Returns whether all is as wanted.
+ * same is wanted. Returns `waiting` if names are not free yet, and `failed` if a call did.
  */
-async function keepChildren(execution: Execution, plan: Plan): Promise<boolean> {
+async function keepChildren(
+  execution: Execution,
+  plan: Plan,
+): Promise<"kept" | "waiting" | "failed"> {
   const { children, unwanted } = plan;
   // What is kept is no wider than wanted.
   const narrowed = plan.narrowed.filter(({ kind }) => !children.some((it) => it.kind === kind));
-  if (children.length + narrowed.length + unwanted.length === 0) return true;
+  if (children.length + narrowed.length + unwanted.length === 0) return "kept";
   const { job: { metadata: { uid = "" } }, kept, clock, attempts } = execution;
   const objects = [children, narrowed, unwanted].map((all) => all.map(({ object }) => object));
   const digest = createHash("sha256").update(JSON.stringify(objects)).digest("base64");
   const nowMs = clock.monotonic();
   const known = kept.get(uid);
-  if (known?.digest === digest && nowMs < known.untilMs) return true;
-  const calls = [
-    ...[...children, ...narrowed].map((child) => () => keepChild(execution, child)),
-    ...unwanted.map((child) => () => deleteChild(execution, child)),
-  ];
-  let isKept = true;
-  for (const call of calls) isKept = await attempts.each([call], (it) => it()) && isKept;
-  if (isKept) kept.set(uid, { digest, untilMs: nowMs + RECHECK_MS });
-  return isKept;
+  if (known?.digest === digest && nowMs < known.untilMs) return "kept";
+  const results: (boolean | undefined)[] = [];
+  for (const child of [...children, ...narrowed]) {
+    results.push(await attempts.one(() => keepChild(execution, child)));
+  }
+  for (const child of unwanted) {
+    results.push(await attempts.one(() => deleteChild(execution, child).then(() => true)));
+  }
+  if (results.includes(undefined)) return "failed";
+  if (results.includes(false)) return "waiting";
+  kept.set(uid, { digest, untilMs: nowMs + RECHECK_MS });
+  return "kept";
 }
 
 async function deleteJob(execution: Execution): Promise<void> {
@@ -237,7 +243,8 @@ export async function execute(execution: Execution, wanted: Plan): Promise<Execu
   }
   const isDeleted = await deleteAll(execution, wanted);
   const free = await admitted(execution, wanted);
-  const plan = await keepChildren(execution, free) ? free : withoutLast(execution, free);
+  const children = await keepChildren(execution, free);
+  const plan = children === "kept" ? free : withoutLast(execution, free);
   const result = await execution.attempts.one(() => createAll(execution, plan)) ?? "done";
   if (plan.undone !== undefined && !isDeleted) {
     await writeStatus(execution, plan.undone);
@@ -246,6 +253,6 @@ export async function execute(execution: Execution, wanted: Plan): Promise<Execu
     tell(execution, plan);
   }
   if (plan.deleteJob) await deleteJob(execution);
-  const waits = plan.createPods.length < wanted.createPods.length;
+  const waits = children === "waiting" || plan.createPods.length < wanted.createPods.length;
   return waits ? "waiting" : result;
 }

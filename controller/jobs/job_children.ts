@@ -14,24 +14,28 @@ function followed({ object, changes = [] }: JobChild): Record<string, unknown> {
   return Object.fromEntries(Object.entries(object).filter(([name]) => changes.includes(name)));
 }
 
-/** The same without the event. */
-export async function writeChild(writer: JobWriter, child: JobChild): Promise<void> {
+/**
+ * The same without the event. Returns whether the name was free, or the job's: an earlier job's object goes by itself,
+ * and its name is then waited for.
+ */
+export async function writeChild(writer: JobWriter, child: JobChild): Promise<boolean> {
   const { client, job, resource, signal } = writer;
   const { kind, object } = child;
   const key = objectKeyOf(object);
   const live = await getOrUndefined(client, kind, key, { signal });
-  // While an earlier job's is there, the creation is refused as one that comes too early.
-  if (live === undefined || isOfPredecessor(live.metadata, resource, job.metadata)) {
+  if (live === undefined) {
     if (!child.isOnlyChanged) await client.create(kind, object, { signal });
-    return;
+    return true;
   }
+  if (isOfPredecessor(live.metadata, resource, job.metadata)) return child.isOnlyChanged ?? false;
   if (!isControlledBy(live.metadata, job.metadata.uid ?? "")) {
-    if (child.isOnlyChanged) return;
+    if (child.isOnlyChanged) return true;
     throw new Error(`${kind.kind} "${live.metadata?.name}" exists and is not the job's; delete it`);
   }
   const wanted = followed(child);
-  if (covers(live, wanted)) return;
+  if (covers(live, wanted)) return true;
   await client.patch(kind, key, { type: "merge", body: asRead(live, wanted) }, { signal });
+  return true;
 }
 
 /** Does what a child of a kind needs. What it throws is told by an event first. */
@@ -55,9 +59,12 @@ export async function toldOfChild<T>(
   }
 }
 
-/** Brings a child to what the job wants. Throws if that is not possible, after an event that says why. */
-export async function keepChild(writer: JobWriter, child: JobChild): Promise<void> {
-  await toldOfChild(writer, child.kind, () => writeChild(writer, child));
+/**
+ * Brings a child to what the job wants. Returns whether it is so; not while an earlier job's object has its name. Throws
+ * if that is not possible, after an event that says why.
+ */
+export function keepChild(writer: JobWriter, child: JobChild): Promise<boolean> {
+  return toldOfChild(writer, child.kind, () => writeChild(writer, child));
 }
 
 /** Deletes a child, if the job controls it. Returns whether there was one. */

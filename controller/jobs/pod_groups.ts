@@ -50,7 +50,7 @@ async function writeGroup(
   const queue = fieldIn(live, "spec", "queue");
   const spec = isObject(wanted.spec) && queue ? { ...wanted.spec, queue } : wanted.spec;
   const object = { ...wanted, spec };
-  await writeChild(writer, { kind: groupKind, object, changes: ["spec"] });
+  if (!(await writeChild(writer, { kind: groupKind, object, changes: ["spec"] }))) return false;
   if (live === undefined) metrics.created("podGroup");
   return !admitsGroups || !WAITS.includes(fieldIn(live, "status", "phase"));
 }
