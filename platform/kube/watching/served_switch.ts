@@ -30,9 +30,9 @@ export interface ServedSwitch {
   readonly served: Switch;
   /** Has it find out soon, because the kind may be served now. */
   wake(): void;
-  /** Takes note that a list or a watch failed: the kind may not be served any more. */
+  /** Takes note that a list or a watch failed: after a 404 it finds out soon whether the kind is served still. */
   failed(error: unknown): void;
-  /** Finds out until `signal` aborts; only while the kind is not served the API server is asked. */
+  /** Finds out until `signal` aborts; the API server is asked only while the kind is not served, or in doubt. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -41,6 +41,8 @@ export function createServedSwitch(options: ServedSwitchOptions): ServedSwitch {
   const { client, kind, onServed, clock = systemClock, random } = options;
   const served = createSwitch();
   const names = { kind: kind.kind, group: kind.group };
+  /** Whether a list or a watch was 404: one replica of an API server may say so while it starts. */
+  let inDoubt = false;
 
   /** Once: that most clusters have no such kind is nothing to repeat. */
   function rest(why: unknown): void {
@@ -64,10 +66,12 @@ export function createServedSwitch(options: ServedSwitchOptions): ServedSwitch {
     random,
     everyMs: REST_MS,
     async ask(signal) {
-      if (served.on) return;
+      if (served.on && !inDoubt) return;
       const refusal = await listRefusal(client, kind, signal);
+      inDoubt = false;
       if (refusal === undefined) begin();
-      else rest(refusal);
+      // One that may not be read for a while keeps what was read.
+      else if (!served.on || isNotFound(refusal)) rest(refusal);
     },
     onFailure(error) {
       const message = "cannot check whether the API server serves a kind";
@@ -77,8 +81,11 @@ export function createServedSwitch(options: ServedSwitchOptions): ServedSwitch {
   return {
     served,
     wake: poll.wake,
-    // One that may not be read for a while keeps what was read.
-    failed: (error) => void (served.on && isNotFound(error) && rest(error)),
+    failed(error) {
+      if (!served.on || !isNotFound(error)) return;
+      inDoubt = true;
+      poll.wake();
+    },
     run: poll.run,
   };
 }

@@ -8,7 +8,7 @@ import { REST_MS } from "../../../../platform/kube/watching/served_switch.ts";
 import { logged } from "../../../support/logged.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
 import { until } from "../../../support/until.ts";
-import { FakeApiServer, WIDGET, type Widget, widget } from "../fake_api_server.ts";
+import { FakeApiServer, refusal, WIDGET, type Widget, widget } from "../fake_api_server.ts";
 
 const absent = new KubeError("the server could not find the requested resource", {
   code: 404,
@@ -133,9 +133,14 @@ Deno.test("`createServedInformer()` rests again when its kind is served no more,
     const { informer, clock, server, seen } = world;
     for (const name of ["a", "b"]) server.put(widget(name));
     await informer.whenSynced();
-    world.error = absent;
     await until("the watch is open", () => server.watches === 1);
+    world.error = absent;
+    const { lists } = world;
     server.expireWatches();
+    await until("it has listed in vain", () => world.lists > lists);
+    await clock.advance(0);
+    equal(informer.resting, false);
+    await clock.advance(1_000);
     await until("it rests", () => informer.resting && informer.list().length === 0);
     deepEqual([informer.synced, informer.settled], [true, true]);
     deepEqual(seen.splice(0).sort(), ["added a", "added b", "left a", "left b"]);
@@ -144,6 +149,58 @@ Deno.test("`createServedInformer()` rests again when its kind is served no more,
     await clock.advance(REST_MS);
     await until("the rest is back", () => informer.list().length === 1);
     deepEqual(seen, ["deleted a", "added b"]);
+  }));
+
+for (const what of ["list", "watch"] as const) {
+  Deno.test(`\`createServedInformer()\` keeps what it has, and never rests, over one 404 of a ${what}`, () =>
+    withWorld(undefined, async ({ informer, clock, server, seen }) => {
+      server.put(widget("a"));
+      await informer.whenSynced();
+      await until("the watch is open", () => server.watches === 1);
+      let failed = 0;
+      server.failNext(() => {
+        failed++;
+        return refusal(404, "NotFound");
+      });
+      if (what === "list") server.expireWatches();
+      else server.endWatches();
+      await until("it has failed", async () => {
+        await clock.advance(100);
+        return failed === 1;
+      });
+      const end = clock.monotonic() + 2 * REST_MS;
+      while (clock.monotonic() < end) {
+        await clock.advance(200);
+        deepEqual([informer.resting, informer.synced, informer.list().length], [false, true, 1]);
+      }
+      await until("the watch is open again", () => server.watches === 1);
+      server.put(widget("b"));
+      await until("it goes on", () => informer.list().length === 2);
+      deepEqual(seen, ["added a", "added b"]);
+    }));
+}
+
+Deno.test("`createServedInformer()` asks until it knows whether a kind that was 404 is gone", () =>
+  withWorld(undefined, async (world) => {
+    const { informer, clock, server } = world;
+    server.put(widget("a"));
+    await informer.whenSynced();
+    await until("the watch is open", () => server.watches === 1);
+    server.failNext(() => refusal(404, "NotFound"));
+    const { lists } = world;
+    server.expireWatches();
+    await until("it has listed in vain", () => world.lists > lists);
+    await until("it has heard of the 404", () => clock.sleeping > 1);
+    for (const error of [new TransportError("connection refused"), forbidden]) {
+      world.error = error;
+      await clock.advance(2 * REST_MS);
+      deepEqual([informer.resting, informer.list().length], [false, 1], error.message);
+    }
+    world.error = absent;
+    await until("it rests", async () => {
+      await clock.advance(1_000);
+      return informer.resting;
+    });
   }));
 
 Deno.test("`createServedInformer()` keeps what it has of a kind that may not be read for a while", () =>
