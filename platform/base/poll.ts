@@ -24,7 +24,7 @@ export interface PollOptions {
 export interface Poll {
   /** Has it ask soon. */
   wake(): void;
-  /** Resolves when it has asked once, or asks no more. */
+  /** Resolves when it has asked once, and told if that failed, or asks no more. */
   readonly polled: Promise<void>;
   /** Asks until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -37,8 +37,14 @@ export function createPoll(options: PollOptions): Poll {
   const sleeper = createSleeper(clock);
 
   async function pass(signal: AbortSignal): Promise<number> {
-    if (await ask(signal).finally(first.resolve) === false) sleeper.wake();
+    if (await ask(signal) === false) sleeper.wake();
+    first.resolve();
     return everyMs * (0.8 + 0.2 * random());
+  }
+
+  function failed(error: unknown): void {
+    onFailure(error);
+    first.resolve();
   }
 
   return {
@@ -47,7 +53,8 @@ export function createPoll(options: PollOptions): Poll {
     async run(signal) {
       // What a question does not mend must not cause one after the other.
       const settleMs = (times: number) => backoffMs(times, BACKOFF, random);
-      await repeat({ pass, sleeper, settleMs, clock, random, backoff: BACKOFF, onFailure }, signal);
+      const options = { pass, sleeper, settleMs, clock, random, backoff: BACKOFF };
+      await repeat({ ...options, onFailure: failed }, signal);
       first.resolve();
     },
   };

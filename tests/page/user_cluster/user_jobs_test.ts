@@ -19,7 +19,7 @@ interface World {
   /** The namespaces that were listed. */
   readonly listed: string[];
   readonly asked: readonly AskedOf[];
-  /** `discovery`: what is said of a group's kinds. `isSlow`: lists do not come. */
+  /** `discovery`: what is said of a group's kinds. `isSlow`: lists do not come. `isDown`: nothing does. */
   readonly api: { discovery: MadeUp; isDown: boolean; isSlow?: boolean };
   names(): string[];
   /** Ends all watches. */
@@ -34,11 +34,12 @@ async function withJobs(
   allowed: string[],
   namespaces: string[],
   work: (world: World) => Promise<void>,
+  isDown = false,
 ): Promise<void> {
   const clock = new FakeClock();
   const listed: string[] = [];
   const watches: ReadableStreamDefaultController[] = [];
-  const api: World["api"] = { discovery: { resources: [{ name: "trainjobs" }] }, isDown: false };
+  const api: World["api"] = { discovery: { resources: [{ name: "trainjobs" }] }, isDown };
   const answer = ({ path, query }: AskedOf): MadeUp => {
     if (api.isDown) return 500;
     if (path === BASE) return api.discovery;
@@ -172,6 +173,12 @@ Deno.test("an API server that cannot be asked is named, and what is there stays"
     await world.clock.advance(40_000);
     await until("it is said no more", () => world.jobs.missing().length === 0);
   }));
+
+Deno.test("an API server that cannot be asked at first is named at once", () =>
+  withJobs(["a"], ["a"], ({ jobs }) => {
+    assert.match(jobs.missing().join(), /cannot be asked now/);
+    return Promise.resolve();
+  }, true));
 
 Deno.test("an API server that is gone is named within seconds of its last word, and so is its return", () =>
   withJobs([""], [], async (world) => {

@@ -35,6 +35,29 @@ Deno.test("after a question that went well the next comes when its time is over"
     assert.equal(count(), 2);
   }));
 
+for (const outcome of ["fails", "is answered", "is given up"] as const) {
+  Deno.test(`\`polled\` resolves when the first question ${outcome}, after the failure has been told`, async () => {
+    const stop = new AbortController();
+    const told: string[] = [];
+    const poll = createPoll({
+      clock: new FakeClock(),
+      everyMs: 72_000,
+      async ask() {
+        await undefined;
+        if (outcome === "is given up") stop.abort();
+        if (outcome !== "is answered") throw new Error("away");
+      },
+      onFailure: () => void told.push("failure"),
+    });
+    const polled = poll.polled.then(() => told.push("polled"));
+    const running = poll.run(stop.signal);
+    await polled;
+    assert.deepEqual(told, outcome === "fails" ? ["failure", "polled"] : ["polled"]);
+    stop.abort();
+    await running;
+  });
+}
+
 Deno.test("questions that fail back off up to ten seconds, and go on", () =>
   withPoll([false], async ({ clock, count }) => {
     const waits: (number | undefined)[] = [];
