@@ -180,6 +180,8 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
       namespaces.set(namespace, Math.max(lastMs ?? 0, clock.monotonic()));
     }
     if (namespace === undefined) served.turn(true);
+    // Before it is known what the user may list, one alone would pass for all there is.
+    else if (served.on === undefined) served.turn([...namespaces.keys()]);
     else if (!holds(found, namespace)) served.turn([...watched(found), namespace]);
     await answerInTime(clock, SYNC_WAIT_MS, false, (over) => cache.whenSynced(over, namespace));
     if (!cache.synced) slow.set(kind.plural, cache);

@@ -180,6 +180,17 @@ Deno.test("an API server that cannot be asked at first is named at once", () =>
     return Promise.resolve();
   }, true));
 
+Deno.test("no kind is whole by one namespace that was asked for, before it is known what the user may list", () =>
+  withJobs(["a", "c"], ["a"], async (world) => {
+    world.api.discovery = 500;
+    world.api.isDown = false;
+    const cache = world.jobs.caches.get(TRAINJOB);
+    assert.equal(await hold(world, "c"), true);
+    await cache?.whenSynced();
+    assert.deepEqual(world.names(), ["of-a", "of-c"]);
+    assert.deepEqual(world.listed.toSorted(), ["a", "c"]);
+  }, true));
+
 Deno.test("an API server that is gone is named within seconds of its last word, and so is its return", () =>
   withJobs([""], [], async (world) => {
     await named(world, "of-a", "of-b");
