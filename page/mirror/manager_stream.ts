@@ -9,9 +9,9 @@ import { type ManagerNews, readEvent, streamPath } from "./manager_news.ts";
 
 /** The manager says something each 15 s; after so long without a word the stream is dead. */
 const SILENCE_MS = 40_000;
-/** Until the headers are there, in milliseconds. */
+/** Until the headers are there, of a refusal until its end, in milliseconds. */
 const DEADLINE_MS = 15_000;
-/** Longest line: the curves of a hundred jobs with as many metrics and marks as are kept. */
+/** Most characters of an event that has no end yet: the curves of a hundred jobs with as many metrics and marks as are kept. */
 const MOST_CHARACTERS = 48 << 20;
 /** Beginning of the comment that says why the stream ends. */
 const ENDED = "ended:";

@@ -6,8 +6,8 @@ export type StreamPart =
   | { readonly kind: "comment"; readonly text: string };
 
 /**
- * Returns a function that takes the next piece of text and returns what it completes. It throws a RangeError if a line
- * without an end yet has more characters than that.
+ * Returns a function that takes the next piece of text and returns what it completes. It throws a RangeError if an event
+ * or a line without an end yet has more characters than that.
  */
 export function createEventParser(
   mostCharacters: number,
@@ -17,12 +17,14 @@ export function createEventParser(
   let length = 0;
   let event = "";
   let data: string[] = [];
+  /** Characters of the data, with the ends of its lines. */
+  let dataLength = 0;
   const line = (text: string): readonly StreamPart[] => {
     if (text === "") {
       const done = data.length > 0
         ? [{ kind: "event" as const, event, data: data.join("\n") }]
         : [];
-      [event, data] = ["", []];
+      [event, data, dataLength] = ["", [], 0];
       return done;
     }
     if (text.startsWith(":")) return [{ kind: "comment", text: text.slice(1).trim() }];
@@ -30,7 +32,10 @@ export function createEventParser(
     const field = colon < 0 ? text : text.slice(0, colon);
     const value = colon < 0 ? "" : text.slice(colon + (text[colon + 1] === " " ? 2 : 1));
     if (field === "event") event = value;
-    if (field === "data") data.push(value);
+    if (field === "data") {
+      data.push(value);
+      dataLength += value.length + 1;
+    }
     return [];
   };
   return (text) => {
@@ -42,7 +47,10 @@ export function createEventParser(
     }
     rest.push(last);
     length += last.length;
-    if (length > mostCharacters) throw new RangeError("an event of the stream is too long");
-    return lines.flatMap((it) => line(it.endsWith("\r") ? it.slice(0, -1) : it));
+    const parts = lines.flatMap((it) => line(it.endsWith("\r") ? it.slice(0, -1) : it));
+    if (dataLength + length > mostCharacters) {
+      throw new RangeError("an event of the stream is too long");
+    }
+    return parts;
   };
 }

@@ -32,6 +32,20 @@ Deno.test("createEventParser() bounds a line, not what came before it", () => {
   assert.throws(() => parse("5"), RangeError);
 });
 
+Deno.test("createEventParser() refuses an event without an end that comes in many lines", () => {
+  for (const line of ["data: 123\n", "data\n"]) {
+    const parse = createEventParser(10);
+    assert.throws(() => {
+      for (let lines = 0; lines < 20; lines++) parse(line);
+    }, RangeError);
+  }
+  const parse = createEventParser(10);
+  for (let events = 0; events < 20; events++) {
+    assert.deepEqual(parse("data: 1234\n"), []);
+    assert.deepEqual(parse("data: 56\n\n"), [{ kind: "event", event: "", data: "1234\n56" }]);
+  }
+});
+
 Deno.test("createEventParser() takes a field without a colon, and one blank after it, as the standard says", () => {
   const parse = createEventParser(100);
   assert.deepEqual(parse("event:a:b\ndata\ndata:  two\nid: 1\n\n"), [
