@@ -8,8 +8,9 @@ const FILES: Readonly<Record<string, string>> = {
     "/** Never does fetch(url). */\nexport const add = (a: number, b: number) => a + b;",
   "tests/direct_test.ts": "await fetch(url);",
   "tests/indirect_test.ts": 'import { send } from "../platform/kube/send.ts";\nsend();',
-  "kube/send.ts": 'export * from "./socket.ts";',
-  "kube/socket.ts": 'import { connect } from "node:net";\nexport const send = () => connect(1);',
+  "platform/kube/send.ts": 'export * from "./socket.ts";',
+  "platform/kube/socket.ts":
+    'import { connect } from "node:net";\nexport const send = () => connect(1);',
   "tests/typed_test.ts":
     'import type { send } from "../platform/kube/send.ts";\nlet it: typeof send;',
   "tests/circular_test.ts": 'import "./circle.ts";\nimport { a } from "./circle.ts";\na();',
