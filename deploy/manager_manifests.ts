@@ -148,7 +148,7 @@ export function deployment(settings: Settings): Manifest {
 
 /**
  * The Lease of the leader, without a holder, so that the first replica leads at once
- * (docs/decisions/0040). It has no spec, so an upgrade does not change who leads.
+ * (docs/decisions/0014). It has no spec, so an upgrade does not change who leads.
  */
 export function lease({ namespace }: Settings): Manifest {
   const { group, version, kind } = KINDS.lease;

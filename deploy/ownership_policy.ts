@@ -1,5 +1,5 @@
 /**
- * Admission policy for the ownership of pods (docs/decisions/0030), generated from the table of job kinds.
+ * Admission policy for the ownership of pods (docs/decisions/0029), generated from the table of job kinds.
  * Whoever may create pods in a namespace could otherwise forge owner references, or the labels by which the
  * Job controller adopts pods, and so report progress for somebody else's job.
  *

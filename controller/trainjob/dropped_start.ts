@@ -1,6 +1,6 @@
 /**
  * Start of a TrainJob's run where the definition of TrainJobs drops `status.startTime`: an annotation of the job's
- * snapshot, which the manager may write (docs/decisions/0064).
+ * snapshot, which the manager may write (docs/decisions/0002).
  */
 import { KINDS } from "../../crds/kinds.ts";
 import { ANNOTATIONS, TRAINJOB_REASONS } from "../../crds/names.ts";

@@ -1,4 +1,4 @@
-/** Warning about a runtime that was deleted while Kueue manages a TrainJob of it (docs/decisions/0047). Pure. */
+/** Warning about a runtime that was deleted while Kueue manages a TrainJob of it (docs/decisions/0003). Pure. */
 import { childNames, FOREGROUND_FINALIZER, KUEUE_PATCH_MANAGER } from "../../crds/names.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
 import { isFinished, isManaged, isOurs, type ObservedInputs, ownJobSet } from "./observed.ts";

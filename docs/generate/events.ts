@@ -23,12 +23,12 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   runtimeMissing: [
     "TrainJob",
     "Warning",
-    "its runtime was deleted, and Kueue still needs it while the job runs, or for its deletion in the foreground ([why](../decisions/0047-runtimes-that-kueue-needs.md))",
+    "its runtime was deleted, and Kueue still needs it while the job runs, or for its deletion in the foreground ([why](../decisions/0003-runtime-snapshot.md))",
   ],
   startTimeNotKept: [
     "TrainJob",
     "Warning",
-    "the cluster's definition of TrainJobs drops `status.startTime`, and the manager may not patch ConfigMaps ([why](../decisions/0064-start-of-a-run.md))",
+    "the cluster's definition of TrainJobs drops `status.startTime`, and the manager may not patch ConfigMaps ([why](../decisions/0002-state-and-conditions.md))",
   ],
   suspended: ["TrainJob", "Normal", "the job is suspended"],
   resumed: ["TrainJob", "Normal", "the job is resumed"],

@@ -1,4 +1,4 @@
-/** Halt of a trial's pods before its end is written (docs/decisions/0074). */
+/** Halt of a trial's pods before its end is written (docs/decisions/0043). */
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { JOB_OF_JOB_SET } from "../../crds/owner_links.ts";

@@ -1,4 +1,4 @@
-/** Ledger: the newest progress of each job, until it is written to the TrainJob's status (docs/decisions/0031). */
+/** Ledger: the newest progress of each job, until it is written to the TrainJob's status (docs/decisions/0018). */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";

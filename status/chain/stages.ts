@@ -1,4 +1,4 @@
-/** Chains of stages that requests go through, cheapest check first (docs/decisions/0030). Order is data. */
+/** Chains of stages that requests go through, cheapest check first (docs/decisions/0015). Order is data. */
 import type { Clock } from "../../platform/base/clock.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { ReviewCache } from "../../platform/http/callers/token_review.ts";

@@ -59,7 +59,7 @@ Deno.test("every page below docs/ can be reached from the README", () => {
   assert.deepEqual(lost, []);
 });
 
-/** Pages below docs/ that a file names, such as `docs/guides/push.md` and `docs/decisions/0030`. */
+/** Pages below docs/ that a file names, such as `docs/guides/push.md` and `docs/decisions/0015`. */
 function mentionsOf({ text }: TextFile): string[] {
   return [...text.matchAll(/(?<![\w/.-])docs\/[\w./-]*\w/g)].map(([mention]) => mention);
 }

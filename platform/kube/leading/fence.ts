@@ -1,4 +1,4 @@
-/** Fence of a leader: its writes leave while it stands, and none of its calls outlives it (docs/decisions/0062). */
+/** Fence of a leader: its writes leave while it stands, and none of its calls outlives it (docs/decisions/0014). */
 import type { CallOptions, KubeClient } from "../client.ts";
 import { withSignals } from "../../base/deadline.ts";
 

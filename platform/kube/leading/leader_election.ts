@@ -1,4 +1,4 @@
-/** Lease-based leader election, fenced by the local monotonic clock (docs/decisions/0040). */
+/** Lease-based leader election, fenced by the local monotonic clock (docs/decisions/0014). */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../client.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";

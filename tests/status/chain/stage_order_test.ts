@@ -1,4 +1,4 @@
-/** Tests of the order of the checks: of two problems of a request the cheaper one to find is reported (docs/decisions/0030). */
+/** Tests of the order of the checks: of two problems of a request the cheaper one to find is reported (docs/decisions/0015). */
 import assert from "node:assert/strict";
 import { handlerBench, KEY, PATH, type Sent } from "./handler_bench.ts";
 import { owned } from "../ownership/ownership_cluster.ts";
