@@ -1,4 +1,5 @@
 /** Listeners by key, such as the UID of a job. */
+import { createListeners, type Listeners } from "./listeners.ts";
 
 /** Functions that are called with the events of their key. */
 export interface KeyedListeners<Event> {
@@ -12,19 +13,18 @@ export interface KeyedListeners<Event> {
 
 /** Creates {@link KeyedListeners}; never holds more keys than listeners. */
 export function createKeyedListeners<Event = void>(): KeyedListeners<Event> {
-  const byKey = new Map<string, Set<(event: Event) => void>>();
+  const byKey = new Map<string, Listeners<Event>>();
   return {
     add(key, listener) {
-      const own = byKey.get(key) ?? new Set();
-      byKey.set(key, own.add(listener));
+      const own = byKey.get(key) ?? createListeners<Event>();
+      byKey.set(key, own);
+      const remove = own.add(listener);
       return () => {
-        own.delete(listener);
+        remove();
         if (own.size === 0 && byKey.get(key) === own) byKey.delete(key);
       };
     },
     has: (key) => byKey.has(key),
-    notify(key, event) {
-      for (const listener of [...byKey.get(key) ?? []]) listener(event);
-    },
+    notify: (key, event) => byKey.get(key)?.notify(event),
   };
 }
