@@ -2,8 +2,7 @@
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { Cache } from "../../platform/kube/watching/informer.ts";
-import { keyOf, type KubeObject, type ObjectKey } from "../../platform/kube/resource.ts";
-import { getOrUndefined } from "../../platform/kube/upsert.ts";
+import { keyOf, type KubeObject } from "../../platform/kube/resource.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { claimsOf } from "./job_claims.ts";
 import { REPLICA_INDEXES, type ReplicaObjects } from "./replica_objects.ts";
@@ -31,9 +30,8 @@ async function claim<T extends KubeObject>(
   objects: T[],
   mayAdopt: () => Promise<boolean>,
 ): Promise<boolean> {
-  const { client, kind, job, attempts, signal } = writer;
+  const { kind, job, attempts } = writer;
   const { name = "", uid = "" } = job.metadata;
-  const read = (key: ObjectKey) => getOrUndefined(client, of.resource, key, { signal });
   const cached = () => [
     ...new Map(
       [
@@ -42,8 +40,7 @@ async function claim<T extends KubeObject>(
       ].map((object) => [object.metadata?.uid, object]),
     ).values(),
   ];
-  await attempts.one(() => of.writes.confirm(uid, cached, read));
-  const found = of.writes.merge(uid, cached());
+  const found = await of.writes.observe(uid, cached, { ...writer, kind: of.resource });
   const { owned, orphans, strays } = claimsOf({ kind, name, uid }, found, of.orphanLabel);
   objects.push(...owned);
   const calls = [

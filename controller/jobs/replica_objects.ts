@@ -52,7 +52,7 @@ export function objectsOfJobs(
       word: "pod",
       orphanLabel: LABELS.jobKind,
       cache: pods,
-      writes: createOwnWrites<Pod>({ clock, groupOf }),
+      writes: createOwnWrites<Pod>({ clock, groupOf, keep: ({ spec: _, ...pod }) => pod }),
     },
     services: {
       resource: service,

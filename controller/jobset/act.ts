@@ -3,7 +3,7 @@ import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Job } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
-import type { WatchedJob } from "../../crds/watched.ts";
+import { WATCHED, type WatchedJob } from "../../crds/watched.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
@@ -43,7 +43,7 @@ function deleteJob(pass: Pass, job: WatchedJob): Promise<boolean> {
   return jobWrites.trackDeletion(
     job,
     rfc3339(now),
-    () => deleteExactly(client, KINDS.job, job, call),
+    () => deleteExactly(client, WATCHED.job, job, call),
   );
 }
 
@@ -56,12 +56,12 @@ async function createOrAccept(pass: Pass, job: Job): Promise<void> {
   const { client, jobWrites, jobSet, signal } = pass;
   const key = keyOf(job);
   try {
-    await jobWrites.track(key, () => client.create(KINDS.job, job, { signal }));
+    await jobWrites.track(key, () => client.create(WATCHED.job, job, { signal }));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     const live = await jobWrites.track(
       key,
-      () => client.get(KINDS.job, objectKeyOf(job), { signal }),
+      () => client.get(WATCHED.job, objectKeyOf(job), { signal }),
     );
     if (isControlledBy(live.metadata, jobSet.metadata.uid ?? "")) return;
     jobWrites.forget(key);
@@ -103,13 +103,13 @@ async function patchJob({ client, jobWrites, signal }: Pass, patch: JobPatch): P
   const metadata = { uid: job.metadata?.uid };
   try {
     if (clearStartTime) {
-      await client.patch(KINDS.job, objectKeyOf(job), {
+      await client.patch(WATCHED.job, objectKeyOf(job), {
         type: "merge",
         body: { metadata, status: { startTime: null } },
       }, { subresource: "status", signal });
     }
     await jobWrites.track(key, () =>
-      client.patch(KINDS.job, objectKeyOf(job), {
+      client.patch(WATCHED.job, objectKeyOf(job), {
         type: "merge",
         body: { ...body, metadata: { ...body.metadata, ...metadata } },
       }, { signal }));

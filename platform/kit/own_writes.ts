@@ -1,15 +1,28 @@
 /** Own writes that a watched cache does not show yet, so that decisions are not made from a stale cache. */
 import type { Clock } from "../base/clock.ts";
 import { type Change, isRemoval } from "../kube/watching/informer_cache.ts";
-import { keyOf, type KubeObject, type ObjectKey, parseKey } from "../kube/resource.ts";
+import type { KubeClient } from "../kube/client.ts";
+import { keyOf, type Kind, type KubeObject, parseKey } from "../kube/resource.ts";
+import { getOrUndefined } from "../kube/upsert.ts";
+import type { Attempts } from "./attempts.ts";
 
 /** Options of {@link createOwnWrites}. */
 export interface OwnWritesOptions<T> {
   clock: Pick<Clock, "monotonic">;
   /** The group under which objects are looked up, such as the uid of their controller. One without is not remembered. */
   groupOf: (object: T) => string | undefined;
+  /** What of an object is remembered: no more than what is compared and read. Default: all. */
+  keep?: (object: T) => T;
   /** Limit of remembered objects; beyond it the oldest is forgotten. Default 20000. */
   limit?: number;
+}
+
+/** What reads the objects that no cache has shown; an error of it is one of the attempts. */
+export interface Reader<T> {
+  readonly client: Pick<KubeClient, "get">;
+  readonly kind: Kind<T>;
+  readonly attempts: Pick<Attempts, "one">;
+  readonly signal: AbortSignal;
 }
 
 /** After this time what was written and never seen is looked up, in milliseconds. */
@@ -31,16 +44,15 @@ export interface OwnWrites<T> {
   seen(change: Pick<Change<T>, "type" | "object">): void;
   /** The newer one of the cached and the written object. */
   latest(key: string, cached: T | undefined): T | undefined;
+  /**
+   * Returns the objects of a group as {@link merge} does, after a look at those that were written {@link UNSEEN_MS} ago or
+   * earlier and are not cached: one that left the group is forgotten.
+   */
+  observe(group: string, cached: () => readonly T[], reader: Reader<T>): Promise<T[]>;
   /** The objects of a group: the cached ones, each in its newest form, and those only written. */
   merge(group: string, cached: readonly T[]): T[];
-  /** Whether an object of the group was written that the cached ones lack: {@link confirm} it after {@link UNSEEN_MS}. */
+  /** Whether an object of the group was written that the cached ones lack: {@link observe} it after {@link UNSEEN_MS}. */
   hasUnseen(group: string, cached: readonly T[]): boolean;
-  /** Reads the objects of the group that were written {@link UNSEEN_MS} ago or earlier; forgets those that left it. Merge what is cached then. */
-  confirm(
-    group: string,
-    cached: () => readonly T[],
-    read: (key: ObjectKey) => Promise<T | undefined>,
-  ): Promise<void>;
   /** Forgets the object of that key: it is gone, or the cache is right about it. */
   forget(key: string): void;
   /** How many objects are remembered. */
@@ -156,19 +168,20 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return [...keys].some((key) => !uids.has(this.#entries.get(key)?.object.metadata?.uid));
   }
 
-  async confirm(
-    group: string,
-    cached: () => readonly T[],
-    read: (key: ObjectKey) => Promise<T | undefined>,
-  ): Promise<void> {
-    if (!this.#groups.has(group)) return;
-    this.merge(group, cached());
+  async observe(group: string, cached: () => readonly T[], reader: Reader<T>): Promise<T[]> {
+    const known = this.merge(group, cached());
     const before = this.#options.clock.monotonic() - UNSEEN_MS;
-    for (const key of [...this.#groups.get(group) ?? []]) {
-      if ((this.#entries.get(key)?.since ?? Infinity) > before) continue;
-      const live = await read(parseKey(key));
-      if (live === undefined || this.#options.groupOf(live) !== group) this.forget(key);
-    }
+    const unseen = [...this.#groups.get(group) ?? []]
+      .filter((key) => (this.#entries.get(key)?.since ?? Infinity) <= before);
+    if (unseen.length === 0) return known;
+    const { client, kind, attempts, signal } = reader;
+    await attempts.one(async () => {
+      for (const key of unseen) {
+        const live = await getOrUndefined(client, kind, parseKey(key), { signal });
+        if (live === undefined || this.#options.groupOf(live) !== group) this.forget(key);
+      }
+    });
+    return this.merge(group, cached());
   }
 
   forget(key: string): void {
@@ -201,14 +214,14 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     written: Pick<Entry<T>, "object" | "deleted">,
     { deletedUids, last }: Meanwhile<T>,
   ): void {
-    const { object } = written;
+    const object = this.#options.keep(written.object);
     if (deletedUids.has(object.metadata?.uid ?? "")) return;
     const old = this.#entries.get(key);
     if (old !== undefined && isStale(object, old)) return;
     this.forget(key);
     const group = this.#options.groupOf(object);
     if (group === undefined) return;
-    const entry = { ...written, group, since: this.#options.clock.monotonic() };
+    const entry = { ...written, object, group, since: this.#options.clock.monotonic() };
     if (last !== undefined && !isStale(last, entry)) return;
     this.#entries.set(key, entry);
     this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(key));
@@ -222,5 +235,5 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
 
 /** An empty memory of own writes. */
 export function createOwnWrites<T extends KubeObject>(options: OwnWritesOptions<T>): OwnWrites<T> {
-  return new Memory<T>({ limit: 20_000, ...options });
+  return new Memory<T>({ limit: 20_000, keep: (object) => object, ...options });
 }

@@ -11,7 +11,7 @@ import { controllerKey, controllerOf } from "../../platform/kube/owner_reference
 import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import { keyOf, type ObjectKey, parseKey } from "../../platform/kube/resource.ts";
+import { keyOf, parseKey } from "../../platform/kube/resource.ts";
 import { act, releasePod } from "./plan_execution.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
 import { decideJob } from "./job_decision.ts";
@@ -83,11 +83,13 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
     const cached = informers.jobs.get(key);
     const job = cached && jobWrites.latest(key, cached);
     const attempts = new Attempts(signal);
-    const read = (pod: ObjectKey) => getOrUndefined(client, KINDS.pod, pod, { signal });
     const podsNow = () => informers.pods.byIndex(PODS_BY_JOB, key);
-    await attempts.one(() => podWrites.confirm(key, podsNow, read));
-    const known = podsNow();
-    const all = podWrites.merge(key, known);
+    const all = await podWrites.observe(key, podsNow, {
+      client,
+      kind: KINDS.pod,
+      attempts,
+      signal,
+    });
     const uid = job?.metadata?.uid;
     const isMine = (pod: Pod) => controllerOf(pod.metadata)?.uid === uid;
     const orphans = all.filter((pod) => isTracked(pod) && !isMine(pod));
@@ -101,7 +103,7 @@ export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
     // The deadline and the time to live hold whatever goes wrong.
     if (attempts.failed) return attempts.result(plan.requeueAfterMs);
     if (goesOn) return { requeueAfterMs: 1 };
-    const unseenMs = podWrites.hasUnseen(key, known) ? UNSEEN_MS : undefined;
+    const unseenMs = podWrites.hasUnseen(key, podsNow()) ? UNSEEN_MS : undefined;
     const waits = [plan.requeueAfterMs, unseenMs]
       .filter((wait) => wait !== undefined);
     return waits.length > 0 ? { requeueAfterMs: Math.min(...waits) } : undefined;

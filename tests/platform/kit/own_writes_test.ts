@@ -2,7 +2,15 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { createOwnWrites, isOlderVersion, UNSEEN_MS } from "../../../platform/kit/own_writes.ts";
 import { inParallel } from "../../../platform/base/parallel.ts";
-import type { KubeObject } from "../../../platform/kube/resource.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { Attempts } from "../../../platform/kit/attempts.ts";
+import { KubeError, messageOf } from "../../../platform/kube/errors.ts";
+import {
+  type Kind,
+  type KubeObject,
+  type ObjectKey,
+  withMetadataOnly,
+} from "../../../platform/kube/resource.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 function object(name: string, resourceVersion: string, uid = "u"): KubeObject {
@@ -19,6 +27,21 @@ function memory(limit?: number) {
 }
 
 const written = (value: KubeObject) => () => Promise.resolve(value);
+
+/** Reads as `find` says; what it does not find is not there. */
+function reader(find: (key: ObjectKey) => KubeObject | undefined) {
+  const signal = new AbortController().signal;
+  const client = {
+    get<T>(kind: Kind<T>, key: ObjectKey): Promise<T> {
+      return Promise.resolve().then(() => find(key)).then((found) => {
+        if (found !== undefined) return kind.parse(found);
+        throw new KubeError("not found", { code: 404, reason: "NotFound" });
+      });
+    },
+  };
+  const kind: Kind<KubeObject> = withMetadataOnly(KINDS.pod);
+  return { client, kind, attempts: new Attempts(signal), signal };
+}
 
 Deno.test("`isOlderVersion()` compares numbers of any length, and nothing else", () => {
   equal(isOlderVersion("9", "10"), true);
@@ -133,7 +156,7 @@ Deno.test("`OwnWrites.trackDeletion()` forgets an object that was gone", async (
   equal(writes.size, 0);
 });
 
-Deno.test("`OwnWrites.confirm()` looks up old writes that the cache has not shown, and forgets what has left", async () => {
+Deno.test("`OwnWrites.observe()` looks up old writes that the cache has not shown, and forgets what has left", async () => {
   const { writes, clock } = memory();
   const names = ["gone", "there"];
   for (const name of names) await writes.track(`n/${name}`, written(object(name, "5")));
@@ -142,25 +165,48 @@ Deno.test("`OwnWrites.confirm()` looks up old writes that the cache has not show
   const shown = [object("shown", "5")];
   await clock.advance(UNSEEN_MS);
   await writes.track("n/new", written(object("new", "6")));
-  await writes.confirm("g", () => shown, ({ name }) => {
-    asked.push(name);
-    return Promise.resolve(name === "gone" ? undefined : object(name, "5"));
-  });
+  const found = await writes.observe(
+    "g",
+    () => shown,
+    reader(({ name }) => {
+      asked.push(name);
+      return name === "gone" ? undefined : object(name, "5");
+    }),
+  );
   deepEqual(asked, names);
-  deepEqual(writes.merge("g", []).map(({ metadata }) => metadata?.name), ["there", "new"]);
+  deepEqual(found.map(({ metadata }) => metadata?.name), ["shown", "there", "new"]);
 });
 
-Deno.test("`OwnWrites.confirm()` forgets what belongs to another group by now", async () => {
+Deno.test("`OwnWrites.observe()` forgets what belongs to another group by now", async () => {
   const clock = new FakeClock();
   const groupOf = ({ metadata }: KubeObject) => metadata?.labels?.group ?? "";
   const writes = createOwnWrites<KubeObject>({ clock, groupOf });
   const inGroup = (group: string) => ({ metadata: { name: "a", uid: "u", labels: { group } } });
   await writes.track("a", written(inGroup("g")));
   await clock.advance(UNSEEN_MS);
-  await writes.confirm("g", () => [], () => Promise.resolve(inGroup("g")));
+  await writes.observe("g", () => [], reader(() => inGroup("g")));
   equal(writes.size, 1);
-  await writes.confirm("g", () => [], () => Promise.resolve(inGroup("other")));
+  await writes.observe("g", () => [], reader(() => inGroup("other")));
   equal(writes.size, 0);
+});
+
+Deno.test("`OwnWrites.observe()` of an API server that is away takes what is known, and the attempt failed", async () => {
+  const { writes, clock } = memory();
+  await writes.track("n/a", written(object("a", "5")));
+  await clock.advance(UNSEEN_MS);
+  const away = reader(() => {
+    throw new Error("away");
+  });
+  deepEqual(await writes.observe("g", () => [], away), [object("a", "5")]);
+  deepEqual(away.attempts.errors.map(messageOf), ["away"]);
+});
+
+Deno.test("`OwnWrites` remembers of an object what it is to keep", async () => {
+  const keep = ({ metadata }: KubeObject): KubeObject => ({ metadata });
+  const writes = createOwnWrites({ clock: new FakeClock(), groupOf: () => "g", keep });
+  const whole = { ...object("a", "5"), spec: { large: true } };
+  equal(await writes.track("n/a", written(whole)), whole);
+  deepEqual(writes.latest("n/a", undefined), object("a", "5"));
 });
 
 Deno.test("`OwnWrites` does not remember what has no group, and forgets what it was in one", async () => {
