@@ -13,7 +13,7 @@ import type { ReconcileResult } from "../../platform/kube/controller.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
 import { OUTDATED_RETRY_MS } from "../../platform/kit/fresh_read.ts";
-import { createNotices } from "../../platform/kit/notices.ts";
+import { createNotices } from "../../platform/base/notices.ts";
 import { type OwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { shorten } from "../shorten.ts";
 import { hasEnded, isTrue } from "./condition_list.ts";

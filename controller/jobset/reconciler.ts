@@ -12,7 +12,7 @@ import type { Cache } from "../../platform/kube/watching/informer.ts";
 import { controllerOf, controllerUids } from "../../platform/kube/owner_references.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
 import { OUTDATED_RETRY_MS } from "../../platform/kit/fresh_read.ts";
-import { createNotices } from "../../platform/kit/notices.ts";
+import { createNotices } from "../../platform/base/notices.ts";
 import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";

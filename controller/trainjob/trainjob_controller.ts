@@ -6,7 +6,7 @@ import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { findCondition } from "../../platform/kube/conditions.ts";
-import { createNotices } from "../../platform/kit/notices.ts";
+import { createNotices } from "../../platform/base/notices.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import {

@@ -1,5 +1,5 @@
 /** Events for notices, each recorded once. */
-import { createNotices } from "../../platform/kit/notices.ts";
+import { createNotices } from "../../platform/base/notices.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Notice } from "../../trials/plan/notice.ts";
 

@@ -10,7 +10,7 @@ import type { JobSet } from "../../../crds/jobset.ts";
 import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
 import { createFirstFailures } from "../../../controller/trainjob/first_failures.ts";
 import { createRunningPods } from "../../../controller/trainjob/running_pods.ts";
-import { createNotices } from "../../../platform/kit/notices.ts";
+import { createNotices } from "../../../platform/base/notices.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../../crds/names.ts";
 import { WATCHED } from "../../../crds/watched.ts";

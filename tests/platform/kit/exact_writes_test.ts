@@ -3,7 +3,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { asRead } from "../../../platform/kit/as_read.ts";
 import { deleteExactly } from "../../../platform/kit/deletion.ts";
 import { readAgain } from "../../../platform/kit/fresh_read.ts";
-import { createNotices } from "../../../platform/kit/notices.ts";
+import { createNotices } from "../../../platform/base/notices.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { KUBERNETES_KINDS } from "../../../platform/kube/kubernetes_kinds.ts";
 import type { KubeMeta } from "../../../platform/kube/resource.ts";

@@ -1,5 +1,5 @@
 /** Memory of notices, so that each is told once however many passes find its cause. */
-import { createBoundedCache, type EntryLifetime } from "../base/bounded_cache.ts";
+import { createBoundedCache, type EntryLifetime } from "./bounded_cache.ts";
 
 /**
  * Returns a function that reports whether a text is news, and remembers it. Beyond `max` texts those that were asked
