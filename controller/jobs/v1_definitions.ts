@@ -11,6 +11,7 @@ import {
   type V1KindName,
 } from "../../crds/v1/kinds.ts";
 import { V1_GROUP, V1_RUN_BY_ANNOTATION, V1_VERSION } from "../../crds/v1/names.ts";
+import { createNotices } from "../../platform/base/notices.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { withMetadataOnly } from "../../platform/kube/resource.ts";
@@ -20,6 +21,8 @@ const log = getLogger(["milepost", "jobs"]);
 
 /** Deadline of one request, in milliseconds. */
 const DEADLINE_MS = 5_000;
+/** Messages that are remembered: a few for each kind. */
+const REMEMBERED = 100;
 
 /** The definition of a kind that the API server serves. */
 export interface Definition {
@@ -52,23 +55,13 @@ function keepsTrainerStatus(crd: unknown): boolean {
   return fieldOf(fieldOf(root, "status"), "trainerStatus") !== undefined;
 }
 
-/** Returns a logger of messages that are given again and again, and logged once. */
-function createOnce(): (key: string, message: string, properties: Record<string, unknown>) => void {
-  const said = new Set<string>();
-  return (key, message, properties) => {
-    if (said.has(key)) return;
-    said.add(key);
-    log.info(message, properties);
-  };
-}
-
 /** Creates the reader of the definitions. It rejects if the API server does not say what it serves. */
 export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
   /** By kind what was read of the definition in that generation. */
   const read = new Map<V1KindName, { readonly generation: number; readonly keeps: boolean }>();
   /** What each definition said when it could be read last. */
   const known = new Map<V1KindName, Definition>();
-  const once = createOnce();
+  const isNews = createNotices(REMEMBERED);
 
   const pluralsOf = (version: string, signal: AbortSignal) =>
     servedPlurals(client, `${V1_GROUP}/${version}`, signal);
@@ -79,7 +72,7 @@ export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
     for (const version of versions) {
       if (version === V1_VERSION || !(await pluralsOf(version, signal)).has(plural)) continue;
       const message = "the cluster serves this kind only in a version that Milepost does not run";
-      once(`${kind} ${version}`, message, { kind, group: V1_GROUP, version });
+      if (isNews(`${kind} ${version}`)) log.info(message, { kind, group: V1_GROUP, version });
     }
   }
 
@@ -118,10 +111,9 @@ export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
       const message = last === undefined
         ? "the definition of this kind cannot be read; only --v1-jobs has it run"
         : "the definition of this kind may not be read any more; what it said last still counts";
-      once(`${kind.kind} ${last === undefined}`, message, {
-        kind: kind.kind,
-        error: messageOf(error),
-      });
+      if (isNews(`${kind.kind} ${message}`)) {
+        log.info(message, { kind: kind.kind, error: messageOf(error) });
+      }
       return last ?? UNREADABLE;
     }
   }

@@ -8,6 +8,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { isForbidden, messageOf } from "../../platform/kube/errors.ts";
 import { listRefusal } from "../../platform/kube/watching/served_kinds.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
+import { createNotices } from "../../platform/base/notices.ts";
 import { createPoll } from "../../platform/base/poll.ts";
 import { createSwitch, type Switch } from "../../platform/base/switch.ts";
 import { createDefinitions, type Definition } from "./v1_definitions.ts";
@@ -53,8 +54,7 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
   const read = createDefinitions(client);
   const switches = new Map(V1_KIND_LIST.map(({ kind }) => [kind, createSwitch()]));
   const keepers = new Set<V1KindName>();
-  /** The kinds of which it was logged that they may not be read. */
-  const forbidden = new Set<V1KindName>();
+  const isNews = createNotices(V1_KIND_LIST.length);
   const listeners = createListeners();
 
   function switchOf(kind: V1KindName) {
@@ -68,11 +68,10 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
     const refusal = await listRefusal(client, V1_RESOURCES[kind], signal);
     if (refusal === undefined) return true;
     if (!isForbidden(refusal)) throw refusal;
-    if (!forbidden.has(kind)) {
+    if (isNews(kind)) {
       const message = "this kind may not be read, and is not run until the role allows it";
       log.warn(message, { kind, group: V1_GROUP, error: messageOf(refusal) });
     }
-    forbidden.add(kind);
     return false;
   }
 

@@ -14,6 +14,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { apiVersionOf } from "../../platform/kube/resource.ts";
 import { mayDo } from "../../platform/kube/self_reviews.ts";
 import { servedPlurals } from "../../platform/kube/watching/served_kinds.ts";
+import { createNotices } from "../../platform/base/notices.ts";
 import { createPoll } from "../../platform/base/poll.ts";
 import { createSwitch, type Switch, type Turnable } from "../../platform/base/switch.ts";
 
@@ -93,8 +94,7 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
   const { client, clock, account, random } = options;
   const kinds = options.kinds.filter(({ isForeign }) => isForeign);
   const switches = new Map(kinds.map((kind) => [kind, createSwitch()]));
-  /** What was logged last of each kind. */
-  const said = new Map<JobKind, string>();
+  const isNews = createNotices(kinds.length);
 
   async function find(kind: JobKind, signal: AbortSignal): Promise<Found> {
     const plural = await servedPlural(client, kind, signal);
@@ -123,9 +123,7 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
   }
 
   function tell(kind: JobKind, result: Found): void {
-    const news = JSON.stringify(result);
-    if (said.get(kind) === news) return;
-    said.set(kind, news);
+    if (!isNews(kind.id, JSON.stringify(result))) return;
     const resource = formatTrialResource(kind);
     const { on, why } = result;
     if (!on) log.warn("trials over this resource are not recorded", { resource, why });

@@ -1,7 +1,7 @@
 /** List-and-watch loop of one kind. */
 import { getLogger } from "@logtape/logtape";
 import { isObject } from "../../base/json.ts";
-import { createBoundedCache } from "../../base/bounded_cache.ts";
+import { createNotices } from "../../base/notices.ts";
 import type { KubeClient } from "../client.ts";
 import type { ListProblem } from "../connection/response.ts";
 import type { WatchEvent } from "./watch.ts";
@@ -80,8 +80,10 @@ function lean<T extends object>(kind: Kind<T>, clock: Clock): Kind<T> {
 class ListWatch<T extends KubeObject> {
   readonly #kind: Kind<T>;
   readonly #selection: { namespace?: string; labelSelector?: string; fieldSelector?: string };
-  readonly #problems = createBoundedCache<string>(REMEMBERED_PROBLEMS);
+  readonly #isNews = createNotices(REMEMBERED_PROBLEMS);
   #listed = false;
+  /** Whether the last list was 404: one replica of an API server may say so while it starts. */
+  #wasNotFound = false;
 
   constructor(
     private readonly options: ListWatchOptions<T>,
@@ -122,9 +124,12 @@ class ListWatch<T extends KubeObject> {
       for (const problem of problems) this.#note(problem);
       this.sink.replace(items, problems.map(({ key }) => key));
       this.#listed = true;
+      this.#wasNotFound = false;
       return { type: "listed", resourceVersion };
     } catch (error) {
-      const message = isNotFound(error)
+      const wasNotFound = this.#wasNotFound;
+      this.#wasNotFound = isNotFound(error);
+      const message = wasNotFound && this.#wasNotFound
         ? "the API server does not serve this kind; waiting until its CRD is installed"
         : "listing failed, trying again";
       this.#failed(message, error, failuresOf(state));
@@ -177,8 +182,7 @@ class ListWatch<T extends KubeObject> {
   }
 
   #note({ key, problem }: ListProblem): void {
-    if (this.#problems.get(key) === problem) return;
-    this.#problems.set(key, problem);
+    if (!this.#isNews(key, problem)) return;
     const { kind } = this.#kind;
     logger.warn("skipped an object that cannot be read", { kind, key, problem });
     this.options.onSkipped?.();

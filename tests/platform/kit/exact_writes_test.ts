@@ -3,11 +3,9 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { asRead } from "../../../platform/kit/as_read.ts";
 import { deleteExactly } from "../../../platform/kit/deletion.ts";
 import { readAgain } from "../../../platform/kit/fresh_read.ts";
-import { createNotices } from "../../../platform/base/notices.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { KUBERNETES_KINDS } from "../../../platform/kube/kubernetes_kinds.ts";
 import type { KubeMeta } from "../../../platform/kube/resource.ts";
-import { FakeClock } from "../../support/fake_clock.ts";
 
 const KIND = KUBERNETES_KINDS.pod;
 const OBJECT = { metadata: { namespace: "n", name: "a", uid: "u", resourceVersion: "5" } };
@@ -57,13 +55,4 @@ for (const [what, { live, isSame }] of Object.entries(liveCases)) {
 
 Deno.test("`readAgain()` of one that is gone", async () => {
   equal(await readAgain({ get: refusal(404, "NotFound") }, KIND, OBJECT, { signal }), undefined);
-});
-
-Deno.test("`createNotices()` takes a text for news once, until it is forgotten", async () => {
-  const clock = new FakeClock();
-  const isNews = createNotices(2, { ttl: 1000, perf: { now: () => clock.monotonic() } });
-  deepEqual(["a", "a", "b"].map(isNews), [true, false, true]);
-  deepEqual(["c", "a"].map(isNews), [true, true], "two are remembered");
-  await clock.advance(1001);
-  equal(isNews("a"), true);
 });

@@ -8,6 +8,7 @@ import {
 } from "../../../../platform/kube/watching/informer.ts";
 import { keyOf } from "../../../../platform/kube/resource.ts";
 import { FakeClock, until } from "../../../support/fake_clock.ts";
+import { withLogs } from "../../../support/logged.ts";
 import { FakeApiServer, refusal, WIDGET, type Widget, widget } from "../fake_api_server.ts";
 
 /** Sleeps are over at once, so that back-off takes no time. */
@@ -70,6 +71,20 @@ async function withInformer(
 }
 
 const nothing = () => {};
+
+Deno.test("`createInformer()` says that a kind is not served at the second 404 in a row", () =>
+  withLogs(async (records) => {
+    const faults = [404, 503, 404, 404, 404];
+    const prepare = (server: FakeApiServer) => {
+      for (const code of faults) server.failNext(() => refusal(code, "Failure"));
+    };
+    await withInformer(prepare, async () => {});
+    const [missing, failed] = ["the API server does not serve this kind", "listing failed"];
+    assert.deepEqual(
+      records.map(({ rawMessage }) => String(rawMessage).split(/[,;]/)[0]),
+      [failed, failed, failed, missing, missing],
+    );
+  }, "warning"));
 
 Deno.test("`createInformer()` lists in pages, then reports each change once", () =>
   withInformer((server) => {
