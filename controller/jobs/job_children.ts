@@ -5,7 +5,7 @@ import { apiVersionOf, objectKeyOf } from "../../platform/kube/resource.ts";
 import { isNotServed, isStale, messageOf } from "../../platform/kube/errors.ts";
 import { isControlledBy, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import { covers } from "../trainjob/fingerprint.ts";
+import { covers } from "../../platform/base/json.ts";
 import type { JobChild } from "./kind_rules.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
 

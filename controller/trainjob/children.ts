@@ -6,7 +6,7 @@ import { asRead } from "../../platform/kit/as_read.ts";
 import { controllerOf, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import type { Child, ChildContent } from "../runtime/child.ts";
-import { covers } from "./fingerprint.ts";
+import { covers } from "../../platform/base/json.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
 
 /** The write that brings a child up to date. */

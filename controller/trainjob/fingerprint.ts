@@ -1,4 +1,4 @@
-/** Fingerprint of the immutable part of a JobSet's spec, and comparison of JSON values. Pure. */
+/** Fingerprint of the immutable part of a JobSet's spec. Pure. */
 import { createHash } from "node:crypto";
 import type { JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 
@@ -44,22 +44,4 @@ export function frozenPart(spec: JobSetSpec): unknown {
 export function fingerprint(spec: JobSetSpec): string {
   const text = JSON.stringify(frozenPart(spec), sorted);
   return createHash("sha256").update(text).digest("hex").slice(0, LENGTH);
-}
-
-/**
- * Reports whether `live` has all that `wanted` says; other fields of `live`, such as defaults, do not
- * count. A null in `wanted` says nothing, or, with `nullIsAbsent`, that the field must be absent.
- */
-export function covers(live: unknown, wanted: unknown, nullIsAbsent = false): boolean {
-  if (wanted === undefined) return true;
-  if (wanted === null) return !nullIsAbsent || live === undefined || live === null;
-  if (Array.isArray(wanted)) {
-    return Array.isArray(live) && live.length === wanted.length &&
-      wanted.every((item, index) => covers(live[index], item, nullIsAbsent));
-  }
-  if (typeof wanted !== "object") return live === wanted;
-  if (typeof live !== "object" || live === null) return Object.keys(wanted).length === 0;
-  const fields = new Map<string, unknown>(Object.entries(live));
-  return Object.entries(wanted)
-    .every(([name, value]) => covers(fields.get(name), value, nullIsAbsent));
 }

@@ -7,7 +7,8 @@ import { asRead, type MergeFields } from "../../platform/kit/as_read.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { ChildWrite } from "./children.ts";
-import { covers, fingerprint, frozenPart } from "./fingerprint.ts";
+import { fingerprint, frozenPart } from "./fingerprint.ts";
+import { covers } from "../../platform/base/json.ts";
 
 /** The write to the JobSet, and the change that it cannot follow. */
 export interface JobSetDecision {

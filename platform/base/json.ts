@@ -116,3 +116,21 @@ export function sameJson(one: unknown, other: unknown): boolean {
   return keys.length === Object.keys(other).length &&
     keys.every((key) => Object.hasOwn(other, key) && sameJson(one[key], other[key]));
 }
+
+/**
+ * Reports whether `live` has all that `wanted` says; other fields of `live`, such as defaults, do not
+ * count. A null in `wanted` says nothing, or, with `nullIsAbsent`, that the field must be absent.
+ */
+export function covers(live: unknown, wanted: unknown, nullIsAbsent = false): boolean {
+  if (wanted === undefined) return true;
+  if (wanted === null) return !nullIsAbsent || live === undefined || live === null;
+  if (Array.isArray(wanted)) {
+    return Array.isArray(live) && live.length === wanted.length &&
+      wanted.every((item, index) => covers(live[index], item, nullIsAbsent));
+  }
+  if (typeof wanted !== "object") return live === wanted;
+  if (typeof live !== "object" || live === null) return Object.keys(wanted).length === 0;
+  const fields = new Map<string, unknown>(Object.entries(live));
+  return Object.entries(wanted)
+    .every(([name, value]) => covers(fields.get(name), value, nullIsAbsent));
+}

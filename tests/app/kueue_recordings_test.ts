@@ -10,7 +10,7 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import { applyJsonPatch } from "../../standalone/apiserver/objects/json_patch.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isAlreadyExists, isConflict } from "../../platform/kube/errors.ts";
-import { covers } from "../../controller/trainjob/fingerprint.ts";
+import { covers } from "../../platform/base/json.ts";
 import { readRecording, type RecordedWrite, withoutChanging } from "../peers/support/recording.ts";
 import { shareStandalone } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
