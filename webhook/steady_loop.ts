@@ -37,7 +37,7 @@ export async function runSteadyLoop(
   await repeat({
     ...options,
     sleeper,
-    settleMs: () => SETTLE_MS,
+    settleMs: SETTLE_MS,
     backoff: BACKOFF,
     onFailure: (error) => log.warn("cannot update {name}; retrying", { name, error }),
   }, signal).finally(stop);

@@ -1,7 +1,6 @@
 /** Poll: a question that is asked again and again, later each time that it fails, and soon when it is woken. */
 import { type Backoff, backoffMs } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
-import { repeat } from "./repeat.ts";
 import { createSleeper } from "./sleeper.ts";
 
 /** After a question that failed, or when the poll is woken. */
@@ -36,25 +35,29 @@ export function createPoll(options: PollOptions): Poll {
   const first = Promise.withResolvers<void>();
   const sleeper = createSleeper(clock);
 
-  async function pass(signal: AbortSignal): Promise<number> {
-    if (await ask(signal) === false) sleeper.wake();
-    first.resolve();
-    return everyMs * (0.8 + 0.2 * random());
-  }
-
-  function failed(error: unknown): void {
-    onFailure(error);
-    first.resolve();
+  /** Returns whether it went well. */
+  async function askOnce(signal: AbortSignal): Promise<boolean> {
+    try {
+      return await ask(signal) !== false;
+    } catch (error) {
+      if (!signal.aborted) onFailure(error);
+      return false;
+    }
   }
 
   return {
     wake: sleeper.wake,
     polled: first.promise,
     async run(signal) {
-      // What a question does not mend must not cause one after the other.
-      const settleMs = (times: number) => backoffMs(times, BACKOFF, random);
-      const options = { pass, sleeper, settleMs, clock, random, backoff: BACKOFF };
-      await repeat({ ...options, onFailure: failed }, signal);
+      // What a question does not mend must not cause one after the other, whether it fails or is woken.
+      for (let hurried = 0; !signal.aborted;) {
+        sleeper.reset();
+        const isWell = await askOnce(signal);
+        first.resolve();
+        const restMs = everyMs * (0.8 + 0.2 * random());
+        hurried = !isWell || await sleeper.sleep(restMs, signal) ? hurried + 1 : 0;
+        if (hurried > 0) await clock.sleep(backoffMs(hurried, BACKOFF, random), signal);
+      }
       first.resolve();
     },
   };

@@ -8,21 +8,20 @@ export interface RepeatOptions extends Omit<RetryOptions, "signal"> {
   readonly pass: (signal: AbortSignal) => Promise<number>;
   /** What wakes it before the next pass is due. */
   readonly sleeper: Sleeper;
-  /** Pause after it was woken so many times in a row, so that a burst of changes is one pass, in milliseconds. Default 0. */
-  readonly settleMs?: (times: number) => number;
+  /** Pause after it was woken, so that a burst of changes is one pass, in milliseconds. Default 0. */
+  readonly settleMs?: number;
 }
 
 /** Makes passes until `signal` aborts; then resolves once the pass in hand is over. */
 export async function repeat(options: RepeatOptions, signal: AbortSignal): Promise<void> {
-  const { pass, sleeper, clock, settleMs = () => 0 } = options;
+  const { pass, sleeper, clock, settleMs = 0 } = options;
   const attempt = (signal: AbortSignal) => {
     sleeper.reset();
     return pass(signal);
   };
-  for (let times = 0;;) {
+  for (;;) {
     const restMs = await retryUntilAborted(attempt, { ...options, signal });
     if (restMs === undefined || signal.aborted) return;
-    times = await sleeper.sleep(restMs, signal) ? times + 1 : 0;
-    if (times > 0) await clock.sleep(settleMs(times), signal);
+    if (await sleeper.sleep(restMs, signal)) await clock.sleep(settleMs, signal);
   }
 }

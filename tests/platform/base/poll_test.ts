@@ -70,6 +70,32 @@ Deno.test("questions that fail back off up to ten seconds, and go on", () =>
     assert.equal(count(), 9);
   }));
 
+Deno.test("questions that fail in turn with such that are woken back off as well", async () => {
+  const clock = new FakeClock();
+  const stop = new AbortController();
+  let count = 0;
+  const poll = createPoll({
+    clock,
+    random: () => 1,
+    everyMs: 72_000,
+    ask() {
+      if (count++ % 2 === 0) throw new Error("away");
+      poll.wake();
+      return Promise.resolve();
+    },
+  });
+  const running = poll.run(stop.signal);
+  const waits: (number | undefined)[] = [];
+  for (let asked = 0; asked < 4; asked++) {
+    await clock.advance(0);
+    waits.push(clock.nextWakeMs);
+    await clock.advance(clock.nextWakeMs ?? 0);
+  }
+  stop.abort();
+  await running;
+  assert.deepEqual(waits, [1_000, 2_000, 4_000, 8_000]);
+});
+
 Deno.test("a poll that is woken asks soon, and one that is woken without end backs off as well", () =>
   withPoll([true], async ({ clock, wake, count }) => {
     const waits: (number | undefined)[] = [];

@@ -13,7 +13,7 @@ function repeating(pass: (count: number) => number, settleMs?: number) {
   const running = repeat({
     pass: () => Promise.resolve().then(() => pass(at.push(clock.monotonic()))),
     sleeper,
-    ...(settleMs !== undefined && { settleMs: () => settleMs }),
+    ...(settleMs !== undefined && { settleMs }),
     backoff: { firstMs: 100, longestMs: 300 },
     clock,
     random: () => 1,
