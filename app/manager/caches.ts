@@ -190,7 +190,7 @@ export type Caches = ReturnType<typeof createCaches>;
 /** An informer as it is run and waited for. */
 type Running =
   & Pick<Informer<unknown>, "synced" | "whenSynced" | "run">
-  & Partial<Pick<ServedInformer<unknown>, "settled">>;
+  & Partial<Pick<ServedInformer<unknown>, "wasSynced">>;
 
 /** The informers that some part reads by name, each once. */
 function informersOf({ byKind, v1, isRead, createChildCache: _, ...named }: Caches) {
@@ -214,7 +214,7 @@ function informersOf({ byKind, v1, isRead, createChildCache: _, ...named }: Cach
 /** The caches that have no first list yet, by name. */
 export function unsynced(caches: Caches): string[] {
   return Object.entries(informersOf(caches))
-    .filter(([, { synced, settled = synced }]) => !settled)
+    .filter(([, { synced, wasSynced = synced }]) => !wasSynced)
     .map(([name]) => name);
 }
 

@@ -26,7 +26,7 @@ const LISTING_PART = 0.5;
 /** The jobs of one kind. */
 export type JobCache = Pick<
   ServedInformer<AnyJob>,
-  "get" | "list" | "onChange" | "resting" | "settled"
+  "get" | "list" | "onChange" | "resting" | "wasSynced"
 >;
 
 /** Options of {@link createJobView}. */
@@ -81,7 +81,7 @@ export function createJobView(options: JobViewOptions): JobView {
   });
   return {
     handle: (request) => api.handle(request),
-    unsynced: () => [...caches].filter(([, it]) => !it.settled).map(([{ plural }]) => plural),
+    unsynced: () => [...caches].filter(([, it]) => !it.wasSynced).map(([{ plural }]) => plural),
     close: () => list.close(),
   };
 }

@@ -32,7 +32,7 @@ export interface ServedInformer<T> extends Informer<T> {
    * Whether it was synced once, or the caller's switch knows nothing yet. It stays true when there is more to be listed,
    * lest a replica that serves become unready.
    */
-  readonly settled: boolean;
+  readonly wasSynced: boolean;
   /** Resolves as {@link Informer.whenSynced} does, about one namespace if that is given. */
   whenSynced(signal?: AbortSignal, namespace?: string): Promise<boolean>;
   /** Has it find out soon whether its kind is served, where nobody else says so. */
@@ -84,7 +84,7 @@ export function createServedInformer<T extends KubeObject>(
   const running = new Set<Promise<void>>();
   /** By scope the objects that left, by key, until it is known whether they still exist. */
   const away = new Map<string, ReadonlyMap<string, T>>();
-  let settled = false;
+  let wasSynced = false;
   let stopped = false;
 
   const gather = (read: (informer: Informer<T>) => T[]) => {
@@ -99,7 +99,7 @@ export function createServedInformer<T extends KubeObject>(
     );
 
   function changed(): void {
-    settled ||= isSynced();
+    wasSynced ||= isSynced();
     waiters.notify();
   }
 
@@ -186,8 +186,8 @@ export function createServedInformer<T extends KubeObject>(
     get resting() {
       return served.on === false;
     },
-    get settled() {
-      return settled || (options.served !== undefined && served.on === undefined);
+    get wasSynced() {
+      return wasSynced || (options.served !== undefined && served.on === undefined);
     },
     wake,
     onChange(listener) {

@@ -42,7 +42,7 @@ Deno.test("`createServedInformer()` is synced and empty while it is off", () =>
   withWorld(async ({ informer, served, server }) => {
     server.put(widget("a"));
     equal(informer.synced, false);
-    equal(informer.settled, true);
+    equal(informer.wasSynced, true);
     served.turn(false);
     equal(await informer.whenSynced(), true);
     equal(informer.synced, true);
@@ -53,15 +53,15 @@ Deno.test("`createServedInformer()` is synced and empty while it is off", () =>
     ]);
   }));
 
-Deno.test("`createServedInformer()` that is on from the start is settled with its first list", () =>
+Deno.test("`createServedInformer()` that is on from the start was synced with its first list", () =>
   withWorld(async ({ informer, served, server, seen }) => {
     server.put(widget("a"));
     served.turn(true);
-    equal(informer.settled, false);
+    equal(informer.wasSynced, false);
     equal(await informer.whenSynced(), true);
     deepEqual(seen, ["added a"]);
     equal(informer.get("ns/a")?.metadata?.name, "a");
-    await until("it is settled", () => informer.settled);
+    await until("it is synced", () => informer.wasSynced);
   }));
 
 Deno.test("`createServedInformer()` that is turned off says that its objects left, and when it is back which are deleted", () =>
@@ -143,7 +143,7 @@ Deno.test("`createServedInformer()` forgets everything when it is turned off, an
     served.turn(true);
     equal(informer.synced, false);
     // A replica that serves stays ready.
-    equal(informer.settled, true);
+    equal(informer.wasSynced, true);
     await until("both are there", () => informer.list().length === 2);
     deepEqual(seen.slice(0, 2), ["added a", "left a"]);
     deepEqual(seen.slice(2).sort(), ["added a", "added b"]);

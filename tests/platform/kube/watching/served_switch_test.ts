@@ -142,7 +142,7 @@ Deno.test("`createServedInformer()` rests again when its kind is served no more,
     equal(informer.resting, false);
     await clock.advance(1_000);
     await until("it rests", () => informer.resting && informer.list().length === 0);
-    deepEqual([informer.synced, informer.settled], [true, true]);
+    deepEqual([informer.synced, informer.wasSynced], [true, true]);
     deepEqual(seen.splice(0).sort(), ["added a", "added b", "left a", "left b"]);
     server.remove("ns/a");
     world.error = undefined;
