@@ -10,7 +10,7 @@ import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { LogRange } from "./sink.ts";
 import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
-import type { StopDecision, StopStore, Verdict } from "./stop_decision.ts";
+import type { StopDecision, StopStore } from "./stop_decision.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 
 /** The outcome of a stop. */
@@ -102,16 +102,10 @@ export interface PlanSource {
 /** The state of a job's log at its owner. */
 export interface LogSnapshot {
   readonly plan: ObservationPlan;
-  /** Grows with every change; not comparable between owners. */
-  readonly version: number;
   /** Sorted by name. */
   readonly metrics: readonly MetricSummary[];
-  /** Number of rows. */
-  readonly rows: number;
   /** The primary pod that pushed last, if one has pushed to this owner. */
   readonly primaryPod?: string | undefined;
-  /** Present once the last rule was met. */
-  readonly verdict?: Verdict | undefined;
 }
 
 /** A part of a log, sorted by time. */

@@ -100,7 +100,6 @@ export function createAdapter(options: AdapterOptions): Adapter {
   const deletions = createDeletions({ sink, clock, random, sinkMs });
   const endedLogs = createBoundedCache<true>(ENDED);
   const replays = createSemaphore(REPLAYS);
-  let versions = 0;
 
   const stops = createStops({
     stopper,
@@ -129,7 +128,6 @@ export function createAdapter(options: AdapterOptions): Adapter {
         onChange() {
           scheduleStop(actor);
           reader.changed(actor.plan.job.uid);
-          return ++versions;
         },
         onRefused,
         onFirstRead: options.onFirstRead,

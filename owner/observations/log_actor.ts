@@ -20,8 +20,8 @@ export interface LogActorOptions extends Omit<LoadedLogOptions, "plan" | "onRepl
   readonly onFirstRead?:
     | ((plan: ObservationPlan, rows: readonly ObservationRow[]) => void)
     | undefined;
-  /** Called for new rows or a verdict. Returns the log's new version. */
-  readonly onChange: () => number;
+  /** Called for new rows or a verdict. */
+  readonly onChange: () => void;
   /** Called for rows that the sink will never take. */
   readonly onRefused: (plan: ObservationPlan, problem: string) => void;
 }
@@ -37,8 +37,6 @@ export interface LogActor {
   readonly state: LogState | undefined;
   /** The instruction to its pods to stop, once the last rule was met. */
   readonly control: Control | undefined;
-  /** Grows with every change. */
-  readonly version: number;
   /** Whether the last write failed. */
   readonly failing: boolean;
   /** Changes the plan; the log is replayed if rules or metrics differ. */
@@ -82,7 +80,6 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   const { sink, clock, leading, onChange, onRefused } = options;
   let plan = first;
   let pod: string | undefined;
-  let version = 0;
   let failing = false;
   let wasRead = false;
   let pumping: Promise<void> | undefined;
@@ -93,7 +90,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     onReplay(rows) {
       if (!wasRead) options.onFirstRead?.(plan, rows);
       wasRead = true;
-      version = onChange();
+      onChange();
     },
   });
 
@@ -166,7 +163,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       }
       if (!isCurrent || wasOpen && verdict !== undefined && !sink.keepsRuns) {
         verdict = await confirmed();
-      } else version = onChange();
+      } else onChange();
     }
     failing = false;
     const control = instruction(verdict);
@@ -231,9 +228,6 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     },
     get control() {
       return instruction(loaded.state?.verdict);
-    },
-    get version() {
-      return version;
     },
     get failing() {
       return failing;

@@ -50,7 +50,8 @@ export interface LogState {
   unreported(): readonly string[];
   /** Returns minimum, maximum and latest of each metric, for the Trial's status. */
   observation(): readonly TrialMetric[];
-  summary(): { readonly metrics: readonly MetricSummary[]; readonly rows: number };
+  /** Returns what is known of each metric, sorted by name. */
+  metrics(): readonly MetricSummary[];
 }
 
 /** Returns the objective and metrics that are recorded. */
@@ -174,6 +175,6 @@ export function createLogState(
     },
     unreported: rules.unreported,
     observation: () => summary.observation(plan.objective),
-    summary: () => ({ metrics: summary.metrics(), rows: summary.rows() }),
+    metrics: summary.metrics,
   };
 }

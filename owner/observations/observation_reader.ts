@@ -40,12 +40,11 @@ export function createObservationReader(options: ObservationReaderOptions): Noti
       const plan = await planOf(job, signal);
       if (plan === undefined) return undefined;
       if (isInPlainLogs(plan)) {
-        return { plan, ...plainLogs.snapshotOf(job.uid) ?? { version: 0, metrics: [], rows: 0 } };
+        return { plan, ...plainLogs.snapshotOf(job.uid) ?? { metrics: [] } };
       }
       const actor = actors.of(plan);
       const state = await actor.load();
-      const { version, pod: primaryPod } = actor;
-      return { plan, version, ...state.summary(), verdict: state.verdict, primaryPod };
+      return { plan, metrics: state.metrics(), primaryPod: actor.pod };
     },
     async pageOf(job, query, signal) {
       const plan = await planOf(job, signal);

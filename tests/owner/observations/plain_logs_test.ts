@@ -51,12 +51,10 @@ Deno.test("`createPlainLogs()` keeps rows in order, and of each metric latest, l
     ["loss", "0.5"],
   ]);
   assert.deepEqual(logs.snapshotOf("a"), {
-    version: 3,
     metrics: [
       { name: "epoch", latest: "1", min: "1", max: "1" },
       { name: "loss", latest: "0.5", min: "0.5", max: "0.95" },
     ],
-    rows: 4,
     primaryPod: "pod-0",
   });
   assert.equal(logs.snapshotOf("b"), undefined);
