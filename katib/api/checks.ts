@@ -18,6 +18,7 @@ import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
 import type { JobEnd } from "../../platform/http/event_stream.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { HttpRequest } from "../../platform/http/message.ts";
+import type { Changed } from "./observation_changes.ts";
 import type { ObservationQuery } from "./observation_query.ts";
 
 /** A job by name. */
@@ -50,8 +51,8 @@ export interface ApiParts extends ReaderParts {
     ask: ObservationAsk,
     signal: AbortSignal,
   ) => ObservationAnswer | Promise<ObservationAnswer>;
-  /** Calls the listener at once, and when log or job change. Returns a function that stops this. */
-  readonly follow: (job: JobRef, listener: () => void) => () => void;
+  /** Calls the listener when log or job change, of the present log soon. Returns a function that stops this. */
+  readonly follow: (job: JobRef, listener: (what: Changed) => void) => () => void;
   /** Calls the listener when the job has ended, at once if it has. Returns a function that stops this. */
   readonly onJobEnd: (
     job: JobRef,

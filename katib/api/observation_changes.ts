@@ -4,6 +4,9 @@ import type { Follow } from "../../owner/owner_client.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 
+/** What has changed: the log, or the object of the job. */
+export type Changed = "log" | "job";
+
 /** Options of {@link createObservationChanges}. */
 export interface ObservationChangesOptions {
   /** Follows the log at its owner. */
@@ -15,7 +18,7 @@ export interface ObservationChangesOptions {
 /** Notifies of changes. */
 export interface ObservationChanges {
   /** Calls the listener when log or job change. Returns a function that stops this. */
-  follow(job: JobRef, listener: () => void): () => void;
+  follow(job: JobRef, listener: (what: Changed) => void): () => void;
   /** Stops listening to the caches. */
   close(): void;
 }
@@ -28,8 +31,8 @@ export function createObservationChanges(options: ObservationChangesOptions): Ob
   );
   return {
     follow(job, listener) {
-      const remove = listeners.add(job.uid, listener);
-      const unfollow = options.followLog(job, listener);
+      const remove = listeners.add(job.uid, () => listener("job"));
+      const unfollow = options.followLog(job, () => listener("log"));
       return () => {
         unfollow();
         remove();

@@ -34,6 +34,8 @@ const seenSchema = z.object({
   metrics: z.array(metricSchema),
   rows: z.array(logRowSchema),
   more: z.boolean(),
+  /** Whether whoever follows the log hears of all its rows. */
+  isTold: z.boolean().optional(),
 });
 const answerSchema = z.union([seenSchema, refusedSchema]);
 
@@ -70,13 +72,14 @@ async function observe(
   // After the page: a row that is shown is in its metric's summary.
   const snapshot = await source.snapshotOf(job, signal);
   const rows = rowsThatFit(page.rows);
-  const { plan, primaryPod, metrics = [] } = snapshot ?? {};
+  const { plan, primaryPod, metrics = [], isTold } = snapshot ?? {};
   return {
     ...(plan?.key.kind === "trial" ? { trial: plan.key.name } : {}),
     ...(primaryPod === undefined ? {} : { primaryPod }),
     metrics: metrics.map(({ name, latest, min, max }) => ({ name, latest, min, max })),
     rows,
     more: page.more || rows.length < page.rows.length,
+    isTold,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ObservationSeen } from "./owner_requests.ts";
 import { eventText, type StreamEnd, type WriteEvents } from "../../platform/http/event_stream.ts";
+import type { Changed } from "./observation_changes.ts";
 import type { JobState } from "./observation_state.ts";
 import { behind, type Position } from "./position.ts";
 import { observationOf } from "./view.ts";
@@ -22,8 +23,8 @@ export interface WatchOptions {
   readonly read: (from: Position | undefined) => PageRead | Promise<PageRead>;
   /** Returns the state of the job; undefined if it is gone. */
   readonly state: () => JobState | undefined;
-  /** Calls the listener when log or state may have changed. Returns a function that stops this. */
-  readonly follow: (listener: () => void) => () => void;
+  /** Calls the listener when log or job have changed. Returns a function that stops this. */
+  readonly follow: (listener: (what: Changed) => void) => () => void;
 }
 
 /** Tries to read the last rows at a job's end while the owner has no answer. */
@@ -36,6 +37,8 @@ export function createWatch(options: WatchOptions) {
   const { clock, random, read, state } = options;
   let { from } = options;
   let last: string | undefined;
+  /** The state that was sent last, if new rows are always told: other changes of the job are then no news. */
+  let sentState: string | undefined;
   let lastId = 0;
   let ring = () => {};
   const stopped = new AbortController();
@@ -46,6 +49,7 @@ export function createWatch(options: WatchOptions) {
     const now = state();
     if (now === undefined) return false;
     from = behind(page.rows, from);
+    sentState = page.isTold ? JSON.stringify(now) : undefined;
     const observation = observationOf(now, page, from);
     // The observation without its rows: an event that only repeats it is not sent.
     const summary = JSON.stringify({ ...observation, log: [] });
@@ -73,7 +77,9 @@ export function createWatch(options: WatchOptions) {
   return {
     follow(listener: () => void): () => void {
       ring = listener;
-      const stop = options.follow(listener);
+      const isNews = (what: Changed) =>
+        what === "log" || sentState === undefined || sentState !== JSON.stringify(state());
+      const stop = options.follow((what) => isNews(what) && listener());
       return () => {
         stopped.abort();
         stop();

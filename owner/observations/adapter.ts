@@ -106,6 +106,8 @@ export interface LogSnapshot {
   readonly metrics: readonly MetricSummary[];
   /** The primary pod that pushed last, if one has pushed to this owner. */
   readonly primaryPod?: string | undefined;
+  /** Whether `onChange` tells of all its rows: nobody else writes to it. */
+  readonly isTold: boolean;
 }
 
 /** A part of a log, sorted by time. */

@@ -14,7 +14,7 @@ export interface ObservationReaderOptions {
   readonly plainLogs: Pick<PlainLogs, "snapshotOf" | "pageOf">;
   /** Whether the log of a plan is among `plainLogs`. */
   readonly isInPlainLogs: (plan: ObservationPlan) => boolean;
-  readonly sink: Pick<ObservationSink, "read">;
+  readonly sink: Pick<ObservationSink, "read" | "keepsRuns">;
 }
 
 /** A reader that is notified of changes. */
@@ -40,11 +40,11 @@ export function createObservationReader(options: ObservationReaderOptions): Noti
       const plan = await planOf(job, signal);
       if (plan === undefined) return undefined;
       if (isInPlainLogs(plan)) {
-        return { plan, ...plainLogs.snapshotOf(job.uid) ?? { metrics: [] } };
+        return { plan, isTold: true, ...plainLogs.snapshotOf(job.uid) ?? { metrics: [] } };
       }
       const actor = actors.of(plan);
       const state = await actor.load();
-      return { plan, metrics: state.metrics(), primaryPod: actor.pod };
+      return { plan, metrics: state.metrics(), primaryPod: actor.pod, isTold: sink.keepsRuns };
     },
     async pageOf(job, query, signal) {
       const plan = await planOf(job, signal);

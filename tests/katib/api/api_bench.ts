@@ -90,6 +90,8 @@ export function logOf(uid: string) {
   const rows: ObservationRow[] = [];
   const listeners = new Set<(uid: string) => void>();
   const fault: { error?: Error } = {};
+  const isTold = { is: true };
+  let pages = 0;
   const source: ObservationReader = {
     snapshotOf(job) {
       if (fault.error !== undefined) return Promise.reject(fault.error);
@@ -106,9 +108,11 @@ export function logOf(uid: string) {
         },
         metrics: [{ name: "loss", latest, min: latest, max: latest }],
         primaryPod: "pod-1",
+        isTold: isTold.is,
       });
     },
     pageOf(job, query) {
+      pages += 1;
       if (fault.error !== undefined) return Promise.reject(fault.error);
       if (job.uid !== uid) return Promise.resolve(undefined);
       const { limit } = query;
@@ -124,6 +128,10 @@ export function logOf(uid: string) {
     rows,
     source,
     fault,
+    /** Whether nobody else writes to it. */
+    isTold,
+    /** Returns how many pages were read. */
+    pages: () => pages,
     /** Adds a row so many seconds after the start, and tells of it. */
     push(second: number, value = String(second), name = "loss") {
       rows.push({ time: new Date(NOW_MS + second * 1000).toISOString(), name, value });
@@ -194,11 +202,12 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     outcomeOf: (kind, job) => outcomeByTemplate(kind, job, undefined),
     ask: (ask, signal) => answerAsk(log.source, ask, signal),
     follow(_job, listener) {
-      const stop = log.source.onChange(listener);
-      changed.add(listener);
-      listener();
+      const ring = () => listener("job");
+      const stop = log.source.onChange(() => listener("log"));
+      changed.add(ring);
+      listener("log");
       return () => {
-        changed.delete(listener);
+        changed.delete(ring);
         stop();
       };
     },

@@ -78,6 +78,33 @@ Deno.test("a stream of a job without a log begins with its state, and repeats no
   await stream.stop();
 });
 
+Deno.test("a change of the job that leaves its state asks for no log, unless others may write to it", async () => {
+  for (const isTold of [true, false]) {
+    const bench = apiBench();
+    bench.log.isTold.is = isTold;
+    bench.log.push(1);
+    const stream = await watch(bench);
+    stream.heard();
+    // A row without news, as others write them.
+    const asked = bench.log.pages();
+    bench.log.rows.push({ time: "2026-01-01T00:00:02Z", name: "loss", value: "2" });
+    for (const ring of bench.changed) ring();
+    await settle();
+    assert.deepEqual(values(stream.heard()), isTold ? [] : [["2"]]);
+    assert.equal(bench.log.pages() - asked, isTold ? 0 : 1);
+    bench.jobs.set("team/job", runningJob({ state: "Created" }));
+    for (const ring of bench.changed) ring();
+    await settle();
+    const heard = stream.heard();
+    assert.deepEqual(values(heard), isTold ? [["2"]] : [[]]);
+    assert.partialDeepStrictEqual(heard, [{ data: { reason: "Created" } }]);
+    bench.log.push(3);
+    await settle();
+    assert.deepEqual(values(stream.heard()), [["3"]]);
+    await stream.stop();
+  }
+});
+
 Deno.test("a stream goes through a long log page by page", async () => {
   const bench = apiBench();
   for (let second = 1; second <= 5; second++) bench.log.push(second);
