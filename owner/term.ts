@@ -16,8 +16,8 @@ import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts"
 import { createHeldStatuses, type HeldStatuses } from "./ledger/held_statuses.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
 import { createStatusWriter, type KeepsProgress } from "./ledger/status_writer.ts";
-import type { Adapter } from "./observations/adapter.ts";
-import { type AdapterOptions, createAdapter } from "./observations/create_adapter.ts";
+import type { Adapter } from "./observations/observations.ts";
+import { type AdapterOptions, createAdapter } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import type { Reading } from "./ledger/reading.ts";
 import { createWaitingPolls, type WaitingPolls } from "./waiting_polls.ts";

@@ -5,7 +5,7 @@ import { createMemorySink } from "../../katib/log/memory_sink.ts";
 import { createSqliteSink } from "../../katib/log/sqlite_sink.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { createLogZoom, type LogZoom } from "../../owner/curves/log_zoom.ts";
-import type { ObservationReader } from "../../owner/observations/adapter.ts";
+import type { ObservationReader } from "../../owner/observations/observations.ts";
 import { createCurveStore, type JobCurves } from "../../owner/curves/curve_store.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";

@@ -10,7 +10,7 @@ import { SinkError } from "../../owner/observations/sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
 import type { Position } from "./position.ts";
-import type { ObservationReader } from "../../owner/observations/adapter.ts";
+import type { ObservationReader } from "../../owner/observations/observations.ts";
 
 const askSchemaOf = (kinds: JobKinds) =>
   z.object({

@@ -6,7 +6,7 @@ import { jobMessage, jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { refusedSchema, uidSchema } from "../../crds/wire/message_fields.ts";
 import { jobStopSchema, STOP_LIMITS } from "../../crds/trainjob.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
-import type { StopRequest } from "../../owner/observations/adapter.ts";
+import type { StopRequest } from "../../owner/observations/observations.ts";
 import { stopRequestSchema } from "./messages.ts";
 
 const askSchemaOf = (kinds: JobKinds) =>

@@ -11,7 +11,7 @@ import {
   isConditionTrue,
   setCondition,
 } from "../../platform/kube/conditions.ts";
-import type { Stop } from "../../owner/observations/adapter.ts";
+import type { Stop } from "../../owner/observations/observations.ts";
 import { type StopDecision, storedForm } from "../../owner/observations/stop_decision.ts";
 
 /** The write that stops one object. */

@@ -11,7 +11,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Kind, KubeMeta, ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import type { Stop, StopOutcome, Stopper } from "../../owner/observations/adapter.ts";
+import type { Stop, StopOutcome, Stopper } from "../../owner/observations/observations.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import {
   decisionOf,

@@ -8,7 +8,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
-import type { PlanSource } from "../../owner/observations/adapter.ts";
+import type { PlanSource } from "../../owner/observations/observations.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { aboutJob, aboutTrial, type Notice } from "../../trials/plan/notice.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";

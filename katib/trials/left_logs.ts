@@ -9,7 +9,7 @@ import { isNotFound, isNotServed, messageOf } from "../../platform/kube/errors.t
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { ObservationSink } from "../../owner/observations/sink.ts";
-import type { Adapter } from "../../owner/observations/adapter.ts";
+import type { Adapter } from "../../owner/observations/observations.ts";
 
 /** Options of {@link removeLeftLogs}. */
 export interface LeftLogsOptions {

@@ -18,7 +18,7 @@ import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import type { ServedInformer } from "../../platform/kube/watching/served_informer.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import type { PlanSource } from "../../owner/observations/adapter.ts";
+import type { PlanSource } from "../../owner/observations/observations.ts";
 import type { Control } from "../../crds/wire/push_answer.ts";
 import { controlOfTrial, controlShown } from "../../owner/observations/stop_decision.ts";
 import { hasOtherEnd } from "../stopping/stop_writes.ts";

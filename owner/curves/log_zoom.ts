@@ -6,7 +6,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { JobCurves } from "./curve_store.ts";
 import type { Curve } from "../../crds/wire/shown_curves.ts";
-import type { ObservationReader } from "../observations/adapter.ts";
+import type { ObservationReader } from "../observations/observations.ts";
 import { LogPoints } from "./log_points.ts";
 
 /** Bounds of zooming into logs. */

@@ -11,7 +11,7 @@ import {
   type PresentRun,
 } from "../../trials/recording/present_run.ts";
 import { type ObservationSink, SinkError } from "./sink.ts";
-import type { PlanSource } from "./adapter.ts";
+import type { PlanSource } from "./observations.ts";
 import { createLogState, type LogState } from "./log_state.ts";
 
 /** Options of {@link createLoadedLog}. */

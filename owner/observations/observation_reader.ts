@@ -4,7 +4,7 @@ import { type ObservationSink, SinkError } from "./sink.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Actors } from "./actors.ts";
-import type { ObservationReader, PlanSource } from "./adapter.ts";
+import type { ObservationReader, PlanSource } from "./observations.ts";
 import type { PlainLogs } from "./plain_logs.ts";
 
 /** Options of {@link createObservationReader}. */

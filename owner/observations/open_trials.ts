@@ -6,7 +6,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Actors } from "./actors.ts";
-import type { PlanSource } from "./adapter.ts";
+import type { PlanSource } from "./observations.ts";
 import type { LogActor } from "./log_actor.ts";
 
 /** Options of {@link createOpenTrials}. */

@@ -7,7 +7,7 @@ import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { contentOf } from "../../trials/recording/content.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { LogPage, LogQuery } from "./adapter.ts";
+import type { LogPage, LogQuery } from "./observations.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";

@@ -8,7 +8,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { createSleeper, type Sleeper } from "../../platform/base/sleeper.ts";
 import { graceLeftMs, type StopDecision } from "./stop_decision.ts";
-import type { Stop, StopOutcome, Stopper } from "./adapter.ts";
+import type { Stop, StopOutcome, Stopper } from "./observations.ts";
 
 /** Options of {@link createStops}. */
 export interface StopsOptions {

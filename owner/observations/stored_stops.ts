@@ -15,7 +15,7 @@ import {
   type StoreOutcome,
 } from "./stop_decision.ts";
 import type { Actors } from "./actors.ts";
-import type { PlanSource, Stop, StopAnswer, Stopper, StopRequest } from "./adapter.ts";
+import type { PlanSource, Stop, StopAnswer, Stopper, StopRequest } from "./observations.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Stops } from "./stops.ts";
 

@@ -5,7 +5,7 @@ import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { crdManifests } from "../../crds/manifests.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
 import { createStopper } from "../../katib/stopping/stopper.ts";
-import type { Stop } from "../../owner/observations/adapter.ts";
+import type { Stop } from "../../owner/observations/observations.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isConflict } from "../../platform/kube/errors.ts";
 import { systemClock } from "../../platform/base/clock.ts";

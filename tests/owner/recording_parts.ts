@@ -1,6 +1,6 @@
 /** Parts of a term's recording, of which a test gives some. */
 import { createMemorySink } from "../../katib/log/memory_sink.ts";
-import type { PlanSource } from "../../owner/observations/adapter.ts";
+import type { PlanSource } from "../../owner/observations/observations.ts";
 import type { ObservationSink } from "../../owner/observations/sink.ts";
 import type { RecordingParts } from "../../owner/term.ts";
 import { ONE_RUN } from "../../trials/recording/present_run.ts";

@@ -1,7 +1,7 @@
 /** Tests of a term: what becomes of a push, and how others hear of what it changed. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import type { PlanSource } from "../../owner/observations/adapter.ts";
+import type { PlanSource } from "../../owner/observations/observations.ts";
 import { createOwnedState } from "../../owner/owned_state.ts";
 import type { TermOptions } from "../../owner/term.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";

@@ -5,7 +5,7 @@ import { SETTLE_MS } from "../../../controller/trainjob/trials.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { jobRefOf } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Adapter } from "../../../owner/observations/adapter.ts";
+import type { Adapter } from "../../../owner/observations/observations.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
@@ -15,7 +15,7 @@ import {
   type AdapterFixture,
   trialPlan,
   withAdapter,
-} from "../../owner/observations/adapter_fixture.ts";
+} from "../../owner/observations/observations_fixture.ts";
 
 /** A trial over the TrainJob of the world. */
 function planFor(rules: ObservationPlan["rules"] = []): ObservationPlan {

@@ -8,7 +8,7 @@ import {
   type ObservationApiOptions,
 } from "../../../katib/api/observation_api.ts";
 import type { OwnerStopAnswer, StopAsk } from "../../../katib/api/owner_stops.ts";
-import type { ObservationReader } from "../../../owner/observations/adapter.ts";
+import type { ObservationReader } from "../../../owner/observations/observations.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { KINDS } from "../../../crds/kinds.ts";

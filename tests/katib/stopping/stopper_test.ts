@@ -3,7 +3,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { z } from "zod";
 import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Stop } from "../../../owner/observations/adapter.ts";
+import type { Stop } from "../../../owner/observations/observations.ts";
 import { jobStop, trialStop } from "../../../katib/stopping/stop_writes.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";

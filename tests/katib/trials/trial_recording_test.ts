@@ -5,7 +5,10 @@ import {
   followTrials,
   type TrialRecordingOptions,
 } from "../../../katib/trials/trial_recording.ts";
-import { type AdapterOptions, createAdapter } from "../../../owner/observations/create_adapter.ts";
+import {
+  type AdapterOptions,
+  createAdapter,
+} from "../../../owner/observations/term_observations.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";

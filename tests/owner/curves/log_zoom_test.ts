@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createLogZoom, ZOOM_LIMITS } from "../../../owner/curves/log_zoom.ts";
-import type { LogQuery, ObservationReader } from "../../../owner/observations/adapter.ts";
+import type { LogQuery, ObservationReader } from "../../../owner/observations/observations.ts";
 import { createCurveStore, type CurveStore } from "../../../owner/curves/curve_store.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";

@@ -5,7 +5,7 @@ import { createLogState } from "../../../owner/observations/log_state.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { ONE_RUN } from "../../../trials/recording/present_run.ts";
-import { pushOf, trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
+import { pushOf, trialPlan, unsteadySink, withAdapter } from "./observations_fixture.ts";
 
 const long = () => AbortSignal.timeout(60_000);
 const never = new AbortController().signal;

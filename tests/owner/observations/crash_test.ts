@@ -4,7 +4,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { storedStopOf } from "../../../crds/job_state.ts";
 import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
-import { createAdapter } from "../../../owner/observations/create_adapter.ts";
+import { createAdapter } from "../../../owner/observations/term_observations.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
@@ -14,7 +14,7 @@ import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { NO_RUN } from "../../../trials/recording/present_run.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 import { jobOf, jobSetOf, trial } from "../../katib/trials/builders.ts";
-import { katibsLog, pushOf, trialPlan } from "./adapter_fixture.ts";
+import { katibsLog, pushOf, trialPlan } from "./observations_fixture.ts";
 
 type When = "before" | "after";
 

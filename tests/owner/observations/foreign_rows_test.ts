@@ -1,7 +1,7 @@
 /** Tests of rows that others write to Katib's log, as its `report_metrics()` does: they count, whenever they come. */
 import assert from "node:assert/strict";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
-import { katibsLog, trialPlan, withAdapter } from "./adapter_fixture.ts";
+import { katibsLog, trialPlan, withAdapter } from "./observations_fixture.ts";
 
 const never = new AbortController().signal;
 const PLAN = trialPlan("a");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Control } from "../../../crds/wire/push_answer.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { createSummary } from "../../../trials/recording/summary.ts";
-import { trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
+import { trialPlan, unsteadySink, withAdapter } from "./observations_fixture.ts";
 
 const never = new AbortController().signal;
 const STOPPED: Control = { stop: true, reason: "EarlyStopped", message: "stopped early: m" };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { answerAsk } from "../../../katib/api/owner_requests.ts";
 import { behind, type Position } from "../../../katib/api/position.ts";
-import type { ObservationReader } from "../../../owner/observations/adapter.ts";
+import type { ObservationReader } from "../../../owner/observations/observations.ts";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
 import { createGrpcSink } from "../../../katib/log/grpc_sink.ts";
 import { type LogStore, openLogStore } from "../../../katib/log/log_store.ts";
@@ -11,7 +11,7 @@ import { createStoreSink } from "../../../katib/log/sqlite_sink.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { startFakeDbManager } from "../../katib/log/fake_db_manager.ts";
-import { trialPlan, withAdapter } from "./adapter_fixture.ts";
+import { trialPlan, withAdapter } from "./observations_fixture.ts";
 
 const ROWS = 6_000;
 const PAGE = 100;

@@ -7,7 +7,7 @@ import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { ONE_RUN, type PresentRun } from "../../../trials/recording/present_run.ts";
 import { sortableTime } from "../../../trials/recording/row_time.ts";
-import { katibsLog, trialPlan, withAdapter } from "./adapter_fixture.ts";
+import { katibsLog, trialPlan, withAdapter } from "./observations_fixture.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 const PODS = 4;

@@ -4,7 +4,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { LogKey } from "../../../trials/recording/observation_row.ts";
-import { trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
+import { trialPlan, unsteadySink, withAdapter } from "./observations_fixture.ts";
 
 Deno.test("many pushes after a change of owner: logs are read a few at a time", async () => {
   const plans = Array.from({ length: 200 }, (_, n) => trialPlan(`t${n}`));

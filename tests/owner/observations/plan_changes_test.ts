@@ -6,7 +6,7 @@ import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { ONE_RUN } from "../../../trials/recording/present_run.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
-import { pushOf, trialPlan } from "./adapter_fixture.ts";
+import { pushOf, trialPlan } from "./observations_fixture.ts";
 
 const never = new AbortController().signal;
 

@@ -1,6 +1,6 @@
 /** Tests of runs: what a pod reported counts for that pod, at every owner, and over every kind of log. */
 import assert from "node:assert/strict";
-import type { Stop } from "../../../owner/observations/adapter.ts";
+import type { Stop } from "../../../owner/observations/observations.ts";
 import type { Push } from "../../../crds/wire/push.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { readTemplate } from "../../../trials/plan/plan_template.ts";
@@ -13,7 +13,7 @@ import {
   pushOf,
   trialPlan,
   withAdapter,
-} from "./adapter_fixture.ts";
+} from "./observations_fixture.ts";
 
 const RULE = { name: "loss", value: "0.5", comparison: "greater", startStep: 4 };
 const plan = trialPlan("a", { rules: [RULE] });

@@ -1,6 +1,6 @@
 /** Tests of stops that no current push decides, and of the start of the grace period. */
 import assert from "node:assert/strict";
-import { pushOf, trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
+import { pushOf, trialPlan, unsteadySink, withAdapter } from "./observations_fixture.ts";
 
 const never = new AbortController().signal;
 

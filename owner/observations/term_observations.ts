@@ -12,7 +12,7 @@ import {
 } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
-import type { Adapter, PlanSource, Stop, StopOutcome, Stopper } from "./adapter.ts";
+import type { Adapter, PlanSource, Stop, StopOutcome, Stopper } from "./observations.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import { isPrimaryContainer } from "../../trials/mapping/outcome.ts";

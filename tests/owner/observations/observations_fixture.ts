@@ -4,13 +4,16 @@ import type {
   PlanSource,
   Stop,
   StopOutcome,
-} from "../../../owner/observations/adapter.ts";
+} from "../../../owner/observations/observations.ts";
 import type { Control, PushAnswer } from "../../../crds/wire/push_answer.ts";
 import type { Push } from "../../../crds/wire/push.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { JobStop } from "../../../crds/trainjob.ts";
 import { type DecidedStop, storedForm } from "../../../owner/observations/stop_decision.ts";
-import { type AdapterOptions, createAdapter } from "../../../owner/observations/create_adapter.ts";
+import {
+  type AdapterOptions,
+  createAdapter,
+} from "../../../owner/observations/term_observations.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
 import type { ObservationPlan, PlanDecision } from "../../../trials/plan/observation_plan.ts";

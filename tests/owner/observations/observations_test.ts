@@ -5,7 +5,7 @@ import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { readTemplate } from "../../../trials/plan/plan_template.ts";
-import { pushOf, trialPlan, unsteadySink, withAdapter } from "./adapter_fixture.ts";
+import { pushOf, trialPlan, unsteadySink, withAdapter } from "./observations_fixture.ts";
 
 const never = new AbortController().signal;
 const values = (rows: readonly ObservationRow[]) => rows.map(({ value }) => value);
