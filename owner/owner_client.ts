@@ -46,9 +46,9 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
     kind: keyof TermChanges,
     select: (reading: Reading) => Value | undefined,
   ): JobFeeds<Value> {
-    const pollHere: PollOwner<Reading> = owned.changes[kind];
+    const here: PollOwner<Reading> = owned.changes[kind];
     return createJobFeeds({
-      poll: createOwnerPoll({ leader, pollHere, forward: forward.changes(kind), clock }),
+      poll: createOwnerPoll({ leader, here, forward: forward.changes(kind), clock }),
       select,
       clock,
     });
@@ -62,7 +62,7 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
     asks: (kind) =>
       createOwnerRouter({
         leader,
-        acceptHere: (ask, signal) => owned.ask(kind, ask, signal),
+        here: (ask, signal) => owned.ask(kind, ask, signal),
         forward: async (target, ask, bounds) => ({
           acceptance: kind.readAnswer(
             await forward.ask(target, { kind: kind.name, ask: kind.write(ask) }, bounds),

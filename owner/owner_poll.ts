@@ -41,7 +41,7 @@ export interface OwnerPollOptions<State extends JobVersion> {
   /** Locates the leader, which owns the state. */
   readonly leader: LeaderLocator;
   /** Polls this replica's own state. */
-  readonly pollHere: PollOwner<State>;
+  readonly here: PollOwner<State>;
   /** Asks an owner on another replica; returns undefined if it gave no answer. Never throws. */
   readonly forward: (
     target: ForwardTarget,
@@ -68,11 +68,11 @@ const isSame = (one: LeaderLocation, other: LeaderLocation) =>
 export function createOwnerPoll<State extends JobVersion>(
   options: OwnerPollOptions<State>,
 ): PollOwner<State> {
-  const { leader, pollHere, forward, clock } = options;
+  const { leader, here, forward, clock } = options;
 
   async function ask(entries: readonly PollEntry[], waitMs: number, signal: AbortSignal) {
     const where = leader.locate();
-    if (where.kind === "here") return await pollHere(entries, waitMs, signal);
+    if (where.kind === "here") return await here(entries, waitMs, signal);
     if (where.kind === "nowhere") return undefined;
     return await forward(where, { entries, waitMs }, { deadlineMs: waitMs + ANSWER_MS, signal });
   }

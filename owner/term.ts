@@ -16,8 +16,8 @@ import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts"
 import { createHeldStatuses, type HeldStatuses } from "./ledger/held_statuses.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
 import { createStatusWriter, type KeepsProgress } from "./ledger/status_writer.ts";
-import type { Adapter } from "./observations/observations.ts";
-import { type AdapterOptions, createAdapter } from "./observations/term_observations.ts";
+import type { Observations } from "./observations/observations.ts";
+import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import type { Reading } from "./ledger/reading.ts";
 import { createWaitingPolls, type WaitingPolls } from "./waiting_polls.ts";
@@ -33,7 +33,7 @@ const ASKS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
 
 /** What a term needs to record the pushes of trials, and to stop trials. */
 export type RecordingParts = Omit<
-  AdapterOptions,
+  ObservationsOptions,
   "clock" | "leading" | "onStop" | "onFirstRead"
 >;
 
@@ -66,7 +66,7 @@ export interface Term {
   readonly ledger: Pick<Ledger, "pending" | "oldestSeconds">;
   readonly statuses: Pick<HeldStatuses, "newestOf">;
   /** Undefined if pushes are not recorded. */
-  readonly observations: Adapter | undefined;
+  readonly observations: Observations | undefined;
   readonly curves: CurveStore;
   /** Returns the cursor of a job's curves: it changes with them, and with the term. */
   curvesCursor(jobUid: string): string;
@@ -122,7 +122,7 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
   const ledger = ledgerOf(options, shown);
   const statuses = createHeldStatuses({ shown, clock, term: id });
   const curves = openTermCurves(options);
-  const observations = recording && createAdapter({
+  const observations = recording && createObservations({
     ...recording(),
     clock,
     leading: () => leadership.leading,

@@ -163,7 +163,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     metrics,
     accept: createOwnerRouter({
       leader: leadership,
-      acceptHere: owned.accept,
+      here: owned.accept,
       forward: forwarder.client.forward,
       clock,
     }),

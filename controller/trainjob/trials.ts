@@ -1,4 +1,4 @@
-/** Interface of the TrainJob controller to trials, which the trial adapter implements. */
+/** Interface of the TrainJob controller to trials, which `katib/` implements. */
 import type { TrainJob } from "../../crds/trainjob.ts";
 
 /** Calls of the TrainJob controller about the Trial of a job. */

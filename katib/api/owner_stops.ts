@@ -35,7 +35,7 @@ const answerSchema = z.union([
 /** The owner's answer: the decision that holds, why there is none, or when to come again. */
 export type OwnerStopAnswer = z.infer<typeof answerSchema>;
 
-/** Returns the request as the adapter takes it. */
+/** Returns the request as the owner takes it. */
 function stopRequestOf({ job, trialUid, user, stop }: StopAsk): StopRequest {
   const { reason, message = `asked for by ${user}`, graceSeconds } = stop;
   const graceMs = graceSeconds === undefined ? undefined : graceSeconds * 1000;

@@ -9,7 +9,7 @@ import { isNotFound, isNotServed, messageOf } from "../../platform/kube/errors.t
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { ObservationSink } from "../../owner/observations/sink.ts";
-import type { Adapter } from "../../owner/observations/observations.ts";
+import type { Observations } from "../../owner/observations/observations.ts";
 
 /** Options of {@link removeLeftLogs}. */
 export interface LeftLogsOptions {
@@ -19,7 +19,7 @@ export interface LeftLogsOptions {
   readonly clock: Clock;
   /** Returns a number from 0 up to 1. */
   readonly random: () => number;
-  readonly drop: Adapter["drop"];
+  readonly drop: Observations["drop"];
   /** Deadline of one read, in milliseconds. */
   readonly deadlineMs: number;
 }

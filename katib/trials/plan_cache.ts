@@ -69,7 +69,7 @@ export interface PlanCacheOptions {
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-/** Plans for the adapter, and names of Trials for the controller. */
+/** Plans for observations, and names of Trials for the controller. */
 export interface PlanCache extends PlanSource {
   /**
    * Returns the Trial whose metrics the job's pods push, for the label on them. Rejects if that is not known

@@ -17,7 +17,7 @@ import { TRIALS_BY } from "./cached_trial.ts";
 import { followJobSets, type JobSetChecks } from "./job_set_checks.ts";
 import { createNotifier } from "./notifier.ts";
 import { createPlanCache, type PlanCacheOptions } from "./plan_cache.ts";
-import type { Adapter } from "../../owner/observations/observations.ts";
+import type { Observations } from "../../owner/observations/observations.ts";
 import type { RecordingParts } from "../../owner/term.ts";
 import { removeLeftLogs } from "./left_logs.ts";
 
@@ -144,7 +144,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
 export function followTrials(
   trials: Pick<Informer<Trial>, "onChange" | "byIndex">,
   sink: Pick<ObservationSink, "knowsTrialsByNameAlone">,
-  drop: Adapter["drop"],
+  drop: Observations["drop"],
 ): () => void {
   return trials.onChange(({ type, object: { metadata }, old }) => {
     const begins = metadata.deletionTimestamp !== undefined &&

@@ -1,4 +1,4 @@
-/** Interfaces of the trial adapter: pushes and answers, stops, plans, and reads of logs. */
+/** Interfaces of the observations of trials: pushes and answers, stops, plans, and reads of logs. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
 import type { Push } from "../../crds/wire/push.ts";
@@ -147,10 +147,10 @@ export interface ObservationReader {
 }
 
 /** Records the pushes of trials and stops trials, at the owner of all state, for one term of leadership. */
-export interface Adapter extends ObservationReader {
+export interface Observations extends ObservationReader {
   /**
    * Records a push. Returns undefined if nothing of it is recorded; otherwise an answer, when its rows are in
-   * the log, within the adapter's deadline. `signal` aborts when the caller no longer waits; the rows may be
+   * the log, within the deadline of the sink. `signal` aborts when the caller no longer waits; the rows may be
    * recorded nevertheless.
    */
   accept(

@@ -1,4 +1,4 @@
-/** Trial adapter of one term: an actor for each log, and a stop for each trial whose rules were met. */
+/** Observations of one term: an actor for each log, and a stop for each trial whose rules were met. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import type { Clock } from "../../platform/base/clock.ts";
@@ -12,7 +12,7 @@ import {
 } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
-import type { Adapter, PlanSource, Stop, StopOutcome, Stopper } from "./observations.ts";
+import type { Observations, PlanSource, Stop, StopOutcome, Stopper } from "./observations.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import { isPrimaryContainer } from "../../trials/mapping/outcome.ts";
@@ -27,8 +27,8 @@ import { createStops } from "./stops.ts";
 import { createStoredStops, refreshedStop } from "./stored_stops.ts";
 import { controlOf, decidedByRules } from "./stop_decision.ts";
 
-/** Options of {@link createAdapter}. */
-export interface AdapterOptions {
+/** Options of {@link createObservations}. */
+export interface ObservationsOptions {
   readonly sink: ObservationSink;
   readonly plans: PlanSource;
   readonly stopper: Stopper;
@@ -44,7 +44,7 @@ export interface AdapterOptions {
   /** Called with the rows of a log when it is read for the first time. */
   readonly onFirstRead?: (plan: ObservationPlan, rows: readonly ObservationRow[]) => void;
   /** Drops the logs of Trials that go, or went before, until the signal aborts. Default: none. */
-  readonly dropLogs?: (drop: Adapter["drop"], signal: AbortSignal) => Promise<void>;
+  readonly dropLogs?: (drop: Observations["drop"], signal: AbortSignal) => Promise<void>;
   /** Called for a push that the sink will never take. */
   readonly onRefused?: (plan: ObservationPlan, problem: string) => void;
   /** Called for a job that has ended and never pushed these metrics, which rules name. */
@@ -91,8 +91,8 @@ function stopOf({ plan, state }: LogActor): Stop | undefined {
   return decision && { plan, decision, observation: state?.observation() };
 }
 
-/** Creates the adapter of one term. */
-export function createAdapter(options: AdapterOptions): Adapter {
+/** Creates the observations of one term. */
+export function createObservations(options: ObservationsOptions): Observations {
   const { sink, plans, stopper, clock, random = Math.random, leading, sinkMs } = options;
   const { onStop = () => {}, onRefused = () => {}, onUnreported = () => {} } = options;
   const closed = new AbortController();

@@ -45,14 +45,14 @@ export function decodeAskAnswer(bytes: Uint8Array): object | undefined {
 }
 
 /** Creates the handler of forwarded questions; it returns undefined for one that it does not understand. */
-export function createAskJudge(term: () => OwnTerm, answerHere: AnswerAsk) {
+export function createAskJudge(term: () => OwnTerm, here: AnswerAsk) {
   return async (bytes: Uint8Array, signal: AbortSignal): Promise<object | undefined> => {
     const asked = askSchema.safeParse(jsonOfBytes(bytes));
     if (!asked.success) return undefined;
     const { transitions, ask } = asked.data;
     const refusal = termRefusal(term(), transitions);
     if (refusal !== undefined) return refusal;
-    const answer = await answerHere(ask, signal);
+    const answer = await here(ask, signal);
     // An owner that was paused meanwhile may know less than the next one.
     const late = termRefusal(term(), transitions);
     return late ?? (answer === undefined ? NOT_OWNER : { answer });

@@ -96,11 +96,11 @@ const answerOf =
   };
 
 /** Returns the answer to polls of a kind, which comes as soon as there is something new. */
-const changesOf = (kinds: JobKinds, pollHere: PollOwner<JobVersion>): AnswerAsk => {
+const changesOf = (kinds: JobKinds, here: PollOwner<JobVersion>): AnswerAsk => {
   const read = createPollReader(kinds);
   return async (value, signal) => {
     const poll = read(value);
-    const readings = poll && await pollHere(poll.entries, poll.waitMs, signal);
+    const readings = poll && await here(poll.entries, poll.waitMs, signal);
     return readings && readingsThatFit(readings);
   };
 };
@@ -115,8 +115,8 @@ export function startForwardListener(options: ForwardListenerOptions): Promise<S
   const calls = Object.fromEntries([
     [PUSHES_PATH, { answer: createPushJudge(options), maxBytes: FORWARD_MAX_BYTES }],
     ...asks.map((kind) => call(askPath(kind.name), answerOf(options, kind), ASK_MAX_BYTES)),
-    ...Object.entries(owned.changes).map(([kind, pollHere]) =>
-      call(changesPath(kind), changesOf(kinds, pollHere), POLL_MAX_BYTES)
+    ...Object.entries(owned.changes).map(([kind, here]) =>
+      call(changesPath(kind), changesOf(kinds, here), POLL_MAX_BYTES)
     ),
   ]);
   return startReplicaListener({ ...options, calls });

@@ -90,7 +90,7 @@ Deno.test("a stop is written once by overlapping owners, and never over another'
           await client.patch(KINDS.trainJob, key, { type: "merge", body }, options);
         }
       })();
-      // As the adapter does: one that never gets its turn asks again.
+      // As the owner does: one that never gets its turn asks again.
       const outcomes = await Promise.all([1, 2, 3, 4].map(() => {
         const one = stopper();
         return until("a stop is done", () => one.stop(stop, signal), { timeoutMs: 60_000 });

@@ -22,7 +22,7 @@ function ownerPoll(options: Partial<OwnerPollOptions<JobVersion>> = {}) {
   const did: string[] = [];
   const poll = createOwnerPoll({
     leader: { locate: () => at.place, refresh: () => did.push("look") },
-    pollHere: () => {
+    here: () => {
       did.push("here");
       return Promise.resolve([version(1)]);
     },
@@ -63,7 +63,7 @@ for (const [sentence, { place, want, did: wanted }] of Object.entries(places)) {
 Deno.test("`createOwnerPoll()` drops the answer of an owner that lost the lease meanwhile", async () => {
   const state: { at?: { place: LeaderLocation } } = {};
   const { at, ask } = ownerPoll({
-    pollHere: () => {
+    here: () => {
       if (state.at) state.at.place = nowhere;
       return Promise.resolve([version(1)]);
     },
@@ -92,7 +92,7 @@ Deno.test("`createOwnerPoll()` ends with its caller, and does not look for an ow
   const gone = new AbortController();
   const poll = createOwnerPoll({
     leader: { locate: () => at.place, refresh: () => did.push("look") },
-    pollHere: (_entries, waitMs, signal) => clock.sleep(waitMs, signal).then(() => undefined),
+    here: (_entries, waitMs, signal) => clock.sleep(waitMs, signal).then(() => undefined),
     forward: () => Promise.resolve(undefined),
     clock,
   });

@@ -28,7 +28,7 @@ export interface OwnerRouterOptions<Ask, Answer> {
   /** Locates the leader, which owns the state, before a request is taken and again before it is answered. */
   readonly leader: LeaderLocator;
   /** Returns the answer from this replica's own state; undefined if it has none. */
-  readonly acceptHere: (
+  readonly here: (
     ask: Ask,
     signal: AbortSignal,
   ) => Answer | undefined | Promise<Answer | undefined>;
@@ -70,7 +70,7 @@ const TOO_MANY: Refused = {
 export function createOwnerRouter<Ask, Answer>(
   options: OwnerRouterOptions<Ask, Answer>,
 ): AskOwner<Ask, Answer> {
-  const { leader, acceptHere, forward, clock, random = Math.random } = options;
+  const { leader, here, forward, clock, random = Math.random } = options;
   const { holdMs = 2000, maxHeld = 2000 } = options;
   let held = 0;
 
@@ -86,7 +86,7 @@ export function createOwnerRouter<Ask, Answer>(
   ): Answer | undefined | Promise<Answer | undefined> {
     const where = leader.locate();
     if (where.kind === "here") {
-      const answer = acceptHere(ask, signal);
+      const answer = here(ask, signal);
       return answer instanceof Promise ? answer.then(ifStillOwner) : ifStillOwner(answer);
     }
     if (where.kind === "nowhere") return undefined;

@@ -5,16 +5,16 @@ import { SETTLE_MS } from "../../../controller/trainjob/trials.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { jobRefOf } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Adapter } from "../../../owner/observations/observations.ts";
+import type { Observations } from "../../../owner/observations/observations.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { runtime, trainJob } from "../../controller/builders.ts";
 import { KEY, World } from "../../controller/trainjob/world.ts";
 import {
-  type AdapterFixture,
+  type ObservationsFixture,
   trialPlan,
-  withAdapter,
+  withObservations,
 } from "../../owner/observations/observations_fixture.ts";
 
 /** A trial over the TrainJob of the world. */
@@ -38,11 +38,11 @@ function slowSink() {
 }
 
 /** A TrainJob whose JobSet has completed, and how often it was woken. */
-async function ended(fixture: AdapterFixture, adapter: Adapter) {
+async function ended(fixture: ObservationsFixture, observations: Observations) {
   const world = new World();
   const woken: string[] = [];
   const settling = createSettling({
-    settle: (trainJob, signal) => adapter.settle(jobRefOf(TRAINJOB, trainJob), signal),
+    settle: (trainJob, signal) => observations.settle(jobRefOf(TRAINJOB, trainJob), signal),
     clock: fixture.clock,
   });
   const end = settling.start((key) => void woken.push(key));
@@ -57,10 +57,10 @@ async function ended(fixture: AdapterFixture, adapter: Adapter) {
 Deno.test("a trial's TrainJob is Complete once its accepted pushes are in the log, not before", async () => {
   const { sink, inner, release } = slowSink();
   const plan = planFor();
-  await withAdapter({ plans: [plan], sink }, async (fixture) => {
+  await withObservations({ plans: [plan], sink }, async (fixture) => {
     const answer = fixture.push(plan, 1, "0.4");
     await fixture.settle();
-    const { world, woken, settling } = await ended(fixture, fixture.adapter);
+    const { world, woken, settling } = await ended(fixture, fixture.observations);
     await world.settle();
     deepEqual(world.conditions, []);
     release();
@@ -79,9 +79,9 @@ Deno.test("a trial's TrainJob is Complete once its accepted pushes are in the lo
 Deno.test("a trial's TrainJob waits at most 5 s for a log that is not completed", async () => {
   const { sink, release } = slowSink();
   const plan = planFor();
-  await withAdapter({ plans: [plan], sink, sinkMs: 60_000 }, async (fixture) => {
+  await withObservations({ plans: [plan], sink, sinkMs: 60_000 }, async (fixture) => {
     const answer = fixture.push(plan, 1, "0.4");
-    const { world, woken, settling } = await ended(fixture, fixture.adapter);
+    const { world, woken, settling } = await ended(fixture, fixture.observations);
     await world.settle();
     await fixture.clock.advance(SETTLE_MS - 1);
     await world.settle();
@@ -101,10 +101,10 @@ Deno.test("a stop that waits for its grace is written before the job's own end",
     ...planFor([{ name: "loss", value: "0.5", comparison: "greater" }]),
     graceMs: 3_600_000,
   };
-  await withAdapter({ plans: [plan] }, async (fixture) => {
+  await withObservations({ plans: [plan] }, async (fixture) => {
     await fixture.push(plan, 1, "0.9");
     equal(fixture.stops.length, 0);
-    const { world, woken, settling } = await ended(fixture, fixture.adapter);
+    const { world, woken, settling } = await ended(fixture, fixture.observations);
     await world.settle();
     await fixture.settle();
     equal(fixture.stops.length, 1);
@@ -114,8 +114,8 @@ Deno.test("a stop that waits for its grace is written before the job's own end",
 });
 
 Deno.test("a plain TrainJob ends at once", async () => {
-  await withAdapter({}, async (fixture) => {
-    const { world, woken, settling } = await ended(fixture, fixture.adapter);
+  await withObservations({}, async (fixture) => {
+    const { world, woken, settling } = await ended(fixture, fixture.observations);
     await world.settle();
     deepEqual(world.conditions, ["Complete=True/Done: done"]);
     ok(woken.length === 0);

@@ -6,8 +6,8 @@ import {
   type TrialRecordingOptions,
 } from "../../../katib/trials/trial_recording.ts";
 import {
-  type AdapterOptions,
-  createAdapter,
+  createObservations,
+  type ObservationsOptions,
 } from "../../../owner/observations/term_observations.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
@@ -64,9 +64,9 @@ function partsWith(sink: ObservationSink) {
   return { parts, events, cluster, clock, trials };
 }
 
-/** The adapter of a term. */
-const adapterOf = (parts: TrialRecordingOptions, onStop?: AdapterOptions["onStop"]) =>
-  createAdapter({
+/** The observations of a term. */
+const observationsOf = (parts: TrialRecordingOptions, onStop?: ObservationsOptions["onStop"]) =>
+  createObservations({
     ...createTrialRecording(parts).parts(),
     clock: parts.clock,
     leading: () => true,
@@ -87,12 +87,12 @@ const never = new AbortController().signal;
 Deno.test("a trial is recorded, stopped and counted by the parts that the manager gives it", async () => {
   const { parts, events, cluster, clock } = partsWith(createMemorySink());
   const stopped: string[] = [];
-  const adapter = adapterOf(parts, (_, outcome) => void stopped.push(outcome));
-  assert.equal(adapter.openTrials(), 1);
+  const observations = observationsOf(parts, (_, outcome) => void stopped.push(outcome));
+  assert.equal(observations.openTrials(), 1);
   const over = new AbortController();
-  const running = adapter.run(over.signal);
+  const running = observations.run(over.signal);
   for (const step of [1, 2, 3]) {
-    const answer = await adapter.accept(push(step, "0.9"), never);
+    const answer = await observations.accept(push(step, "0.9"), never);
     assert.equal(answer?.ok && answer.control !== undefined, step === 3);
   }
   await clock.advance(5_000);
@@ -111,10 +111,10 @@ Deno.test("rows that the log will never take are told on the Trial", async () =>
     append: () => Promise.reject(new SinkError("refused", "no such trial")),
   };
   const { parts, events, clock } = partsWith(refusing);
-  const adapter = adapterOf(parts);
+  const observations = observationsOf(parts);
   const over = new AbortController();
-  const running = adapter.run(over.signal);
-  const answer = await adapter.accept(push(1, "0.9"), never);
+  const running = observations.run(over.signal);
+  const answer = await observations.accept(push(1, "0.9"), never);
   assert.ok(answer?.ok !== true && answer?.retryAfterMs === 10_000);
   assert.deepEqual(events.filter((it) => it.includes("ObservationRefused")), [
     "Trial t1 ObservationRefused: the observation log refused a push: no such trial",
@@ -166,17 +166,17 @@ for (const knowsTrialsByNameAlone of [true, false]) {
       append: (key, rows, signal) => held.then(() => inner.append(key, rows, signal)),
     };
     const { parts, cluster, clock } = partsWith(sink);
-    const adapter = adapterOf(parts);
+    const observations = observationsOf(parts);
     const over = new AbortController();
-    const running = adapter.run(over.signal);
-    const underWay = adapter.accept(push(1, "0.4"), never);
+    const running = observations.run(over.signal);
+    const underWay = observations.accept(push(1, "0.4"), never);
     await settlePromises(50);
     const deletionTimestamp = "2026-01-01T00:00:01Z";
     cluster.put(KINDS.trial, trial({}, { deletionTimestamp, finalizers: ["clean-metrics-in-db"] }));
     const key: LogKey = { kind: "trial", namespace: "ml", name: "t1", uid: "uid-of-t1" };
     // What Katib does.
     await inner.delete(key, never);
-    const refused = await adapter.accept(push(2, "0.4"), never);
+    const refused = await observations.accept(push(2, "0.4"), never);
     assert.ok(refused !== undefined && !refused.ok && refused.gone, JSON.stringify(refused));
     release();
     assert.equal((await underWay)?.ok, true);
@@ -198,7 +198,7 @@ Deno.test("a term removes the logs of Trials that went before it began, and no o
   for (const key of keys) await sink.append(key, rows, signal);
   const { parts, clock } = partsWith(sink);
   const over = new AbortController();
-  const running = adapterOf(parts).run(over.signal);
+  const running = observationsOf(parts).run(over.signal);
   await clock.advance(1_000);
   const read = await Promise.all(keys.map((key) => sink.read(key, signal)));
   over.abort();

@@ -5,7 +5,7 @@ import { createLogState } from "../../../owner/observations/log_state.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { ONE_RUN } from "../../../trials/recording/present_run.ts";
-import { pushOf, trialPlan, unsteadySink, withAdapter } from "./observations_fixture.ts";
+import { pushOf, trialPlan, unsteadySink, withObservations } from "./observations_fixture.ts";
 
 const long = () => AbortSignal.timeout(60_000);
 const never = new AbortController().signal;
@@ -29,7 +29,7 @@ function arrival(plan: Parameters<typeof pushOf>[0], loss: string, sent: string,
 Deno.test("a push whose time was moved is recorded once, although its retry is moved elsewhere", async () => {
   const plan = trialPlan("a");
   const sink = createMemorySink();
-  await withAdapter({ plans: [plan], sink }, async ({ push }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push }) => {
     const sentTimes = ["2026-01-01T00:00:09.5Z"];
     assert.deepEqual(await push(plan, 1, "0.4", { sentTimes }), { ok: true });
     assert.deepEqual(await push(plan, 2, "0.4", { sentTimes }), { ok: true });
@@ -44,16 +44,16 @@ Deno.test("a push whose time was moved is recorded once, although its retry is m
 Deno.test("a pod whose clock is a little ahead: its retry is a retry, although what came of the write was not known", async () => {
   const plan = trialPlan("a", { rules: [] });
   const { sink, inner, fail } = unsteadySink();
-  await withAdapter({ plans: [plan], sink }, async ({ adapter, settle }) => {
+  await withObservations({ plans: [plan], sink }, async ({ observations, settle }) => {
     await settle();
     fail("after");
     const sent = "2025-12-31T23:59:30.125Z";
-    const first = await adapter.accept(
+    const first = await observations.accept(
       arrival(plan, "0.4", sent, "2025-12-31T23:59:30.123Z"),
       never,
     );
     assert.equal(first?.ok, undefined);
-    const again = await adapter.accept(
+    const again = await observations.accept(
       arrival(plan, "0.4", sent, "2025-12-31T23:59:31.200Z"),
       never,
     );
@@ -65,23 +65,23 @@ Deno.test("a pod whose clock is a little ahead: its retry is a retry, although w
 Deno.test("a pod whose clock is far ahead: its retry is a retry, although what came of the write was not known", async () => {
   const plan = trialPlan("a", { rules: [] });
   const { sink, inner, fail } = unsteadySink();
-  await withAdapter({ plans: [plan], sink }, async ({ adapter, settle }) => {
+  await withObservations({ plans: [plan], sink }, async ({ observations, settle }) => {
     await settle();
     const sent = "2025-12-31T23:59:35.000Z";
     for (const received of ["2025-12-31T23:59:30.000Z", "2025-12-31T23:59:31.500Z"]) {
       fail("after", "after");
-      await adapter.accept(arrival(plan, "0.4", sent, received), never);
+      await observations.accept(arrival(plan, "0.4", sent, received), never);
       const again = new Date(Date.parse(received) + 700).toISOString();
-      await adapter.accept(arrival(plan, "0.4", sent, again), never);
+      await observations.accept(arrival(plan, "0.4", sent, again), never);
     }
-    const last = await adapter.accept(
+    const last = await observations.accept(
       arrival(plan, "0.4", sent, "2025-12-31T23:59:33.000Z"),
       never,
     );
     assert.equal(last?.ok, true);
     assert.equal((await inner.read(plan.key, long())).length, 1);
     const next = arrival(plan, "0.4", "2025-12-31T23:59:36.000Z", "2025-12-31T23:59:33.100Z");
-    assert.equal((await adapter.accept(next, never))?.ok, true);
+    assert.equal((await observations.accept(next, never))?.ok, true);
     assert.equal((await inner.read(plan.key, long())).length, 2);
   });
 });
@@ -91,8 +91,8 @@ Deno.test("a pod whose clock is a little ahead: its retry is a retry for a new o
   const sink = createMemorySink();
   const sent = "2025-12-31T23:59:30.125Z";
   for (const received of ["2025-12-31T23:59:30.123Z", "2025-12-31T23:59:31.200Z"]) {
-    await withAdapter({ plans: [plan], sink }, async ({ adapter }) => {
-      const answer = await adapter.accept(arrival(plan, "0.4", sent, received), never);
+    await withObservations({ plans: [plan], sink }, async ({ observations }) => {
+      const answer = await observations.accept(arrival(plan, "0.4", sent, received), never);
       assert.equal(answer?.ok, true);
     });
   }

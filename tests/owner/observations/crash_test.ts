@@ -4,7 +4,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { storedStopOf } from "../../../crds/job_state.ts";
 import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
-import { createAdapter } from "../../../owner/observations/term_observations.ts";
+import { createObservations } from "../../../owner/observations/term_observations.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
@@ -86,7 +86,7 @@ function createLife(
   // Pods of a JobSet that is suspended are gone.
   const presentRun = () =>
     cluster.peek(KINDS.jobSet, "ml/t1")?.spec?.suspend === true ? NO_RUN : RUN;
-  const adapter = createAdapter({
+  const observations = createObservations({
     sink: guardedSink,
     plans: {
       planFor: () => PLAN,
@@ -114,9 +114,9 @@ function createLife(
     leading,
     sinkMs: 2_500,
   });
-  const running = adapter.run(over.signal);
+  const running = observations.run(over.signal);
   return {
-    adapter,
+    observations,
     events,
     get calls() {
       return calls;
@@ -135,7 +135,7 @@ type Life = ReturnType<typeof createLife>;
 
 /** Sends a push once. Resolves with undefined if the process was killed. */
 async function pushOnce(life: Life, step: number, loss: string): Promise<PushAnswer | undefined> {
-  const answer = await life.adapter.accept(pushOf(PLAN, step, loss), never);
+  const answer = await life.observations.accept(pushOf(PLAN, step, loss), never);
   return life.isDead ? undefined : answer;
 }
 
@@ -164,7 +164,7 @@ async function train(log: Log, killAt: number, when: When) {
     }
   }
   await scene.clock.advance(20_000);
-  await (await current()).adapter.settle(PLAN.job, never);
+  await (await current()).observations.settle(PLAN.job, never);
   await scene.clock.advance(20_000);
   const calls = lives[0]?.calls ?? 0;
   const told = lives.flatMap(({ events }) => events);

@@ -1,7 +1,7 @@
 /** Tests of rows that others write to Katib's log, as its `report_metrics()` does: they count, whenever they come. */
 import assert from "node:assert/strict";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
-import { katibsLog, trialPlan, withAdapter } from "./observations_fixture.ts";
+import { katibsLog, trialPlan, withObservations } from "./observations_fixture.ts";
 
 const never = new AbortController().signal;
 const PLAN = trialPlan("a");
@@ -18,12 +18,12 @@ const report = (sink: ObservationSink, second: number, value: string) =>
 
 Deno.test("a row that was reported after the last read is in the observation of a requested stop", async () => {
   const sink = katibsLog();
-  await withAdapter({ plans: [PLAN], sink }, async ({ push, adapter, stops, settle }) => {
+  await withObservations({ plans: [PLAN], sink }, async ({ push, observations, stops, settle }) => {
     await push(PLAN, 1, "0.4");
     await report(sink, 2, "0.1");
     const { job } = PLAN;
     const said = { user: "tuner", reason: "Pruned", message: "m", trialUid: null };
-    await adapter.requestStop({ job, ...said, graceMs: 0 }, never);
+    await observations.requestStop({ job, ...said, graceMs: 0 }, never);
     await settle();
     assert.deepEqual(stops[0]?.observation?.map(({ min, latest }) => [min, latest]), [[
       "0.1",
@@ -35,7 +35,7 @@ Deno.test("a row that was reported after the last read is in the observation of 
 Deno.test("a row that was reported within the grace is in the observation", async () => {
   const sink = katibsLog();
   const plan = { ...PLAN, graceMs: 30_000 };
-  await withAdapter({ plans: [plan], sink }, async ({ push, clock, stops, settle }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push, clock, stops, settle }) => {
     await push(plan, 1, "0.9");
     await push(plan, 2, "0.8");
     await report(sink, 3, "0.2");
@@ -50,7 +50,7 @@ Deno.test("a row that was reported within the grace is in the observation", asyn
 
 Deno.test("rows that were reported alone stop their trial within about a minute", async () => {
   const sink = katibsLog();
-  await withAdapter({ plans: [PLAN], sink }, async ({ clock, stops, settle }) => {
+  await withObservations({ plans: [PLAN], sink }, async ({ clock, stops, settle }) => {
     await settle();
     await report(sink, 1, "0.9");
     await report(sink, 2, "0.8");
@@ -62,12 +62,12 @@ Deno.test("rows that were reported alone stop their trial within about a minute"
 
 Deno.test("a stop does not wait for a log that is away: the Trial gets what was known", async () => {
   const sink = katibsLog();
-  await withAdapter({ plans: [PLAN], sink }, async ({ push, adapter, stops, settle }) => {
+  await withObservations({ plans: [PLAN], sink }, async ({ push, observations, stops, settle }) => {
     await push(PLAN, 1, "0.4");
     const { job } = PLAN;
     const said = { user: "tuner", reason: "Pruned", message: "m", trialUid: null };
     sink.failReads(1);
-    await adapter.requestStop({ job, ...said, graceMs: 0 }, never);
+    await observations.requestStop({ job, ...said, graceMs: 0 }, never);
     await settle();
     assert.deepEqual(stops[0]?.observation?.map(({ latest }) => latest), ["0.4"]);
   });

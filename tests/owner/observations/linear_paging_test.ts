@@ -11,7 +11,7 @@ import { createStoreSink } from "../../../katib/log/sqlite_sink.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import type { JobRef } from "../../../crds/job_kind.ts";
 import { startFakeDbManager } from "../../katib/log/fake_db_manager.ts";
-import { trialPlan, withAdapter } from "./observations_fixture.ts";
+import { trialPlan, withObservations } from "./observations_fixture.ts";
 
 const ROWS = 6_000;
 const PAGE = 100;
@@ -80,11 +80,11 @@ for (
       value: String(n),
     }));
     await sink.append(plan.key, rows, never);
-    await withAdapter({ sink, plans: [plan] }, async ({ adapter }) => {
+    await withObservations({ sink, plans: [plan] }, async ({ observations }) => {
       // The state of the log is read whole, once.
-      await adapter.snapshotOf(plan.job, never);
+      await observations.snapshotOf(plan.job, never);
       const before = rowsRead();
-      assert.deepEqual(await readPages(adapter, plan.job), rows.map(({ value }) => value));
+      assert.deepEqual(await readPages(observations, plan.job), rows.map(({ value }) => value));
       const read = rowsRead() - before;
       assert.ok(read <= 4 * ROWS, `${read} rows were read for ${ROWS}`);
     });

@@ -7,7 +7,7 @@ import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { ONE_RUN, type PresentRun } from "../../../trials/recording/present_run.ts";
 import { sortableTime } from "../../../trials/recording/row_time.ts";
-import { katibsLog, trialPlan, withAdapter } from "./observations_fixture.ts";
+import { katibsLog, trialPlan, withObservations } from "./observations_fixture.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 const PODS = 4;
@@ -127,8 +127,8 @@ async function tellKatibs(
   };
   for (const happenings of owners) {
     let hasStopped = false;
-    await withAdapter({ plans: [plan], sink, presentRun: () => present }, async (fixture) => {
-      const { adapter, clock, stops, settle } = fixture;
+    await withObservations({ plans: [plan], sink, presentRun: () => present }, async (fixture) => {
+      const { observations, clock, stops, settle } = fixture;
       await settle();
       for (const one of happenings) {
         second += 1;
@@ -141,7 +141,7 @@ async function tellKatibs(
           await sink.append(plan.key, [row], never);
         }
         if (one.kind === "push") {
-          const answer = await adapter.accept({
+          const answer = await observations.accept({
             job: plan.job,
             pod: { name: "p", uid: present.run },
             trainerStatus: {

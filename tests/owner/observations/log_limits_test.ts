@@ -1,10 +1,10 @@
-/** Tests of the adapter's limits over many logs: reads, deletions, and logs in memory. */
+/** Tests of the limits of observations over many logs: reads, deletions, and logs in memory. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { LogKey } from "../../../trials/recording/observation_row.ts";
-import { trialPlan, unsteadySink, withAdapter } from "./observations_fixture.ts";
+import { trialPlan, unsteadySink, withObservations } from "./observations_fixture.ts";
 
 Deno.test("many pushes after a change of owner: logs are read a few at a time", async () => {
   const plans = Array.from({ length: 200 }, (_, n) => trialPlan(`t${n}`));
@@ -20,7 +20,7 @@ Deno.test("many pushes after a change of owner: logs are read a few at a time", 
       return await inner.read(key, signal);
     },
   };
-  await withAdapter({ plans, sink }, async ({ push }) => {
+  await withObservations({ plans, sink }, async ({ push }) => {
     const answers = await Promise.all(plans.map((plan) => push(plan, 1, "0.4")));
     assert.ok(answers.every((it) => it?.ok));
   });
@@ -31,7 +31,7 @@ Deno.test("a read of logs that waits for its turn ends with its deadline, and th
   const plans = Array.from({ length: 60 }, (_, n) => trialPlan(`t${n}`));
   const unsteady = unsteadySink();
   unsteady.down = "hang";
-  await withAdapter({ plans, sink: unsteady.sink }, async ({ push, clock, settle }) => {
+  await withObservations({ plans, sink: unsteady.sink }, async ({ push, clock, settle }) => {
     const first = Promise.all(plans.map((plan) => push(plan, 1, "0.4")));
     await settle();
     await clock.advance(2_500);
@@ -58,9 +58,9 @@ Deno.test("thousands of jobs that go at once: logs are deleted a few at a time",
       await inner.delete(key, signal);
     },
   };
-  await withAdapter({ sink }, async ({ adapter, settle }) => {
+  await withObservations({ sink }, async ({ observations, settle }) => {
     for (let n = 0; n < 300; n++) {
-      adapter.forget(
+      observations.forget(
         { kind: TRAINJOB, namespace: "default", name: `t${n}`, uid: `job-${n}` },
         true,
       );
@@ -75,7 +75,7 @@ Deno.test("logs of jobs that have finished are let go, those of running ones are
   const plans = Array.from({ length: 30 }, (_, n) => trialPlan(`t${n}`));
   const { sink, calls } = unsteadySink();
   const options = { plans, sink, maxFinishedLogs: 20 };
-  await withAdapter(options, async ({ push, answers, clock, settle }) => {
+  await withObservations(options, async ({ push, answers, clock, settle }) => {
     for (const plan of plans) await push(plan, 1, "0.4");
     const reads = () => calls.filter((it) => it === "read").length;
     assert.equal(reads(), 30);

@@ -1,6 +1,6 @@
-/** Fixture of the adapter: a sink in memory that can fail, and a stopper that notes its calls. */
+/** Fixture of the observations of a term: a sink in memory that can fail, and a stopper that notes its calls. */
 import type {
-  Adapter,
+  Observations,
   PlanSource,
   Stop,
   StopOutcome,
@@ -11,8 +11,8 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { JobStop } from "../../../crds/trainjob.ts";
 import { type DecidedStop, storedForm } from "../../../owner/observations/stop_decision.ts";
 import {
-  type AdapterOptions,
-  createAdapter,
+  createObservations,
+  type ObservationsOptions,
 } from "../../../owner/observations/term_observations.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
@@ -117,8 +117,8 @@ export function pushOf(
   };
 }
 
-/** Options of {@link withAdapter}. */
-export interface FixtureOptions extends Partial<Omit<AdapterOptions, "plans" | "stopper">> {
+/** Options of {@link withObservations}. */
+export interface FixtureOptions extends Partial<Omit<ObservationsOptions, "plans" | "stopper">> {
   readonly plans?: readonly ObservationPlan[];
   readonly isPrimary?: PlanSource["isPrimary"];
   readonly presentRun?: PlanSource["presentRun"];
@@ -127,9 +127,9 @@ export interface FixtureOptions extends Partial<Omit<AdapterOptions, "plans" | "
   readonly onStopCall?: (call: number) => StopOutcome | Promise<StopOutcome>;
 }
 
-/** An adapter, its clock, and the calls of its stopper. */
-export interface AdapterFixture {
-  readonly adapter: Adapter;
+/** Observations, their clock, and the calls of their stopper. */
+export interface ObservationsFixture {
+  readonly observations: Observations;
   readonly clock: FakeClock;
   /** Each call of the stopper. */
   readonly stops: readonly Stop[];
@@ -157,10 +157,10 @@ export interface AdapterFixture {
 
 const never = new AbortController().signal;
 
-/** Runs `work` with an adapter during its term, and ends the term. */
-export async function withAdapter(
+/** Runs `work` with the observations of a term, and ends the term. */
+export async function withObservations(
   options: FixtureOptions,
-  work: (fixture: AdapterFixture) => Promise<void>,
+  work: (fixture: ObservationsFixture) => Promise<void>,
 ): Promise<void> {
   const settle = () => settlePromises(200);
   const clock = new FakeClock(undefined, settle);
@@ -175,7 +175,7 @@ export async function withAdapter(
     (options.plans ?? []).map((it): [string, PlanDecision] => [it.job.uid, it]),
   );
   const openPlans = () => [...answers.values()].flatMap((it) => it.kind === "plan" ? [it] : []);
-  const adapter = createAdapter({
+  const observations = createObservations({
     sink: createMemorySink(),
     clock,
     random: () => 0.5,
@@ -216,10 +216,10 @@ export async function withAdapter(
     },
   });
   const over = new AbortController();
-  const running = adapter.run(over.signal);
+  const running = observations.run(over.signal);
   try {
     await work({
-      adapter,
+      observations,
       clock,
       stops,
       outcomes,
@@ -231,7 +231,7 @@ export async function withAdapter(
       ended,
       settle,
       push: async (plan, step, loss, more) =>
-        await adapter.accept(pushOf(plan, step, loss, more), never),
+        await observations.accept(pushOf(plan, step, loss, more), never),
     });
   } finally {
     over.abort();

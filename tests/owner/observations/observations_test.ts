@@ -1,19 +1,19 @@
-/** Tests of the adapter: acknowledged rows are in the log, rules are applied to it, and a stop is done once. */
+/** Tests of the observations of a term: acknowledged rows are in the log, rules are applied to it, and a stop is done once. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { readTemplate } from "../../../trials/plan/plan_template.ts";
-import { pushOf, trialPlan, unsteadySink, withAdapter } from "./observations_fixture.ts";
+import { pushOf, trialPlan, unsteadySink, withObservations } from "./observations_fixture.ts";
 
 const never = new AbortController().signal;
 const values = (rows: readonly ObservationRow[]) => rows.map(({ value }) => value);
 
-Deno.test("`Adapter.accept()` answers when the rows are in the log, and not before", async () => {
+Deno.test("`Observations.accept()` answers when the rows are in the log, and not before", async () => {
   const plan = trialPlan("a");
   const { sink, inner, fail } = unsteadySink();
-  await withAdapter({ plans: [plan], sink }, async ({ push, clock, settle }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push, clock, settle }) => {
     await settle();
     fail("hang");
     let answered = false;
@@ -30,13 +30,13 @@ Deno.test("`Adapter.accept()` answers when the rows are in the log, and not befo
   });
 });
 
-Deno.test("`Adapter.run()` closes the adapter though logs are still looked for", async () => {
+Deno.test("`Observations.run()` closes them though logs are still looked for", async () => {
   const plan = trialPlan("a");
   const listed = Promise.withResolvers<void>();
   const dropLogs = () => listed.promise;
-  await withAdapter({ plans: [plan], dropLogs }, async ({ adapter, push, settle }) => {
+  await withObservations({ plans: [plan], dropLogs }, async ({ observations, push, settle }) => {
     assert.deepEqual(await push(plan, 1, "0.4"), { ok: true });
-    const running = adapter.run(AbortSignal.abort());
+    const running = observations.run(AbortSignal.abort());
     await settle();
     const answer = await push(plan, 2, "0.4");
     assert.ok(answer?.ok !== true && answer?.retryAfterMs !== undefined, JSON.stringify(answer));
@@ -45,9 +45,9 @@ Deno.test("`Adapter.run()` closes the adapter though logs are still looked for",
   });
 });
 
-Deno.test("`Adapter.accept()` ignores jobs without a plan", async () => {
+Deno.test("`Observations.accept()` ignores jobs without a plan", async () => {
   const plan = trialPlan("a");
-  await withAdapter({ plans: [] }, async ({ push, answers }) => {
+  await withObservations({ plans: [] }, async ({ push, answers }) => {
     assert.equal(await push(plan, 1, "1"), undefined);
     answers.set(plan.job.uid, { kind: "refused", why: "another's" });
     assert.equal(await push(plan, 1, "1"), undefined);
@@ -59,12 +59,12 @@ Deno.test("`Adapter.accept()` ignores jobs without a plan", async () => {
   });
 });
 
-Deno.test("`Adapter.accept()` records only the primary pod, and sends control.stop to the others, too", async () => {
+Deno.test("`Observations.accept()` records only the primary pod, and sends control.stop to the others, too", async () => {
   const plan = trialPlan("a");
   const sink = createMemorySink();
   const isPrimary = (_: unknown, { name }: { name: string }) =>
     name === "unknown" ? undefined : name.endsWith("-0");
-  await withAdapter({ plans: [plan], sink, isPrimary }, async ({ push }) => {
+  await withObservations({ plans: [plan], sink, isPrimary }, async ({ push }) => {
     const worker = { pod: { name: "a-node-0-1", uid: "worker" } };
     assert.equal(await push(plan, 1, "9", worker), undefined);
     assert.deepEqual(await push(plan, 1, "0.9"), { ok: true });
@@ -80,7 +80,7 @@ Deno.test("`Adapter.accept()` records only the primary pod, and sends control.st
 
 Deno.test("a rule that is met stops the trial once, and every later answer says so", async () => {
   const plan = trialPlan("a");
-  await withAdapter({ plans: [plan] }, async ({ push, stops, outcomes, settle }) => {
+  await withObservations({ plans: [plan] }, async ({ push, stops, outcomes, settle }) => {
     assert.deepEqual(await push(plan, 1, "0.9"), { ok: true });
     const deciding = await push(plan, 2, "0.8");
     const message = "stopped early: loss 0.8 is greater than 0.5, at report 2";
@@ -104,7 +104,7 @@ Deno.test("a rule that is met stops the trial once, and every later answer says 
 
 Deno.test("a stop waits for its grace, and includes rows that came meanwhile", async () => {
   const plan = trialPlan("a", { graceMs: 30_000 });
-  await withAdapter({ plans: [plan] }, async ({ push, stops, clock }) => {
+  await withObservations({ plans: [plan] }, async ({ push, stops, clock }) => {
     await push(plan, 59, "0.9");
     await push(plan, 60, "0.8");
     await push(plan, 61, "0.2");
@@ -116,28 +116,28 @@ Deno.test("a stop waits for its grace, and includes rows that came meanwhile", a
   });
 });
 
-Deno.test("`Adapter.settle()` ends the grace of a job that ended on its own", async () => {
+Deno.test("`Observations.settle()` ends the grace of a job that ended on its own", async () => {
   const plan = trialPlan("a", { graceMs: 3_600_000 });
-  await withAdapter({ plans: [plan] }, async ({ push, stops, adapter }) => {
+  await withObservations({ plans: [plan] }, async ({ push, stops, observations }) => {
     await push(plan, 59, "0.9");
     await push(plan, 60, "0.8");
-    await adapter.settle(plan.job, never);
+    await observations.settle(plan.job, never);
     assert.equal(stops.length, 1);
   });
 });
 
-Deno.test("`Adapter.settle()` waits for running pushes, until its deadline", async () => {
+Deno.test("`Observations.settle()` waits for running pushes, until its deadline", async () => {
   const plan = trialPlan("a");
   const { sink, fail } = unsteadySink();
-  await withAdapter({ plans: [plan], sink }, async ({ push, adapter, settle, clock }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push, observations, settle, clock }) => {
     await settle();
     fail("hang");
     const first = push(plan, 1, "0.1");
     await settle();
     const over = new AbortController();
     const settled: string[] = [];
-    const short = adapter.settle(plan.job, over.signal)?.then(() => settled.push("short"));
-    const long = adapter.settle(plan.job, never)?.then(() => settled.push("long"));
+    const short = observations.settle(plan.job, over.signal)?.then(() => settled.push("short"));
+    const long = observations.settle(plan.job, never)?.then(() => settled.push("long"));
     await settle();
     assert.deepEqual(settled, []);
     over.abort();
@@ -155,13 +155,16 @@ Deno.test("a stop that cannot be written is tried again until it is", async () =
     if (call < 3) throw new Error("the API server is away");
     return "stopped" as const;
   };
-  await withAdapter({ plans: [plan], onStopCall }, async ({ push, stops, outcomes, clock }) => {
-    await push(plan, 1, "0.9");
-    await push(plan, 2, "0.8");
-    await clock.advance(10_000);
-    assert.equal(stops.length, 4);
-    assert.deepEqual(outcomes, ["stopped"]);
-  });
+  await withObservations(
+    { plans: [plan], onStopCall },
+    async ({ push, stops, outcomes, clock }) => {
+      await push(plan, 1, "0.9");
+      await push(plan, 2, "0.8");
+      await clock.advance(10_000);
+      assert.equal(stops.length, 4);
+      assert.deepEqual(outcomes, ["stopped"]);
+    },
+  );
 });
 
 const outages = ["before", "after"] as const;
@@ -171,7 +174,7 @@ for (const outage of outages) {
       rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }],
     });
     const { sink, inner, fail } = unsteadySink();
-    await withAdapter({ plans: [plan], sink }, async ({ push, settle, stops }) => {
+    await withObservations({ plans: [plan], sink }, async ({ push, settle, stops }) => {
       await settle();
       assert.deepEqual(await push(plan, 1, "0.9"), { ok: true });
       fail(outage);
@@ -197,7 +200,7 @@ Deno.test("a new owner replays and judges open trials without a push, also if th
   await inner.append(a.key, rows("0.9", "0.8"), never);
   await inner.append(b.key, rows("0.9", "0.1"), never);
   unsteady.down = "before";
-  await withAdapter({ plans: [a, b], sink }, async ({ stops, clock, push }) => {
+  await withObservations({ plans: [a, b], sink }, async ({ stops, clock, push }) => {
     await clock.advance(5_000);
     assert.equal(stops.length, 0);
     const refused = await push(a, 61, "0.7");
@@ -213,7 +216,7 @@ Deno.test("an owner whose lease is late neither writes nor acknowledges nor stop
   const plan = trialPlan("a", { graceMs: 500 });
   let leading = true;
   const { sink, inner, calls } = unsteadySink();
-  await withAdapter({ plans: [plan], sink, leading: () => leading }, async (scene) => {
+  await withObservations({ plans: [plan], sink, leading: () => leading }, async (scene) => {
     const { push, stops, clock } = scene;
     await push(plan, 59, "0.9");
     leading = false;
@@ -235,7 +238,7 @@ Deno.test("an owner whose lease is late neither writes nor acknowledges nor stop
 Deno.test("pushes of one log that wait go to the sink together, in their order", async () => {
   const plan = trialPlan("a", { rules: [] });
   const { sink, inner, calls, fail } = unsteadySink();
-  await withAdapter({ plans: [plan], sink }, async ({ push, settle, clock }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push, settle, clock }) => {
     await settle();
     fail("hang");
     const first = push(plan, 1, "1");
@@ -252,13 +255,13 @@ Deno.test("pushes of one log that wait go to the sink together, in their order",
 Deno.test("the waiting pushes of one log are limited, and those whose clients are gone are not written", async () => {
   const plan = trialPlan("a", { rules: [] });
   const { sink, inner, fail } = unsteadySink();
-  await withAdapter({ plans: [plan], sink }, async ({ push, adapter, settle, clock }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push, observations, settle, clock }) => {
     await settle();
     fail("hang");
     const first = push(plan, 0, "0");
     await settle();
     const gone = new AbortController();
-    const left = adapter.accept(pushOf(plan, 1, "1"), gone.signal);
+    const left = observations.accept(pushOf(plan, 1, "1"), gone.signal);
     gone.abort();
     const rest = Array.from({ length: 300 }, (_, step) => push(plan, step + 2, String(step)));
     const tooMany = await rest.at(-1);
@@ -277,7 +280,7 @@ Deno.test("rows that the log refuses for good are reported, and the push can be 
   const { sink, fail } = unsteadySink();
   const told: string[] = [];
   const onRefused = (_: unknown, problem: string) => void told.push(problem);
-  await withAdapter({ plans: [plan], sink, onRefused }, async ({ push, settle }) => {
+  await withObservations({ plans: [plan], sink, onRefused }, async ({ push, settle }) => {
     await settle();
     fail("refused");
     const refused = await push(plan, 1, "0.9");
@@ -304,7 +307,7 @@ for (const [sentence, bad] of Object.entries(badValues)) {
   Deno.test(`an objective that is ${sentence} is recorded and judged the same by the next owner`, async () => {
     const plan = trialPlan("a");
     const sink = createMemorySink();
-    await withAdapter({ plans: [plan], sink }, async ({ push, stops, settle }) => {
+    await withObservations({ plans: [plan], sink }, async ({ push, stops, settle }) => {
       await push(plan, 1, first);
       const answer = await push(plan, 2, value);
       assert.ok(answer?.ok);
@@ -314,7 +317,7 @@ for (const [sentence, bad] of Object.entries(badValues)) {
       assert.equal(stops.length, isStopped ? 1 : 0);
       assert.deepEqual(values(await sink.read(plan.key, never)), rows);
     });
-    await withAdapter({ plans: [plan], sink }, async ({ stops, settle, push }) => {
+    await withObservations({ plans: [plan], sink }, async ({ stops, settle, push }) => {
       await settle();
       assert.equal(stops.length, isStopped ? 1 : 0);
       const again = await push(plan, 2, value);
@@ -333,7 +336,7 @@ Deno.test("a plain job never gets 503 because of its log", async () => {
     rules: [],
   });
   const unsteady = unsteadySink({ ...createMemorySink(), name: "sqlite", isShared: true });
-  await withAdapter({ plans: [plain], sink: unsteady.sink }, async (scene) => {
+  await withObservations({ plans: [plain], sink: unsteady.sink }, async (scene) => {
     const { push, clock, settle } = scene;
     await settle();
     assert.deepEqual(await push(plain, 1, "1"), { ok: true });
@@ -355,37 +358,37 @@ Deno.test("a plain job never gets 503 because of its log", async () => {
   });
 });
 
-Deno.test("`Adapter.forget()` deletes a job's own log, and leaves a trial's to Katib", async () => {
+Deno.test("`Observations.forget()` deletes a job's own log, and leaves a trial's to Katib", async () => {
   const trial = trialPlan("a");
   const job = trialPlan("b", {
     key: { kind: "job", namespace: "default", name: "b", uid: "job-b" },
   });
   const sink = createMemorySink();
-  await withAdapter({ plans: [trial, job], sink }, async ({ push, adapter, settle }) => {
+  await withObservations({ plans: [trial, job], sink }, async ({ push, observations, settle }) => {
     for (const plan of [trial, job]) await push(plan, 1, "0.1");
-    for (const plan of [trial, job]) adapter.forget(plan.job);
+    for (const plan of [trial, job]) observations.forget(plan.job);
     await settle();
     assert.equal((await sink.read(trial.key, never)).length, 1);
     assert.equal((await sink.read(job.key, never)).length, 0);
-    adapter.drop(trial.key);
+    observations.drop(trial.key);
     await settle();
     assert.equal((await sink.read(trial.key, never)).length, 0);
   });
 });
 
-Deno.test("`Adapter.leave()` keeps every log, and stops nothing until the job is back", async () => {
+Deno.test("`Observations.leave()` keeps every log, and stops nothing until the job is back", async () => {
   const job = trialPlan("b", {
     key: { kind: "job", namespace: "default", name: "b", uid: "job-b" },
     graceMs: 60_000,
   });
   const sink = createMemorySink();
   const world = { plans: [job], sink };
-  await withAdapter(world, async ({ push, adapter, settle, stops, answers, clock }) => {
+  await withObservations(world, async ({ push, observations, settle, stops, answers, clock }) => {
     await push(job, 59, "0.9");
     await push(job, 60, "0.8");
     const answer = answers.get(job.job.uid);
     answers.delete(job.job.uid);
-    adapter.leave(job.job);
+    observations.leave(job.job);
     await settle();
     assert.equal((await sink.read(job.key, never)).length, 2);
     await clock.advance(120_000);
@@ -398,41 +401,44 @@ Deno.test("`Adapter.leave()` keeps every log, and stops nothing until the job is
 
 Deno.test("a deleted job is not stopped", async () => {
   const plan = trialPlan("a", { graceMs: 60_000 });
-  await withAdapter({ plans: [plan] }, async ({ push, adapter, stops, answers, clock }) => {
-    await push(plan, 59, "0.9");
-    await push(plan, 60, "0.8");
-    answers.delete(plan.job.uid);
-    adapter.forget(plan.job);
-    await clock.advance(120_000);
-    assert.equal(stops.length, 0);
-  });
+  await withObservations(
+    { plans: [plan] },
+    async ({ push, observations, stops, answers, clock }) => {
+      await push(plan, 59, "0.9");
+      await push(plan, 60, "0.8");
+      answers.delete(plan.job.uid);
+      observations.forget(plan.job);
+      await clock.advance(120_000);
+      assert.equal(stops.length, 0);
+    },
+  );
 });
 
 Deno.test("readers get acknowledged rows: the summary, pages, and each change", async () => {
   const plan = trialPlan("a", { rules: [], records: "all" });
-  await withAdapter({ plans: [plan] }, async ({ push, adapter }) => {
+  await withObservations({ plans: [plan] }, async ({ push, observations }) => {
     const heard: string[] = [];
-    const stop = adapter.onChange((uid) => heard.push(uid));
+    const stop = observations.onChange((uid) => heard.push(uid));
     for (const [step, loss] of ["3", "1", "2"].entries()) await push(plan, step, loss);
     stop();
-    const before = await adapter.snapshotOf(plan.job, never);
+    const before = await observations.snapshotOf(plan.job, never);
     assert.deepEqual(before?.metrics, [{ name: "loss", min: "1", max: "3", latest: "2" }]);
     assert.equal(before?.primaryPod, "a-node-0-0");
     await push(plan, 4, "9");
     assert.ok(heard.length >= 3 && heard.every((uid) => uid === plan.job.uid));
-    const page = await adapter.pageOf(plan.job, { limit: 2 }, never);
+    const page = await observations.pageOf(plan.job, { limit: 2 }, never);
     assert.deepEqual([page?.rows.map(({ value }) => value), page?.more], [["3", "1"], true]);
     const since = page?.rows[1]?.time;
-    const rest = await adapter.pageOf(plan.job, { since, seen: 1, limit: 9 }, never);
+    const rest = await observations.pageOf(plan.job, { since, seen: 1, limit: 9 }, never);
     assert.deepEqual([rest?.rows.map(({ value }) => value), rest?.more], [["2", "9"], false]);
-    assert.equal(await adapter.snapshotOf({ ...plan.job, uid: "other" }, never), undefined);
+    assert.equal(await observations.snapshotOf({ ...plan.job, uid: "other" }, never), undefined);
   });
 });
 
 Deno.test("unused logs are evicted and replayed, those of running stops are not", async () => {
   const plans = Array.from({ length: 6 }, (_, index) => trialPlan(`t${index}`));
   const { sink, calls } = unsteadySink();
-  await withAdapter({ plans, sink, maxLogs: 2 }, async ({ push, stops, settle }) => {
+  await withObservations({ plans, sink, maxLogs: 2 }, async ({ push, stops, settle }) => {
     for (const plan of plans) assert.ok((await push(plan, 1, "0.9"))?.ok);
     const reads = calls.filter((it) => it === "read").length;
     for (const plan of plans) {
@@ -448,7 +454,7 @@ Deno.test("unused logs are evicted and replayed, those of running stops are not"
 Deno.test("a push of which nothing was sent changes nothing: the log is not read again for it", async () => {
   const plan = trialPlan("a", { rules: [] });
   const { sink, inner, fail, calls } = unsteadySink();
-  await withAdapter({ plans: [plan], sink }, async ({ push, settle }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push, settle }) => {
     await settle();
     assert.equal((await push(plan, 1, "0.4"))?.ok, true);
     const before = calls.length;
@@ -484,11 +490,11 @@ Deno.test("the log of an annotated job is deleted with it, also by a new owner t
     keepsPlainJobs: false,
     isShared: true,
   };
-  await withAdapter({ plans: [plan], sink }, async ({ push }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push }) => {
     await push(plan, 1, "0.4");
   });
-  await withAdapter({ sink }, async ({ adapter, settle }) => {
-    adapter.forget(job, true);
+  await withObservations({ sink }, async ({ observations, settle }) => {
+    observations.forget(job, true);
     await settle();
     assert.deepEqual(await inner.read(plan.key, never), []);
   });
@@ -500,12 +506,12 @@ Deno.test("the end of a plain job does not wait for a log", async () => {
   const plan = trialPlan("a", { key, job, rules: [], isPlain: true });
   const unsteady = unsteadySink();
   const sink: ObservationSink = { ...unsteady.sink, name: "sqlite", isShared: true };
-  await withAdapter({ plans: [plan], sink }, async ({ push, adapter, clock, settle }) => {
+  await withObservations({ plans: [plan], sink }, async ({ push, observations, clock, settle }) => {
     await settle();
     unsteady.down = "hang";
     const pushed = push(plan, 1, "0.4");
     await settle();
-    const waited = adapter.settle(job, never);
+    const waited = observations.settle(job, never);
     unsteady.down = undefined;
     await clock.advance(5_000);
     assert.equal((await pushed)?.ok, true);
@@ -516,7 +522,7 @@ Deno.test("the end of a plain job does not wait for a log", async () => {
 Deno.test("`accept()` warns a container that is not the template's that it is not recorded", async () => {
   const { mapping } = readTemplate({ primaryContainerName: "pytorch" }, TRAINJOB);
   const plan = trialPlan("a", { mapping });
-  await withAdapter({ plans: [plan] }, async ({ push }) => {
+  await withObservations({ plans: [plan] }, async ({ push }) => {
     assert.deepEqual(await push(plan, 1, "0.9", { container: "node" }), {
       ok: true,
       warnings: ['not recorded: container "node" pushed it, and primaryContainerName is "pytorch"'],
@@ -531,7 +537,7 @@ Deno.test("`accept()` warns every pod of a job of which none is primary, and no 
   let problem: string | undefined = "no pod of the job will have the primaryPodLabels a=b";
   const isPrimary = () => false;
   const primaryProblem = () => problem;
-  await withAdapter({ plans: [plan], isPrimary, primaryProblem }, async ({ push }) => {
+  await withObservations({ plans: [plan], isPrimary, primaryProblem }, async ({ push }) => {
     const warnings = [`not recorded: ${problem}`];
     assert.deepEqual(await push(plan, 1, "0.9"), { ok: true, warnings });
     problem = undefined;

@@ -8,11 +8,11 @@ import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { NO_RUN, type PresentRun } from "../../../trials/recording/present_run.ts";
 import {
-  type AdapterFixture,
   katibsLog,
+  type ObservationsFixture,
   pushOf,
   trialPlan,
-  withAdapter,
+  withObservations,
 } from "./observations_fixture.ts";
 
 const RULE = { name: "loss", value: "0.5", comparison: "greater", startStep: 4 };
@@ -33,7 +33,7 @@ const runFrom = (run: string, step: number): PresentRun => ({
 });
 
 /** Pushes the reports of pods, `POD LOSS` each, a second apart; returns which of them were told to stop. */
-async function pushAll({ push }: AdapterFixture, reports: readonly string[], from = 1) {
+async function pushAll({ push }: ObservationsFixture, reports: readonly string[], from = 1) {
   const stopped: string[] = [];
   for (const [index, report] of reports.entries()) {
     const [pod = "", loss = ""] = report.split(" ");
@@ -70,7 +70,7 @@ const CASES: Readonly<Record<string, { reports: readonly string[]; stopped: read
 
 for (const [says, { reports, stopped }] of Object.entries(CASES)) {
   Deno.test(`${says}, at one owner`, async () => {
-    await withAdapter({ plans: [plan] }, async (fixture) => {
+    await withObservations({ plans: [plan] }, async (fixture) => {
       assert.deepEqual(await pushAll(fixture, reports), stopped);
     });
   });
@@ -79,7 +79,7 @@ for (const [says, { reports, stopped }] of Object.entries(CASES)) {
     const sink = createMemorySink();
     const told: string[] = [];
     for (const [index, report] of reports.entries()) {
-      await withAdapter({ plans: [plan], sink }, async (fixture) => {
+      await withObservations({ plans: [plan], sink }, async (fixture) => {
         told.push(...await pushAll(fixture, [report], index + 1));
       });
     }
@@ -105,7 +105,7 @@ for (const [says, rows] of Object.entries(WITHOUT_RUNS)) {
     const sink = createMemorySink();
     await sink.append(plan.key, rows, never);
     const presentRun = () => runFrom("two", 3);
-    await withAdapter({ plans: [plan], sink, presentRun }, async (fixture) => {
+    await withObservations({ plans: [plan], sink, presentRun }, async (fixture) => {
       const told = await pushAll(fixture, ["two 0.94", "two 0.95", "two 0.96"], 4);
       assert.deepEqual(told, ["two 0.96"]);
     });
@@ -116,12 +116,12 @@ Deno.test("over Katib's log a run begins with the primary pod that started last,
   const sink = katibsLog();
   let present = runFrom("one", 0);
   const presentRun = () => present;
-  await withAdapter({ plans: [plan], sink, presentRun }, async (fixture) => {
+  await withObservations({ plans: [plan], sink, presentRun }, async (fixture) => {
     assert.deepEqual(await pushAll(fixture, ["one 0.91", "one 0.92", "one 0.93"]), []);
     present = runFrom("two", 4);
     assert.deepEqual(await pushAll(fixture, ["two 0.94", "two 0.95"], 4), []);
   });
-  await withAdapter({ plans: [plan], sink, presentRun }, async (fixture) => {
+  await withObservations({ plans: [plan], sink, presentRun }, async (fixture) => {
     assert.deepEqual(await pushAll(fixture, ["two 0.96", "two 0.97"], 6), ["two 0.97"]);
   });
 });
@@ -129,7 +129,7 @@ Deno.test("over Katib's log a run begins with the primary pod that started last,
 Deno.test("over Katib's log the run of a pod that is gone does not fall to the pod before it", async () => {
   let present = runFrom("one", 0);
   const options = { plans: [plan], sink: katibsLog(), presentRun: () => present };
-  await withAdapter(options, async (fixture) => {
+  await withObservations(options, async (fixture) => {
     const { clock, stops } = fixture;
     assert.deepEqual(await pushAll(fixture, ["one 0.91", "one 0.92"]), []);
     present = runFrom("two", 3);
@@ -146,7 +146,7 @@ Deno.test("over Katib's log the run of a pod that is gone does not fall to the p
 Deno.test("over Katib's log nothing is judged while no primary pod is known, and all of a run once one is", async () => {
   const sink = katibsLog();
   let present = NO_RUN;
-  await withAdapter({ plans: [plan], sink, presentRun: () => present }, async (fixture) => {
+  await withObservations({ plans: [plan], sink, presentRun: () => present }, async (fixture) => {
     const { clock, stops } = fixture;
     const reports = ["one 0.91", "one 0.92", "one 0.93", "one 0.94", "one 0.95"];
     assert.deepEqual(await pushAll(fixture, reports), []);
@@ -159,7 +159,7 @@ Deno.test("over Katib's log nothing is judged while no primary pod is known, and
 Deno.test("a job without rules does not wait for its pods to be known", async () => {
   const unruled = { ...plan, rules: [] };
   const presentRun = () => Promise.reject(new Error("no cache"));
-  await withAdapter({ plans: [unruled], sink: katibsLog(), presentRun }, async ({ push }) => {
+  await withObservations({ plans: [unruled], sink: katibsLog(), presentRun }, async ({ push }) => {
     assert.deepEqual(await push(unruled, 1, "0.9"), { ok: true });
     assert.deepEqual(await push(unruled, 2, "0.8"), { ok: true });
   });
@@ -169,8 +169,8 @@ Deno.test("a push waits for its pods to be known", async () => {
   const sink = katibsLog();
   let isKnown = false;
   const presentRun = () => isKnown ? runFrom("one", 0) : Promise.reject(new Error("no cache"));
-  await withAdapter({ plans: [plan], sink, presentRun }, async ({ adapter }) => {
-    const pushOne = async () => await adapter.accept(pushOf(plan, 1, "0.9"), never);
+  await withObservations({ plans: [plan], sink, presentRun }, async ({ observations }) => {
+    const pushOne = async () => await observations.accept(pushOf(plan, 1, "0.9"), never);
     assert.deepEqual(await pushOne(), {
       retryAfterMs: 1_000,
       reason: "the observation log is not available: try again soon",
@@ -189,7 +189,7 @@ const foreign = (step: number, value: string): ObservationRow => ({
 Deno.test("rows that others wrote into Katib's log are judged within a minute, as on replay", async () => {
   const sink = katibsLog();
   const presentRun = () => runFrom("one", 0);
-  await withAdapter({ plans: [plan], sink, presentRun }, async (fixture) => {
+  await withObservations({ plans: [plan], sink, presentRun }, async (fixture) => {
     const { clock, stops } = fixture;
     assert.deepEqual(await pushAll(fixture, ["one 0.91", "one 0.92"]), []);
     await sink.append(plan.key, [foreign(1, "0.93"), foreign(2, "0.94")], never);
@@ -203,7 +203,7 @@ Deno.test("a stop is confirmed by Katib's log: it is not what the rows in it say
   const sink = katibsLog();
   const best = { ...plan, rules: [{ ...RULE, startStep: 2 }] };
   const presentRun = () => runFrom("one", 0);
-  await withAdapter({ plans: [best], sink, presentRun }, async (fixture) => {
+  await withObservations({ plans: [best], sink, presentRun }, async (fixture) => {
     const { clock, stops } = fixture;
     assert.deepEqual(await pushAll(fixture, ["one 0.91"]), []);
     // The second report, which meets no rule: what is pushed next is the third.
@@ -217,7 +217,7 @@ Deno.test("a stop is confirmed by Katib's log: it is not what the rows in it say
 Deno.test("a stop that Katib's log could not confirm at once is written when it can be read", async () => {
   const sink = katibsLog();
   const presentRun = () => runFrom("one", 0);
-  await withAdapter({ plans: [plan], sink, presentRun }, async (fixture) => {
+  await withObservations({ plans: [plan], sink, presentRun }, async (fixture) => {
     const { clock, stops } = fixture;
     assert.deepEqual(await pushAll(fixture, ["one 0.91", "one 0.92", "one 0.93"]), []);
     sink.failReads(1);
@@ -232,11 +232,11 @@ Deno.test("a rule that counts steps is tested by the step that a pod pushed, at 
   const stepped = { ...plan, rules: [{ ...RULE, startStep: 100, unit: "step" }] };
   async function pushSteps(steps: readonly (number | undefined)[], from: number) {
     const told: unknown[] = [];
-    await withAdapter({ plans: [stepped], sink }, async ({ adapter, stops, settle }) => {
+    await withObservations({ plans: [stepped], sink }, async ({ observations, stops, settle }) => {
       for (const [index, step] of steps.entries()) {
         const push = pushOf(stepped, from + index, "0.9");
         const trainerStatus = { ...push.trainerStatus, step };
-        assert.equal((await adapter.accept({ ...push, trainerStatus }, never))?.ok, true);
+        assert.equal((await observations.accept({ ...push, trainerStatus }, never))?.ok, true);
       }
       await settle();
       told.push(...stops.map(({ decision }) => decision.message));
@@ -254,7 +254,7 @@ Deno.test("of a pod's containers only the primary one counts, and one that does 
   const { mapping } = readTemplate({ primaryContainerName: "node" }, TRAINJOB);
   const stopping = { ...plan, mapping, rules: [{ ...RULE, startStep: 3 }] };
   const sink = createMemorySink();
-  await withAdapter({ plans: [stopping], sink }, async ({ push }) => {
+  await withObservations({ plans: [stopping], sink }, async ({ push }) => {
     const from = (container?: string) => ({ ...podOf("one"), container });
     assert.deepEqual(await push(stopping, 1, "0.9", from("node")), { ok: true });
     assert.deepEqual(await push(stopping, 2, "0.8", from("sidecar")), {
@@ -269,7 +269,7 @@ Deno.test("of a pod's containers only the primary one counts, and one that does 
     const rows = await sink.read(plan.key, never);
     assert.deepEqual(rows.map(({ value }) => value), ["0.9", "0.6", "0.9"]);
   });
-  await withAdapter({ plans: [{ ...plan, mapping: undefined }] }, async ({ push }) => {
+  await withObservations({ plans: [{ ...plan, mapping: undefined }] }, async ({ push }) => {
     assert.deepEqual(await push(plan, 1, "0.9", { container: "sidecar" }), { ok: true });
   });
 });

@@ -8,7 +8,7 @@ import type { Trial } from "../../../crds/trial.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { StopAnswer, StopRequest } from "../../../owner/observations/observations.ts";
 import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
-import { createAdapter } from "../../../owner/observations/term_observations.ts";
+import { createObservations } from "../../../owner/observations/term_observations.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
 import { SinkError } from "../../../owner/observations/sink.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
@@ -139,7 +139,7 @@ function createLife(world: World, killAt: number, when: "before" | "after") {
     clock,
   });
   const leading = () => !isDead;
-  const adapter = createAdapter({
+  const observations = createObservations({
     sink: {
       ...sink,
       read: (...all) =>
@@ -161,11 +161,11 @@ function createLife(world: World, killAt: number, when: "before" | "after") {
     leading,
     sinkMs: 2_500,
   });
-  const running = adapter.run(over.signal);
+  const running = observations.run(over.signal);
   const job = jobRefOf(TRAINJOB, world.job);
   let pushes = 0;
   return {
-    adapter,
+    observations,
     get calls() {
       return calls;
     },
@@ -175,7 +175,7 @@ function createLife(world: World, killAt: number, when: "before" | "after") {
     async stop(more: Partial<StopRequest> = {}): Promise<StopAnswer> {
       const { ownerReferences: [owner] = [] } = world.job.metadata;
       const said = { reason: "Pruned", message: "worse than the median", user: "tuner" };
-      return await adapter.requestStop(
+      return await observations.requestStop(
         { job, trialUid: owner?.uid ?? null, ...said, ...more },
         never,
       );
@@ -183,9 +183,12 @@ function createLife(world: World, killAt: number, when: "before" | "after") {
     async push(loss: string): Promise<PushAnswer | undefined> {
       const lastUpdatedTime = new Date(NOW - 60_000 + ++pushes * 1000).toISOString();
       const trainerStatus = { metrics: [{ name: "loss", value: loss }], lastUpdatedTime };
-      return await adapter.accept({ job, pod: POD, trainerStatus, receivedMs: clock.now() }, never);
+      return await observations.accept(
+        { job, pod: POD, trainerStatus, receivedMs: clock.now() },
+        never,
+      );
     },
-    settle: () => adapter.settle(job, never),
+    settle: () => observations.settle(job, never),
     async end() {
       kill();
       await running;

@@ -131,7 +131,7 @@ Deno.test("an owner of another protocol gets nothing, and clients are told to co
   });
   const accept = createOwnerRouter({
     leader,
-    acceptHere: () => undefined,
+    here: () => undefined,
     forward: client.forward,
     clock: systemClock,
   });

@@ -32,7 +32,7 @@ function setUp(options: Partial<OwnerRouterOptions<Push, PushAnswer>> = {}) {
   const results: ForwardResult[] = [];
   const accept = createOwnerRouter<Push, PushAnswer>({
     leader: { locate: () => at.place, refresh: () => looks++ },
-    acceptHere: () => {
+    here: () => {
       did.push("here");
       return Promise.resolve(ok);
     },
@@ -59,14 +59,14 @@ function timed(clock: FakeClock, answer: PushAnswer | Promise<PushAnswer>) {
 }
 
 Deno.test("`createOwnerRouter()` returns synchronously if this replica is the owner and answers at once", () => {
-  const { accept, at } = setUp({ acceptHere: () => ok });
+  const { accept, at } = setUp({ here: () => ok });
   at.place = here;
   assert.deepEqual(accept(push, never), ok);
 });
 
 Deno.test("`createOwnerRouter()` drops the answer of an owner that lost the lease meanwhile", async () => {
   const { accept, at, did, clock } = setUp({
-    acceptHere: () => {
+    here: () => {
       at.place = elsewhere;
       return ok;
     },
@@ -137,7 +137,7 @@ Deno.test("an owner that lost the lease while it accepted does not answer", asyn
   const at: { place: LeaderLocation } = { place: here };
   const { accept, clock } = setUp({
     leader: { locate: () => at.place, refresh: () => {} },
-    acceptHere: () => {
+    here: () => {
       at.place = nowhere;
       return Promise.resolve(ok);
     },
