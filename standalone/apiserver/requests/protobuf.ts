@@ -2,240 +2,159 @@
  * Decoder of Kubernetes' protobuf bodies, for the kinds that kubectl sends in no other form (`create
  * namespace`, `create token`, `auth can-i`).
  */
-import type { JsonObject } from "../../../platform/base/json.ts";
+import protobuf from "protobufjs/index.js";
+import { asObject, type JsonObject } from "../../../platform/base/json.ts";
 import { badRequest, unsupportedMediaType } from "../objects/status_error.ts";
 
 /** Media type of protobuf bodies. */
 export const PROTOBUF = "application/vnd.kubernetes.protobuf";
 
-/** Name and type of the fields of a message, by number. */
-type Message = Readonly<Record<number, readonly [name: string, type: FieldType]>>;
-type FieldType =
-  | "text"
-  | "texts"
-  | "integer"
-  | "boolean"
-  | "bytes"
-  | { readonly one: Message }
-  | { readonly many: Message }
-  | { readonly map: "text" | "bytes" };
+/** The messages, as far as they are read: excerpts of each group's `generated.proto`. */
+const PROTO = `
+syntax = "proto3";
+message Unknown { TypeMeta typeMeta = 1; bytes raw = 2; }
+message TypeMeta { string apiVersion = 1; string kind = 2; }
+message ObjectMeta {
+  string name = 1;
+  string generateName = 2;
+  string namespace = 3;
+  string uid = 5;
+  string resourceVersion = 6;
+  map<string, string> labels = 11;
+  map<string, string> annotations = 12;
+  repeated OwnerReference ownerReferences = 13;
+  repeated string finalizers = 14;
+}
+message OwnerReference {
+  string kind = 1;
+  string name = 3;
+  string uid = 4;
+  string apiVersion = 5;
+  bool controller = 6;
+  bool blockOwnerDeletion = 7;
+}
+message Namespace { ObjectMeta metadata = 1; }
+message ServiceAccount { ObjectMeta metadata = 1; }
+message ConfigMap {
+  ObjectMeta metadata = 1;
+  map<string, string> data = 2;
+  map<string, bytes> binaryData = 3;
+  bool immutable = 4;
+}
+message Secret {
+  ObjectMeta metadata = 1;
+  map<string, bytes> data = 2;
+  string type = 3;
+  map<string, string> stringData = 4;
+  bool immutable = 5;
+}
+message DeleteOptions {
+  int64 gracePeriodSeconds = 1;
+  Preconditions preconditions = 2;
+  bool orphanDependents = 3;
+  string propagationPolicy = 4;
+  repeated string dryRun = 5;
+}
+message Preconditions { string uid = 1; string resourceVersion = 2; }
+message Role { ObjectMeta metadata = 1; repeated PolicyRule rules = 2; }
+message ClusterRole { ObjectMeta metadata = 1; repeated PolicyRule rules = 2; }
+message PolicyRule {
+  repeated string verbs = 1;
+  repeated string apiGroups = 2;
+  repeated string resources = 3;
+  repeated string resourceNames = 4;
+  repeated string nonResourceURLs = 5;
+}
+message RoleBinding { ObjectMeta metadata = 1; repeated Subject subjects = 2; RoleRef roleRef = 3; }
+message ClusterRoleBinding { ObjectMeta metadata = 1; repeated Subject subjects = 2; RoleRef roleRef = 3; }
+message Subject { string kind = 1; string apiGroup = 2; string name = 3; string namespace = 4; }
+message RoleRef { string apiGroup = 1; string kind = 2; string name = 3; }
+message TokenRequest { ObjectMeta metadata = 1; TokenRequestSpec spec = 2; }
+message TokenRequestSpec {
+  repeated string audiences = 1;
+  BoundObjectReference boundObjectRef = 3;
+  int64 expirationSeconds = 4;
+}
+message BoundObjectReference { string kind = 1; string apiVersion = 2; string name = 3; string uid = 4; }
+message SelfSubjectReview { ObjectMeta metadata = 1; }
+message SelfSubjectAccessReview { ObjectMeta metadata = 1; SelfSubjectAccessReviewSpec spec = 2; }
+message SelfSubjectAccessReviewSpec {
+  ResourceAttributes resourceAttributes = 1;
+  NonResourceAttributes nonResourceAttributes = 2;
+}
+message ResourceAttributes {
+  string namespace = 1;
+  string verb = 2;
+  string group = 3;
+  string version = 4;
+  string resource = 5;
+  string subresource = 6;
+  string name = 7;
+}
+message NonResourceAttributes { string path = 1; string verb = 2; }
+message SelfSubjectRulesReview { ObjectMeta metadata = 1; SelfSubjectRulesReviewSpec spec = 2; }
+message SelfSubjectRulesReviewSpec { string namespace = 1; }
+`;
 
-const METADATA: Message = {
-  1: ["name", "text"],
-  2: ["generateName", "text"],
-  3: ["namespace", "text"],
-  5: ["uid", "text"],
-  6: ["resourceVersion", "text"],
-  11: ["labels", { map: "text" }],
-  12: ["annotations", { map: "text" }],
-  13: ["ownerReferences", {
-    many: {
-      1: ["kind", "text"],
-      3: ["name", "text"],
-      4: ["uid", "text"],
-      5: ["apiVersion", "text"],
-      6: ["controller", "boolean"],
-      7: ["blockOwnerDeletion", "boolean"],
-    },
-  }],
-  14: ["finalizers", "texts"],
+/** The kinds that are read, by their `apiVersion`. */
+const KINDS: Readonly<Record<string, readonly string[]>> = {
+  "v1": ["Namespace", "ServiceAccount", "ConfigMap", "Secret"],
+  "rbac.authorization.k8s.io/v1": ["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"],
+  "authentication.k8s.io/v1": ["TokenRequest", "SelfSubjectReview"],
+  "authorization.k8s.io/v1": ["SelfSubjectAccessReview", "SelfSubjectRulesReview"],
 };
 
-function kind(fields: Message): Message {
-  return { 1: ["metadata", { one: METADATA }], ...fields };
+/** Bytes before every message. */
+const MAGIC = "k8s\0";
+
+const messages: { root?: protobuf.Root } = {};
+
+/** Returns a message without empty texts, which Kubernetes writes for unset fields. */
+function withoutEmptyTexts(message: unknown, { fields }: protobuf.Type): JsonObject {
+  const kept = Object.entries(asObject(message)).filter(([, value]) => value !== "");
+  return Object.fromEntries(kept.map(([name, value]) => {
+    const type = fields[name]?.resolvedType;
+    if (!(type instanceof protobuf.Type)) return [name, value];
+    const inner = (one: unknown) => withoutEmptyTexts(one, type);
+    return [name, Array.isArray(value) ? value.map(inner) : inner(value)];
+  }));
 }
 
-const RULES: Message = {
-  2: ["rules", {
-    many: {
-      1: ["verbs", "texts"],
-      2: ["apiGroups", "texts"],
-      3: ["resources", "texts"],
-      4: ["resourceNames", "texts"],
-      5: ["nonResourceURLs", "texts"],
-    },
-  }],
-};
-const BINDING: Message = {
-  2: ["subjects", {
-    many: {
-      1: ["kind", "text"],
-      2: ["apiGroup", "text"],
-      3: ["name", "text"],
-      4: ["namespace", "text"],
-    },
-  }],
-  3: ["roleRef", { one: { 1: ["apiGroup", "text"], 2: ["kind", "text"], 3: ["name", "text"] } }],
-};
-const ACCESS: Message = {
-  2: ["spec", {
-    one: {
-      1: ["resourceAttributes", {
-        one: {
-          1: ["namespace", "text"],
-          2: ["verb", "text"],
-          3: ["group", "text"],
-          4: ["version", "text"],
-          5: ["resource", "text"],
-          6: ["subresource", "text"],
-          7: ["name", "text"],
-        },
-      }],
-      2: ["nonResourceAttributes", { one: { 1: ["path", "text"], 2: ["verb", "text"] } }],
-    },
-  }],
-};
-const TOKEN: Message = {
-  2: ["spec", {
-    one: {
-      1: ["audiences", "texts"],
-      3: ["boundObjectRef", {
-        one: {
-          1: ["kind", "text"],
-          2: ["apiVersion", "text"],
-          3: ["name", "text"],
-          4: ["uid", "text"],
-        },
-      }],
-      4: ["expirationSeconds", "integer"],
-    },
-  }],
-};
-
-const KINDS: Readonly<Record<string, Message>> = {
-  "v1 Namespace": kind({}),
-  "v1 ServiceAccount": kind({}),
-  "v1 ConfigMap": kind({
-    2: ["data", { map: "text" }],
-    3: ["binaryData", { map: "bytes" }],
-    4: ["immutable", "boolean"],
-  }),
-  "v1 Secret": kind({
-    2: ["data", { map: "bytes" }],
-    3: ["type", "text"],
-    4: ["stringData", { map: "text" }],
-    5: ["immutable", "boolean"],
-  }),
-  "rbac.authorization.k8s.io/v1 Role": kind(RULES),
-  "rbac.authorization.k8s.io/v1 ClusterRole": kind(RULES),
-  "rbac.authorization.k8s.io/v1 RoleBinding": kind(BINDING),
-  "rbac.authorization.k8s.io/v1 ClusterRoleBinding": kind(BINDING),
-  "authentication.k8s.io/v1 TokenRequest": kind(TOKEN),
-  "authentication.k8s.io/v1 SelfSubjectReview": kind({}),
-  "authorization.k8s.io/v1 SelfSubjectAccessReview": kind(ACCESS),
-  "authorization.k8s.io/v1 SelfSubjectRulesReview": kind({
-    2: ["spec", { one: { 1: ["namespace", "text"] } }],
-  }),
-  "v1 DeleteOptions": {
-    1: ["gracePeriodSeconds", "integer"],
-    2: ["preconditions", { one: { 1: ["uid", "text"], 2: ["resourceVersion", "text"] } }],
-    3: ["orphanDependents", "boolean"],
-    4: ["propagationPolicy", "text"],
-    5: ["dryRun", "texts"],
-  },
-};
-
-/** Magic number of four bytes before every message: `k8s` and a zero byte. */
-const MAGIC = [0x6b, 0x38, 0x73, 0];
-/** Reader of numbers and byte strings. Throws 400 beyond the end. */
-class Reader {
-  #at = 0;
-  constructor(readonly bytes: Uint8Array) {}
-
-  get done(): boolean {
-    return this.#at >= this.bytes.length;
+/** Decodes a message of a type; bytes become base64, or stay. Throws 400 if it is malformed. */
+function decode(name: string, bytes: Uint8Array, inBase64 = true): JsonObject {
+  messages.root ??= protobuf.parse(PROTO, { keepCase: true }).root;
+  const type = messages.root.lookupType(name);
+  try {
+    const message = type.toObject(type.decode(bytes), {
+      bytes: inBase64 ? String : undefined,
+      longs: Number,
+    });
+    return withoutEmptyTexts(message, type);
+  } catch (error) {
+    if (error instanceof RangeError) throw badRequest("the protobuf body ends too early");
+    const why = error instanceof Error ? error.message : String(error);
+    throw badRequest(
+      `the protobuf body has a field of unknown type, or a number that is too long: ${why}`,
+    );
   }
-
-  varint(): number {
-    let [value, scale] = [0, 1];
-    for (let byte = 0x80; byte & 0x80; scale *= 128) {
-      byte = this.take(1)[0] ?? 0;
-      value += (byte & 0x7f) * scale;
-      if (scale > 2 ** 63) throw badRequest("the protobuf body has a number that is too long");
-    }
-    return value;
-  }
-
-  take(length: number): Uint8Array {
-    const end = this.#at + length;
-    if (end > this.bytes.length) throw badRequest("the protobuf body ends too early");
-    const part = this.bytes.subarray(this.#at, end);
-    this.#at = end;
-    return part;
-  }
-
-  /** Reads the value of a field of a wire type. */
-  value(wireType: number): number | Uint8Array {
-    if (wireType === 0) return this.varint();
-    if (wireType === 1) return this.take(8);
-    if (wireType === 2) return this.take(this.varint());
-    if (wireType === 5) return this.take(4);
-    throw badRequest(`the protobuf body has a field of unknown type ${wireType}`);
-  }
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** Returns the value of a field after another occurrence of it. */
-function combined(type: FieldType, value: number | Uint8Array, before: unknown): unknown {
-  if (typeof value === "number") return type === "boolean" ? value !== 0 : value;
-  if (type === "text") return new TextDecoder().decode(value);
-  if (type === "texts") return [...listOf(before), new TextDecoder().decode(value)];
-  if (typeof type === "string") return value.toBase64();
-  if ("one" in type) return decodeMessage(value, type.one);
-  if ("many" in type) return [...listOf(before), decodeMessage(value, type.many)];
-  const { key, value: item } = decodeMessage(value, { 1: ["key", "text"], 2: ["value", type.map] });
-  return { ...(typeof before === "object" && before), [`${key ?? ""}`]: item ?? "" };
-}
-
-function decodeMessage(bytes: Uint8Array, message: Message): JsonObject {
-  const reader = new Reader(bytes);
-  const decoded: JsonObject = {};
-  while (!reader.done) {
-    const tag = reader.varint();
-    const value = reader.value(tag & 7);
-    const field = message[Math.floor(tag / 8)];
-    if (!field) continue;
-    const [name, type] = field;
-    decoded[name] = combined(type, value, decoded[name]);
-  }
-  return withoutEmptyTexts(decoded);
-}
-
-/** Drops empty texts, which Kubernetes writes for unset fields. */
-function withoutEmptyTexts(message: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(message).filter(([, value]) => value !== ""));
 }
 
 /** Decodes a body. Throws 400 if it is malformed, and 415 for other kinds. */
 export function decodeProtobuf(bytes: Uint8Array): JsonObject | undefined {
   if (bytes.length === 0) return undefined;
-  if (!MAGIC.every((byte, index) => bytes[index] === byte)) {
+  if (new TextDecoder().decode(bytes.subarray(0, MAGIC.length)) !== MAGIC) {
     throw badRequest("the protobuf body does not begin with the prefix of Kubernetes");
   }
-  const reader = new Reader(bytes.subarray(MAGIC.length));
-  let [head, raw]: [JsonObject, Uint8Array] = [{}, new Uint8Array()];
-  while (!reader.done) {
-    const tag = reader.varint();
-    const value = reader.value(tag & 7);
-    if (typeof value === "number") continue;
-    const field = Math.floor(tag / 8);
-    if (field === 1) {
-      head = decodeMessage(value, { 1: ["apiVersion", "text"], 2: ["kind", "text"] });
-    }
-    if (field === 2) raw = value;
-  }
-  const { apiVersion, kind } = head;
+  const { typeMeta, raw } = decode("Unknown", bytes.subarray(MAGIC.length), false);
+  const { apiVersion, kind } = asObject(typeMeta);
   // Every group has its own DeleteOptions.
-  const name = kind === "DeleteOptions" ? "v1 DeleteOptions" : `${apiVersion} ${kind}`;
-  const message = KINDS[name];
-  if (!message) {
+  const isRead = kind === "DeleteOptions" || KINDS[`${apiVersion}`]?.includes(`${kind}`);
+  if (!isRead) {
     throw unsupportedMediaType(
       `this API server reads ${kind} in JSON only, not in ${PROTOBUF}: with kubectl, use ` +
         "`--dry-run=client -o yaml | kubectl apply -f -`",
     );
   }
-  return { apiVersion, kind, ...decodeMessage(raw, message) };
+  const message = raw instanceof Uint8Array ? raw : new Uint8Array();
+  return { apiVersion, kind, ...decode(`${kind}`, message) };
 }

@@ -1,6 +1,5 @@
 /** Tests of discovery, OpenAPI, health and SelfSubjectReview. */
 import assert from "node:assert/strict";
-import { decodeProtobuf } from "../../../../standalone/apiserver/requests/protobuf.ts";
 import { type Answer, pod, PODS, testServer, widgetDefinition } from "../api_cluster.ts";
 
 const CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -109,35 +108,3 @@ Deno.test("effectiveUser() allows impersonation only to users with that right", 
   assert.match(jane.body.message, /User "jane" cannot list/);
   assert.match((await as("plain-token")).body.message, /"plain" cannot impersonate/);
 });
-
-const bytes = (...parts: (string | number)[]) =>
-  new Uint8Array(
-    parts.flatMap((part) =>
-      typeof part === "string" ? [...new TextEncoder().encode(part)] : [part]
-    ),
-  );
-const HEAD = ["k8s", 0, 10, 15, 10, 2, "v1", 18, 9, "Namespace"];
-
-Deno.test("decodeProtobuf() reads what kubectl create namespace sends", () => {
-  const body = bytes(...HEAD, 18, 7, 10, 5, 10, 3, "foo", 26, 0, 34, 0);
-  assert.deepEqual(decodeProtobuf(body), {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: "foo" },
-  });
-});
-
-const broken: Record<string, [Uint8Array, RegExp]> = {
-  "another prefix": [bytes("json"), /does not begin with the prefix/],
-  "an early end": [bytes(...HEAD, 18, 7, 10), /ends too early/],
-  "an endless number": [bytes("k8s", 0, ...Array(12).fill(0xff)), /too long|ends too early/],
-  "a kind it does not read": [
-    bytes("k8s", 0, 10, 9, 10, 2, "v1", 18, 3, "Pod"),
-    /reads Pod in JSON only/,
-  ],
-};
-for (const [sentence, [body, want]] of Object.entries(broken)) {
-  Deno.test(`decodeProtobuf() refuses ${sentence}`, () => {
-    assert.throws(() => decodeProtobuf(body), want);
-  });
-}
