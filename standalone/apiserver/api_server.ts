@@ -2,7 +2,7 @@
 import { after, systemClock } from "../../platform/base/clock.ts";
 import { createAccess } from "./access/access.ts";
 import type { StaticToken } from "./access/authenticator.ts";
-import { createAdmission, type ResolveService } from "./admission/admission.ts";
+import { createAdmission } from "./admission/admission.ts";
 import { createRegistry } from "./kinds/registry.ts";
 import { bootstrap } from "./lifecycle/bootstrap.ts";
 import { startEventExpiry } from "./lifecycle/event_expiry.ts";
@@ -31,8 +31,6 @@ export interface ApiServerOptions {
   readonly signingKey?: string;
   /** Users with fixed tokens besides the administrator, such as the kubelet. */
   readonly users?: readonly StaticToken[];
-  /** Resolves the Services that webhooks name; without it such webhooks fail. */
-  readonly resolveService?: ResolveService;
   /** Namespaces to create at the first start, besides those of Kubernetes itself. */
   readonly namespaces?: readonly string[];
   /** Number of changes that are kept for watches that start in the past. */
@@ -111,11 +109,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       store,
       registry,
       access,
-      admit: createAdmission({
-        store,
-        authorizer: access.authorizer,
-        resolveService: options.resolveService,
-      }),
+      admit: createAdmission({ store, authorizer: access.authorizer }),
       now,
       podLogs: options.podLogs,
       caCertificate: certificate.ca,

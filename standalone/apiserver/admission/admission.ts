@@ -4,7 +4,6 @@ import type { ObjectReader } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
 import { applyBuiltIn, checkBuiltIn } from "./built_in_admission.ts";
 import { type CallHttps, callHttps } from "./https_call.ts";
-import type { CallOptions } from "./webhook_call.ts";
 import { mutate, validate } from "./webhooks.ts";
 
 /** Options of {@link createAdmission}. */
@@ -12,14 +11,9 @@ export interface AdmissionOptions {
   readonly store: ObjectReader;
   /** Decides which permissions the writer of a role may grant. */
   readonly authorizer: Authorizer;
-  /** Resolves the Services that webhooks name; without it such webhooks fail. */
-  readonly resolveService?: ResolveService;
   /** Calls webhooks; over HTTPS by default. */
   readonly call?: CallHttps;
 }
-
-/** Resolves a Service to an address; undefined if it cannot be reached. */
-export type ResolveService = NonNullable<CallOptions["resolveService"]>;
 
 /**
  * Changes or refuses an object before it is stored; see {@link createAdmission}. `finish` turns the
@@ -37,19 +31,14 @@ export type Admit = <T>(
  * must have its UID. The function throws a StatusError if the request is refused.
  */
 export function createAdmission(options: AdmissionOptions): Admit {
-  const { store, authorizer, resolveService } = options;
-  const calls: CallOptions = {
-    call: options.call ?? callHttps,
-    newUid: () => crypto.randomUUID(),
-    ...(resolveService !== undefined && { resolveService }),
-  };
+  const { store, authorizer, call = callHttps } = options;
   return async (request, finish) => {
     const built = applyBuiltIn(request, store);
-    const mutated = await mutate({ ...request, object: built.object }, store, calls);
+    const mutated = await mutate({ ...request, object: built.object }, store, call);
     const object = finish(mutated.object);
     const admitted = { ...request, object };
     checkBuiltIn(admitted, authorizer);
-    const warnings = await validate(admitted, store, calls);
+    const warnings = await validate(admitted, store, call);
     return { object, warnings: [...built.warnings, ...mutated.warnings, ...warnings] };
   };
 }

@@ -9,7 +9,7 @@ import {
 } from "../../../platform/base/json.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { type Authorizer } from "../access/authorizer.ts";
-import { checkEscalation } from "../access/escalation.ts";
+import { checkEscalation } from "./escalation.ts";
 import * as field from "../../../crds/status_cause.ts";
 import { forbidden, invalid } from "../objects/status_error.ts";
 import { KEYS, RBAC_GROUP, sameKey } from "../storage/resource_keys.ts";
@@ -25,10 +25,6 @@ const IMMORTAL_NAMESPACES = new Set(["default", "kube-system", "kube-public"]);
 /** Changes a copy of the object in place and returns warnings. */
 type Mutator = (object: JsonObject, request: AdmissionRequest, store: ObjectReader) => string[];
 
-function subject({ resource }: AdmissionRequest) {
-  return { group: resource.group, resource: resource.resource };
-}
-
 /** Sets the pod's service account, which must exist, and mounts its token if the pod asks for it. */
 const servicePod: Mutator = (pod, request, store) => {
   const { spec } = pod;
@@ -37,7 +33,7 @@ const servicePod: Mutator = (pod, request, store) => {
   const account = store.get(KEYS.serviceAccounts, request.namespace, name);
   if (account === undefined) {
     throw forbidden(
-      subject(request),
+      request.resource,
       request.name ?? "",
       `error looking up service account ${request.namespace}/${name}: serviceaccount "${name}" not found`,
     );
@@ -132,7 +128,7 @@ const serviceAddress: Mutator = (service, request) => {
   const type = textAt(spec, "type") ?? "ClusterIP";
   if (ADDRESSED_TYPES.has(type)) {
     throw forbidden(
-      subject(request),
+      request.resource,
       request.name ?? "",
       `this server runs pods as processes of one machine and has no Services of type ${type}; use ClusterIP`,
     );
@@ -180,19 +176,9 @@ export function applyBuiltIn(
 export function checkBuiltIn(request: AdmissionRequest, authorizer: Authorizer): void {
   const { operation, resource, name = "" } = request;
   if (operation === "DELETE") {
-    const immortal = sameKey(resource, KEYS.namespaces) &&
-      IMMORTAL_NAMESPACES.has(name);
-    if (immortal) throw forbidden(subject(request), name, "this namespace may not be deleted");
+    const immortal = sameKey(resource, KEYS.namespaces) && IMMORTAL_NAMESPACES.has(name);
+    if (immortal) throw forbidden(resource, name, "this namespace may not be deleted");
     return;
   }
-  if (resource.group !== RBAC_GROUP) return;
-  const { object } = request;
-  checkEscalation({
-    kind: request.kind.kind,
-    resource: resource.resource,
-    namespace: request.namespace,
-    object,
-    oldObject: request.oldObject,
-    user: request.user,
-  }, authorizer);
+  if (resource.group === RBAC_GROUP) checkEscalation(request, authorizer);
 }

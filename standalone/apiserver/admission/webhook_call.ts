@@ -6,23 +6,6 @@ import type { AdmissionRequest } from "./admission_request.ts";
 import type { CallHttps } from "./https_call.ts";
 import type { Webhook } from "./webhook_matching.ts";
 
-/** Address at which this server reaches a Service. */
-export interface ServiceAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** Dependencies of calls of webhooks. */
-export interface CallOptions {
-  readonly call: CallHttps;
-  /** Resolves a Service; returns undefined if it cannot be reached. */
-  readonly resolveService?: (
-    service: { namespace: string; name: string; port: number },
-  ) => ServiceAddress | undefined;
-  /** Returns a new UID for a request. */
-  readonly newUid: () => string;
-}
-
 /** Outcome of a call. */
 export type WebhookAnswer =
   | { readonly outcome: "allowed"; readonly object: unknown; readonly warnings: string[] }
@@ -104,27 +87,15 @@ function reviewOf(request: AdmissionRequest, uid: string): unknown {
   };
 }
 
-interface Target {
-  readonly url: string;
-  readonly serverName?: string;
-}
-
-/** Returns the webhook's URL, or a text that says why it is unknown. */
-function targetOf(webhook: Webhook, options: CallOptions): Target | string {
-  const { url, service } = webhook.clientConfig;
-  const timeout = `timeout=${webhook.timeoutSeconds}s`;
+/** Returns the reason why a webhook cannot be called; undefined if it can. */
+function obstacle({ clientConfig: { url, service } }: Webhook): string | undefined {
   if (url !== undefined) {
-    if (!URL.canParse(url) || new URL(url).protocol !== "https:") {
-      return `clientConfig.url must be an https URL, not ${url}`;
-    }
-    return { url: `${url}${url.includes("?") ? "&" : "?"}${timeout}` };
+    const isHttps = URL.parse(url)?.protocol === "https:";
+    return isHttps ? undefined : `clientConfig.url must be an https URL, not ${url}`;
   }
   if (service === undefined) return "clientConfig must have a url or a service";
-  const address = options.resolveService?.(service);
-  const serverName = `${service.name}.${service.namespace}.svc`;
-  if (address === undefined) return `service "${serverName}" cannot be reached from this server`;
-  const path = service.path.startsWith("/") ? service.path : `/${service.path}`;
-  return { url: `https://${address.host}:${address.port}${path}?${timeout}`, serverName };
+  // Services have no virtual address here.
+  return `service "${service.name}.${service.namespace}.svc" cannot be reached from this server`;
 }
 
 function decodeBase64(text: string): string {
@@ -142,23 +113,24 @@ function messageOf(error: unknown): string {
 export async function callWebhook(
   webhook: Webhook,
   request: AdmissionRequest,
-  options: CallOptions,
+  call: CallHttps,
   mutating: boolean,
 ): Promise<WebhookAnswer> {
-  const target = targetOf(webhook, options);
-  if (typeof target === "string") return failed(`failed to call webhook: ${target}`);
-  const uid = options.newUid();
-  const { caBundle } = webhook.clientConfig;
+  const problem = obstacle(webhook);
+  if (problem !== undefined) return failed(`failed to call webhook: ${problem}`);
+  const uid = crypto.randomUUID();
+  const { url: given = "", caBundle } = webhook.clientConfig;
+  const url = `${given}${given.includes("?") ? "&" : "?"}timeout=${webhook.timeoutSeconds}s`;
   let answer;
   try {
-    answer = await options.call({
-      ...target,
+    answer = await call({
+      url,
       body: JSON.stringify(reviewOf(request, uid)),
       ...(caBundle !== undefined && caBundle !== "" && { ca: decodeBase64(caBundle) }),
       timeoutMs: webhook.timeoutSeconds * 1000,
     });
   } catch (error) {
-    return failed(`failed to call webhook: Post "${target.url}": ${messageOf(error)}`);
+    return failed(`failed to call webhook: Post "${url}": ${messageOf(error)}`);
   }
   if (answer.status !== 200) {
     return failed(`failed to call webhook: the server answered with status ${answer.status}`);

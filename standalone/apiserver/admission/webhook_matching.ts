@@ -31,12 +31,7 @@ export const webhookSchema = z.object({
   name: z.string(),
   clientConfig: z.object({
     url: z.string().optional(),
-    service: z.object({
-      namespace: z.string(),
-      name: z.string(),
-      path: z.string().default("/"),
-      port: z.number().default(443),
-    }).optional(),
+    service: z.object({ namespace: z.string(), name: z.string() }).optional(),
     caBundle: z.string().optional(),
   }),
   rules: z.array(ruleSchema).default([]),

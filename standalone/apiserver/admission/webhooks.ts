@@ -6,7 +6,8 @@ import { StatusError } from "../objects/status_error.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader, ResourceKey } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
-import { type CallOptions, callWebhook, type WebhookAnswer } from "./webhook_call.ts";
+import type { CallHttps } from "./https_call.ts";
+import { callWebhook, type WebhookAnswer } from "./webhook_call.ts";
 import { matchWebhook, type Webhook, webhookSchema } from "./webhook_matching.ts";
 
 const log = getLogger(["milepost", "apiserver"]);
@@ -86,10 +87,10 @@ function isCalled(webhook: Webhook, request: AdmissionRequest, store: ObjectRead
 async function settle(
   webhook: Webhook,
   request: AdmissionRequest,
-  options: CallOptions,
+  call: CallHttps,
   mutating: boolean,
 ): Promise<WebhooksResult> {
-  const answer = await callWebhook(webhook, request, options, mutating);
+  const answer = await callWebhook(webhook, request, call, mutating);
   switch (answer.outcome) {
     case "allowed":
       return answer;
@@ -113,7 +114,7 @@ async function settle(
 export async function mutate(
   request: AdmissionRequest,
   store: ObjectReader,
-  options: CallOptions,
+  call: CallHttps,
 ): Promise<WebhooksResult> {
   if (isExempt(request)) return { object: request.object, warnings: [] };
   const warnings: string[] = [];
@@ -124,7 +125,7 @@ export async function mutate(
   const run = async (webhook: Webhook) => {
     const current = { ...request, object };
     if (!isCalled(webhook, current, store)) return;
-    const result = await settle(webhook, current, options, true);
+    const result = await settle(webhook, current, call, true);
     warnings.push(...result.warnings);
     if (!sameJson(object, result.object)) object = result.object;
     seen.set(webhook, object);
@@ -141,13 +142,13 @@ export async function mutate(
 export async function validate(
   request: AdmissionRequest,
   store: ObjectReader,
-  options: CallOptions,
+  call: CallHttps,
 ): Promise<string[]> {
   if (isExempt(request)) return [];
   const called = webhooksOf(store, KEYS.validatingWebhooks)
     .filter((webhook) => isCalled(webhook, request, store));
   const results = await Promise.allSettled(
-    called.map((webhook) => settle(webhook, request, options, false)),
+    called.map((webhook) => settle(webhook, request, call, false)),
   );
   const warnings: string[] = [];
   for (const result of results) {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { at } from "../../../../platform/base/json.ts";
 import { createAuthorizer } from "../../../../standalone/apiserver/access/authorizer.ts";
 import { bootstrapRbac } from "../../../../standalone/apiserver/access/bootstrap_roles.ts";
-import { checkEscalation } from "../../../../standalone/apiserver/access/escalation.ts";
+import { checkEscalation } from "../../../../standalone/apiserver/admission/escalation.ts";
 import { createReviews } from "../../../../standalone/apiserver/access/review_resources.ts";
 import type { Attributes, User } from "../../../../standalone/apiserver/access/user.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
@@ -210,8 +210,17 @@ for (const [sentence, [resource, body, code = 400]] of Object.entries(BAD_REVIEW
 
 function write(kind: string, object: unknown, user = ANN, oldObject?: unknown) {
   const authorizer = createAuthorizer({ store: STORE });
-  const resource = `${kind.toLowerCase()}s`;
-  checkEscalation({ kind, resource, namespace: "ns", object, oldObject, user }, authorizer);
+  const of = { group: "rbac.authorization.k8s.io", version: "v1" };
+  checkEscalation({
+    operation: oldObject === undefined ? "CREATE" : "UPDATE",
+    kind: { ...of, kind },
+    resource: { ...of, resource: `${kind.toLowerCase()}s` },
+    namespace: "ns",
+    object,
+    oldObject,
+    user,
+    dryRun: false,
+  }, authorizer);
 }
 
 const MORE = { verbs: ["delete"], apiGroups: [""], resources: ["pods"] };

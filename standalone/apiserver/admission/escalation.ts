@@ -1,21 +1,10 @@
 /** Prevention of privilege escalation: a user may only grant permissions that it has. */
 import { at, objectAt, sameJson, textAt } from "../../../platform/base/json.ts";
 import { forbidden, notFound } from "../objects/status_error.ts";
+import type { AdmissionRequest } from "./admission_request.ts";
 import { RBAC_GROUP } from "../storage/resource_keys.ts";
-import type { Authorizer } from "./authorizer.ts";
-import { parseRules, type PolicyRule, ruleText, uncovered } from "./policy_rules.ts";
-import type { User } from "./user.ts";
-
-/** A write of an RBAC object. */
-export interface RbacWrite {
-  readonly kind: string;
-  /** Plural name. */
-  readonly resource: string;
-  readonly namespace: string | undefined;
-  readonly object: unknown;
-  readonly oldObject?: unknown;
-  readonly user: User;
-}
+import type { Authorizer } from "../access/authorizer.ts";
+import { parseRules, type PolicyRule, ruleText, uncovered } from "../access/policy_rules.ts";
 
 const ROLES = new Set(["Role", "ClusterRole"]);
 const BINDINGS = new Set(["RoleBinding", "ClusterRoleBinding"]);
@@ -25,13 +14,13 @@ const BINDINGS = new Set(["RoleBinding", "ClusterRoleBinding"]);
  * the writer may `escalate` or `bind`. Throws a StatusError: 403, or 404 for a binding whose role
  * does not exist. Other kinds pass.
  */
-export function checkEscalation(write: RbacWrite, authorizer: Authorizer): void {
-  if (ROLES.has(write.kind)) checkRole(write, authorizer);
-  else if (BINDINGS.has(write.kind)) checkBinding(write, authorizer);
+export function checkEscalation(write: AdmissionRequest, authorizer: Authorizer): void {
+  if (ROLES.has(write.kind.kind)) checkRole(write, authorizer);
+  else if (BINDINGS.has(write.kind.kind)) checkBinding(write, authorizer);
 }
 
 function mayBypass(
-  write: RbacWrite,
+  write: AdmissionRequest,
   authorizer: Authorizer,
   verb: string,
   resource: string,
@@ -48,7 +37,7 @@ function mayBypass(
 }
 
 /** Says if a write changes only owners and finalizers, as the garbage collector does. */
-function changesOwnersOnly({ object, oldObject }: RbacWrite): boolean {
+function changesOwnersOnly({ object, oldObject }: AdmissionRequest): boolean {
   if (oldObject === undefined) return false;
   const others = (value: unknown) => {
     const {
@@ -62,14 +51,14 @@ function changesOwnersOnly({ object, oldObject }: RbacWrite): boolean {
   return sameJson(others(object), others(oldObject));
 }
 
-function checkRole(write: RbacWrite, authorizer: Authorizer): void {
+function checkRole(write: AdmissionRequest, authorizer: Authorizer): void {
   const name = textAt(write.object, "metadata", "name") ?? "";
   if (changesOwnersOnly(write)) return;
-  if (mayBypass(write, authorizer, "escalate", write.resource, name)) return;
+  if (mayBypass(write, authorizer, "escalate", write.resource.resource, name)) return;
   refuseUncovered(write, authorizer, parseRules(at(write.object, "rules")));
 }
 
-function checkBinding(write: RbacWrite, authorizer: Authorizer): void {
+function checkBinding(write: AdmissionRequest, authorizer: Authorizer): void {
   const roleRef = at(write.object, "roleRef");
   if (changesOwnersOnly(write)) return;
   const roleName = textAt(roleRef, "name") ?? "";
@@ -81,7 +70,7 @@ function checkBinding(write: RbacWrite, authorizer: Authorizer): void {
 }
 
 function refuseUncovered(
-  write: RbacWrite,
+  write: AdmissionRequest,
   authorizer: Authorizer,
   wanted: readonly PolicyRule[],
 ): void {
@@ -89,7 +78,7 @@ function refuseUncovered(
   if (lacking.length === 0) return;
   const { name, groups } = write.user;
   throw forbidden(
-    { group: RBAC_GROUP, resource: write.resource },
+    write.resource,
     textAt(write.object, "metadata", "name") ?? "",
     `user "${name}" (groups=${JSON.stringify(groups)}) is attempting to grant RBAC permissions ` +
       `not currently held:\n${lacking.slice(0, 20).map(ruleText).join("\n")}`,
