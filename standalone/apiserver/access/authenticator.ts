@@ -1,7 +1,7 @@
 /** Authentication of requests by static tokens and service-account tokens. */
 import { createHash } from "node:crypto";
 import type { ServiceAccountTokens, Verdict } from "./service_account_tokens.ts";
-import type { User } from "./user.ts";
+import { AUTHENTICATED, type User } from "./user.ts";
 
 /** A static token and its user. */
 export interface StaticToken {
@@ -27,7 +27,6 @@ export interface Authenticator {
 }
 
 const BEARER = /^Bearer +([^\s,]+) *$/i;
-const AUTHENTICATED = "system:authenticated";
 
 /** Tokens are compared by hash, so that the duration of a comparison reveals nothing. */
 function hashOf(token: string): string {

@@ -1,15 +1,13 @@
 /** Impersonation (`kubectl --as`): requests on behalf of another user. */
-import { badRequest, StatusError } from "../objects/status_error.ts";
+import { badRequest, forbidden } from "../objects/status_error.ts";
 import type { Authorizer } from "./authorizer.ts";
-import type { User } from "./user.ts";
+import { AUTHENTICATED, serviceAccountUser, type User } from "./user.ts";
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
-const AUTHENTICATED = "system:authenticated";
 
 function impliedGroups(name: string): string[] {
-  const namespace = SERVICE_ACCOUNT.exec(name)?.[1];
-  if (namespace === undefined) return [];
-  return ["system:serviceaccounts", `system:serviceaccounts:${namespace}`];
+  const [, namespace, account] = SERVICE_ACCOUNT.exec(name) ?? [];
+  return namespace && account ? serviceAccountUser(namespace, account).groups : [];
 }
 
 function check(authorizer: Authorizer, user: User, resource: string, name: string): void {
@@ -21,9 +19,9 @@ function check(authorizer: Authorizer, user: User, resource: string, name: strin
     name,
   });
   if (allowed) return;
-  const message = `${resource} "${name}" is forbidden: User "${user.name}" cannot impersonate ` +
-    `resource "${resource}" in API group "" at the cluster scope`;
-  throw new StatusError(403, "Forbidden", message, { name, kind: resource });
+  const cause = `User "${user.name}" cannot impersonate resource "${resource}" in API group "" ` +
+    "at the cluster scope";
+  throw forbidden({ group: "", resource }, name, cause);
 }
 
 /** Returns the user to act as: the one that the headers name, or else the sender. Throws 400 and 403. */

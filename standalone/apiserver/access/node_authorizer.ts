@@ -3,7 +3,7 @@ import { objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
-import type { Attributes, User } from "./user.ts";
+import type { Attributes, ResourceAttributes, User } from "./user.ts";
 
 const NODES_GROUP = "system:nodes";
 const NODE_USER = "system:node:";
@@ -15,8 +15,6 @@ function nodeNameOf(user: User): string | undefined {
   if (!user.groups.includes(NODES_GROUP) || !user.name.startsWith(NODE_USER)) return undefined;
   return user.name.slice(NODE_USER.length);
 }
-
-type ResourceAttributes = Exclude<Attributes, { path: string }>;
 
 /** Permissions of every node, whatever runs on it: verbs by `group/resource/subresource`. */
 const ALWAYS: Readonly<Record<string, readonly string[]>> = {
@@ -72,7 +70,6 @@ function own(
         );
     case "/configmaps/":
     case "/secrets/":
-      return READ.includes(verb) && podsHere(store, namespace, node).length > 0;
     case "/serviceaccounts/":
       return READ.includes(verb) && podsHere(store, namespace, node).length > 0;
     case "/serviceaccounts/token":

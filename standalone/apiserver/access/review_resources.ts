@@ -4,7 +4,7 @@ import * as field from "../../../crds/status_cause.ts";
 import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";
-import type { User } from "./user.ts";
+import { type User, userInfo } from "./user.ts";
 
 /** Options of {@link createReviews}. */
 export interface ReviewOptions {
@@ -42,15 +42,6 @@ export function createReviews(options: ReviewOptions): CreateReview {
       throw new StatusError(404, "NotFound", `the server has no review ${resource}`);
     }
     return await review(body, user);
-  };
-}
-
-function userInfo(user: User) {
-  return {
-    username: user.name,
-    ...(user.uid !== undefined && { uid: user.uid }),
-    groups: user.groups,
-    ...(user.extra !== undefined && { extra: user.extra }),
   };
 }
 

@@ -1,11 +1,12 @@
 /** Service-account tokens: issuing, and verification against the objects that exist. */
 import { importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
+import { compact } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";
-import type { User } from "./user.ts";
+import { serviceAccountUser, type User } from "./user.ts";
 
 /** How long after its deletion time an object still counts as existing. */
 const DELETION_LEEWAY_MS = 60_000;
@@ -87,14 +88,14 @@ export function createServiceAccountTokens(
         audiences.every((audience) => options.audiences.includes(audience));
       const expiresAt = issuedAt + (extended ? YEAR_SECONDS : expirationSeconds);
       const { namespace, serviceAccount, pod, node, secret } = subject;
-      const claims = {
+      const claims = compact({
         namespace,
-        ...(node !== undefined && { node }),
-        ...(pod !== undefined && { pod }),
-        ...(secret !== undefined && { secret }),
+        node,
+        pod,
+        secret,
         serviceaccount: serviceAccount,
-        ...(extended && { warnafter: issuedAt + expirationSeconds }),
-      };
+        warnafter: extended ? issuedAt + expirationSeconds : undefined,
+      });
       const token = await new SignJWT({ "kubernetes.io": claims, aud: audiences })
         .setProtectedHeader({ alg: SIGNING_ALGORITHM, kid: keys.keyId })
         .setExpirationTime(expiresAt)
@@ -102,7 +103,7 @@ export function createServiceAccountTokens(
         .setNotBefore(issuedAt)
         .setIssuer(issuer)
         .setJti(crypto.randomUUID())
-        .setSubject(`system:serviceaccount:${namespace}:${serviceAccount.name}`)
+        .setSubject(serviceAccountUser(namespace, serviceAccount.name).name)
         .sign(keys.privateKey);
       return {
         token,
@@ -157,8 +158,8 @@ function checkClaims(
   now: number,
 ): Verdict {
   const { namespace, serviceaccount, pod, node, secret } = claims["kubernetes.io"];
-  const name = `system:serviceaccount:${namespace}:${serviceaccount.name}`;
-  if (subject !== name) return { ok: false, reason: "subject_mismatch" };
+  const user = serviceAccountUser(namespace, serviceaccount.name);
+  if (subject !== user.name) return { ok: false, reason: "subject_mismatch" };
   const account = store.get(KEYS.serviceAccounts, namespace, serviceaccount.name);
   if (!exists(account, serviceaccount.uid, now)) {
     return { ok: false, reason: "service_account_gone" };
@@ -177,13 +178,14 @@ function checkClaims(
   ) return { ok: false, reason: "node_gone" };
   return {
     ok: true,
-    user: userOf(claims),
+    user: { ...user, uid: serviceaccount.uid, extra: extraOf(claims) },
     audiences: claims.aud.filter((audience) => audiences.includes(audience)),
   };
 }
 
-function userOf(claims: Claims): User {
-  const { namespace, serviceaccount, pod, node } = claims["kubernetes.io"];
+/** Returns what a token tells of its user beside name, UID and groups. */
+function extraOf(claims: Claims): Record<string, string[]> {
+  const { pod, node } = claims["kubernetes.io"];
   const extra: Record<string, string[]> = {};
   if (claims.jti !== undefined) extra[`${EXTRA}/credential-id`] = [`JTI=${claims.jti}`];
   if (node !== undefined) {
@@ -194,14 +196,5 @@ function userOf(claims: Claims): User {
     extra[`${EXTRA}/pod-name`] = [pod.name];
     extra[`${EXTRA}/pod-uid`] = [pod.uid];
   }
-  return {
-    name: `system:serviceaccount:${namespace}:${serviceaccount.name}`,
-    uid: serviceaccount.uid,
-    groups: [
-      "system:serviceaccounts",
-      `system:serviceaccounts:${namespace}`,
-      "system:authenticated",
-    ],
-    extra,
-  };
+  return extra;
 }

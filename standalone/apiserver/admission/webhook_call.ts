@@ -1,6 +1,7 @@
 /** Call of one admission webhook: the AdmissionReview and the interpretation of the response. */
 import { z } from "zod";
 import { isObject } from "../../../platform/base/json.ts";
+import { userInfo } from "../access/user.ts";
 import { applyJsonPatch } from "../objects/json_patch.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
 import type { CallHttps } from "./https_call.ts";
@@ -73,12 +74,7 @@ function reviewOf(request: AdmissionRequest, uid: string): unknown {
       ...(name && { name }),
       ...(namespace && { namespace }),
       operation,
-      userInfo: {
-        username: user.name,
-        ...(user.uid !== undefined && { uid: user.uid }),
-        groups: user.groups,
-        ...(user.extra !== undefined && { extra: user.extra }),
-      },
+      userInfo: userInfo(user),
       object: request.object ?? null,
       oldObject: request.oldObject ?? null,
       dryRun: request.dryRun,

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { asList, sameJson } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { StatusError } from "../objects/status_error.ts";
+import { badRequest, internalError, StatusError } from "../objects/status_error.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader, ResourceKey } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
@@ -33,11 +33,10 @@ function readWebhook(webhook: unknown, { kind, metadata }: ApiObject): Webhook {
   const parsed = webhookSchema.safeParse(webhook);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new StatusError(
-    500,
-    "InternalError",
-    `Internal error occurred: ${kind} "${metadata.name}" cannot be read: ` +
-      `webhooks: ${issue?.path.join(".")}: ${issue?.message}`,
+  throw internalError(
+    `${kind} "${metadata.name}" cannot be read: webhooks: ${
+      issue?.path.join(".")
+    }: ${issue?.message}`,
   );
 }
 
@@ -45,13 +44,9 @@ function isExempt({ resource }: AdmissionRequest): boolean {
   return resource.group === EXEMPT_GROUP || EXEMPT_REVIEWS.has(resource.group);
 }
 
-function internal(webhook: Webhook, message: string): StatusError {
-  return new StatusError(
-    500,
-    "InternalError",
-    `Internal error occurred: failed calling webhook "${webhook.name}": ${message}`,
-    { causes: [{ message: `failed calling webhook "${webhook.name}": ${message}` }] },
-  );
+function failure(webhook: Webhook, problem: string): StatusError {
+  const message = `failed calling webhook "${webhook.name}": ${problem}`;
+  return internalError(message, { causes: [{ message }] });
 }
 
 function denied(
@@ -74,11 +69,7 @@ function isCalled(webhook: Webhook, request: AdmissionRequest, store: ObjectRead
   }
   if (match.outcome === "skip") return false;
   if (request.dryRun && !["None", "NoneOnDryRun"].includes(webhook.sideEffects)) {
-    throw new StatusError(
-      400,
-      "BadRequest",
-      `admission webhook "${webhook.name}" does not support dry run`,
-    );
+    throw badRequest(`admission webhook "${webhook.name}" does not support dry run`);
   }
   return true;
 }
@@ -97,7 +88,7 @@ async function settle(
     case "denied":
       throw denied(webhook, answer);
     case "failed":
-      if (webhook.failurePolicy === "Fail") throw internal(webhook, answer.message);
+      if (webhook.failurePolicy === "Fail") throw failure(webhook, answer.message);
       log.warn("A webhook failed and its failure policy is Ignore", {
         webhook: webhook.name,
         problem: answer.message,

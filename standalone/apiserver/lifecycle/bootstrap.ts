@@ -2,7 +2,7 @@
 import { textAt } from "../../../platform/base/json.ts";
 import { NODES } from "../../../crds/pod_names.ts";
 import { bootstrapRbac } from "../access/bootstrap_roles.ts";
-import { StatusError } from "../objects/status_error.ts";
+import { ignoring } from "../objects/status_error.ts";
 import { type Context, systemCall } from "../operations/context.ts";
 import { createObject } from "../operations/writes.ts";
 
@@ -18,11 +18,7 @@ async function ensure(
   const resource = context.registry.byPath(group, "v1", plural);
   if (!resource || context.store.get(resource, undefined, body.metadata.name)) return;
   const call = systemCall("bootstrap", resource, body.metadata);
-  try {
-    await createObject(context, call, body);
-  } catch (error) {
-    if (!(error instanceof StatusError && error.code === 409)) throw error;
-  }
+  await createObject(context, call, body).catch(ignoring(409));
 }
 
 /** Creates the bootstrap objects that are missing. */

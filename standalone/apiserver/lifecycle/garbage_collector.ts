@@ -1,7 +1,7 @@
 /** Garbage collector: deletes objects whose owners are gone, by the owners' deletion propagation. */
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject, OwnerReference } from "../objects/api_object.ts";
-import { StatusError } from "../objects/status_error.ts";
+import { ignoring } from "../objects/status_error.ts";
 import { type Context, inVersion, systemCall } from "../operations/context.ts";
 import { deleteObject, type DeleteOptions } from "../operations/deletions.ts";
 import { FINALIZERS } from "../operations/strategy.ts";
@@ -53,10 +53,6 @@ class OwnerIndex {
 function policyOf({ metadata: { finalizers = [] } }: ApiObject) {
   if (finalizers.includes(FINALIZERS.orphan)) return "Orphan";
   return finalizers.includes(FINALIZERS.foreground) ? "Foreground" : "Background";
-}
-
-function ignoreGone(error: unknown): void {
-  if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) throw error;
 }
 
 class GarbageCollector {
@@ -130,20 +126,12 @@ class GarbageCollector {
     object: ApiObject,
     change: (metadata: ApiObject["metadata"]) => Partial<ApiObject["metadata"]>,
   ): Promise<void> {
-    try {
-      await updateObject(
-        this.context,
-        systemCall(CONTROLLER, resource, object.metadata),
-        (current) => {
-          const own = current.metadata.uid === object.metadata.uid;
-          return own
-            ? { ...current, metadata: { ...current.metadata, ...change(current.metadata) } }
-            : current;
-        },
-      );
-    } catch (error) {
-      if (!(error instanceof StatusError && error.code === 404)) throw error;
-    }
+    const call = systemCall(CONTROLLER, resource, object.metadata);
+    await updateObject(this.context, call, (current) => {
+      const { metadata } = current;
+      if (metadata.uid !== object.metadata.uid) return current;
+      return { ...current, metadata: { ...metadata, ...change(metadata) } };
+    }).catch(ignoring(404));
   }
 
   #dropFinalizer(resource: Resource, object: ApiObject, finalizer: string): Promise<void> {
@@ -208,7 +196,9 @@ class GarbageCollector {
   ): Promise<void> {
     const preconditions = { uid: object.metadata.uid };
     const call = systemCall(CONTROLLER, resource, object.metadata);
-    await deleteObject(this.context, call, { propagationPolicy, preconditions }).catch(ignoreGone);
+    await deleteObject(this.context, call, { propagationPolicy, preconditions }).catch(
+      ignoring(404, 409),
+    );
   }
 
   async stop(): Promise<void> {

@@ -8,7 +8,7 @@ import {
 } from "../../../platform/base/json.ts";
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { StatusError } from "../objects/status_error.ts";
+import { ignoring } from "../objects/status_error.ts";
 import { type Context, systemCall } from "../operations/context.ts";
 import { deleteObject } from "../operations/deletions.ts";
 import { FINALIZERS, namespaceFinalizers } from "../operations/strategy.ts";
@@ -32,11 +32,7 @@ async function deleteObjects(
   for (const object of store.list(resource, namespace)) {
     if (object.metadata.deletionTimestamp !== undefined) continue;
     const call = systemCall(controller, resource, object.metadata);
-    try {
-      await deleteObject(context, call, { propagationPolicy: "Background" });
-    } catch (error) {
-      if (!(error instanceof StatusError && error.code === 404)) throw error;
-    }
+    await deleteObject(context, call, { propagationPolicy: "Background" }).catch(ignoring(404));
   }
   return store.list(resource, namespace).length === 0;
 }
@@ -84,15 +80,13 @@ async function createDefaults(context: Context, namespace: string): Promise<void
     const present = context.store.get(resource, namespace, name);
     const metadata = { name, namespace };
     const call = systemCall(NAMESPACE_CONTROLLER, resource, { name, namespace });
-    if (!present) await createObject(context, call, { ...object, metadata }).catch(ignoreExisting);
-    else if (plural === "configmaps" && textAt(present.data, "ca.crt") !== data["ca.crt"]) {
+    if (!present) {
+      const created = createObject(context, call, { ...object, metadata });
+      await created.catch(ignoring(403, 404, 409));
+    } else if (plural === "configmaps" && textAt(present.data, "ca.crt") !== data["ca.crt"]) {
       await updateObject(context, call, (current) => ({ ...current, data }));
     }
   }
-}
-
-function ignoreExisting(error: unknown): void {
-  if (!(error instanceof StatusError && [403, 404, 409].includes(error.code))) throw error;
 }
 
 async function finishDefinition(context: Context, name: string): Promise<void> {

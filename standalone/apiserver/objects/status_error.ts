@@ -56,7 +56,8 @@ export function qualifiedResource({ group, resource }: ErrorSubject): string {
 }
 
 function about(subject: ErrorSubject, name: string): StatusDetails {
-  return { name, ...(subject.group && { group: subject.group }), kind: subject.resource };
+  const { group, resource: kind } = subject;
+  return { ...(name && { name }), ...(group && { group }), kind };
 }
 
 /** 404: the object does not exist. */
@@ -119,10 +120,15 @@ export function unauthorized(): StatusError {
 }
 
 /** 403: the request is not allowed. */
-export function forbidden(subject: ErrorSubject, name: string, cause: string): StatusError {
+export function forbidden(
+  subject: ErrorSubject,
+  name: string,
+  cause: string,
+  details: StatusDetails = {},
+): StatusError {
   const object = name === "" ? "" : ` "${name}"`;
   const message = `${qualifiedResource(subject)}${object} is forbidden: ${cause}`;
-  return new StatusError(403, "Forbidden", message, about(subject, name));
+  return new StatusError(403, "Forbidden", message, { ...about(subject, name), ...details });
 }
 
 /** 405: the resource does not support this verb. */
@@ -149,6 +155,18 @@ export function expired(message: string): StatusError {
 export function tooLarge(limitBytes: number): StatusError {
   const message = `Request entity too large: limit is ${limitBytes}`;
   return new StatusError(413, "RequestEntityTooLarge", message);
+}
+
+/** 500: the request could not be served. */
+export function internalError(message: string, details?: StatusDetails): StatusError {
+  return new StatusError(500, "InternalError", `Internal error occurred: ${message}`, details);
+}
+
+/** Returns a handler that lets errors of these codes pass and throws all others. */
+export function ignoring(...codes: readonly number[]): (error: unknown) => void {
+  return (error) => {
+    if (!(error instanceof StatusError && codes.includes(error.code))) throw error;
+  };
 }
 
 /** 415: the server does not support the body's media type. */

@@ -1,7 +1,7 @@
 /** Context of operations: the parts of the server, and the call that an operation serves. */
 import { isObject, sameJson } from "../../../platform/base/json.ts";
 import type { Access } from "../access/access.ts";
-import type { User } from "../access/user.ts";
+import { serviceAccountUser, type User } from "../access/user.ts";
 import type { Admit } from "../admission/admission.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
@@ -39,28 +39,18 @@ export interface Call {
   readonly warnings: string[];
 }
 
-/** Returns the user as which one of the server's own controllers acts. */
-function systemUser(controller: string): User {
-  const groups = [
-    "system:serviceaccounts",
-    "system:serviceaccounts:kube-system",
-    "system:authenticated",
-    "system:masters",
-  ];
-  return { name: `system:serviceaccount:kube-system:${controller}`, groups };
-}
-
 /** Returns a call of one of the server's own controllers. */
 export function systemCall(
   controller: string,
   resource: Resource,
   { namespace, name }: { readonly namespace?: string; readonly name: string },
 ): Call {
+  const account = serviceAccountUser("kube-system", controller);
   return {
     resource,
     namespace,
     name,
-    user: systemUser(controller),
+    user: { ...account, groups: [...account.groups, "system:masters"] },
     dryRun: false,
     fieldValidation: "Ignore",
     warnings: [],

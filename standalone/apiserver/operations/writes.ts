@@ -111,9 +111,7 @@ function checkNamespace({ store }: Context, { resource, namespace }: Call, name:
   if (found.metadata.deletionTimestamp !== undefined) {
     const cause = `unable to create new content in namespace ${namespace} because it is being ` +
       "terminated";
-    const error = forbidden(resource, name, cause);
-    throw new StatusError(403, "Forbidden", error.message, {
-      ...error.details,
+    throw forbidden(resource, name, cause, {
       causes: [{
         reason: "NamespaceTerminating",
         message: `namespace ${namespace} is being terminated`,

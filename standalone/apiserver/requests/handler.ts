@@ -1,10 +1,11 @@
 /** Request handler: authentication, authorization, routing, and errors as `Status`. */
 import { getLogger } from "@logtape/logtape";
 import { effectiveUser } from "../access/impersonation.ts";
-import type { Attributes, User } from "../access/user.ts";
+import type { User } from "../access/user.ts";
 import {
+  forbidden,
+  internalError,
   noSuchPath,
-  qualifiedResource,
   StatusError,
   unauthorized,
 } from "../objects/status_error.ts";
@@ -19,12 +20,6 @@ const logger = getLogger(["milepost", "standalone"]);
 /** Health paths: they need no authentication. */
 const HEALTH_PATHS = new Set(["/healthz", "/livez", "/readyz"]);
 
-function attributesOf(info: RequestInfo): Attributes {
-  if (info.kind === "path") return { verb: info.verb, path: info.path };
-  const { verb, group, version, resource, subresource, namespace, name } = info;
-  return { verb, group, version, resource, subresource, namespace, name };
-}
-
 function refusal(user: User, info: RequestInfo, reason: string): StatusError {
   const who = `User "${user.name}"`;
   const why = reason === "" ? "" : `: ${reason}`;
@@ -32,19 +27,14 @@ function refusal(user: User, info: RequestInfo, reason: string): StatusError {
     const message = `forbidden: ${who} cannot ${info.verb} path "${info.path}"${why}`;
     return new StatusError(403, "Forbidden", message);
   }
-  const { verb, group, namespace, name, subresource } = info;
+  const { verb, group, namespace, name = "", subresource } = info;
   const resource = subresource ? `${info.resource}/${subresource}` : info.resource;
-  const object = name === undefined ? "" : ` "${name}"`;
   const where = namespace === undefined
     ? "at the cluster scope"
     : `in the namespace "${namespace}"`;
-  const message = `${qualifiedResource({ group, resource: info.resource })}${object} is ` +
-    `forbidden: ${who} cannot ${verb} resource "${resource}" in API group "${group}" ${where}${why}`;
-  return new StatusError(403, "Forbidden", message, {
-    ...(name !== undefined && { name }),
-    ...(group !== "" && { group }),
-    kind: info.resource,
-  });
+  const cause =
+    `${who} cannot ${verb} resource "${resource}" in API group "${group}" ${where}${why}`;
+  return forbidden(info, name, cause);
 }
 
 /** Returns the extra headers of an error. */
@@ -60,8 +50,8 @@ function failure(error: unknown, info: RequestInfo): Response {
     return jsonResponse(error.toStatus(), error.code, refusalHeaders(error));
   }
   logger.error("Request failed: {error}", { error, verb: info.verb });
-  const message = "Internal error occurred: the request could not be served; see the server's log";
-  return jsonResponse(new StatusError(500, "InternalError", message).toStatus(), 500);
+  const answer = internalError("the request could not be served; see the server's log");
+  return jsonResponse(answer.toStatus(), answer.code);
 }
 
 async function serve(
@@ -75,7 +65,7 @@ async function serve(
   const sender = await authenticator.authenticate(header);
   if (!sender) throw unauthorized();
   const user = effectiveUser(authorizer, sender, request.headers);
-  const { allowed, reason } = authorizer.authorize(user, attributesOf(info));
+  const { allowed, reason } = authorizer.authorize(user, info);
   if (!allowed) throw refusal(user, info, reason);
   if (info.kind === "resource") {
     return await handleResource(context, { request, url, info, user });

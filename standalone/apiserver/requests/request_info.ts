@@ -1,23 +1,15 @@
 /** Request info: verb and resource, or another path, by method and URL. */
 
+import type { PathAttributes, ResourceAttributes } from "../access/user.ts";
+
 /** A request for a resource. */
-export interface ResourceRequest {
+export interface ResourceRequest extends ResourceAttributes {
   readonly kind: "resource";
-  readonly group: string;
-  readonly version: string;
-  /** Plural name. */
-  readonly resource: string;
-  readonly subresource?: string;
-  readonly namespace?: string;
-  readonly name?: string;
-  readonly verb: string;
 }
 
-/** A request for another path, such as discovery. */
-export interface PathRequest {
+/** A request for another path. */
+export interface PathRequest extends PathAttributes {
   readonly kind: "path";
-  readonly path: string;
-  readonly verb: string;
 }
 
 /** A request by its method and URL. */

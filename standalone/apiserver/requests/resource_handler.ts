@@ -4,10 +4,10 @@ import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import {
   badRequest,
+  ignoring,
   invalidOptions,
   methodNotAllowed,
   noSuchPath,
-  StatusError,
 } from "../objects/status_error.ts";
 import { type Call, type Context, inVersion } from "../operations/context.ts";
 import {
@@ -140,16 +140,10 @@ async function removeCollection(operation: Operation): Promise<Response> {
   const page = listObjects(context, call.resource, call.namespace, incoming.url.searchParams);
   const items: ApiObject[] = [];
   for (const { metadata } of page.items) {
-    const one = {
-      ...withDryRun(call, options),
-      namespace: metadata.namespace,
-      name: metadata.name,
-    };
-    try {
-      items.push((await deleteObject(context, one, options)).object);
-    } catch (error) {
-      if (!(error instanceof StatusError && error.code === 404)) throw error;
-    }
+    const { namespace, name } = metadata;
+    const one = { ...withDryRun(call, options), namespace, name };
+    const deletion = await deleteObject(context, one, options).catch(ignoring(404));
+    if (deletion) items.push(deletion.object);
   }
   return respond(
     operation,
