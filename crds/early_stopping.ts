@@ -57,7 +57,7 @@ const rule = z.strictObject({
 const RULES = `must be a list of 1 to ${EARLY_STOPPING_RULES_MAX} rules`;
 
 /** Value of the annotation `trainer.kubeflow.org/early-stopping`. */
-export const earlyStoppingSchema = z.strictObject({
+const earlyStoppingSchema = z.strictObject({
   objective: z.strictObject({
     name: metricName,
     type: z.enum(["minimize", "maximize"], { error: "must be minimize or maximize" }),
@@ -66,7 +66,7 @@ export const earlyStoppingSchema = z.strictObject({
   rules: z.array(z.unknown(), { error: RULES }).min(1, RULES).max(EARLY_STOPPING_RULES_MAX, RULES)
     .pipe(z.array(rule)),
 }, { error: shapeError("an object with objective and rules") });
-export type EarlyStopping = z.infer<typeof earlyStoppingSchema>;
+type EarlyStopping = z.infer<typeof earlyStoppingSchema>;
 
 const TEXT = "must be a string";
 const text = z.string({ error: TEXT }).optional();
@@ -75,7 +75,7 @@ const labels = z.record(z.string(), z.string({ error: TEXT }), {
 }).optional();
 
 /** Value of the annotation `trainer.kubeflow.org/trial-template`: KEP-1214's spelling or today's. */
-export const trialTemplateSchema = z.looseObject({
+const trialTemplateSchema = z.looseObject({
   primaryPodLabel: labels,
   primaryPodLabels: labels,
   primaryContainerName: text,
@@ -84,7 +84,7 @@ export const trialTemplateSchema = z.looseObject({
   failureCondition: text,
   retain: z.boolean({ error: "must be true or false" }).optional(),
 }, { error: shapeError("an object, as a trialTemplate of Katib") });
-export type TrialTemplate = z.infer<typeof trialTemplateSchema>;
+type TrialTemplate = z.infer<typeof trialTemplateSchema>;
 
 /** Says what is missing or of another type; of unknown fields zod's own issue is read. */
 function shapeError(what: string) {

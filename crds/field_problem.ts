@@ -2,7 +2,7 @@
 import { type CauseReason, shown, type StatusCause, statusCause } from "./status_cause.ts";
 
 /** Type of a field's problem. */
-export type FieldProblemType = "Required" | "Invalid" | "Forbidden" | "Unsupported";
+type FieldProblemType = "Required" | "Invalid" | "Forbidden" | "Unsupported";
 
 /** A problem with one field of an object. */
 export interface FieldProblem {

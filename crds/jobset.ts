@@ -7,12 +7,12 @@ import { atomicList, embeddedMeta, int32, listMap } from "./schema_marks.ts";
 const IMMUTABLE = [{ rule: "self == oldSelf", message: "Value is immutable" }];
 
 /** Another replicated job, and the state it must have reached before this one starts. */
-export const dependsOnSchema = z.looseObject({
+const dependsOnSchema = z.looseObject({
   name: z.string(),
   status: z.enum(["Ready", "Complete"]),
 });
 
-export const replicatedJobSchema = z.looseObject({
+const replicatedJobSchema = z.looseObject({
   name: z.string(),
   groupName: z.string().optional().meta({ default: "default" }),
   replicas: int32().min(0).optional().meta({ default: 1 }),
@@ -22,13 +22,13 @@ export const replicatedJobSchema = z.looseObject({
 });
 export type ReplicatedJob = z.infer<typeof replicatedJobSchema>;
 
-export const networkSchema = z.looseObject({
+const networkSchema = z.looseObject({
   enableDNSHostnames: z.boolean().optional(),
   subdomain: z.string().optional(),
   publishNotReadyAddresses: z.boolean().optional(),
 });
 
-export const successPolicySchema = z.looseObject({
+const successPolicySchema = z.looseObject({
   operator: z.enum(["All", "Any"]),
   targetReplicatedJobs: atomicList(z.string()).optional(),
 });
@@ -42,7 +42,7 @@ const FAILURE_ACTIONS = [
   "RestartJobAndIgnoreMaxRestarts",
 ] as const;
 
-export const failurePolicyRuleSchema = z.looseObject({
+const failurePolicyRuleSchema = z.looseObject({
   name: z.string(),
   action: z.enum(FAILURE_ACTIONS),
   onJobFailureReasons: z.array(z.string()).optional(),
@@ -51,24 +51,24 @@ export const failurePolicyRuleSchema = z.looseObject({
 });
 export type FailurePolicyRule = z.infer<typeof failurePolicyRuleSchema>;
 
-export const failurePolicySchema = z.looseObject({
+const failurePolicySchema = z.looseObject({
   maxRestarts: int32().optional(),
   restartStrategy: z.enum(["Recreate", "BlockingRecreate", "InPlaceRestart"]).optional()
     .meta({ default: "Recreate" }),
   rules: z.array(failurePolicyRuleSchema).optional(),
 });
 
-export const startupPolicySchema = z.looseObject({
+const startupPolicySchema = z.looseObject({
   startupPolicyOrder: z.enum(["AnyOrder", "InOrder"]),
 });
 
-export const coordinatorSchema = z.looseObject({
+const coordinatorSchema = z.looseObject({
   replicatedJob: z.string(),
   jobIndex: z.int().optional(),
   podIndex: z.int().optional(),
 });
 
-export const volumeClaimPolicySchema = z.looseObject({
+const volumeClaimPolicySchema = z.looseObject({
   templates: atomicList(schemas.persistentVolumeClaim).max(50),
   retentionPolicy: z.looseObject({
     whenDeleted: z.enum(["Delete", "Retain"]).optional().meta({ default: "Delete" }),
@@ -81,7 +81,7 @@ export const volumeClaimPolicySchema = z.looseObject({
 });
 export type VolumeClaimPolicy = z.infer<typeof volumeClaimPolicySchema>;
 
-export const jobSetSpecSchema = z.looseObject({
+const jobSetSpecSchema = z.looseObject({
   replicatedJobs: listMap(replicatedJobSchema, ["name"]).optional(),
   network: networkSchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
   successPolicy: successPolicySchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
@@ -103,7 +103,7 @@ export const jobSetSpecSchema = z.looseObject({
 export type JobSetSpec = z.infer<typeof jobSetSpecSchema>;
 
 /** Counters of one replicated job; all six are required. */
-export const replicatedJobStatusSchema = z.looseObject({
+const replicatedJobStatusSchema = z.looseObject({
   name: z.string(),
   ready: int32(),
   succeeded: int32(),
@@ -115,7 +115,7 @@ export const replicatedJobStatusSchema = z.looseObject({
 });
 export type ReplicatedJobStatus = z.infer<typeof replicatedJobStatusSchema>;
 
-export const jobSetStatusSchema = z.looseObject({
+const jobSetStatusSchema = z.looseObject({
   conditions: listMap(schemas.condition, ["type"]).optional(),
   terminalState: z.string().optional(),
   restarts: int32().optional(),

@@ -1,7 +1,7 @@
 /** Label selectors: whether labels meet their requirements (`metav1.LabelSelector`). */
 
 /** Labels of an object. */
-export type Labels = Readonly<Record<string, string>>;
+type Labels = Readonly<Record<string, string>>;
 
 /** A requirement of one label. */
 export interface LabelRequirement {

@@ -7,7 +7,7 @@ const immutable = {
   "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "field is immutable" }],
 };
 
-export const containerPatchSchema = z.looseObject({
+const containerPatchSchema = z.looseObject({
   name: z.string().min(1).max(253),
   env: listMap(schemas.envVar, ["name"]).max(128).optional(),
   volumeMounts: listMap(schemas.volumeMount, ["mountPath"]).max(128).optional(),
@@ -15,7 +15,7 @@ export const containerPatchSchema = z.looseObject({
 });
 export type ContainerPatch = z.infer<typeof containerPatchSchema>;
 
-export const podSpecPatchSchema = z.looseObject({
+const podSpecPatchSchema = z.looseObject({
   serviceAccountName: z.string().max(253).optional().meta(immutable),
   volumes: listMap(schemas.volume, ["name"]).max(128).optional().meta(immutable),
   initContainers: listMap(containerPatchSchema, ["name"]).max(64).optional().meta(immutable),
@@ -31,7 +31,7 @@ export const podSpecPatchSchema = z.looseObject({
 });
 export type PodSpecPatch = z.infer<typeof podSpecPatchSchema>;
 
-export const replicatedJobPatchSchema = z.looseObject({
+const replicatedJobPatchSchema = z.looseObject({
   name: z.string().min(1).max(253),
   template: z.looseObject({
     metadata: embeddedMeta().optional(),

@@ -7,7 +7,7 @@ import { int32, listMap, listSet } from "./schema_marks.ts";
 
 const POLICY_IS_ONE = "Only one of the policy can be configured";
 
-export const torchPolicySchema = z.looseObject({
+const torchPolicySchema = z.looseObject({
   envInjection: z.looseObject({
     targets: listMap(
       z.looseObject({
@@ -25,7 +25,7 @@ export const torchPolicySchema = z.looseObject({
   }).optional(),
 });
 
-export const mpiPolicySchema = z.looseObject({
+const mpiPolicySchema = z.looseObject({
   numProcPerNode: int32().optional().meta({
     default: 1,
     "x-kubernetes-validations": [{
@@ -40,7 +40,7 @@ export const mpiPolicySchema = z.looseObject({
   runLauncherAsNode: z.boolean().optional().meta({ default: false }),
 });
 
-export const fluxPolicySchema = z.looseObject({
+const fluxPolicySchema = z.looseObject({
   numProcPerNode: int32().optional().meta({
     default: 1,
     "x-kubernetes-validations": [{
@@ -51,7 +51,7 @@ export const fluxPolicySchema = z.looseObject({
 });
 
 /** How a runtime's nodes find each other; at most one of the frameworks. */
-export const mlPolicySchema = z.looseObject({
+const mlPolicySchema = z.looseObject({
   numNodes: int32().optional(),
   torch: torchPolicySchema.optional(),
   mpi: mpiPolicySchema.optional(),
@@ -68,7 +68,7 @@ export const mlPolicySchema = z.looseObject({
 });
 export type MlPolicy = z.infer<typeof mlPolicySchema>;
 
-export const podGroupPolicySchema = z.looseObject({
+const podGroupPolicySchema = z.looseObject({
   coscheduling: z.looseObject({
     scheduleTimeoutSeconds: int32().optional().meta({ default: 60 }),
   }).optional(),
@@ -80,7 +80,7 @@ export const podGroupPolicySchema = z.looseObject({
   }).optional(),
 });
 
-export const trainingRuntimeSpecSchema = z.looseObject({
+const trainingRuntimeSpecSchema = z.looseObject({
   mlPolicy: mlPolicySchema.optional(),
   podGroupPolicy: podGroupPolicySchema.optional(),
   template: jobSetTemplateSchema,

@@ -19,14 +19,14 @@ const immutable = {
   "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "field is immutable" }],
 };
 
-export const runtimeRefSchema = z.looseObject({
+const runtimeRefSchema = z.looseObject({
   name: z.string().min(1).max(253),
   apiGroup: z.string().max(253).optional().meta({ default: TRAINER_GROUP }),
   kind: z.string().max(253).optional().meta({ default: "ClusterTrainingRuntime" }),
 });
 export type RuntimeRef = z.infer<typeof runtimeRefSchema>;
 
-export const initializerStepSchema = z.looseObject({
+const initializerStepSchema = z.looseObject({
   storageUri: z.string().max(2048).optional().meta({
     "x-kubernetes-validations": [{
       rule: "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
@@ -38,14 +38,14 @@ export const initializerStepSchema = z.looseObject({
 });
 export type InitializerStep = z.infer<typeof initializerStepSchema>;
 
-export const initializerSchema = z.looseObject({
+const initializerSchema = z.looseObject({
   dataset: initializerStepSchema.optional(),
   model: initializerStepSchema.optional(),
 });
 
 const argument = z.string().max(1_048_576);
 
-export const trainerSchema = z.looseObject({
+const trainerSchema = z.looseObject({
   image: z.string().max(500).optional().meta({ description: "Image of the training container." }),
   command: atomicList(argument).max(128).optional().meta({
     description: "Replaces the command of the training container.",
@@ -65,7 +65,7 @@ export const trainerSchema = z.looseObject({
 });
 export type Trainer = z.infer<typeof trainerSchema>;
 
-export const trainJobSpecSchema = z.looseObject({
+const trainJobSpecSchema = z.looseObject({
   runtimeRef: runtimeRefSchema.meta({
     ...immutable,
     description: "The runtime that this job is made from.",
@@ -107,7 +107,7 @@ export type TrainJobSpec = z.infer<typeof trainJobSpecSchema>;
 
 const counter = () => int32().min(0);
 
-export const jobStatusSchema = z.looseObject({
+const jobStatusSchema = z.looseObject({
   name: z.string().min(1).max(253),
   ready: counter(),
   succeeded: counter(),
@@ -117,7 +117,7 @@ export const jobStatusSchema = z.looseObject({
 });
 export type JobStatus = z.infer<typeof jobStatusSchema>;
 
-export const metricSchema = z.looseObject({
+const metricSchema = z.looseObject({
   name: z.string().min(1).max(PUSH_LIMITS.metricNameLength),
   value: z.string().min(1).max(PUSH_LIMITS.metricValueLength),
 });
@@ -173,7 +173,7 @@ export type JobStop = z.infer<typeof jobStopSchema>;
 /** State of a TrainJob before its controller has set one. */
 const INITIAL_STATE = "Created" satisfies typeof TRAINJOB_STATES[number];
 
-export const trainJobStatusSchema = z.looseObject({
+const trainJobStatusSchema = z.looseObject({
   conditions: listMap(schemas.condition, ["type"]).max(8).optional(),
   jobsStatus: listMap(jobStatusSchema, ["name"]).max(100).optional(),
   trainerStatus: trainerStatusSchema.optional().meta({

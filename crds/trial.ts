@@ -12,7 +12,7 @@ const lenient = <T>(schema: z.ZodType<T>) => schema.optional().catch(undefined);
 const text = lenient(z.string());
 const labels = lenient(z.record(z.string(), z.string()));
 
-export const trialObjectiveSchema = z.looseObject({
+const trialObjectiveSchema = z.looseObject({
   /** `minimize` or `maximize`. */
   type: text,
   goal: lenient(z.number()),
@@ -25,7 +25,7 @@ export const trialObjectiveSchema = z.looseObject({
  * A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. Only the rules
  * of a TrainJob's annotation have a unit: Katib knows none.
  */
-export const trialRuleSchema = z.looseObject({
+const trialRuleSchema = z.looseObject({
   name: z.unknown().optional(),
   value: z.unknown().optional(),
   comparison: z.unknown().optional(),
@@ -43,10 +43,10 @@ export const trialConditionSchema = z.looseObject({
   lastUpdateTime: text,
   lastTransitionTime: text,
 });
-export type TrialCondition = z.infer<typeof trialConditionSchema>;
+type TrialCondition = z.infer<typeof trialConditionSchema>;
 
 /** A metric of an observation: all values are strings. */
-export const trialMetricSchema = z.looseObject({
+const trialMetricSchema = z.looseObject({
   name: z.string(),
   min: text,
   max: text,
@@ -54,7 +54,7 @@ export const trialMetricSchema = z.looseObject({
 });
 export type TrialMetric = z.infer<typeof trialMetricSchema>;
 
-export const trialSpecSchema = z.looseObject({
+const trialSpecSchema = z.looseObject({
   objective: lenient(trialObjectiveSchema),
   // A rule of another shape stays in the list, so that the others do not count as all.
   earlyStoppingRules: lenient(z.array(trialRuleSchema.catch({}))),
@@ -86,14 +86,14 @@ const statusPartsSchema = z.looseObject({
   observation: lenient(z.looseObject({ metrics: lenient(z.array(trialMetricSchema)) })),
 });
 
-export type TrialStatus = z.infer<typeof statusPartsSchema> & {
+type TrialStatus = z.infer<typeof statusPartsSchema> & {
   /** Those that have type and status. */
   conditions?: TrialCondition[];
   /** All as they stand, where one of them is odd. */
   allConditions?: unknown[];
 };
 
-export const trialStatusSchema = statusPartsSchema
+const trialStatusSchema = statusPartsSchema
   .extend({ conditions: lenient(z.array(z.unknown())) })
   .transform(({ conditions: all, allConditions: _, ...status }): TrialStatus => {
     if (all === undefined) return status;

@@ -10,7 +10,7 @@ import { aborted } from "../platform/base/aborted.ts";
 import { createBoundedCache } from "../platform/base/bounded_cache.ts";
 import type { KubeClient } from "../platform/kube/client.ts";
 import type { Leadership } from "../platform/kube/leading/leadership.ts";
-import { isRemoval } from "../platform/kube/watching/informer.ts";
+import { isRemoval } from "../platform/kube/watching/informer_cache.ts";
 import type { CurveStore } from "./curves/curve_store.ts";
 import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
 import { createHeldStatuses, type HeldStatuses } from "./ledger/held_statuses.ts";

@@ -9,7 +9,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { AcceptPush } from "../../crds/wire/push_answer.ts";
 import type { Lookup } from "../../platform/kube/watching/cached_lookup.ts";
-import { isRemoval } from "../../platform/kube/watching/informer.ts";
+import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import {
   createOwnership,
   type KindLookups,

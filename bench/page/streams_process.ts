@@ -8,7 +8,7 @@ import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { TRAINJOB_STATES } from "../../crds/names.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { systemClock as clock } from "../../platform/base/clock.ts";
-import type { Change } from "../../platform/kube/watching/informer.ts";
+import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { createListTurns } from "../../page/api/list_turns.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
 import { LISTING_PART } from "../../page/api/view_serving.ts";

@@ -8,7 +8,8 @@ import {
   type ControllerMetrics,
   createController,
 } from "../../platform/kube/controller.ts";
-import type { Cache, Change } from "../../platform/kube/watching/informer.ts";
+import type { Cache } from "../../platform/kube/watching/informer.ts";
+import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
 import { createOwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";

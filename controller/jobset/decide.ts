@@ -6,7 +6,7 @@ import type { PersistentVolumeClaim, Service } from "../../platform/kube/kuberne
 import { JOB_LIMITS } from "../../crds/job_limits.ts";
 import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
-import type { EventText } from "../../platform/kube/events.ts";
+import type { EventText } from "../../platform/kube/event_object.ts";
 import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";
 import { CHANGES, type StatusDraft, withCompletion, withCondition } from "./jobset_conditions.ts";
 import { type ResolvedReplicatedJob, type ResolvedSpec, resolveSpec } from "./defaults.ts";

@@ -4,7 +4,7 @@ import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_CONDITIONS as TYPES, JOBSET_REASONS as REASONS } from "../../crds/jobset_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { findCondition, setCondition } from "../../platform/kube/conditions.ts";
-import type { EventText } from "../../platform/kube/events.ts";
+import type { EventText } from "../../platform/kube/event_object.ts";
 
 /** A status before it is written, and the events that are sent after that. */
 export interface StatusDraft {

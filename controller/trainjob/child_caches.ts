@@ -9,7 +9,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import { isNotFound, isNotServed } from "../../platform/kube/errors.ts";
-import type { Change } from "../../platform/kube/watching/informer.ts";
+import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { createOwnWrites, type OwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
 import type { ServedInformer } from "../../platform/kube/watching/served_informer.ts";

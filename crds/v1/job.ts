@@ -21,7 +21,7 @@ const quantity = z.custom<string | number>(
 const time = () => z.string().meta({ format: "date-time" });
 
 /** The pods of one replica type. */
-export const replicaSpecSchema = z.looseObject({
+const replicaSpecSchema = z.looseObject({
   replicas: int32().optional().meta({ description: "How many pods of this type. Default 1." }),
   restartPolicy: z.string().optional().meta({
     description: "Always, OnFailure, Never, or ExitCode: from 128 on the pod is made again.",
@@ -32,9 +32,9 @@ export type ReplicaSpec = z.infer<typeof replicaSpecSchema>;
 
 /** The replica types of a job, by their names as the job spells them. */
 export const replicaSpecsSchema = z.record(z.string(), replicaSpecSchema);
-export type ReplicaSpecs = z.infer<typeof replicaSpecsSchema>;
+type ReplicaSpecs = z.infer<typeof replicaSpecsSchema>;
 
-export const schedulingPolicySchema = z.looseObject({
+const schedulingPolicySchema = z.looseObject({
   minAvailable: int32().optional().meta({
     description: "How many pods start together. Default: all of the job.",
   }),
@@ -54,7 +54,7 @@ export const schedulingPolicySchema = z.looseObject({
   }),
 });
 
-export const runPolicySchema = z.looseObject({
+const runPolicySchema = z.looseObject({
   cleanPodPolicy: z.string().optional().meta({
     description: "Which pods go when the job ends: All, Running or None. Default None.",
   }),
@@ -126,7 +126,7 @@ export const v1SpecSchema = z.looseObject({
 });
 export type V1Spec = z.infer<typeof v1SpecSchema>;
 
-export const v1ConditionSchema = z.looseObject({
+const v1ConditionSchema = z.looseObject({
   type: z.string(),
   status: z.string(),
   reason: z.string().optional(),
@@ -137,7 +137,7 @@ export const v1ConditionSchema = z.looseObject({
 export type V1Condition = z.infer<typeof v1ConditionSchema>;
 
 /** Pods of a replica type by phase; a counter of zero is left out. */
-export const replicaStatusSchema = z.looseObject({
+const replicaStatusSchema = z.looseObject({
   active: int32().optional(),
   succeeded: int32().optional(),
   failed: int32().optional(),

@@ -19,7 +19,7 @@ const whole = (bounds: z.ZodNumber) =>
   z.string().regex(/^\d{1,9}$/, "must be a whole number").transform(Number).pipe(bounds);
 
 /** The parameters; those that are lists may be repeated. */
-export const listQuerySchema = z.strictObject({
+const listQuerySchema = z.strictObject({
   namespace: listOf(z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, "must be a namespace"))
     .meta({ description: "Namespaces to list. Absent: all of them, for who may list them." }),
   kind: listOf(z.string().min(1).max(253)).meta({

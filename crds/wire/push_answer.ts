@@ -6,7 +6,7 @@ import { refusedSchema } from "./message_fields.ts";
 import type { Push } from "./push.ts";
 
 /** Instruction to a trainer, in the answer to a push. */
-export const controlSchema = z.object({
+const controlSchema = z.object({
   stop: z.boolean(),
   reason: z.string(),
   message: z.string(),

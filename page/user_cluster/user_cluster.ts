@@ -10,7 +10,7 @@ import {
   messageOf,
   TransportError,
 } from "../../platform/kube/errors.ts";
-import type { Connection } from "../../platform/kube/connection/kubeconfig.ts";
+import type { Connection } from "../../platform/kube/connection/connection.ts";
 import { createCurveMirror, type CurveMirror } from "../mirror/curve_mirror.ts";
 import { createUserJobs, type UserJobs } from "./user_jobs.ts";
 import { createUserManager, type UserManager } from "./user_manager.ts";

@@ -7,7 +7,7 @@ import {
   messageOf,
   TransportError,
 } from "../../platform/kube/errors.ts";
-import type { Connection } from "../../platform/kube/connection/kubeconfig.ts";
+import type { Connection } from "../../platform/kube/connection/connection.ts";
 import {
   type PodPort,
   type PortForward,

@@ -1,6 +1,6 @@
 /** Kubernetes client: typed calls to one API server over one authenticated transport. */
 import type { Clock } from "../base/clock.ts";
-import type { Connection } from "./connection/kubeconfig.ts";
+import type { Connection } from "./connection/connection.ts";
 import type { OpenResponse } from "./connection/open_response.ts";
 import type { Deletion, Patch } from "./connection/request.ts";
 import type { ListResult, ResponseBounds } from "./connection/response.ts";

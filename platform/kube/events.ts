@@ -18,8 +18,6 @@ import {
   subjectKey,
 } from "./event_object.ts";
 
-export type { EventSubject, EventText } from "./event_object.ts";
-
 /** Reason for which an event was not written. */
 export type DropCause = "queue_full" | "rate_limited" | "refused" | "closed";
 

@@ -1,5 +1,6 @@
 /** Sources of keys for a controller: watched caches, and the keys that a change concerns. */
-import type { Change, Informer } from "./watching/informer.ts";
+import type { Informer } from "./watching/informer.ts";
+import type { Change } from "./watching/informer_cache.ts";
 import { controllerKey, type OwnerKind } from "./owner_references.ts";
 import type { KubeObject } from "./resource.ts";
 

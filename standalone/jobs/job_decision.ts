@@ -7,7 +7,7 @@ import {
   findCondition,
   setCondition,
 } from "../../platform/kube/conditions.ts";
-import type { EventText } from "../../platform/kube/events.ts";
+import type { EventText } from "../../platform/kube/event_object.ts";
 import { formatIndexes } from "../../crds/completion_indexes.ts";
 import { isActive, isReady, isTerminating, isTracked } from "./pods.ts";
 import { type Account, takeAccount } from "./policy/accounting.ts";

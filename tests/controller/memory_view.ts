@@ -1,6 +1,7 @@
 /** The caches of the cluster in memory: the interface of an informer, fed by hand. */
 import { z } from "zod";
-import type { Change, Informer } from "../../platform/kube/watching/informer.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { keyOf, type Kind, type KubeObject, type ObjectKey } from "../../platform/kube/resource.ts";
 
 /** Receiver of the cluster's changes. */

@@ -8,7 +8,7 @@ import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { ObservationSink } from "../../owner/observations/sink.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import type { Change } from "../../platform/kube/watching/informer.ts";
+import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { MemoryCluster } from "../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../support/fake_clock.ts";
 import { trainJob } from "../support/standalone.ts";

@@ -1,7 +1,7 @@
 /** `milepost ui` in this process, for the user of a connection, and a session of it. */
 import { startUserUi } from "../../app/ui/user_ui.ts";
 import { MANAGER } from "../../crds/names.ts";
-import type { Connection } from "../../platform/kube/connection/kubeconfig.ts";
+import type { Connection } from "../../platform/kube/connection/connection.ts";
 import { openSession, type PageSession } from "./page_client.ts";
 
 /** Serves the page while `work` runs; `missing` returns what it says is missing. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { KATIB_KEPT_OUT } from "../../crds/katib_names.ts";
 import type { MutatingWebhookConfiguration } from "../../platform/kube/kubernetes.ts";
 import { watchKatibsWebhook } from "../../webhook/katib_webhook_watch.ts";
-import type { EventSubject, EventText } from "../../platform/kube/events.ts";
+import type { EventSubject, EventText } from "../../platform/kube/event_object.ts";
 import { logged } from "../support/logged.ts";
 
 /** Katib's configuration, as its webhook for pods has these conditions. */

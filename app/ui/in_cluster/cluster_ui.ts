@@ -14,7 +14,7 @@ import { startServer } from "../../../platform/http/server.ts";
 import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { type Clock, systemClock } from "../../../platform/base/clock.ts";
 import { messageOf } from "../../../platform/kube/errors.ts";
-import type { Connection } from "../../../platform/kube/connection/kubeconfig.ts";
+import type { Connection } from "../../../platform/kube/connection/connection.ts";
 import { createTokenClients } from "../../../platform/kube/connection/token_clients.ts";
 import { PAGE_ASSET_LIST } from "../../../page/assets/page_assets.ts";
 import { createCurveMirror } from "../../../page/mirror/curve_mirror.ts";

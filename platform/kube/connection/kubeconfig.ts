@@ -14,10 +14,6 @@ import {
 } from "./connection.ts";
 import { ConfigurationError, messageOf } from "../errors.ts";
 
-export { ConfigurationError } from "../errors.ts";
-
-export { Connection } from "./connection.ts";
-
 /** Folder in which the kubelet mounts a pod's own credentials. */
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 

@@ -9,8 +9,6 @@ import { formatKey, keyOf, type Kind, type KubeObject, type ObjectKey } from "..
 import { createListeners } from "../../base/listeners.ts";
 import type { Semaphore } from "../../base/semaphore.ts";
 
-export { type Change, isRemoval } from "./informer_cache.ts";
-
 /**
  * A cache of one kind. Its objects are frozen, lack `metadata.managedFields`, and share parts that are
  * equal: copy before you change one.

@@ -6,13 +6,8 @@ import { aborted, onAbort } from "../../base/aborted.ts";
 import { createListeners } from "../../base/listeners.ts";
 import type { Switch } from "../../base/switch.ts";
 import { keyOf, type KubeObject } from "../resource.ts";
-import {
-  type Change,
-  createInformer,
-  type Informer,
-  type InformerOptions,
-  tell,
-} from "./informer.ts";
+import { createInformer, type Informer, type InformerOptions, tell } from "./informer.ts";
+import type { Change } from "./informer_cache.ts";
 import { createServedSwitch, type ServedSwitch } from "./served_switch.ts";
 
 /** All namespaces at once. */

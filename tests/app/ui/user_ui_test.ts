@@ -7,11 +7,8 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { MANAGER } from "../../../crds/names.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
-import {
-  type Connection,
-  connectionTo,
-  loadKubeconfig,
-} from "../../../platform/kube/connection/kubeconfig.ts";
+import { connectionTo, loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
+import type { Connection } from "../../../platform/kube/connection/connection.ts";
 import { startApiGateway } from "../../support/api_gateway.ts";
 import { managerLauncher } from "../../support/manager_process.ts";
 import { pushingJob } from "../../support/pushing_job.ts";

@@ -7,7 +7,7 @@ import {
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS } from "../../../crds/names.ts";
 import { WATCHED } from "../../../crds/watched.ts";
-import type { EventText } from "../../../platform/kube/events.ts";
+import type { EventText } from "../../../platform/kube/event_object.ts";
 import { FakeClock, settle, until } from "../../support/fake_clock.ts";
 import { nodeJob, runtime, trainJob } from "../builders.ts";
 import { invalid, MemoryCluster } from "../memory_cluster.ts";

@@ -4,7 +4,7 @@ import { openTermCurves } from "../../../owner/curves/term_curves.ts";
 import type { AnyJob, JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Push } from "../../../crds/wire/push.ts";
-import type { Change } from "../../../platform/kube/watching/informer.ts";
+import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 /** The curves of a term over one job, whose object a test changes. */

@@ -8,7 +8,7 @@ import { createReaders } from "../../../platform/http/callers/readers.ts";
 import { createPeers } from "../../../platform/http/limits/peers.ts";
 import { createStreamSlots } from "../../../platform/http/limits/stream_limits.ts";
 import type { HttpRequest, HttpResponse } from "../../../platform/http/message.ts";
-import type { Change } from "../../../platform/kube/watching/informer.ts";
+import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
 import { endingWith } from "../../../platform/kube/connection/ending_body.ts";
 import { createClientOver } from "../../../platform/kube/connection/http_client.ts";
 import type { HttpRequest as Sent } from "../../../platform/kube/connection/transport.ts";

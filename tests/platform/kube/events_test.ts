@@ -3,11 +3,8 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Patch } from "../../../platform/kube/connection/request.ts";
 import { KubeError, TransportError } from "../../../platform/kube/errors.ts";
-import {
-  createEventRecorder,
-  type DropCause,
-  type EventText,
-} from "../../../platform/kube/events.ts";
+import { createEventRecorder, type DropCause } from "../../../platform/kube/events.ts";
+import type { EventText } from "../../../platform/kube/event_object.ts";
 import type { Kind, KubeObject, ObjectKey } from "../../../platform/kube/resource.ts";
 import { FakeClock, settle, settlePromises, until } from "../../support/fake_clock.ts";
 import { logged } from "../../support/logged.ts";

@@ -1,5 +1,6 @@
 /** Fake API server of one kind, in memory, that misbehaves on demand. */
-import { type Connection, connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
+import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
+import type { Connection } from "../../../platform/kube/connection/connection.ts";
 import { keyOf, type Kind, type KubeObject } from "../../../platform/kube/resource.ts";
 
 /** The one kind that the server has. */

@@ -1,7 +1,7 @@
 /** Tests of the sources of a controller's keys. */
 import assert from "node:assert/strict";
 import { createController } from "../../../platform/kube/controller.ts";
-import type { Change } from "../../../platform/kube/watching/informer.ts";
+import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
 import type { KubeObject } from "../../../platform/kube/resource.ts";
 import { type Source, watch, watchOwned, watchSignal } from "../../../platform/kube/sources.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";

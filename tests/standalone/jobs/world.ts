@@ -2,7 +2,7 @@
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
-import type { EventText } from "../../../platform/kube/events.ts";
+import type { EventText } from "../../../platform/kube/event_object.ts";
 import { createJobReconciler, jobPodIndexes } from "../../../standalone/jobs/job_reconciler.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { Driver } from "../../support/drive.ts";

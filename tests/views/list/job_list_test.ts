@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type AnyJob, jobSchema } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import type { Change } from "../../../platform/kube/watching/informer.ts";
+import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
 import { createJobList } from "../../../views/list/job_list.ts";
 import { listQuery } from "../../../crds/wire/list_query.ts";

@@ -1,10 +1,7 @@
 /** Tests of kubeconfig files. */
 import assert from "node:assert/strict";
-import {
-  ConfigurationError,
-  connectionTo,
-  loadKubeconfig,
-} from "../../../../platform/kube/connection/kubeconfig.ts";
+import { connectionTo, loadKubeconfig } from "../../../../platform/kube/connection/kubeconfig.ts";
+import { ConfigurationError } from "../../../../platform/kube/errors.ts";
 import { makeCertificates } from "../certificates.ts";
 
 interface Parts {

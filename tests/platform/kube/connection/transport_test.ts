@@ -6,11 +6,8 @@ import { createServer, type Server } from "node:https";
 import { TLSSocket } from "node:tls";
 import { createClient } from "../../../../platform/kube/connection/connected_client.ts";
 import { ConfigurationError, TransportError } from "../../../../platform/kube/errors.ts";
-import {
-  Connection,
-  connectionTo,
-  loadKubeconfig,
-} from "../../../../platform/kube/connection/kubeconfig.ts";
+import { connectionTo, loadKubeconfig } from "../../../../platform/kube/connection/kubeconfig.ts";
+import { Connection } from "../../../../platform/kube/connection/connection.ts";
 import { createTransport } from "../../../../platform/kube/connection/transport.ts";
 import { type Certificate, makeCertificates } from "../certificates.ts";
 import { WIDGET } from "../fake_api_server.ts";

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { createClient } from "../../../../platform/kube/connection/connected_client.ts";
 import {
-  type Change,
   createInformer,
   type InformerOptions,
 } from "../../../../platform/kube/watching/informer.ts";
+import type { Change } from "../../../../platform/kube/watching/informer_cache.ts";
 import { keyOf } from "../../../../platform/kube/resource.ts";
 import { FakeClock, until } from "../../../support/fake_clock.ts";
 import { withLogs } from "../../../support/logged.ts";
