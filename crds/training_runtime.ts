@@ -95,11 +95,8 @@ export const trainingRuntimeSchema = z.looseObject({
 });
 export type TrainingRuntime = z.infer<typeof trainingRuntimeSchema>;
 
-export const clusterTrainingRuntimeSchema = z.looseObject({
-  apiVersion: z.literal(TRAINER_API_VERSION),
+export const clusterTrainingRuntimeSchema = trainingRuntimeSchema.extend({
   kind: z.literal("ClusterTrainingRuntime"),
-  metadata: schemas.objectMeta,
-  spec: trainingRuntimeSpecSchema.optional(),
 });
 export type ClusterTrainingRuntime = z.infer<typeof clusterTrainingRuntimeSchema>;
 

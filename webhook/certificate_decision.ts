@@ -6,16 +6,13 @@
  * certificate; once that certificate is everywhere the old CA is dropped.
  */
 
+import type { CertificateFacts } from "../platform/base/certificates.ts";
+
 const HOUR_MS = 60 * 60 * 1000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Life of one certificate, in milliseconds since the epoch. */
-export interface ObservedCertificate {
-  readonly notBefore: number;
-  readonly notAfter: number;
-  /** Time of its creation, from which it spreads. */
-  readonly issuedAt: number;
-}
+export type ObservedCertificate = Omit<CertificateFacts, "hosts">;
 
 /** The stored certificates; a part that is missing or invalid (wrong key, not PEM) is absent. */
 export interface ObservedCertificates {

@@ -1,11 +1,11 @@
 /** Plan of a pass over a v1 job: what the pass has observed, and what it does. */
-import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import type { JobCount } from "./job_metrics.ts";
 import type { JobChild, KindRules } from "./kind_rules.ts";
-import type { Replica, Run } from "./run.ts";
-import type { Notice } from "./verdict.ts";
+import type { ReplicaPlan } from "./replica_plan.ts";
+import type { Run } from "./run.ts";
+import type { Failures, Notice } from "./verdict.ts";
 
 /** A job as a pass has observed it. */
 export interface ObservedRun {
@@ -22,13 +22,7 @@ export interface ObservedRun {
 }
 
 /** What a pass does. */
-export interface Plan {
-  readonly createPods: readonly Replica[];
-  readonly createServices: readonly Replica[];
-  readonly deletePods: readonly Pod[];
-  readonly deleteServices: readonly Service[];
-  /** Of {@link deletePods} those that failed and are made again. */
-  readonly recreated: readonly Pod[];
+export interface Plan extends Omit<ReplicaPlan, keyof Failures | "notices"> {
   /** The status; fields that are not the engine's are as they were. */
   readonly status: V1Status;
   /** The status if something cannot be deleted, or claimed. Absent: it says nothing of what is deleted. */
@@ -39,14 +33,10 @@ export interface Plan {
   readonly children: readonly JobChild[];
   /** Whether the pods of a gang need their group. */
   readonly needsGroup: boolean;
-  /** Replicas that have succeeded and whose pods are gone: no members of a pod group any more. */
-  readonly collected: number;
   /** Such objects that are changed where the job has them, and not created: what they give must not outlive its pods. */
   readonly narrowed: readonly JobChild[];
   /** Such objects that a suspended job does not need. */
   readonly unwanted: readonly JobChild[];
-  /** Events of this pass. */
-  readonly events: readonly EventText[];
   readonly notices: readonly Notice[];
   readonly counted: readonly JobCount[];
   readonly deleteJob: boolean;

@@ -10,7 +10,7 @@ import { type FailedPods, type Failures, reasonOf } from "./verdict.ts";
 /** What the replicas need. */
 export interface ReplicaPlan extends Failures {
   readonly createPods: readonly Replica[];
-  /** Replicas that have succeeded and whose pods are gone. */
+  /** Replicas that have succeeded and whose pods are gone: no members of a pod group any more. */
   readonly collected: number;
   readonly createServices: readonly Replica[];
   readonly deletePods: readonly Pod[];

@@ -23,15 +23,9 @@ export interface V1Kind {
   readonly scalable: boolean;
 }
 
-interface Differences {
-  readonly specsKey: string;
-  readonly replicaTypes: readonly string[];
-  readonly container: string;
-  readonly port?: { readonly name: string; readonly number: number };
-  readonly restartPolicy?: RestartPolicy;
-  readonly framework?: string;
-  readonly scalable?: boolean;
-}
+type Differences =
+  & Pick<V1Kind, "specsKey" | "replicaTypes" | "container" | "port">
+  & Partial<Pick<V1Kind, "restartPolicy" | "framework" | "scalable">>;
 
 /** Name of a v1 kind. */
 export type V1KindName =

@@ -1,14 +1,12 @@
 /** Katib's defaults for trial templates by kind (`pkg/webhook/v1beta1/experiment/defaulter`). */
 import type { KatibDefaults } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import type { JobTest, TemplateKind } from "./trial_mapping.ts";
+import type { JobTest, TemplateKind, TrialMapping } from "./trial_mapping.ts";
 
 /** Default conditions and primary pod of a kind; what is absent has no default. */
-export interface KindDefaults {
-  readonly primaryPodLabels?: Readonly<Record<string, string>>;
-  readonly success?: JobTest;
-  readonly failure?: JobTest;
-}
+export type KindDefaults = Partial<
+  Pick<TrialMapping, "primaryPodLabels" | "success" | "failure">
+>;
 
 /** Returns a test for a condition of that type with status True, as KEP-1214's `succeededCondition` means. */
 export function conditionTest(type: string): JobTest {

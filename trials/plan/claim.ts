@@ -16,7 +16,7 @@ export type Claim =
 /** The objects by which a claim is judged. */
 export interface ClaimInputs {
   readonly job: AnyJob;
-  /** The Trial that the job's controller reference names, by its name. */
+  /** The Trial that the job's controller reference names, by its name; undefined if there is none. */
   readonly trial: Trial | undefined;
   /** Trials of the job's namespace that would make a job of its name; see {@link jobKeyOf}. */
   readonly claimants: readonly Trial[];

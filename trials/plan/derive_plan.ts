@@ -1,12 +1,12 @@
 /** Planning of what is recorded of a job, from the job and its Trial. Pure. */
 import { COLLECTORS } from "../../crds/katib_names.ts";
-import { type AnyJob, type JobKind, jobRefOf } from "../../crds/job_kind.ts";
+import { type JobKind, jobRefOf } from "../../crds/job_kind.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial, TrialRule } from "../../crds/trial.ts";
 import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { readRules } from "../rules/read_rules.ts";
 import { deriveJobPlan } from "./derive_job_plan.ts";
-import { judgeClaim } from "./claim.ts";
+import { type ClaimInputs, judgeClaim } from "./claim.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
 import { readPodsOnly, readTemplate } from "./plan_template.ts";
@@ -18,13 +18,8 @@ import type {
 } from "./observation_plan.ts";
 
 /** Everything that a plan is made from, as read at one moment. */
-export interface PlanInputs {
+export interface PlanInputs extends ClaimInputs {
   readonly kind: JobKind;
-  readonly job: AnyJob;
-  /** The Trial that the job's controller reference names, by its name; undefined if there is none. */
-  readonly trial: Trial | undefined;
-  /** Trials of the job's namespace that would make a job of its name. */
-  readonly claimants: readonly Trial[];
   /** Trials of the Trial's name in other namespaces. */
   readonly namesakes: readonly Trial[];
 }

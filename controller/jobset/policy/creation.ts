@@ -1,6 +1,5 @@
 /** Creation of the Jobs that are missing, within the bound of pods. Pure. */
 import type { FieldProblem } from "../../../crds/field_problem.ts";
-import type { JobSet, JobSetStatus } from "../../../crds/jobset.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
 import { podCountProblem } from "../../job_bounds.ts";
 import type { Buckets } from "../buckets.ts";
@@ -32,13 +31,9 @@ export function podProblem(
 }
 
 /** Input of {@link missingJobs}. */
-export interface CreationInput {
-  readonly jobSet: JobSet;
-  readonly spec: ResolvedSpec;
+export interface CreationInput extends Pick<JobRequest, "jobSet" | "spec" | "status"> {
   readonly buckets: Buckets;
   readonly startable: readonly ResolvedReplicatedJob[];
-  /** The JobSet's status of this pass, which counts the restarts. */
-  readonly status: JobSetStatus;
 }
 
 /**

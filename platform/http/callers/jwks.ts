@@ -14,6 +14,8 @@ const KEYS_PATH = "/openid/v1/jwks";
 const MAX_KEYS = 64;
 const FETCH_DEADLINE_MS = 10_000;
 const RETRY = { firstMs: 500, longestMs: 30_000 } as const;
+/** Time between two reads, and the least one after an unknown key, in milliseconds. */
+const [REFRESH_EVERY_MS, MIN_INTERVAL_MS] = [3_600_000, 10_000] as const;
 
 /** Signatures that an API server may use: asymmetric ones only. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512"] as const;
@@ -65,10 +67,6 @@ export interface JwksOptions {
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
-  /** Default one hour. */
-  readonly refreshEveryMs?: number;
-  /** Least time between two reads. Default 10 s. */
-  readonly minIntervalMs?: number;
   /** Called after each read: `jwks_refreshes_total{result}`. */
   readonly onRefresh?: (result: "ok" | "error") => void;
 }
@@ -110,7 +108,6 @@ export async function readKeySet(document: unknown): Promise<Map<string, Verific
 /** Creates the source; it reads nothing before {@link JwksSource.run} or `refresh`. */
 export function createJwksSource(options: JwksOptions): JwksSource {
   const { client, clock, random = Math.random, onRefresh } = options;
-  const { refreshEveryMs = 3_600_000, minIntervalMs = 10_000 } = options;
   const log = getLogger(["milepost", "http"]);
   let current: IssuerKeys | undefined;
   let currentText = "";
@@ -144,8 +141,8 @@ export function createJwksSource(options: JwksOptions): JwksSource {
           await refresh(signal);
           onRefresh?.("ok");
           // Unknown keys make it read them sooner, but not at once.
-          await clock.sleep(minIntervalMs, signal);
-          return refreshEveryMs - minIntervalMs;
+          await clock.sleep(MIN_INTERVAL_MS, signal);
+          return REFRESH_EVERY_MS - MIN_INTERVAL_MS;
         },
         sleeper,
         backoff: RETRY,

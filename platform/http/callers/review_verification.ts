@@ -29,6 +29,11 @@ const MAX_AUDIENCES = 8;
 const LEEWAY_MS = CLOCK_LEEWAY_SECONDS * 1000;
 const SUBJECT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
+/** How long a token counts as good, at most until it expires; and how long as bad, in milliseconds. */
+const [GOOD_FOR_MS, REFUSED_FOR_MS] = [600_000, 60_000] as const;
+/** Pause after a question without an answer, before the token is asked about again, in milliseconds. */
+const PAUSE_MS = 1000;
+
 const timesSchema = z.object({ nbf: z.number().optional() });
 
 /** Returns those audiences of a token for which it may be accepted here. */
@@ -99,12 +104,6 @@ export interface ReviewVerifierOptions {
   readonly isKnownPod: (namespace: string, pod: { name: string; uid: string }) => boolean;
   /** Reviews a second (`--token-review-qps`). Default 50. */
   readonly reviewsPerSecond?: number;
-  /** How long a token counts as good, at most until it expires. Default 10 minutes. */
-  readonly goodForMs?: number;
-  /** How long a token counts as bad. Default 1 minute. */
-  readonly refusedForMs?: number;
-  /** Pause after a question without an answer, before the token is asked about again. Default 1 s. */
-  readonly pauseMs?: number;
   /** Good tokens remembered. Default 20000. */
   readonly maxKnown?: number;
   /** Bad tokens remembered. Default 20000. */
@@ -124,7 +123,6 @@ export interface ReviewVerifier extends TokenVerifier {
 /** Creates a {@link ReviewVerifier} with bounded memory and a budget. */
 export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVerifier {
   const { request, audiencesOf, clock, isKnownPod, onCache, onReview, maxKnown = 20_000 } = options;
-  const { goodForMs = 600_000, refusedForMs = 60_000, pauseMs = 1000 } = options;
   const reviews = createReviewCalls<Verification>({
     clock,
     about: "tokens",
@@ -147,7 +145,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
   }
 
   function refuse(hash: string, why: UnauthorizedReason): Verification {
-    if (why !== "not_yet_valid") bad.set(hash, why, refusedForMs);
+    if (why !== "not_yet_valid") bad.set(hash, why, REFUSED_FOR_MS);
     return { ok: false, why };
   }
 
@@ -158,7 +156,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
     claimed: TokenIdentity,
     signal: AbortSignal,
   ): Promise<Verification> {
-    const untilMs = clock.monotonic() + goodForMs;
+    const untilMs = clock.monotonic() + GOOD_FOR_MS;
     const user = await request(token, claimed.audiences, signal);
     const identity = user && reviewedIdentity(user, claimed.expiresMs);
     onReview?.(identity === undefined ? "refused" : "authenticated");
@@ -180,7 +178,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
       first: pod !== undefined && isKnownPod(namespace, pod),
       ask: (signal) => review(hash, token, claimed.identity, signal),
       onNoAnswer: () => {
-        paused.set(hash, { untilMs: clock.monotonic() + pauseMs }, pauseMs);
+        paused.set(hash, { untilMs: clock.monotonic() + PAUSE_MS }, PAUSE_MS);
         onReview?.("unavailable");
       },
     });
@@ -193,7 +191,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
     ...rememberedFirst({ known, bad, onCache, verifyNew }),
     revoke(hash) {
       good.delete(hash);
-      bad.set(hash, "revoked", Math.max(refusedForMs, goodForMs));
+      bad.set(hash, "revoked", Math.max(REFUSED_FOR_MS, GOOD_FOR_MS));
     },
     close: () => reviews.close(),
   };

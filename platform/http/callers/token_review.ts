@@ -41,13 +41,14 @@ export interface ReviewCacheOptions {
   readonly onRefused: (hash: string) => void;
   /** Reviews a second (`--token-review-qps`). Default 50. */
   readonly reviewsPerSecond?: number;
-  /** Outcomes remembered. Default 20000. */
-  readonly maxTokens?: number;
-  /** Pause after a question without an answer, before the token is asked about again. Default 5 s. */
-  readonly pauseMs?: number;
   /** `token_reviews_total{result}`. */
   readonly onReview?: (result: ReviewResult) => void;
 }
+
+/** Outcomes that are remembered. */
+const MAX_TOKENS = 20_000;
+/** Pause after a question without an answer, before the token is asked about again, in milliseconds. */
+const PAUSE_MS = 5000;
 
 interface Entry {
   readonly outcome: ReviewOutcome;
@@ -57,7 +58,7 @@ interface Entry {
 
 /** Creates a {@link ReviewCache} with bounded memory and a budget. */
 export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
-  const { ask, clock, onRefused, onReview, maxTokens = 20_000, pauseMs = 5000 } = options;
+  const { ask, clock, onRefused, onReview } = options;
   const reviews = createReviewCalls<ReviewOutcome>({
     clock,
     about: "tokens",
@@ -65,7 +66,7 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   });
   const entries = createRecentMemory<Entry>({
     now: () => clock.monotonic(),
-    max: maxTokens,
+    max: MAX_TOKENS,
     idleMs: TOKEN_IDLE_MS,
   });
 
@@ -78,7 +79,7 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
 
   function remember(request: ReviewRequest, outcome: ReviewOutcome): ReviewOutcome {
     const untilMs = outcome === "unavailable"
-      ? clock.now() + pauseMs
+      ? clock.now() + PAUSE_MS
       : request.identity.expiresMs + 60_000;
     entries.set(request.hash, { outcome, untilMs });
     if (outcome === "refused") onRefused(request.hash);

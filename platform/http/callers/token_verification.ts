@@ -16,6 +16,9 @@ export const CLOCK_LEEWAY_SECONDS = 30;
  */
 export const TOKEN_IDLE_MS = 600_000;
 
+/** Bad tokens that are remembered; for how long, in milliseconds. */
+const [MAX_REFUSED, REFUSED_FOR_MS] = [20_000, 300_000] as const;
+
 const named = z.object({ name: z.string().min(1).max(253), uid: z.string().min(1).max(128) });
 
 const claimsSchema = z.object({
@@ -135,10 +138,6 @@ export interface TokenVerifierOptions {
   readonly clock: Clock;
   /** Good tokens remembered. Default 20000. */
   readonly maxKnown?: number;
-  /** Bad tokens remembered. Default 20000. */
-  readonly maxRefused?: number;
-  /** How long a bad token is remembered. Default 5 minutes. */
-  readonly refusedForMs?: number;
   /** `token_cache_total{result}`. */
   readonly onCache?: (result: "hit" | "miss" | "refused") => void;
 }
@@ -177,14 +176,13 @@ export function rememberedFirst(
 
 /** Creates a {@link TokenVerifier} with bounded memory. */
 export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifier {
-  const { keys, clock, maxKnown = 20_000, maxRefused = 20_000, onCache } = options;
-  const { refusedForMs = 300_000 } = options;
+  const { keys, clock, maxKnown = 20_000, onCache } = options;
   const good = createRecentMemory<{ identity: TokenIdentity; trusted: IssuerKeys }>({
     now: () => clock.monotonic(),
     max: maxKnown,
     idleMs: TOKEN_IDLE_MS,
   });
-  const bad = createExpiringMemory<UnauthorizedReason>(clock, maxRefused);
+  const bad = createExpiringMemory<UnauthorizedReason>(clock, MAX_REFUSED);
   /** Those that come with one token at a time share its verification. */
   const inFlight = new Map<string, Promise<Verification>>();
 
@@ -207,7 +205,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     } else if (verification.why === "unknown_key") {
       keys.noteUnknownKey();
     } else if (isFinal(verification.why)) {
-      bad.set(hash, verification.why, refusedForMs);
+      bad.set(hash, verification.why, REFUSED_FOR_MS);
     }
     return verification;
   }
@@ -220,7 +218,7 @@ export function createTokenVerifier(options: TokenVerifierOptions): TokenVerifie
     revoke(hash) {
       const aliveMs = (good.get(hash)?.identity.expiresMs ?? 0) - clock.now();
       good.delete(hash);
-      const forMs = Math.max(refusedForMs, aliveMs + 2 * CLOCK_LEEWAY_SECONDS * 1000);
+      const forMs = Math.max(REFUSED_FOR_MS, aliveMs + 2 * CLOCK_LEEWAY_SECONDS * 1000);
       bad.set(hash, "revoked", forMs);
     },
   };

@@ -18,6 +18,9 @@ export class ReadBudgetError extends TransportError {
   }
 }
 
+/** Namespaces that are remembered. */
+const MAX_NAMESPACES = 10_000;
+
 /** Options of {@link createReadBudget}. */
 export interface ReadBudgetOptions {
   readonly clock: Clock;
@@ -25,8 +28,6 @@ export interface ReadBudgetOptions {
   readonly perNamespace?: BucketLimits;
   /** Of all together. Default 100 a second, 400 at once. */
   readonly total?: BucketLimits;
-  /** Namespaces remembered. Default 10000. */
-  readonly maxNamespaces?: number;
 }
 
 /**
@@ -34,10 +35,10 @@ export interface ReadBudgetOptions {
  * from the total.
  */
 export function createReadBudget(options: ReadBudgetOptions): ReadBudget {
-  const { clock, maxNamespaces = 10_000 } = options;
+  const { clock } = options;
   const { perNamespace = { ratePerSecond: 50, burst: 200 } } = options;
   const { total = { ratePerSecond: 100, burst: 400 } } = options;
-  const namespaces = createKeyedBuckets(perNamespace, maxNamespaces);
+  const namespaces = createKeyedBuckets(perNamespace, MAX_NAMESPACES);
   let all: Bucket | undefined;
   return {
     take(namespace) {

@@ -41,14 +41,14 @@ export interface OwnerRouterOptions<Ask, Answer> {
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
-  /** How long a request waits for an owner. Default 2 s: clients give up after 5. */
-  readonly holdMs?: number;
   /** Requests that wait at a time; more are refused at once. Default 2000. */
   readonly maxHeld?: number;
 }
 
 /** Time of a forwarding call beyond that of holding, in milliseconds. */
 const LAST_TRY_MS = 500;
+/** How long a request waits for an owner, in milliseconds: clients give up after 5 s. */
+const HOLD_MS = 2000;
 /** Pause between two attempts to find an owner, plus up to as much again, in milliseconds. */
 const RETRY_MS = 100;
 /** Time after which a client may retry, in milliseconds. */
@@ -65,13 +65,12 @@ const TOO_MANY: Refused = {
 
 /**
  * Creates a router of requests to their owner. A request that cannot reach it is held and tried again for
- * `holdMs`, then refused. A push may therefore reach its owner twice, but is acknowledged at most once.
+ * two seconds, then refused. A push may therefore reach its owner twice, but is acknowledged at most once.
  */
 export function createOwnerRouter<Ask, Answer>(
   options: OwnerRouterOptions<Ask, Answer>,
 ): AskOwner<Ask, Answer> {
-  const { leader, here, forward, clock, random = Math.random } = options;
-  const { holdMs = 2000, maxHeld = 2000 } = options;
+  const { leader, here, forward, clock, random = Math.random, maxHeld = 2000 } = options;
   let held = 0;
 
   /** Returns the answer, or undefined if this replica has lost the lease meanwhile. */
@@ -114,7 +113,7 @@ export function createOwnerRouter<Ask, Answer>(
     ask: Ask,
     signal: AbortSignal,
   ): Promise<Answer | Refused> {
-    const untilMs = clock.monotonic() + holdMs;
+    const untilMs = clock.monotonic() + HOLD_MS;
     const answer = await first;
     if (answer !== undefined) return answer;
     if (held >= maxHeld) return TOO_MANY;
@@ -127,7 +126,7 @@ export function createOwnerRouter<Ask, Answer>(
   }
 
   return (ask, signal) => {
-    const first = attempt(ask, holdMs, signal);
+    const first = attempt(ask, HOLD_MS, signal);
     // The usual case: this replica is the owner, and accepts the push without waiting for anything.
     if (first !== undefined && !(first instanceof Promise)) return first;
     return later(first, ask, signal);

@@ -1,15 +1,21 @@
 /** Lease-based leader election, fenced by the local monotonic clock (docs/decisions/0014). */
 import { getLogger } from "@logtape/logtape";
 import type { KubeClient } from "../client.ts";
-import { type Clock, systemClock } from "../../base/clock.ts";
+import { systemClock } from "../../base/clock.ts";
 import { aborted } from "../../base/aborted.ts";
 import { createSleeper } from "../../base/sleeper.ts";
 import { isAlreadyExists, isConflict, KubeError, messageOf, TransportError } from "../errors.ts";
 import { FencedError } from "./fence.ts";
-import { LEASE_KIND, type LeaseObject } from "./lease_object.ts";
-import { LeaseView } from "./lease_view.ts";
+import type { Lease } from "../kubernetes.ts";
+import { KUBERNETES_KINDS } from "../kubernetes_kinds.ts";
+import { LeaseView, type LeaseViewOptions } from "./lease_view.ts";
 import { getOrUndefined } from "../upsert.ts";
-import { DEFAULT_TIMES, electionTimesProblem, RETRY_JITTER } from "./election_times.ts";
+import {
+  DEFAULT_TIMES,
+  type ElectionTimes,
+  electionTimesProblem,
+  RETRY_JITTER,
+} from "./election_times.ts";
 
 /** A candidate for leadership. */
 export interface LeaderElector {
@@ -31,7 +37,7 @@ export interface LeaderElector {
    */
   readonly transitions: number;
   /** The lease as last seen: its annotations say what its holder wants others to know. */
-  readonly lease: LeaseObject | undefined;
+  readonly lease: Lease | undefined;
   /** Makes a candidate read the Lease now, because a request found no leader; at most every 200 ms. */
   refresh(): void;
   /** Competes until `signal` aborts, then releases the lease. Call it once. */
@@ -39,34 +45,23 @@ export interface LeaderElector {
 }
 
 /** Options of {@link createLeaderElector}. */
-export interface LeaderElectorOptions {
-  client: Pick<KubeClient, "get" | "create" | "replace">;
-  namespace: string;
-  /** Name of the Lease. */
-  name: string;
-  /** Identity of this candidate, unique to this process. */
-  identity: string;
-  /** Put on the Lease by its holder. */
-  annotations?: Readonly<Record<string, string>>;
+export interface LeaderElectorOptions
+  extends
+    Pick<LeaseViewOptions, "namespace" | "name" | "identity" | "onLeader">,
+    Partial<Pick<LeaseViewOptions, "annotations" | "clock">>,
+    Partial<ElectionTimes> {
+  readonly client: Pick<KubeClient, "get" | "create" | "replace">;
   /**
    * Work of the leader; its signal aborts when the lease is lost or the process stops. When the work ends
    * by itself, the lease is released.
    */
-  onStarted: (signal: AbortSignal) => Promise<void>;
+  readonly onStarted: (signal: AbortSignal) => Promise<void>;
   /** Called when the lease was lost or released and the work has ended. */
-  onStopped?: () => void;
-  /** Called when another leader was seen. */
-  onLeader?: (identity: string) => void;
-  clock?: Clock;
-  random?: () => number;
-  /** Time without a renewal after which any candidate may take the Lease, in milliseconds. Default 15000. */
-  leaseMs?: number;
-  /** After this long without a renewal the leader stops. Below `leaseMs`. Default 10000. */
-  renewMs?: number;
-  /** Time between attempts, plus up to a fifth. Default 2000. */
-  retryMs?: number;
+  readonly onStopped?: () => void;
+  readonly random?: () => number;
 }
 
+const LEASE = KUBERNETES_KINDS.lease;
 const logger = getLogger(["milepost", "kube", "leader_election"]);
 
 /** Bounds of an attempt to take or to renew the lease. */
@@ -117,15 +112,15 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       const longest = Math.min(renewMs * CALL_SHARE, left);
       return { signal, newConnection, deadlineMs: longest, honorRetryAfter: false };
     };
-    const old = await getOrUndefined(client, LEASE_KIND, { namespace, name }, bounds());
+    const old = await getOrUndefined(client, LEASE, { namespace, name }, bounds());
     signal.throwIfAborted();
     if (old === undefined) view.observeGone(held);
     else view.observe(old, held);
     if (takenForMs() > 0) return false;
     const next = view.claim(old, held);
     const written = old === undefined
-      ? await client.create(LEASE_KIND, next, bounds())
-      : await client.replace(LEASE_KIND, next, bounds());
+      ? await client.create(LEASE, next, bounds())
+      : await client.replace(LEASE, next, bounds());
     signal.throwIfAborted();
     view.observe(written, held);
     renewedAt = began;
@@ -195,10 +190,10 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
       honorRetryAfter: false,
     };
     try {
-      const lease = await client.get(LEASE_KIND, { namespace, name }, bounds);
+      const lease = await client.get(LEASE, { namespace, name }, bounds);
       if (lease.spec?.holderIdentity !== identity) return;
       const spec = { ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 };
-      await client.replace(LEASE_KIND, { ...lease, spec }, bounds);
+      await client.replace(LEASE, { ...lease, spec }, bounds);
       view.leader = undefined;
     } catch (error) {
       logger.warn("cannot release the lease", { namespace, name, error: messageOf(error) });

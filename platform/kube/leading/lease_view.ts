@@ -2,13 +2,14 @@
 import { getLogger } from "@logtape/logtape";
 import { rfc3339Micro } from "../../base/timestamps.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { LeaseObject } from "./lease_object.ts";
+import type { Lease } from "../kubernetes.ts";
 
 /** Options of {@link LeaseView}. */
 export interface LeaseViewOptions {
   readonly namespace: string;
+  /** Name of the Lease. */
   readonly name: string;
-  /** Identity of this candidate. */
+  /** Identity of this candidate, unique to this process. */
   readonly identity: string;
   /** Put on the Lease by its holder. */
   readonly annotations: Readonly<Record<string, string>>;
@@ -40,7 +41,7 @@ export class LeaseView {
   /** The highest number of changes of hands that was seen. It never falls. */
   transitions = 0;
   /** The Lease as last seen. */
-  lease: LeaseObject | undefined;
+  lease: Lease | undefined;
   #observed: Observation | undefined;
   /** While the Lease is gone: when whoever held it has stopped leading. */
   #goneUntil: number | undefined;
@@ -66,7 +67,7 @@ export class LeaseView {
     }
   }
 
-  observe(lease: LeaseObject, held: boolean): void {
+  observe(lease: Lease, held: boolean): void {
     const holder = lease.spec?.holderIdentity || undefined;
     const isAnother = this.lease !== undefined &&
       this.lease.metadata?.uid !== lease.metadata?.uid;
@@ -94,7 +95,7 @@ export class LeaseView {
   }
 
   /** The lease as this one would hold it. If there is none, it is put back as it was last seen. */
-  claim(old: LeaseObject | undefined, held: boolean): LeaseObject {
+  claim(old: Lease | undefined, held: boolean): Lease {
     const { clock, identity, namespace, name, annotations, leaseMs } = this.options;
     const now = rfc3339Micro(clock.now());
     const isRenewal = held || (this.#goneUntil === undefined && this.leader === identity);

@@ -28,17 +28,17 @@ export interface LookupOptions<T> {
   readonly clock: Clock;
   /** The budget that reads are taken from, shared by lookups. Absent: nothing bounds them. */
   readonly budget?: ReadBudget;
-  /**
-   * How long an object that was read is taken to exist, from the start of the read. A deleted object must
-   * be refused within a second, and no watch reports the deletion of what the cache does not hold.
-   * Default 500 ms.
-   */
-  readonly foundForMs?: number;
   /** How long the absence of an object is remembered. Default 2 s. */
   readonly absentForMs?: number;
-  /** How many answers are remembered. Default 10000. */
-  readonly maxAnswers?: number;
 }
+
+/**
+ * How long an object that was read is taken to exist, from the start of the read, in milliseconds. A deleted object must
+ * be refused within a second, and no watch reports the deletion of what the cache does not hold.
+ */
+const FOUND_FOR_MS = 500;
+/** Answers that are remembered. */
+const MAX_ANSWERS = 10_000;
 
 /** An answer of the API server, and the monotonic time until which it counts. */
 interface Answer<T> {
@@ -60,9 +60,8 @@ interface Reading<T> {
 export function createLookup<T extends { metadata?: { uid?: string } }>(
   options: LookupOptions<T>,
 ): Lookup<T> {
-  const { cached, read, clock, budget, maxAnswers = 10_000 } = options;
-  const { foundForMs = 500, absentForMs = 2000 } = options;
-  const answers = createBoundedCache<Answer<T>>(maxAnswers);
+  const { cached, read, clock, budget, absentForMs = 2000 } = options;
+  const answers = createBoundedCache<Answer<T>>(MAX_ANSWERS);
   /** Has at most as many entries as the budget grants in the time that a read may take. */
   const inFlight = new Map<string, Reading<T>>();
   const fits = (object: T | undefined, uid: string | undefined) =>
@@ -78,7 +77,9 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
     const running = read({ namespace, name });
     const answer = running.then((found) => {
       const object = fits(found, uid) ? found : undefined;
-      const untilMs = object === undefined ? clock.monotonic() + absentForMs : sinceMs + foundForMs;
+      const untilMs = object === undefined
+        ? clock.monotonic() + absentForMs
+        : sinceMs + FOUND_FOR_MS;
       answers.set(id, { object, untilMs });
       return object;
     });
@@ -101,7 +102,7 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
     if (known !== undefined && nowMs < known.untilMs) return known.object;
     // The answer of a slow read is too old for a caller that comes later.
     const running = inFlight.get(id);
-    if (running !== undefined && nowMs < running.sinceMs + foundForMs) return running.answer;
+    if (running !== undefined && nowMs < running.sinceMs + FOUND_FOR_MS) return running.answer;
     return ask(id, key, uid);
   };
 }

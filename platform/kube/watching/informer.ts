@@ -1,13 +1,11 @@
 /** Informer: a cache of all objects of a kind, kept current by list and watch. */
 import { getLogger } from "@logtape/logtape";
-import type { KubeClient } from "../client.ts";
-import { type Clock, systemClock } from "../../base/clock.ts";
+import { systemClock } from "../../base/clock.ts";
 import { createGate } from "../../base/gate.ts";
 import { type Change, createInformerCache } from "./informer_cache.ts";
-import { runListWatch } from "./list_watch.ts";
-import { formatKey, keyOf, type Kind, type KubeObject, type ObjectKey } from "../resource.ts";
+import { type ListWatchOptions, runListWatch } from "./list_watch.ts";
+import { formatKey, keyOf, type KubeObject, type ObjectKey } from "../resource.ts";
 import { createListeners } from "../../base/listeners.ts";
-import type { Semaphore } from "../../base/semaphore.ts";
 
 /**
  * A cache of one kind. Its objects are frozen, lack `metadata.managedFields`, and share parts that are
@@ -35,34 +33,18 @@ export interface Informer<T> {
 export type Cache<T> = Omit<Informer<T>, "run">;
 
 /** Options of {@link createInformer}. */
-export interface InformerOptions<T> {
-  client: KubeClient;
-  kind: Kind<T>;
-  /** Without it: all namespaces. */
-  namespace?: string;
-  labelSelector?: string;
-  fieldSelector?: string;
+export interface InformerOptions<T>
+  extends
+    Omit<ListWatchOptions<T>, "clock" | "random">,
+    Partial<Pick<ListWatchOptions<T>, "clock">> {
   /** Which objects are held; the others count as absent. Default: all. */
   keep?: (object: T) => boolean;
   /** Values under which an object is found, by the name of the index. */
   indexes?: Record<string, (object: T) => string[]>;
-  clock?: Clock;
   /** A number from 0 up to 1. Default `Math.random`. */
   random?: () => number;
   /** Called with each whole list before the cache has it, also with what is not held, and keys of what cannot be read. */
   onList?: (objects: readonly T[], unreadable: readonly string[]) => void;
-  /** Called each time the watch has to begin again with a list, with the cause. */
-  onRestart?: (cause: string) => void;
-  /** Called each time a list or a watch fails; both are tried again. */
-  onFailure?: (error: unknown) => void;
-  /** Called for each object that is skipped because it cannot be read; the log says which and why. */
-  onSkipped?: () => void;
-  /** Most objects of a page of a list. Default 100. */
-  pageSize?: number;
-  /** Limits how many pages of lists are in memory at a time, of several informers. */
-  places?: Semaphore;
-  /** After this long without an event the watch is opened again, in milliseconds. Default: the client's. */
-  idleMs?: number;
 }
 
 const logger = getLogger(["milepost", "kube", "informer"]);

@@ -7,9 +7,8 @@ import type { ListProblem } from "../connection/response.ts";
 import type { WatchEvent } from "./watch.ts";
 import type { Clock } from "../../base/clock.ts";
 import { isGone, isNotFound, messageOf } from "../errors.ts";
-import { listAll } from "./paged_list.ts";
+import { listAll, type PagedListOptions } from "./paged_list.ts";
 import type { Kind, KubeObject } from "../resource.ts";
-import type { Semaphore } from "../../base/semaphore.ts";
 import { createInterner } from "../../base/interner.ts";
 import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
 import type { WatchOutcome, WatchState } from "./watch_state.ts";
@@ -25,9 +24,10 @@ export interface Sink<T> {
 }
 
 /** Options of listing and watching. */
-export interface ListWatchOptions<T> {
+export interface ListWatchOptions<T>
+  extends Pick<PagedListOptions<T>, "kind" | "pageSize" | "places"> {
   readonly client: Pick<KubeClient, "list" | "watch">;
-  readonly kind: Kind<T>;
+  /** Without it: all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -37,12 +37,8 @@ export interface ListWatchOptions<T> {
   readonly onRestart?: (cause: string) => void;
   /** Called each time a list or a watch fails; both are tried again. */
   readonly onFailure?: (error: unknown) => void;
-  /** Called for each object that is skipped because it cannot be read. */
+  /** Called for each object that is skipped because it cannot be read; the log says which and why. */
   readonly onSkipped?: () => void;
-  /** Most objects of a page of a list. Default 100. */
-  readonly pageSize?: number;
-  /** Limits how many pages of lists are in memory at a time, of several informers. */
-  readonly places?: Semaphore;
   /** A watch on which nothing came for this long is begun anew, in milliseconds. Default: the client's. */
   readonly idleMs?: number;
 }

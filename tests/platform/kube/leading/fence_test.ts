@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { KubeClient } from "../../../../platform/kube/client.ts";
 import { fencedClient, FencedError } from "../../../../platform/kube/leading/fence.ts";
-import { LEASE_KIND } from "../../../../platform/kube/leading/lease_object.ts";
+import { KUBERNETES_KINDS } from "../../../../platform/kube/kubernetes_kinds.ts";
 import { createLeadership, type Leadership } from "../../../../platform/kube/leading/leadership.ts";
 import { answeringClient, never } from "../../../support/answering_client.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
@@ -154,8 +154,11 @@ Deno.test("calls end when another one is seen on the Lease, though its work goes
   await first.clock.advance(0);
   const end = ending(first.clock, first.client.get(WIDGET, KEY));
   const thief = store.clientOf({ down: false });
-  const lease = await thief.get(LEASE_KIND, { namespace: "ns", name: "lease" });
-  await thief.replace(LEASE_KIND, { ...lease, spec: { ...lease.spec, holderIdentity: "thief" } });
+  const lease = await thief.get(KUBERNETES_KINDS.lease, { namespace: "ns", name: "lease" });
+  await thief.replace(KUBERNETES_KINDS.lease, {
+    ...lease,
+    spec: { ...lease.spec, holderIdentity: "thief" },
+  });
   await first.clock.advance(1_999);
   assert.equal(end.at, undefined);
   await first.clock.advance(1);

@@ -1,6 +1,6 @@
 /** One Lease in memory, with clients that can be cut off. */
 import { KubeError } from "../../../../platform/kube/errors.ts";
-import { LEASE_KIND } from "../../../../platform/kube/leading/lease_object.ts";
+import { KUBERNETES_KINDS } from "../../../../platform/kube/kubernetes_kinds.ts";
 import type { Kind, KubeObject, ObjectKey } from "../../../../platform/kube/resource.ts";
 
 /** One lease, at first without a holder as `deploy/` installs it, and clients of it that can be cut off. */
@@ -44,7 +44,8 @@ export function leaseStore() {
   }
   return {
     clientOf,
-    read: () => stored === undefined ? undefined : LEASE_KIND.parse(structuredClone(stored)),
+    read: () =>
+      stored === undefined ? undefined : KUBERNETES_KINDS.lease.parse(structuredClone(stored)),
     /** Deletes the Lease. */
     remove: () => stored = undefined,
     /** Creates the Lease again without a holder, as an apply does. */
