@@ -7,7 +7,7 @@ import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import { createLedgerQueue, type LedgerEntry, type ShownStatus } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
 import { createSleeper } from "../../platform/base/sleeper.ts";
-import { type Bucket, type BucketLimits, refill, take } from "../../platform/base/token_bucket.ts";
+import { Bucket, type BucketLimits } from "../../platform/base/token_bucket.ts";
 
 export type { WriteOutcome, WriteStatus } from "./ledger_write.ts";
 
@@ -86,8 +86,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const report = createWriteLog(clock);
   const queue = createLedgerQueue();
   const writing = new Set<Promise<void>>();
-  let limits = limitsOf(writesPerSecond);
-  let budget: Bucket | undefined;
+  const budget = new Bucket(limitsOf(writesPerSecond));
   let pausedUntilMs = -Infinity;
   let flushing = false;
   /** The loop of `run`. */
@@ -163,16 +162,14 @@ export function createLedger(options: LedgerOptions): Ledger {
     isBlocked = due !== undefined && due <= nowMs;
     const most = flushing ? FLUSH_CONCURRENCY * maxConcurrent : maxConcurrent;
     if (due === undefined || writing.size >= most) return Infinity;
-    const refilled = refill(budget, nowMs, limits);
-    budget = refilled;
-    return Math.max(due - nowMs, pausedUntilMs - nowMs, take(refilled, nowMs, limits).waitMs, 0);
+    return Math.max(due - nowMs, pausedUntilMs - nowMs, budget.waitMs(nowMs), 0);
   }
 
   /** Starts the writes that may start, then sleeps until something may change. */
   async function turn(stop: AbortSignal): Promise<void> {
     let rest = waitMs();
     while (rest === 0 && !stop.aborted && !writeAbort.signal.aborted) {
-      budget = take(budget, clock.monotonic(), limits).bucket;
+      budget.take(clock.monotonic());
       start();
       rest = waitMs();
     }
@@ -198,7 +195,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     },
     async flush(deadlineMs) {
       flushing = true;
-      limits = limitsOf(flushWritesPerSecond);
+      budget.limits = limitsOf(flushWritesPerSecond);
       const cancel = after(clock, deadlineMs, () => writeAbort.abort());
       await loop;
       queue.makeAllDue(clock.monotonic());

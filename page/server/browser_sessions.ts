@@ -1,7 +1,7 @@
 /** Sessions of browsers: one-time codes that are printed, and the keys that they are exchanged for. */
 import { Buffer } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { type Bucket, take } from "../../platform/base/token_bucket.ts";
+import { Bucket } from "../../platform/base/token_bucket.ts";
 import { createRecentMemory } from "../../platform/base/recent_memory.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 
@@ -59,7 +59,7 @@ export function createBrowserSessions(
   { clock, randomBytes }: BrowserSessionsOptions,
 ): BrowserSessions {
   let codes: readonly { readonly hash: Uint8Array; readonly untilMs: number }[] = [];
-  let tries: Bucket | undefined;
+  const tries = new Bucket(TRIES);
   const sessions = createRecentMemory<object>({
     now: () => clock.monotonic(),
     max: SESSION_LIMITS.sessions,
@@ -80,8 +80,7 @@ export function createBrowserSessions(
 
   /** Nobody guesses 128 bits, so a good code is good whatever others have tried: they lock nobody out. */
   function refused(): OpenedSession {
-    const { bucket, waitMs } = take(tries, clock.monotonic(), TRIES);
-    tries = bucket;
+    const waitMs = tries.take(clock.monotonic());
     return waitMs > 0 ? { why: "too_many", retryAfterMs: waitMs } : { why: "wrong_code" };
   }
 

@@ -1,7 +1,7 @@
 /** Bounded reading of bodies, and the discard of their rest. */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
-import { type Bucket, type BucketLimits, take } from "../base/token_bucket.ts";
+import { Bucket, type BucketLimits } from "../base/token_bucket.ts";
 import { ClientGoneError } from "./message.ts";
 
 /** Time for which the rest of a body is discarded before the connection is closed, in milliseconds. */
@@ -122,13 +122,8 @@ export type DiscardRest = (message: IncomingMessage, read: () => void) => Promis
 
 /** Creates a {@link DiscardRest} of a server. Beyond its rate connections are closed at once. */
 export function createDiscardRest(clock: Clock, onReceive: (bytes: number) => void): DiscardRest {
-  let discarded: Bucket | undefined;
-
-  function hasRoom(bytes: number): boolean {
-    const taken = take(discarded, clock.monotonic(), DISCARD_RATE, bytes);
-    discarded = taken.bucket;
-    return taken.waitMs === 0;
-  }
+  const discarded = new Bucket(DISCARD_RATE);
+  const hasRoom = (bytes: number) => discarded.take(clock.monotonic(), bytes) === 0;
 
   return async (message, read) => {
     const { socket } = message;

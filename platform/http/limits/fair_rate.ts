@@ -1,7 +1,7 @@
 /** Fair rate: a budget that users share, each with a part of its own; who has used the least of it comes first. */
 import { onAbort } from "../../base/aborted.ts";
 import { type Clock, every } from "../../base/clock.ts";
-import { type Bucket, createKeyedBuckets, refill, take } from "../../base/token_bucket.ts";
+import { Bucket, createKeyedBuckets } from "../../base/token_bucket.ts";
 
 /** The budget. `nowMs` is monotonic. Of a user's share, and of all, `first` ones may take what the others leave. */
 export interface FairRate {
@@ -54,11 +54,10 @@ export function createFairRate(options: FairRateOptions): FairRate {
   const share = { ratePerSecond: perSecond * USER_PART, burst: userBurst + userReserve };
   const shares = createKeyedBuckets(share, MAX_USERS);
   const burst = Math.max(perSecond * BURST_SECONDS, share.burst * BURST_USERS);
-  const limits = { ratePerSecond: perSecond, burst };
+  const pool = new Bucket({ ratePerSecond: perSecond, burst });
   const reserve = Math.floor(burst * RESERVED_PART);
   const queues = new Map<string, Queue>();
   const serveMs = Math.max(MIN_SERVE_MS, 1000 / perSecond);
-  let pool: Bucket | undefined;
   /** Undefined while nobody waits. */
   let stopServing: (() => void) | undefined;
 
@@ -67,7 +66,7 @@ export function createFairRate(options: FairRateOptions): FairRate {
    * the bursts of others.
    */
   function next(nowMs: number): { readonly queue: Waiting[]; readonly user: string } | undefined {
-    const { tokens } = pool = refill(pool, nowMs, limits);
+    const tokens = pool.tokens(nowMs);
     let best: { queue: Waiting[]; user: string; used: number } | undefined;
     for (const [user, all] of queues) {
       const isFirst = all.first.length > 0;
@@ -97,7 +96,7 @@ export function createFairRate(options: FairRateOptions): FairRate {
 
   function serve(nowMs: number): void {
     for (let turn = next(nowMs); turn !== undefined; turn = next(nowMs)) {
-      pool = take(pool, nowMs, limits).bucket;
+      pool.take(nowMs);
       turn.queue.shift()?.settle(true);
       leave(turn.user);
     }

@@ -1,11 +1,6 @@
 /** Rate limit of work by peer address, by network and in all. */
 import { limitsOfNetwork, networkKey } from "./peer_key.ts";
-import {
-  type Bucket,
-  type BucketLimits,
-  createKeyedBuckets,
-  take,
-} from "../../base/token_bucket.ts";
+import { Bucket, type BucketLimits, createKeyedBuckets } from "../../base/token_bucket.ts";
 
 /** Bounds of {@link createPeerRate}. */
 export interface PeerRateLimits {
@@ -24,14 +19,11 @@ export type TakeOfPeer = (peer: string, nowMs: number, amount: number) => number
 export function createPeerRate({ perPeer, total, maxPeers }: PeerRateLimits): TakeOfPeer {
   const peers = createKeyedBuckets(perPeer, maxPeers);
   const networks = createKeyedBuckets(limitsOfNetwork(perPeer), maxPeers);
-  let all: Bucket | undefined;
+  const all = new Bucket(total);
   return (peer, nowMs, amount) => {
     const network = networkKey(peer);
-    const waitMs = peers.take(peer, nowMs, amount) ||
-      (network === undefined ? 0 : networks.take(network, nowMs, amount));
-    if (waitMs > 0) return waitMs;
-    const taken = take(all, nowMs, total, amount);
-    all = taken.bucket;
-    return taken.waitMs;
+    return peers.take(peer, nowMs, amount) ||
+      (network === undefined ? 0 : networks.take(network, nowMs, amount)) ||
+      all.take(nowMs, amount);
   };
 }

@@ -2,12 +2,7 @@
 import type { ReadBudget } from "../../kube/watching/cached_lookup.ts";
 import type { Clock } from "../../base/clock.ts";
 import { TransportError } from "../../kube/errors.ts";
-import {
-  type Bucket,
-  type BucketLimits,
-  createKeyedBuckets,
-  take,
-} from "../../base/token_bucket.ts";
+import { Bucket, type BucketLimits, createKeyedBuckets } from "../../base/token_bucket.ts";
 
 /** Error for a read that the budget does not allow: the request can be tried again a moment later. */
 export class ReadBudgetError extends TransportError {
@@ -39,14 +34,13 @@ export function createReadBudget(options: ReadBudgetOptions): ReadBudget {
   const { perNamespace = { ratePerSecond: 50, burst: 200 } } = options;
   const { total = { ratePerSecond: 100, burst: 400 } } = options;
   const namespaces = createKeyedBuckets(perNamespace, MAX_NAMESPACES);
-  let all: Bucket | undefined;
+  const all = new Bucket(total);
   return {
     take(namespace) {
       const nowMs = clock.monotonic();
-      if (namespaces.take(namespace, nowMs) > 0) throw new ReadBudgetError(namespace);
-      const taken = take(all, nowMs, total);
-      all = taken.bucket;
-      if (taken.waitMs > 0) throw new ReadBudgetError(namespace);
+      if (namespaces.take(namespace, nowMs) > 0 || all.take(nowMs) > 0) {
+        throw new ReadBudgetError(namespace);
+      }
     },
   };
 }

@@ -1,5 +1,5 @@
 /** Budget of reviews, of which a part is reserved. */
-import { type Bucket, type BucketLimits, refill, take } from "../../base/token_bucket.ts";
+import { Bucket } from "../../base/token_bucket.ts";
 
 /** Takes one from the budget; false if there is none left. `nowMs` is monotonic. */
 export type TakeFromBudget = (nowMs: number, first: boolean) => boolean;
@@ -9,14 +9,8 @@ export type TakeFromBudget = (nowMs: number, first: boolean) => boolean;
  * all of it; the others leave a fifth to them.
  */
 export function createReservedBudget(perSecond: number, burst = perSecond): TakeFromBudget {
-  const limits: BucketLimits = { ratePerSecond: perSecond, burst: Math.max(1, burst) };
-  const reserved = Math.floor(limits.burst / 5);
-  let budget: Bucket | undefined;
-  return (nowMs, first) => {
-    budget = refill(budget, nowMs, limits);
-    if (!first && budget.tokens < 1 + reserved) return false;
-    const taken = take(budget, nowMs, limits);
-    budget = taken.bucket;
-    return taken.waitMs === 0;
-  };
+  const budget = new Bucket({ ratePerSecond: perSecond, burst: Math.max(1, burst) });
+  const reserved = Math.floor(budget.limits.burst / 5);
+  return (nowMs, first) =>
+    (first || budget.tokens(nowMs) >= 1 + reserved) && budget.take(nowMs) === 0;
 }

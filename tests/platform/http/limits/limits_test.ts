@@ -3,67 +3,59 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createPeerGuard } from "../../../../platform/http/limits/peer_guard.ts";
 import { createPeers } from "../../../../platform/http/limits/peers.ts";
-import { charge, createKeyedBuckets, take } from "../../../../platform/base/token_bucket.ts";
+import { Bucket, createKeyedBuckets } from "../../../../platform/base/token_bucket.ts";
 
-Deno.test("`take()` lets the burst pass at once and the rate in the long run", () => {
+Deno.test("`Bucket.take()` lets the burst pass at once and the rate in the long run", () => {
   const limits = { ratePerSecond: 2, burst: 3 };
-  let taken = take(undefined, 0, limits);
-  for (let time = 0; time < 2; time++) taken = take(taken.bucket, 0, limits);
-  assert.equal(taken.waitMs, 0);
-  taken = take(taken.bucket, 0, limits);
-  assert.equal(taken.waitMs, 500);
-  taken = take(taken.bucket, 499, limits);
-  assert.equal(taken.waitMs, 1);
-  taken = take(taken.bucket, 500, limits);
-  assert.equal(taken.waitMs, 0);
+  const bucket = new Bucket(limits);
+  for (let time = 0; time < 3; time++) assert.equal(bucket.take(0), 0);
+  assert.equal(bucket.take(0), 500);
+  assert.equal(bucket.take(499), 1);
+  assert.equal(bucket.take(500), 0);
 });
 
-Deno.test("`take()` never lets more pass than burst and rate together", () => {
+Deno.test("`Bucket.take()` never lets more pass than burst and rate together", () => {
   const steps = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 200 });
   fc.assert(fc.property(steps, (waits) => {
     const limits = { ratePerSecond: 7, burst: 5 };
     let nowMs = 0;
-    let bucket;
+    const bucket = new Bucket(limits);
     let passed = 0;
     for (const wait of waits) {
       nowMs += wait;
-      const taken = take(bucket, nowMs, limits);
-      bucket = taken.bucket;
-      if (taken.waitMs === 0) passed += 1;
+      if (bucket.take(nowMs) === 0) passed += 1;
     }
     assert(passed <= limits.burst + limits.ratePerSecond * nowMs / 1000 + 1e-6);
   }));
 });
 
-Deno.test("`take()` works also if time goes backwards", () => {
+Deno.test("`Bucket.take()` works also if time goes backwards", () => {
   const limits = { ratePerSecond: 1, burst: 1 };
-  const { bucket } = take(undefined, 10_000, limits);
-  assert(take(bucket, 0, limits).waitMs > 0);
+  const bucket = new Bucket(limits);
+  bucket.take(10_000);
+  assert(bucket.take(0) > 0);
 });
 
-Deno.test("`take()` refills no span of time twice, in any order of arrivals", () => {
+Deno.test("`Bucket.take()` refills no span of time twice, in any order of arrivals", () => {
   const limits = { ratePerSecond: 10, burst: 1 };
   const arrivals = fc.array(fc.integer({ min: 0, max: 1000 }), { minLength: 100, maxLength: 100 });
   fc.assert(fc.property(arrivals, (times) => {
-    let bucket;
+    const bucket = new Bucket(limits);
     let passed = 0;
-    for (const nowMs of times) {
-      const taken = take(bucket, nowMs, limits);
-      bucket = taken.bucket;
-      if (taken.waitMs === 0) passed += 1;
-    }
+    for (const nowMs of times) if (bucket.take(nowMs) === 0) passed += 1;
     assert.ok(passed <= limits.burst + limits.ratePerSecond, `${passed} passed in a second`);
   }));
 });
 
-Deno.test("`charge()` goes into a debt of one burst at most, which time pays", () => {
+Deno.test("`Bucket.charge()` goes into a debt of one burst at most, which time pays", () => {
   const limits = { ratePerSecond: 2, burst: 3 };
-  let bucket = charge(undefined, 0, limits);
-  assert.equal(bucket.tokens, 2);
-  for (let time = 0; time < 50; time++) bucket = charge(bucket, 0, limits);
-  assert.equal(bucket.tokens, -3);
-  assert.equal(take(bucket, 0, limits).waitMs, 2000);
-  assert.equal(take(bucket, 2000, limits).waitMs, 0);
+  const bucket = new Bucket(limits);
+  bucket.charge(0);
+  assert.equal(bucket.tokens(0), 2);
+  for (let time = 0; time < 50; time++) bucket.charge(0);
+  assert.equal(bucket.tokens(0), -3);
+  assert.equal(bucket.take(0), 2000);
+  assert.equal(bucket.take(2000), 0);
 });
 
 Deno.test("`createPeers()` refuses a peer that fails too often, unless a pod was proven there recently", () => {
