@@ -5,9 +5,12 @@ import { type AskOwner, createOwnerRouter } from "../platform/http/replicas/owne
 import type { LeaderLocator } from "../platform/kube/leading/leadership.ts";
 import type { AskKind } from "./ask_kind.ts";
 import { createJobFeeds, type JobFeeds } from "./job_feeds.ts";
-import type { JobStatus, Reading } from "./ledger/reading.ts";
+import { heldAfter, type HeldCurves } from "./curves/held_curves.ts";
+import type { Known } from "./followed_group.ts";
+import type { JobStatus } from "./ledger/reading.ts";
 import type { OwnedState } from "./owned_state.ts";
-import { createOwnerPoll, type JobVersion, type PollOwner } from "./owner_poll.ts";
+import { createOwnerPoll, type PollOwner } from "./owner_poll.ts";
+import type { JobReading } from "./replicas/forward_changes.ts";
 import type { ForwardClient } from "./replicas/forward_client.ts";
 import type { TermChanges } from "./term.ts";
 
@@ -18,11 +21,11 @@ export type Follow<Value> = (job: JobRef, listener: (value: Value) => void) => (
 export interface OwnerClient {
   /** Returns the function that asks questions of a kind; each is held a moment while there is no owner. */
   asks<Ask, Answer extends object>(kind: AskKind<Ask, Answer>): AskOwner<Ask, Answer>;
-  /** Follows changes by their kind, with the newest status, or with the cursor of what has changed. */
+  /** Follows changes by their kind: the newest status, the cursor of an observation, the curves or why there are none. */
   readonly follow: {
     readonly status: Follow<JobStatus>;
     readonly observation: Follow<string>;
-    readonly curves: Follow<string>;
+    readonly curves: Follow<Known<HeldCurves>>;
   };
   /** Ends what follows the owner, and resolves when nothing does. */
   close(): Promise<void>;
@@ -38,26 +41,44 @@ export interface OwnerClientOptions {
   readonly clock: Clock;
 }
 
+/** Time between two calls for curves, in milliseconds: what is drawn needs no more of them. */
+const CURVES_MS = 250;
+
+/** Follows values, each of which is told once. */
+const values = <Value>({ follow }: JobFeeds<Value>): Follow<Value> => (job, listener) => {
+  let last: Value | undefined;
+  return follow(job, ({ value }) => {
+    if (value === undefined || value === last) return;
+    last = value;
+    listener(value);
+  });
+};
+
 /** Creates an {@link OwnerClient}; it follows the owner only while somebody follows a job. */
 export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
   const { leader, owned, forward, clock } = options;
 
   function feedsOf<Value>(
     kind: keyof TermChanges,
-    select: (reading: Reading) => Value | undefined,
+    valueAfter: (reading: JobReading, before: Value | undefined) => Value | undefined,
+    paceMs?: number,
   ): JobFeeds<Value> {
-    const here: PollOwner<Reading> = owned.changes[kind];
+    const here: PollOwner<JobReading> = owned.changes[kind];
     return createJobFeeds({
       poll: createOwnerPoll({ leader, here, forward: forward.changes(kind), clock }),
-      select,
+      valueAfter,
       clock,
+      ...(paceMs !== undefined && { paceMs }),
     });
   }
 
-  const cursorOf = ({ cursor }: JobVersion) => cursor;
   const status = feedsOf("status", (reading) => reading.status);
-  const observation = feedsOf("observation", cursorOf);
-  const curves = feedsOf("curves", cursorOf);
+  const observation = feedsOf("observation", ({ cursor }) => cursor);
+  const curves = feedsOf<HeldCurves>(
+    "curves",
+    ({ curves }, before) => curves && heldAfter(before, curves),
+    CURVES_MS,
+  );
   return {
     asks: (kind) =>
       createOwnerRouter({
@@ -70,7 +91,7 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
         }),
         clock,
       }),
-    follow: { status: status.follow, observation: observation.follow, curves: curves.follow },
+    follow: { status: values(status), observation: values(observation), curves: curves.follow },
     async close() {
       await Promise.all([status, observation, curves].map((feeds) => feeds.close()));
     },

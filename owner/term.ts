@@ -20,7 +20,8 @@ import type { Observations } from "./observations/observations.ts";
 import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import type { Reading } from "./ledger/reading.ts";
-import { createWaitingPolls, type WaitingPolls } from "./waiting_polls.ts";
+import type { CurvesNews } from "../crds/wire/shown_curves.ts";
+import { createWaitingPolls } from "./waiting_polls.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
@@ -54,11 +55,16 @@ export interface TermOptions
   readonly onStopped?: (() => void) | undefined;
 }
 
+/** What is new of a job's curves. */
+interface CurvesReading extends JobVersion {
+  readonly curves: CurvesNews;
+}
+
 /** How what others follow of a job is read, by its kind. */
 export interface TermChanges {
   readonly status: PollOwner<Reading>;
   readonly observation: PollOwner<JobVersion>;
-  readonly curves: PollOwner<JobVersion>;
+  readonly curves: PollOwner<CurvesReading>;
 }
 
 /** One term. */
@@ -68,8 +74,6 @@ export interface Term {
   /** Undefined if pushes are not recorded. */
   readonly observations: Observations | undefined;
   readonly curves: CurveStore;
-  /** Returns the cursor of a job's curves: it changes with them, and with the term. */
-  curvesCursor(jobUid: string): string;
   readonly changes: TermChanges;
   /** Takes a push: the ledger, then the log, then the curves what both have taken. */
   readonly accept: AcceptPush;
@@ -94,14 +98,6 @@ function ledgerOf(
         result: "error",
         problem: "this replica no longer holds the Lease, which it could not renew in time",
       }),
-  });
-}
-
-/** Polls for jobs of which only versions are told. */
-function versionPolls(clock: TermOptions["clock"], cursorOf: (uid: string) => string) {
-  return createWaitingPolls<JobVersion>({
-    read: ({ uid }) => ({ uid, cursor: cursorOf(uid) }),
-    clock,
   });
 }
 
@@ -136,12 +132,23 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
   const { store } = curves;
   const versions = createBoundedCache<number>(MAX_JOBS);
   let version = 0;
-  const curvesCursor = (uid: string) => `${id}.${store.versionOf(uid)}`;
   const polls = {
     status: statuses,
-    observation: versionPolls(clock, (uid) => `${id}.${versions.get(uid) ?? 0}`),
-    curves: versionPolls(clock, curvesCursor),
-  } satisfies Record<keyof TermChanges, Pick<WaitingPolls<JobVersion>, "poll" | "close">>;
+    observation: createWaitingPolls<JobVersion>({
+      read({ uid }, before) {
+        const cursor = `${id}.${versions.get(uid) ?? 0}`;
+        return cursor === before ? undefined : { uid, cursor };
+      },
+      clock,
+    }),
+    curves: createWaitingPolls<CurvesReading>({
+      read({ uid }, before) {
+        const cursor = store.cursorOf(uid);
+        return cursor === before ? undefined : { uid, cursor, curves: store.newsOf(uid, before) };
+      },
+      clock,
+    }),
+  };
   const stops = [
     curves.close,
     store.onChange(polls.curves.changed),
@@ -187,7 +194,6 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
     statuses,
     observations,
     curves: store,
-    curvesCursor,
     changes: {
       status: polls.status.poll,
       observation: polls.observation.poll,

@@ -24,19 +24,23 @@ export interface WaitingPolls<State extends JobVersion> {
   close(): void;
 }
 
-/** Creates {@link WaitingPolls}; `read` returns the present state of a job. */
+/** Options of {@link createWaitingPolls}. */
+export interface WaitingPollsOptions<State extends JobVersion> {
+  /** Returns the present state of a job; undefined if it is that of the cursor. */
+  readonly read: (job: JobRef, cursor: string | undefined) => State | undefined;
+  readonly clock: Clock;
+}
+
+/** Creates {@link WaitingPolls}. */
 export function createWaitingPolls<State extends JobVersion>(
-  { read, clock }: { readonly read: (job: JobRef) => State; readonly clock: Clock },
+  { read, clock }: WaitingPollsOptions<State>,
 ): WaitingPolls<State> {
   /** Waiting polls by the UID of their job. */
   const waiting = createKeyedListeners();
   const closed = new AbortController();
 
   const changed = (entries: readonly PollEntry[]): State[] =>
-    entries.flatMap(({ job, cursor }) => {
-      const state = read(job);
-      return state.cursor === cursor ? [] : [state];
-    });
+    entries.flatMap(({ job, cursor }) => read(job, cursor) ?? []);
 
   return {
     changed: (uid) => waiting.notify(uid),

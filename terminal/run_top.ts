@@ -23,7 +23,7 @@ import {
 } from "./top_state.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
 
-/** Least time between two drawings, and between two polls of curves and of the job, in milliseconds. */
+/** Least and most time between two drawings, and the time between two reads of the job, in milliseconds. */
 const DRAW_MS = 100;
 const POLL_MS = 1_000;
 const READ_MS = 2_000;
@@ -64,7 +64,7 @@ class Top {
 
   constructor(private readonly parts: TopParts, private readonly screen: FullScreen) {
     this.#sleeper = createSleeper(parts.clock);
-    this.#curves = createWatchedCurves(parts.cluster);
+    this.#curves = createWatchedCurves(parts.cluster, () => this.wake());
     this.signal = AbortSignal.any([parts.signal, this.#over.signal]);
   }
 
@@ -159,6 +159,9 @@ class Top {
     const all = this.#all;
     this.#report = this.#reportOf(size.columns);
     this.#state = settled(this.#state, this.#windowOf(all));
+    const { job } = this.#state;
+    const seen = job === undefined ? this.#shown(all) : [job];
+    this.#curves.look(seen.flatMap((row) => this.#refOf(row) ?? []));
     const outage = this.#curves.outage();
     const hasNotice = this.#notice !== undefined && this.#notice.untilMs > clock.monotonic();
     const view: TopView = {
@@ -187,17 +190,7 @@ class Top {
       await clock.sleep(DRAW_MS, this.signal);
       await this.#sleeper.sleep(POLL_MS - DRAW_MS, this.signal);
     }
-  }
-
-  /** Asks for the curves of what is on the screen. */
-  async lookOn(): Promise<void> {
-    while (!this.signal.aborted) {
-      const { job } = this.#state;
-      const rows = job === undefined ? this.#shown(this.#all) : [job];
-      await this.#curves.look(rows.flatMap((row) => this.#refOf(row) ?? []), this.signal);
-      this.wake();
-      await this.parts.clock.sleep(POLL_MS, this.signal);
-    }
+    this.#curves.look([]);
   }
 
   /** Reads the job that is shown. */
@@ -227,7 +220,7 @@ export async function runTop(parts: TopParts): Promise<void> {
   parts.terminal.onResize(() => top.resized(), top.signal);
   const stop = parts.cluster.list.onChange(() => top.wake());
   try {
-    await Promise.all([top.drawOn(), top.lookOn(), top.readOn()]);
+    await Promise.all([top.drawOn(), top.readOn()]);
   } finally {
     stop();
   }

@@ -1,54 +1,66 @@
-/** Curves of the jobs on the screen, asked for again and again. */
+/** Curves of the jobs on the screen, followed while they are there. */
 import type { JobRef } from "../crds/job_kind.ts";
 import type { ShownCurves } from "../crds/wire/shown_curves.ts";
-import { messageOf } from "../platform/kube/errors.ts";
 import { CURVE_LIMITS } from "../crds/wire/view_limits.ts";
+import { type HeldCurves, shownCurves } from "../owner/curves/held_curves.ts";
+import type { Known } from "../owner/followed_group.ts";
 import type { Points } from "./plots.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
 /** The curves. */
 export interface WatchedCurves {
-  /** Asks for those of these jobs; what is held of others goes. */
-  look(jobs: readonly JobRef[], signal: AbortSignal): Promise<void>;
+  /** Follows those of these jobs, and no others. */
+  look(jobs: readonly JobRef[]): void;
   of(uid: string): ShownCurves | undefined;
   /** Returns the last values of a metric of a job. */
   pointsOf(uid: string, metric: string): Points;
-  /** Why there are none, if so. */
+  /** Why there is no news of them, if so. */
   outage(): string | undefined;
 }
 
-/** Creates them. */
+interface WatchedJob {
+  known: Known<HeldCurves>;
+  stop: () => void;
+}
+
+/** Creates them; `onNews` is called when there is news of a job. */
 export function createWatchedCurves(
-  { ask }: Pick<TerminalCluster, "ask">,
-  points: number = CURVE_LIMITS.points,
+  { follow }: Pick<TerminalCluster, "follow">,
+  onNews: () => void,
 ): WatchedCurves {
-  let held = new Map<string, ShownCurves>();
-  let outage: string | undefined;
+  const watched = new Map<string, WatchedJob>();
+
+  function begin(job: JobRef): void {
+    const one: WatchedJob = { known: {}, stop() {} };
+    watched.set(job.uid, one);
+    one.stop = follow(job, (known) => {
+      one.known = known;
+      onNews();
+    });
+  }
+
+  function of(uid: string): ShownCurves | undefined {
+    const { value } = watched.get(uid)?.known ?? {};
+    return value && shownCurves(value, { points: CURVE_LIMITS.points });
+  }
+
   return {
-    of: (uid) => held.get(uid),
+    of,
     pointsOf(uid, metric) {
-      const curve = held.get(uid)?.metrics.find((it) => it.name === metric && !it.isProgress);
+      const curve = of(uid)?.metrics.find((it) => it.name === metric && !it.isProgress);
       return curve?.points.map(([time, , , last]) => [time, last]) ?? [];
     },
-    outage: () => outage,
-    async look(jobs, signal) {
-      const asked = jobs.slice(0, CURVE_LIMITS.jobs);
-      const kept = new Map(
-        asked.flatMap(({ uid }) => {
-          const known = held.get(uid);
-          return known === undefined ? [] : [[uid, known] as const];
-        }),
-      );
-      held = kept;
-      if (asked.length === 0) return;
-      const withCursors = asked.map(({ uid }) => {
-        const cursor = kept.get(uid)?.cursor;
-        return { uid, ...(cursor !== undefined && { cursor }) };
-      });
-      const answer = await Promise.resolve(ask({ jobs: withCursors, points }, signal, asked))
-        .catch((error) => ({ reason: messageOf(error) }));
-      outage = "curves" in answer ? undefined : answer.reason;
-      if ("curves" in answer) { for (const it of answer.curves) kept.set(it.uid, it); }
+    outage: () =>
+      watched.values().map(({ known }) => known.outage?.reason).find((it) => it !== undefined),
+    look(jobs) {
+      const seen = jobs.slice(0, CURVE_LIMITS.jobs);
+      const uids = new Set(seen.map(({ uid }) => uid));
+      for (const [uid, { stop }] of watched) {
+        if (uids.has(uid)) continue;
+        stop();
+        watched.delete(uid);
+      }
+      for (const job of seen) if (!watched.has(job.uid)) begin(job);
     },
   };
 }

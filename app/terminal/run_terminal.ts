@@ -18,7 +18,7 @@ import { lookOfProcess, processTerminal } from "../../terminal/process_terminal.
 import { runTop } from "../../terminal/run_top.ts";
 import { safeJson } from "../../terminal/shown_text.ts";
 import { stopJobByHand } from "../../terminal/stopped_job.ts";
-import { createWatchedCurves } from "../../terminal/watched_curves.ts";
+import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
 /** How a command talks to its reader. */
 export interface CommandIo {
@@ -64,15 +64,13 @@ export async function runGetCommand(
   await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
   await unlessAborted(cluster.managerSearched, signal);
-  const watched = createWatchedCurves(cluster);
-  // The mirror brings curves as long as somebody follows them.
-  const stop = cluster.follow(job, () => {});
-  const [facts] = await Promise.all([
+  const [facts, answer] = await Promise.all([
     readJob(cluster, job, signal),
-    watched.look([job], signal),
-  ]).finally(stop);
-  const curves = watched.of(job.uid);
-  const outage = watched.outage();
+    cluster.ask({ jobs: [job.uid], points: CURVE_LIMITS.points }, signal, [job]),
+  ]);
+  const { curves: [curves], reason: outage } = "curves" in answer
+    ? { ...answer, reason: undefined }
+    : { ...answer, curves: [] };
   const missing = [
     ...new Set([
       ...facts.missing,

@@ -4,9 +4,9 @@ import {
   type Curve,
   curveFields,
   type CurvePoint,
+  type CurvesNews,
   type MarkKind,
   markKindSchema,
-  type ShownCurves,
 } from "./shown_curves.ts";
 import type { JobName } from "./row.ts";
 import { CURVE_LIMITS } from "./view_limits.ts";
@@ -14,6 +14,8 @@ import { CURVE_LIMITS } from "./view_limits.ts";
 /** The curves of one job. */
 export interface ViewedCurves {
   readonly job: JobName & { readonly uid: string };
+  /** In a stream: points that begin before it, in milliseconds since the epoch, stay as they were sent. Absent: these are all. */
+  readonly since?: number;
   readonly metrics: readonly Curve[];
   readonly marks: readonly {
     /** RFC 3339. */
@@ -48,6 +50,7 @@ const mark = z.object({
 const answerSchema = z.object({
   curves: z.array(z.object({
     job: z.object({ uid: z.string() }),
+    since: z.number().optional(),
     metrics: z.array(z.object({
       ...curveFields,
       points,
@@ -56,15 +59,12 @@ const answerSchema = z.object({
     marks: z.array(mark.or(z.unknown().transform(() => undefined))),
   })).max(CURVE_LIMITS.jobs),
 });
-/** What is shown of a job, without whose it is. */
-export type CurvesShown = Pick<ShownCurves, "metrics" | "marks">;
 
 /** Reads the curves of an answer; undefined if they cannot be read. */
-export function readCurvesAnswer(
-  value: unknown,
-): readonly Omit<ShownCurves, "cursor">[] | undefined {
-  return answerSchema.safeParse(value).data?.curves.map(({ job, metrics, marks }) => ({
+export function readCurvesAnswer(value: unknown): readonly CurvesNews[] | undefined {
+  return answerSchema.safeParse(value).data?.curves.map(({ job, since, metrics, marks }) => ({
     uid: job.uid,
+    ...(since !== undefined && { sinceMs: since }),
     metrics,
     marks: marks.filter((it) => it !== undefined),
   }));

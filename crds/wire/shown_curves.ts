@@ -1,11 +1,11 @@
 /** Curves of jobs: what is asked of their owner, its answer, and what viewers are answered. */
 import { z } from "zod";
-import { cursorSchema, nameSchema, refusedSchema, uidSchema } from "./message_fields.ts";
+import { nameSchema, refusedSchema, uidSchema } from "./message_fields.ts";
 import { CURVE_LIMITS } from "./view_limits.ts";
 
 const askSchema = z.object({
-  jobs: z.array(z.object({ uid: uidSchema, cursor: cursorSchema.optional() }))
-    .max(CURVE_LIMITS.jobs),
+  /** UIDs. */
+  jobs: z.array(uidSchema).max(CURVE_LIMITS.jobs),
   metrics: z.array(z.string().max(CURVE_LIMITS.metricNameLength)).max(CURVE_LIMITS.metrics)
     .optional(),
   points: z.int().min(1).max(CURVE_LIMITS.points),
@@ -17,7 +17,7 @@ const askSchema = z.object({
   ).max(CURVE_LIMITS.logs).optional(),
 });
 
-/** A question for the curves of jobs; of a job whose cursor is that given, for none. */
+/** A question for the curves of jobs. */
 export type CurveAsk = Readonly<z.infer<typeof askSchema>>;
 
 /** Reads a question that came from another replica; undefined if it is none. */
@@ -57,17 +57,21 @@ const markSchema = z.object({
   text: z.string(),
 });
 
-const jobCurvesSchema = z.object({
+const shownSchema = z.object({
   uid: uidSchema,
-  /** Changes with the curves, and with the owner. */
-  cursor: cursorSchema,
   metrics: z.array(curveSchema),
   marks: z.array(markSchema),
 });
 
+/** News of a job's curves as they stand in a message. */
+export const curvesNewsSchema = shownSchema.extend({
+  /** A time at which points begin. */
+  sinceMs: z.number().optional(),
+});
+
 const answerSchema = z.union([
   z.object({
-    curves: z.array(jobCurvesSchema),
+    curves: z.array(shownSchema),
     /** The jobs that this answer had no room for. */
     left: z.array(uidSchema),
   }),
@@ -79,7 +83,12 @@ export type Curve = Readonly<z.infer<typeof curveSchema>>;
 export type MarkKind = z.infer<typeof markKindSchema>;
 export type CurveMark = Readonly<z.infer<typeof markSchema>>;
 /** The curves of one job. */
-export type ShownCurves = Readonly<z.infer<typeof jobCurvesSchema>>;
+export type ShownCurves = Readonly<z.infer<typeof shownSchema>>;
+/**
+ * What is new of a job's curves. Who has curves keeps their points from before `sinceMs`, and those of this news follow;
+ * without that time they are all. What it does not name is gone.
+ */
+export type CurvesNews = Readonly<z.infer<typeof curvesNewsSchema>>;
 /** The owner's answer: curves, or when to come again. */
 export type CurveAnswer = z.infer<typeof answerSchema>;
 

@@ -1,4 +1,4 @@
-/** Curves at the owner of all state: questions of replicas, their answers, and which curves have changed. */
+/** Curves at the owner of all state: questions of replicas, and their answers. */
 import type { AskKind } from "../ask_kind.ts";
 import type { Term } from "../term.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
@@ -16,7 +16,7 @@ import {
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import { ZOOM_LIMITS } from "./log_zoom.ts";
 
-type CurveTerm = Pick<Term, "curves" | "curvesCursor">;
+type CurveTerm = Pick<Term, "curves">;
 
 /** Characters of a point, and of what else there is of a job, a metric or a mark, about: to write them twice takes long. */
 const [POINT, OTHER] = [40, 100];
@@ -27,23 +27,21 @@ function charactersOf({ metrics, marks }: ShownCurves): number {
     marks.reduce((sum, { text }) => of(sum, text.length), 0);
 }
 
-/** Returns the curves that have changed, as many as one answer has room for, and at least one. */
+/** Returns the curves, as many as one answer has room for, and at least one. */
 function answerCurves(
-  { curves: store, curvesCursor }: CurveTerm,
+  { curves: store }: CurveTerm,
   { jobs, logs: _, ...query }: CurveAsk,
 ): { curves: ShownCurves[]; left: string[] } {
   const curves: ShownCurves[] = [];
   const left: string[] = [];
   let characters = 0;
-  for (const job of jobs) {
-    const cursor = curvesCursor(job.uid);
-    if (cursor === job.cursor) continue;
+  for (const uid of jobs) {
     if (characters > CURVE_LIMITS.answerCharacters) {
-      left.push(job.uid);
+      left.push(uid);
       continue;
     }
-    const { metrics = [], marks = [] } = store.curvesOf(job.uid, query) ?? {};
-    const shown = { uid: job.uid, cursor, metrics: [...metrics], marks: [...marks] };
+    const { metrics = [], marks = [] } = store.curvesOf(uid, query) ?? {};
+    const shown = { uid, metrics: [...metrics], marks: [...marks] };
     characters += charactersOf(shown);
     curves.push(shown);
   }

@@ -2,7 +2,7 @@
 import type { Clock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { type CurveSample, CurvesOfJob, type CurvesQuery, type NewestValue } from "./job_curves.ts";
-import type { Curve, CurveMark } from "../../crds/wire/shown_curves.ts";
+import type { Curve, CurveMark, CurvesNews } from "../../crds/wire/shown_curves.ts";
 import type { PushingPod } from "./pushing_pods.ts";
 
 export type { CurveSample, CurvesQuery, NewestValue } from "./job_curves.ts";
@@ -22,8 +22,6 @@ export const CURVE_STORE_LIMITS = {
 
 /** The curves of a job as they are now. */
 export interface JobCurves {
-  /** Grows with each change of this job's curves; no other job of the store has had it. */
-  readonly version: number;
   /** Width of a bucket before buckets were merged for an answer. */
   readonly widthMs: number;
   /** In the order in which they were named first, the progress at the end; points of all begin at the same times. */
@@ -46,8 +44,10 @@ export interface CurveStore {
   forget(jobUid: string): void;
   /** Returns undefined if nothing is kept. */
   curvesOf(jobUid: string, query?: CurvesQuery): JobCurves | undefined;
-  /** The {@link JobCurves.version} of a job; 0 if nothing is kept. */
-  versionOf(jobUid: string): number;
+  /** Returns the cursor of a job's curves: it changes with them, and with the store. */
+  cursorOf(jobUid: string): string;
+  /** Returns what differs from the curves of that cursor: all of them if it is not known which those are. */
+  newsOf(jobUid: string, cursor: string | undefined): CurvesNews;
   /** Whether a sample of the job is kept, and not only marks. */
   hasSamples(jobUid: string): boolean;
   /** The newest value of each metric, without building curves; at most `limit`, the ones named first. */
@@ -62,6 +62,8 @@ export interface CurveStore {
 /** What is kept of a job. */
 interface Kept {
   readonly curves: CurvesOfJob;
+  /** The number of the change that made it, and of its last one. */
+  readonly since: number;
   version: number;
   hasEnded: boolean;
 }
@@ -84,6 +86,7 @@ export function createCurveStore(
   /** Those with the most buckets. */
   const wide = new Set<Kept>();
   const listeners = createListeners<string>();
+  const id = crypto.randomUUID();
   let bytes = 0;
   let changes = 0;
 
@@ -94,7 +97,7 @@ export function createCurveStore(
   function created(): Kept {
     const { buckets, bucketsOfMany, manyJobs } = CURVE_STORE_LIMITS;
     const curves = new CurvesOfJob(jobs() >= manyJobs ? bucketsOfMany : buckets);
-    return { curves, version: 0, hasEnded: false };
+    return { curves, since: changes, version: changes, hasEnded: false };
   }
 
   /** Makes the job the most recently changed one. */
@@ -124,6 +127,9 @@ export function createCurveStore(
       wide.delete(kept);
     }
   }
+
+  /** Beginning of the cursors of which the points before {@link CurvesOfJob.recentMs} are the same; that time follows. */
+  const shapeOf = ({ since, curves }: Kept) => `${id}.${since}.${curves.reshapes}.`;
 
   /** Drops jobs until the rest fits, and returns them. */
   function makeRoom(): string[] {
@@ -168,15 +174,28 @@ export function createCurveStore(
     curvesOf(uid, query = {}) {
       const kept = keptOf(uid);
       if (kept === undefined) return undefined;
-      const { curves, version } = kept;
+      const { curves } = kept;
       return {
-        version,
         widthMs: curves.widthMs,
         metrics: curves.curves(query),
         marks: curves.marks,
       };
     },
-    versionOf: (uid) => keptOf(uid)?.version ?? 0,
+    cursorOf(uid) {
+      const kept = keptOf(uid);
+      if (kept === undefined) return id;
+      return `${shapeOf(kept)}${kept.curves.recentMs}.${kept.version}`;
+    },
+    newsOf(uid, cursor = "") {
+      const kept = keptOf(uid);
+      if (kept === undefined) return { uid, metrics: [], marks: [] };
+      const { curves } = kept;
+      const shape = shapeOf(kept);
+      const marks = [...curves.marks];
+      if (!cursor.startsWith(shape)) return { uid, metrics: curves.curves({}), marks };
+      const sinceMs = parseInt(cursor.slice(shape.length));
+      return { uid, sinceMs, metrics: curves.curves({ fromMs: sinceMs }), marks };
+    },
     hasSamples: (uid) => keptOf(uid)?.curves.hasSamples ?? false,
     newestOf: (uid, limit) => keptOf(uid)?.curves.newest(limit) ?? [],
     onChange: listeners.add,

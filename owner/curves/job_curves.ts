@@ -159,6 +159,16 @@ export class CurvesOfJob {
     return this.#series.widthMs;
   }
 
+  /** See {@link Series.reshapes}. */
+  get reshapes(): number {
+    return this.#series.reshapes;
+  }
+
+  /** See {@link Series.recentMs}. */
+  get recentMs(): number {
+    return this.#series.recentMs;
+  }
+
   newest(limit: number): NewestValue[] {
     return this.#metrics.slice(0, limit).flatMap(({ name, row }) => {
       const newest = this.#series.newest(row);

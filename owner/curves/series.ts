@@ -35,6 +35,8 @@ const NEWEST = 2;
 
 /** Most buckets of a metric. */
 const BUCKETS_MAX = 128;
+/** The newest buckets into which samples may fall in any order: pods of a job have clocks of their own. */
+const RECENT_BUCKETS = 8;
 /** A row while it is laid anew. */
 const oldRow = new Float32Array(BUCKETS_MAX * NUMBERS);
 
@@ -65,6 +67,7 @@ export class Series {
   #first = 0;
   /** Buckets from the first one to the last that a sample fell into. */
   #used = 0;
+  #reshapes = 0;
 
   /** `capacity`: most buckets of a metric, up to 128. */
   constructor(capacity: number) {
@@ -77,6 +80,16 @@ export class Series {
 
   get widthMs(): number {
     return this.#widthMs;
+  }
+
+  /** Grows when points before {@link recentMs} change. */
+  get reshapes(): number {
+    return this.#reshapes;
+  }
+
+  /** Where the newest buckets begin, in milliseconds since the epoch: with the same {@link reshapes}, points before it stay. */
+  get recentMs(): number {
+    return (this.#first + Math.max(0, this.#used - RECENT_BUCKETS)) * this.#widthMs;
   }
 
   get bytes(): number {
@@ -105,6 +118,7 @@ export class Series {
   /** Adds a finite value; the time must not be before the epoch. */
   add(row: number, timeMs: number, value: number): void {
     const bucket = this.#placed(timeMs);
+    if (bucket < this.#used - RECENT_BUCKETS) this.#reshapes++;
     const newestMs = this.#newest[row * NEWEST] ?? -Infinity;
     const isLate = timeMs < newestMs && bucket === this.#bucketOf(newestMs);
     if (timeMs >= newestMs) this.#setNewest(row, timeMs, value);
@@ -196,6 +210,7 @@ export class Series {
    * capacity it is done in place: the curves of many jobs widen at about one time.
    */
   #lay(merged: number, low: number, capacity: number): void {
+    this.#reshapes++;
     const first = Math.floor(low / merged);
     const isShrunk = capacity !== this.#capacity;
     const buckets = isShrunk ? emptyBuckets(this.#rows * capacity) : this.#buckets;

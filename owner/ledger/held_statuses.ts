@@ -65,7 +65,13 @@ export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
     };
   }
 
-  const polls = createWaitingPolls({ read, clock });
+  const polls = createWaitingPolls({
+    read(job, cursor) {
+      const reading = read(job);
+      return reading.cursor === cursor ? undefined : reading;
+    },
+    clock,
+  });
 
   return {
     newestOf: (uid) => held.get(uid)?.trainerStatus,

@@ -4,7 +4,7 @@ import { jsonOfBytes } from "../../platform/base/json.ts";
 import { NOT_OWNER, type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
 
 /** Beginning of all paths: the version of the protocol. A replica of another one does not know them. */
-export const PROTOCOL = "/owner/v1";
+export const PROTOCOL = "/owner/v2";
 /** Path at which questions of a kind are asked, with POST. */
 export const askPath = (kind: string) => `${PROTOCOL}/ask/${kind}`;
 /** Path at which the changes of a kind are asked for, with POST. */

@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { cursorSchema, uidSchema } from "../../crds/wire/message_fields.ts";
+import { curvesNewsSchema } from "../../crds/wire/shown_curves.ts";
 import { jobStatusSchema } from "../ledger/status_asks.ts";
-import type { Reading } from "../ledger/reading.ts";
 import type { JobVersion, PollAsk } from "../owner_poll.ts";
 
 /** Bytes that a poll may have. */
@@ -35,13 +35,16 @@ export function createPollReader(kinds: JobKinds): (value: unknown) => PollAsk |
   return (value) => pollSchema.safeParse(value).data;
 }
 
-const readingsSchema = z.object({
-  readings: z.array(z.object({
-    uid: uidSchema,
-    cursor: cursorSchema,
-    status: jobStatusSchema.optional(),
-  })).max(MAX_ENTRIES),
+const readingSchema = z.object({
+  uid: uidSchema,
+  cursor: cursorSchema,
+  status: jobStatusSchema.optional(),
+  curves: curvesNewsSchema.optional(),
 });
+const readingsSchema = z.object({ readings: z.array(readingSchema).max(MAX_ENTRIES) });
+
+/** What is new of one job at its owner, of whichever kind was asked about. */
+export type JobReading = Readonly<z.infer<typeof readingSchema>>;
 
 /**
  * Returns the readings that one answer has room for, at least one. A caller that asks again with the new
@@ -60,6 +63,6 @@ export function readingsThatFit(
 }
 
 /** Reads the answer to a poll; undefined if it is none. */
-export function readReadings(value: unknown): readonly Reading[] | undefined {
+export function readReadings(value: unknown): readonly JobReading[] | undefined {
   return readingsSchema.safeParse(value).data?.readings;
 }

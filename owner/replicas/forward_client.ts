@@ -9,7 +9,6 @@ import {
   type ReplicaTls,
 } from "../../platform/http/replicas/calls.ts";
 import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
-import type { Reading } from "../ledger/reading.ts";
 import type { OwnerPollOptions } from "../owner_poll.ts";
 import type { TermChanges } from "../term.ts";
 import {
@@ -21,7 +20,12 @@ import {
   OTHER_PROTOCOL,
 } from "./forward_asks.ts";
 import { createForwardBatches } from "./forward_batches.ts";
-import { POLL_ANSWER_MAX_BYTES, pollMessage, readReadings } from "./forward_changes.ts";
+import {
+  type JobReading,
+  POLL_ANSWER_MAX_BYTES,
+  pollMessage,
+  readReadings,
+} from "./forward_changes.ts";
 import {
   ANSWER_MAX_BYTES,
   decodeForwardAnswers,
@@ -61,7 +65,7 @@ export interface ForwardClient {
     bounds: CallBounds,
   ): Promise<object | undefined>;
   /** Returns the function that polls the owner for changes of a kind; undefined as {@link ask}. Never throws. */
-  changes(kind: keyof TermChanges): OwnerPollOptions<Reading>["forward"];
+  changes(kind: keyof TermChanges): OwnerPollOptions<JobReading>["forward"];
   /** New calls use these. */
   updateTls(tls: ReplicaTls): void;
   /** Closes the connections. */

@@ -23,8 +23,6 @@ export interface GrantedView extends View {
   readonly scope?: ReaderScope;
   readonly granted?: readonly GrantedList[];
   readonly jobs: SeenJobs;
-  /** Whether a time range is shown with points of logs. */
-  readonly zooms?: boolean;
 }
 
 /** Returns what the reader may see of a view. */

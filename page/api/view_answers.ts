@@ -2,7 +2,7 @@
 import type { JobRef, NamedJob } from "../../crds/job_kind.ts";
 import type { ViewedCurves } from "../../crds/wire/curves_answer.ts";
 import type { JobName, ListAnswer, ListWindow } from "../../crds/wire/row.ts";
-import type { ShownCurves } from "../../crds/wire/shown_curves.ts";
+import type { CurvesNews, ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { ReaderScope } from "./scope.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
@@ -19,10 +19,11 @@ const time = (ms: number) => new Date(ms).toISOString();
 /** Returns the curves of a job; the times of points are milliseconds since the epoch. */
 function viewedCurves(
   { kind, namespace, name, uid }: JobRef,
-  { metrics, marks }: ShownCurves,
+  { sinceMs, metrics, marks }: CurvesNews,
 ): ViewedCurves {
   return {
     job: { kind: kind.id, namespace, name, uid },
+    ...(sinceMs !== undefined && { since: sinceMs }),
     metrics: metrics.map(({ name, isProgress, points, source, cut }) => ({
       name,
       ...(isProgress && { isProgress }),
@@ -35,13 +36,13 @@ function viewedCurves(
 }
 
 /** The JSON of curves that many viewers are given: it is written once for all of them. */
-const written = new WeakMap<ShownCurves, string>();
+const written = new WeakMap<CurvesNews, string>();
 
-function curvesJson(job: JobRef, curves: ShownCurves): string {
-  const known = written.get(curves);
+function curvesJson(job: JobRef, news: CurvesNews): string {
+  const known = written.get(news);
   if (known !== undefined) return known;
-  const json = JSON.stringify(viewedCurves(job, curves));
-  written.set(curves, json);
+  const json = JSON.stringify(viewedCurves(job, news));
+  written.set(news, json);
   return json;
 }
 
@@ -55,8 +56,8 @@ export interface AskedJobs {
 
 /** One of the answers about curves. */
 export interface CurvesJson {
-  /** The curves that it has. */
-  readonly curves: readonly ShownCurves[];
+  /** UIDs of the jobs that it is about. */
+  readonly told: readonly string[];
   /** The whole answer. */
   readonly json: string;
 }
@@ -78,23 +79,23 @@ export function missingJson({ missing = [], ofUnknownKind = [] }: AskedJobs): st
  * hundred jobs may have twenty times that. Each is written when it is asked for.
  */
 export function* curveAnswers(
-  curves: readonly ShownCurves[],
+  all: readonly CurvesNews[],
   jobs: AskedJobs,
 ): Generator<CurvesJson, void> {
   const byUid = new Map(jobs.seen.map((job) => [job.uid, job]));
   const missing = missingJson(jobs);
-  let [told, texts]: [ShownCurves[], string[]] = [[], []];
+  let [told, texts]: [string[], string[]] = [[], []];
   let characters = 0;
-  const answer = () => ({ curves: told, json: `{"curves":[${texts.join()}]${missing}}` });
-  for (const it of curves) {
-    const job = byUid.get(it.uid);
+  const answer = () => ({ told, json: `{"curves":[${texts.join()}]${missing}}` });
+  for (const news of all) {
+    const job = byUid.get(news.uid);
     if (job === undefined) continue;
-    const text = curvesJson(job, it);
+    const text = curvesJson(job, news);
     if (told.length > 0 && characters + text.length > CURVE_LIMITS.answerCharacters) {
       yield answer();
       [told, texts, characters] = [[], [], 0];
     }
-    told.push(it);
+    told.push(news.uid);
     texts.push(text);
     characters += text.length;
   }
@@ -107,7 +108,7 @@ export function firstCurvesJson(
   jobs: AskedJobs,
 ): string {
   const [first] = curveAnswers(curves, jobs);
-  const told = new Set(first?.curves.map(({ uid }) => uid));
+  const told = new Set(first?.told);
   const untold = new Set([...curves.map(({ uid }) => uid).filter((it) => !told.has(it)), ...left]);
   const json = first?.json ?? "";
   if (untold.size === 0) return json;

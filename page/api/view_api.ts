@@ -1,5 +1,6 @@
 /** API of the page: the list of jobs, curves, and one stream of both, authorized as reads of observations are. */
 import { getLogger } from "@logtape/logtape";
+import type { JobRef } from "../../crds/job_kind.ts";
 import { type Api, type Arrival, createApi } from "../../platform/http/api_shell.ts";
 import {
   apiOfReaders,
@@ -17,7 +18,7 @@ import { readLists } from "./streamed_lists.ts";
 import { firstCurvesJson, listAnswer } from "./view_answers.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import { scopeOf, type ViewParts } from "./view_parts.ts";
-import { askCurves, streamResponse } from "./view_stream.ts";
+import { streamResponse } from "./view_stream.ts";
 
 /** `reads_total{kind}`. */
 export type ViewReadKind = "jobs" | "curves" | "view";
@@ -109,6 +110,15 @@ function viewOf(
   };
 }
 
+/** The jobs whose logs are read for a time range. */
+const logsOf = (jobs: readonly JobRef[]) =>
+  jobs.slice(0, CURVE_LIMITS.logs).map(({ kind, namespace, name, uid }) => ({
+    kind: kind.id,
+    namespace,
+    name,
+    uid,
+  }));
+
 /** Creates the API. */
 export function createViewApi(options: ViewApiOptions): Api {
   const { peers, clock, onRead } = options;
@@ -125,15 +135,18 @@ export function createViewApi(options: ViewApiOptions): Api {
   async function answerCurves(caller: Identified, view: View, request: HttpRequest) {
     const granted = await grantView(options, caller, view);
     if ("why" in granted) return granted;
-    const asked = { cursors: new Map() };
-    const zoomed = { ...granted, zooms: true };
-    const found = await askCurves(
-      options,
-      caller.reader.username,
-      zoomed,
-      asked,
-      signalOf(request),
-    );
+    const { jobs: { seen }, curves } = granted;
+    if (curves === undefined) return okResponse({}, FRESH_JSON);
+    const { jobs: _, metrics, ...choice } = curves;
+    const ask = {
+      ...choice,
+      ...(metrics && { metrics: [...metrics] }),
+      jobs: seen.map(({ uid }) => uid),
+      logs: logsOf(seen),
+    };
+    const found = seen.length === 0
+      ? { curves: [], left: [] }
+      : await options.ask(ask, signalOf(request), seen, caller.reader.username);
     if ("retryAfterMs" in found) return notNow(found);
     return jsonResponse(firstCurvesJson(found, granted.jobs), FRESH_JSON);
   }

@@ -27,10 +27,11 @@ import {
   showsSomething,
   type View,
 } from "./granted_view.ts";
-import type { CurveAnswer, ShownCurves } from "../../crds/wire/shown_curves.ts";
+import { type HeldCurves, shownCurves } from "../../owner/curves/held_curves.ts";
+import type { Known } from "../../owner/followed_group.ts";
 import { StreamedList } from "./streamed_lists.ts";
 import { curveAnswers, missingJson } from "./view_answers.ts";
-import { CURVE_LIMITS, VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
+import { VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
 import type { ViewParts } from "./view_parts.ts";
 
 /** Least and most time between two polls for changes, in milliseconds; with many streams it is the most. */
@@ -43,49 +44,19 @@ export function pollEveryMs(tookMs: number, streams: number): number {
   return Math.min(Math.max(POLL_MS, tookMs * streams / LISTING_PART), MOST_POLL_MS);
 }
 
-/** The jobs whose logs are read for a time range. */
-const logsOf = (jobs: readonly JobRef[]) =>
-  jobs.slice(0, CURVE_LIMITS.logs).map(({ kind, namespace, name, uid }) => ({
-    kind: kind.id,
-    namespace,
-    name,
-    uid,
-  }));
-
-/**
- * Asks once for the curves that differ from the cursors, of the jobs named if not of all; the answer may leave out some.
- * `zooms`: those of a time range with finer points of logs, which a stream would read each second.
- */
-export async function askCurves(
-  parts: Pick<ViewParts, "ask">,
-  user: string,
-  { jobs: { seen }, curves: query, zooms = false }: Pick<GrantedView, "jobs" | "curves" | "zooms">,
-  { cursors, uids = seen.map(({ uid }) => uid) }: {
-    readonly cursors: ReadonlyMap<string, string>;
-    readonly uids?: readonly string[];
-  },
-  signal: AbortSignal,
-): Promise<CurveAnswer> {
-  if (query === undefined || uids.length === 0) return { curves: [], left: [] };
-  const { jobs: _, metrics, ...bounds } = query;
-  const jobs = uids.map((uid) => {
-    const cursor = cursors.get(uid);
-    return { uid, ...(cursor !== undefined && { cursor }) };
-  });
-  const ask = {
-    ...bounds,
-    jobs,
-    ...(metrics && { metrics: [...metrics] }),
-    ...(zooms && { logs: logsOf(seen) }),
-  };
-  return await parts.ask(ask, signal, seen, user);
+/** A job whose curves a stream sends. */
+interface StreamedJob {
+  readonly known: Known<HeldCurves>;
+  /** The curves as they were sent last. */
+  sent?: HeldCurves | undefined;
+  readonly stop: () => void;
 }
 
 /** The work of one stream. */
 class ViewStream {
   readonly #lists: readonly StreamedList[];
-  readonly #cursors = new Map<string, string>();
-  readonly #followed = new Map<string, () => void>();
+  /** By UID. */
+  readonly #followed = new Map<string, StreamedJob>();
   #listener = () => {};
   #lastMissing = "";
   #lastOutage = "";
@@ -122,7 +93,7 @@ class ViewStream {
     listener();
     return () => {
       stop();
-      for (const stopJob of this.#followed.values()) stopJob();
+      for (const job of this.#followed.values()) job.stop();
       this.#followed.clear();
     };
   }
@@ -130,17 +101,26 @@ class ViewStream {
   /** Follows the jobs that are there now, which may be others of the same names. */
   #followJobs(): void {
     const seen = new Map(this.view.jobs.seen.map((job) => [job.uid, job]));
-    for (const [uid, stop] of this.#followed) {
+    for (const [uid, { stop }] of this.#followed) {
       if (seen.has(uid)) continue;
       stop();
       this.#followed.delete(uid);
-      this.#cursors.delete(uid);
     }
-    for (const [uid, job] of seen) {
-      if (!this.#followed.has(uid)) {
-        this.#followed.set(uid, this.parts.follow(job, () => this.#listener(), this.user));
-      }
-    }
+    for (const [uid, job] of seen) if (!this.#followed.has(uid)) this.#followJob(uid, job);
+  }
+
+  #followJob(uid: string, job: JobRef): void {
+    let known: Known<HeldCurves> = {};
+    const stop = this.parts.follow(job, (next) => {
+      known = next;
+      this.#listener();
+    }, this.user);
+    this.#followed.set(uid, {
+      stop,
+      get known() {
+        return known;
+      },
+    });
   }
 
   /** Sends what is new, and the next news only after a while: many jobs change at once, and viewers are many. */
@@ -168,39 +148,38 @@ class ViewStream {
     }
   }
 
-  /** Sends the curves that have changed, however many answers that takes. */
+  /** Sends what is new of curves, in however many events that takes, and why there is none. */
   async #sendCurves(write: WriteEvents): Promise<void> {
-    let uids: readonly string[] | undefined;
-    do {
-      const asked = { cursors: this.#cursors, ...(uids && { uids }) };
-      const answer = await askCurves(this.parts, this.user, this.view, asked, this.sink.signal);
-      if ("retryAfterMs" in answer) return await this.#sendOutage(write, answer.reason);
-      await this.#sendParts(write, answer.curves);
-      uids = answer.curves.length === 0 ? [] : answer.left;
-    } while (uids.length > 0);
-    this.#lastOutage = "";
-  }
-
-  async #sendParts(write: WriteEvents, all: readonly ShownCurves[]): Promise<void> {
+    if (this.view.curves === undefined) return;
+    const { jobs: _, ...choice } = this.view.curves;
+    const all = [...this.#followed];
+    const changed = new Map(
+      all.flatMap(([uid, { known: { value }, sent }]) =>
+        value === undefined || value === sent ? [] : [[uid, value] as const]
+      ),
+    );
+    const outage = all.map(([, { known }]) => known.outage?.reason).find((it) => it !== undefined);
+    const isOver = outage === undefined && this.#lastOutage !== "";
     const jobs = { ...this.view.jobs, ofUnknownKind: this.view.ofUnknownKind ?? [] };
     const missing = missingJson(jobs);
     // Who views only a job that is not there shall not wait for its curves.
-    if (all.length === 0 && missing === this.#lastMissing) return;
-    this.#lastMissing = missing;
-    for (const { curves, json } of curveAnswers(all, jobs)) {
-      await write(eventOfJson("curves", this.#nextId(), json));
-      for (const { uid, cursor } of curves) this.#cursors.set(uid, cursor);
+    if (changed.size > 0 || isOver || missing !== this.#lastMissing) {
+      this.#lastMissing = missing;
+      const news = changed.entries().map(([uid, value]) =>
+        shownCurves(value, choice, this.#followed.get(uid)?.sent)
+      );
+      for (const { told, json } of curveAnswers([...news], jobs)) {
+        await write(eventOfJson("curves", this.#nextId(), json));
+        for (const uid of told) {
+          const job = this.#followed.get(uid);
+          if (job !== undefined) job.sent = changed.get(uid);
+        }
+      }
     }
-  }
-
-  async #sendOutage(write: WriteEvents, reason: string): Promise<void> {
-    const isNew = reason !== this.#lastOutage;
-    this.#lastOutage = reason;
-    if (isNew) await this.#send(write, "outage", { reason });
-  }
-
-  async #send(write: WriteEvents, event: string, data: unknown): Promise<void> {
-    await write(eventText(event, this.#nextId(), data));
+    if (outage !== undefined && outage !== this.#lastOutage) {
+      await write(eventText("outage", this.#nextId(), { reason: outage }));
+    }
+    this.#lastOutage = outage ?? "";
   }
 
   #nextId(): number {

@@ -3,32 +3,18 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { createSleeper } from "../../platform/base/sleeper.ts";
-import type { CurveAnswer, CurveAsk, ShownCurves } from "../../crds/wire/shown_curves.ts";
+import type { CurveAnswer, CurveAsk } from "../../crds/wire/shown_curves.ts";
+import { shownCurves } from "../../owner/curves/held_curves.ts";
+import type { Outage } from "../../owner/followed_group.ts";
 import type { FollowedCurves, ManagerClient } from "../../views/followed_curves.ts";
 import { createCurveReads } from "./curve_reads.ts";
-import { MirrorPlaces, MOST_PLACED } from "./mirror_places.ts";
+import { MirrorPlaces, NO_PLACE } from "./mirror_places.ts";
 import type { MirroredJob } from "./mirrored_jobs.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
-import { NO_CURVES, NO_ROOM, shownCurves } from "./held_curves.ts";
-import type { Outage } from "./manager_stream.ts";
 
-/** Bytes of the curves whose answers are kept for a moment: viewers of one job get the same. */
-const SHARED_BYTES = 8 << 20;
-const SHARED_MS = 2_000;
 /** After which who was given no curves may ask again, in milliseconds. */
 const RETRY_MS = 1_000;
 
-/** Viewers of a job that has an outage ask again after this time, in milliseconds. */
-const RING_MS = 250;
-
-const NO_PLACE: Outage = {
-  reason: `curves of up to ${MOST_PLACED} jobs are looked at here at once, one user's of half of ` +
-    "those that are free: these come when there is room",
-};
-const TOO_LARGE: Outage = {
-  reason: "the curves that are looked at here take more memory than there is for them: " +
-    "these come when there is room",
-};
 const NOT_YET: Outage = { reason: "the manager has not sent these curves yet" };
 const CLOSING: Outage = { reason: "this server is about to stop" };
 const NO_MANAGER = "no manager of Milepost can be reached from here, so there are no curves";
@@ -52,38 +38,22 @@ export interface CurveMirror extends FollowedCurves {
   close(): Promise<void>;
 }
 
+const refusal = ({ reason, retryAfterMs = RETRY_MS }: Outage): CurveAnswer => ({
+  retryAfterMs,
+  reason,
+});
+
 /** Creates a mirror; nothing runs while nobody views a job. */
 export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   const { manager, clock, random = Math.random, maxBytes = MIRROR_LIMITS.bytes } = options;
   const { missing = () => NO_MANAGER } = options;
   const closed = new AbortController();
   const { signal } = closed;
-  const id = crypto.randomUUID();
   const places = new MirrorPlaces({ manager, missing, clock, random, signal, maxBytes });
   const reads = createCurveReads({ signal });
-  const shared = new Map<string, ShownCurves>();
-  /** Jobs whose viewers are to ask again. */
-  const ringing = new Set<MirroredJob>();
-  let sharedBytes = 0;
 
-  function forgetShared(): void {
-    shared.clear();
-    sharedBytes = 0;
-  }
-
-  /** Returns the curves of a job as one of its viewers asked for them. */
-  function shownOf({ job: { uid }, held, version }: MirroredJob, query: Omit<CurveAsk, "jobs">) {
-    const cursor = `${id}.${version}`;
-    const key = JSON.stringify([uid, version, query.points, query.metrics]);
-    const known = shared.get(key);
-    if (known !== undefined) return known;
-    const shown = { uid, cursor, ...shownCurves(held ?? NO_CURVES, query) };
-    sharedBytes += held?.bytes ?? 0;
-    if (sharedBytes > SHARED_BYTES) forgetShared();
-    if (shared.size === 0) void clock.sleep(SHARED_MS, signal).then(forgetShared);
-    shared.set(key, shown);
-    return shown;
-  }
+  const outageOf = (all: readonly MirroredJob[]) =>
+    all.map((it) => places.knownOf(it).outage).find((it) => it !== undefined);
 
   /** Waits until there are the curves of a job, or the manager cannot give them, or for a while. */
   async function wait(all: readonly MirroredJob[], asking: AbortSignal): Promise<void> {
@@ -94,53 +64,12 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     for (const stop of stops) stop();
   }
 
-  /** Lets all viewers of a job ask again, once for all that have asked meanwhile. */
-  function ringSoon(followed: MirroredJob): void {
-    if (ringing.has(followed)) return;
-    ringing.add(followed);
-    void clock.sleep(RING_MS, signal).then(() => {
-      ringing.delete(followed);
-      followed.listeners.notify();
-    });
-  }
-
-  const outageOf = (all: readonly MirroredJob[]): Outage | undefined =>
-    all.map((followed) => {
-      const stream = places.streamOf(followed);
-      if (stream === undefined) return NO_PLACE;
-      return followed.held === NO_ROOM ? TOO_LARGE : stream.outage;
-    }).find((it) => it !== undefined);
-
-  const refusal = ({ reason, retryAfterMs = RETRY_MS }: Outage): CurveAnswer => ({
-    retryAfterMs,
-    reason,
-  });
-
-  function changed(ask: CurveAsk, all: readonly MirroredJob[]): ShownCurves[] {
-    const cursors = new Map(ask.jobs.map(({ uid, cursor }) => [uid, cursor]));
-    const { jobs: _, ...query } = ask;
-    return all.filter(({ held, version, job: { uid } }) =>
-      held !== undefined && cursors.get(uid) !== `${id}.${version}`
-    ).map((followed) => shownOf(followed, query));
-  }
-
   /** Curves of a time range: the manager may have more of them than is held. */
-  async function askRange(
-    ask: CurveAsk,
-    all: readonly MirroredJob[],
-    user: string,
-  ): Promise<CurveAnswer> {
-    const due = changed(ask, all);
-    if (due.length === 0) return { curves: [], left: [] };
+  async function askRange(ask: CurveAsk, jobs: readonly JobRef[], user: string) {
     const client = manager();
     if (client === undefined) return refusal({ reason: missing() });
-    const cursors = new Map(due.map(({ uid, cursor }) => [uid, cursor]));
-    const { jobs: _, ...query } = ask;
-    const jobs = all.filter(({ job }) => cursors.has(job.uid)).map(({ job }) => job);
-    const read = await reads(client, query, jobs, user);
-    if ("reason" in read) return refusal(read);
-    const curves = read.all.map((it) => ({ ...it, cursor: cursors.get(it.uid) ?? "" }));
-    return { curves, left: [] };
+    const read = await reads(client, ask, jobs, user);
+    return "reason" in read ? refusal(read) : { curves: [...read.all], left: [] };
   }
 
   async function ask(
@@ -149,36 +78,26 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     jobs: readonly JobRef[],
     user = "",
   ): Promise<CurveAnswer> {
-    const asked = new Set(ask.jobs.map(({ uid }) => uid));
-    const watched = jobs.filter(({ uid }) => asked.has(uid)).map((it) => places.watch(it, user));
-    const all = watched.filter((it) => it !== undefined);
-    const outageNow = () => outageOf(all) ?? (all.length < watched.length ? NO_PLACE : undefined);
-    const unknown = () => all.some(({ held }) => held === undefined);
-    if (unknown() && changed(ask, all).length === 0 && outageNow() === undefined) {
-      await wait(all, asking);
-    }
     if (signal.aborted) return refusal(CLOSING);
-    const isRange = ask.fromMs !== undefined || ask.toMs !== undefined;
-    const answer = isRange
-      ? await askRange(ask, all, user)
-      : { curves: changed(ask, all), left: [] };
-    if ("retryAfterMs" in answer) return answer;
-    const outage = outageNow();
-    if (answer.curves.length === 0) {
-      if (outage !== undefined) return refusal(outage);
-      return unknown() ? refusal(NOT_YET) : answer;
-    }
-    if (outage === undefined) return answer;
-    // What is held is shown, and that there is no news of it is said with the next question.
-    for (const followed of all) ringSoon(followed);
-    return answer;
+    if (ask.fromMs !== undefined || ask.toMs !== undefined) return await askRange(ask, jobs, user);
+    const watched = jobs.map((it) => places.watch(it, user));
+    const all = watched.filter((it) => it !== undefined);
+    const isKnown = ({ value }: MirroredJob) => value !== undefined;
+    const outage = () => outageOf(all) ?? (all.length < watched.length ? NO_PLACE : undefined);
+    if (!all.some(isKnown) && outage() === undefined) await wait(all, asking);
+    if (signal.aborted) return refusal(CLOSING);
+    const curves = all.flatMap(({ value }) => value === undefined ? [] : [shownCurves(value, ask)]);
+    if (curves.length > 0 || jobs.length === 0) return { curves, left: [] };
+    return refusal(outage() ?? NOT_YET);
   }
 
   return {
     ask,
     follow(job, listener, user = "") {
       const followed = places.watch(job, user);
-      return followed === undefined ? () => {} : places.listen(followed, listener);
+      if (followed !== undefined) return places.listen(followed, listener);
+      listener({ outage: signal.aborted ? CLOSING : NO_PLACE });
+      return () => {};
     },
     async close() {
       closed.abort();

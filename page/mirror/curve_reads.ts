@@ -7,7 +7,8 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import type { CurveAsk, ShownCurves } from "../../crds/wire/shown_curves.ts";
 import { readCurvesAnswer } from "../../crds/wire/curves_answer.ts";
 import { jobParameters, queryText } from "./manager_news.ts";
-import { type Outage, outageOf } from "./manager_stream.ts";
+import type { Outage } from "../../owner/followed_group.ts";
+import { outageOf } from "./manager_stream.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
 
 /** Reads at a time, and those that run or wait, in all and for one user. */
@@ -17,7 +18,7 @@ const DEADLINE_MS = 15_000;
 const BODY_BYTES = 48 << 20;
 
 /** Curves, or why there are none. */
-export type ReadCurves = { readonly all: readonly Omit<ShownCurves, "cursor">[] } | Outage;
+export type ReadCurves = { readonly all: readonly ShownCurves[] } | Outage;
 
 /** Reads. */
 export type CurveReads = (

@@ -4,13 +4,13 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import { CorruptStreamError } from "../../platform/kube/watching/watch.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import { readCurvesAnswer } from "../../crds/wire/curves_answer.ts";
-import type { ShownCurves } from "../../crds/wire/shown_curves.ts";
+import type { CurvesNews } from "../../crds/wire/shown_curves.ts";
 
 const outageSchema = z.object({ reason: z.string() });
 
 /** What the manager says. */
 export type ManagerNews =
-  | { readonly kind: "curves"; readonly all: readonly Omit<ShownCurves, "cursor">[] }
+  | { readonly kind: "curves"; readonly all: readonly CurvesNews[] }
   /** It has no curves to give. */
   | { readonly kind: "outage"; readonly reason: string };
 

@@ -1,5 +1,6 @@
 /** Stream of curves from the manager: opened, read, and found dead where nothing comes; why it ended, in words. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import type { Outage } from "../../owner/followed_group.ts";
 import { createEventParser } from "../../platform/base/event_parser.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
 import { KubeError, messageOf } from "../../platform/kube/errors.ts";
@@ -15,12 +16,6 @@ const DEADLINE_MS = 15_000;
 const MOST_CHARACTERS = 48 << 20;
 /** Beginning of the comment that says why the stream ends. */
 const ENDED = "ended:";
-
-/** Why there are no curves, for people, and how long not to ask again. */
-export interface Outage {
-  readonly reason: string;
-  readonly retryAfterMs?: number | undefined;
-}
 
 const WHAT_IS_MISSING: Readonly<Record<number, string>> = {
   401: "the manager does not accept the token with which curves are asked for",

@@ -2,45 +2,61 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { createListeners } from "../../platform/base/listeners.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
-import { type HeldCurves, NO_ROOM } from "./held_curves.ts";
+import type { HeldCurves } from "../../owner/curves/held_curves.ts";
+import {
+  followedJob,
+  type FollowedJobs,
+  type Known,
+  type Outage,
+} from "../../owner/followed_group.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
-import { type MirroredJob, MirroredJobs, type MirroredJobsOptions } from "./mirrored_jobs.ts";
+import { type MirroredJob, mirroredJobs, type MirroredJobsOptions } from "./mirrored_jobs.ts";
+import { StreamRoom } from "./stream_room.ts";
 
 /** Interval of checks for jobs that nobody views, in milliseconds. */
 const SWEEP_MS = 5_000;
 
 /** Options of {@link MirrorPlaces}. */
-export interface MirrorPlacesOptions
-  extends Omit<MirroredJobsOptions, "keep" | "nextVersion" | "clock"> {
+export interface MirrorPlacesOptions extends Omit<MirroredJobsOptions, "fit" | "clock"> {
   readonly clock: Clock;
   readonly maxBytes: number;
 }
 
-/** Places in streams. */
-export const MOST_PLACED = MIRROR_LIMITS.streams * CURVE_LIMITS.jobs;
+/** One stream, and what its jobs take of its bounds. */
+interface Stream {
+  readonly jobs: FollowedJobs<HeldCurves>;
+  readonly room: StreamRoom;
+}
 
-const bytesOf = ({ held }: MirroredJob) => held?.bytes ?? 0;
+/** Places in streams. */
+const MOST_PLACED = MIRROR_LIMITS.streams * CURVE_LIMITS.jobs;
+
+/** Of a job without a place. */
+export const NO_PLACE: Outage = {
+  reason: `curves of up to ${MOST_PLACED} jobs are looked at here at once, one user's of half of ` +
+    "those that are free: these come when there is room",
+};
+
+const bytesOf = ({ value }: MirroredJob) => value?.bytes ?? 0;
 
 /** The jobs. */
 export class MirrorPlaces {
   readonly #byUid = new Map<string, MirroredJob>();
-  readonly #streamOf = new Map<MirroredJob, MirroredJobs>();
+  readonly #streamOf = new Map<MirroredJob, Stream>();
   /** Who viewed each job first, whose places it takes. */
   readonly #userOf = new Map<MirroredJob, string>();
   /** Places in streams, and all jobs: one user has a half of what is free. */
   readonly #placed = createFairShare(MOST_PLACED);
   readonly #watched = createFairShare(MOST_PLACED + MIRROR_LIMITS.waiting);
-  readonly #streams = new Set<MirroredJobs>();
+  readonly #streams = new Set<Stream>();
   /** Those without a stream, in the order in which they came. */
   readonly #waiting = new Set<MirroredJob>();
-  /** Those that nobody views, the one for longest first. */
-  readonly #unused = new Set<MirroredJob>();
+  /** Those that nobody views, and since when, the one for longest first. */
+  readonly #unused = new Map<MirroredJob, number>();
   /** Those whose curves found no room, with the bytes that they would take. */
   readonly #crowdedOut = new Map<MirroredJob, number>();
   #bytes = 0;
-  #version = 0;
   #sweeping: Promise<void> | undefined;
 
   constructor(private readonly options: MirrorPlacesOptions) {}
@@ -51,62 +67,58 @@ export class MirrorPlaces {
     if (known !== undefined) return known;
     const { clock, signal } = this.options;
     if (signal.aborted || !this.#watched.take(user, 1)) return undefined;
-    const unusedSinceMs = clock.monotonic();
-    const followed: MirroredJob = { job, listeners: createListeners(), version: 0, unusedSinceMs };
+    const followed: MirroredJob = followedJob(job);
     this.#byUid.set(job.uid, followed);
     this.#userOf.set(followed, user);
-    this.#unused.add(followed);
+    this.#unused.set(followed, clock.monotonic());
     this.#waiting.add(followed);
     this.#place(followed);
     this.#sweeping ??= this.#sweep().finally(() => this.#sweeping = undefined);
     return followed;
   }
 
-  /** Calls the listener when there is news of the job. Returns a function that stops this. */
-  listen(followed: MirroredJob, listener: () => void): () => void {
-    const remove = followed.listeners.add(() => listener());
-    followed.unusedSinceMs = undefined;
+  /** Calls the listener with what is known of the job, if anything is, and with news of it. Returns a function that stops this. */
+  listen(followed: MirroredJob, listener: (known: Known<HeldCurves>) => void): () => void {
+    const remove = followed.listeners.add(listener);
     this.#unused.delete(followed);
+    const known = this.knownOf(followed);
+    if (known.value !== undefined || known.outage !== undefined) listener(known);
     return () => {
       remove();
-      if (followed.listeners.size > 0) return;
-      followed.unusedSinceMs = this.options.clock.monotonic();
-      if (this.#byUid.get(followed.job.uid) === followed) this.#unused.add(followed);
+      if (followed.listeners.size > 0 || this.#byUid.get(followed.job.uid) !== followed) return;
+      this.#unused.set(followed, this.options.clock.monotonic());
     };
   }
 
-  /** The stream that brings the curves of a job; undefined where there is no place for it. */
-  streamOf(followed: MirroredJob): MirroredJobs | undefined {
-    return this.#streamOf.get(followed);
+  /** Returns what is known of a job; of one without a place, that. */
+  knownOf(followed: MirroredJob): Known<HeldCurves> {
+    return this.#streamOf.get(followed)?.jobs.knownOf(followed) ?? { outage: NO_PLACE };
   }
 
   /** Resolves when nothing runs any more, after the signal has aborted. */
   async ended(): Promise<void> {
-    await Promise.all([this.#sweeping, ...[...this.#streams].map(({ ended }) => ended)]);
+    await Promise.all([this.#sweeping, ...[...this.#streams].map(({ jobs }) => jobs.ended)]);
   }
 
-  /** Returns the curves as they may be kept. Those that nobody views give way. */
-  #keep(followed: MirroredJob, held: HeldCurves): HeldCurves {
+  /** Makes room for curves: those that nobody views give way. Returns whether there is. */
+  #fit(followed: MirroredJob, held: HeldCurves): boolean {
     const hasRoom = () => this.#bytes + held.bytes - bytesOf(followed) <= this.options.maxBytes;
-    for (const it of this.#unused) {
+    for (const it of this.#unused.keys()) {
       if (hasRoom()) break;
       if (it !== followed) this.#drop(it);
     }
-    const kept = hasRoom() ? held : NO_ROOM;
-    this.#bytes += kept.bytes - bytesOf(followed);
-    if (kept === NO_ROOM) this.#crowdedOut.set(followed, held.bytes);
-    else this.#crowdedOut.delete(followed);
-    return kept;
+    const fits = hasRoom();
+    this.#bytes += (fits ? held.bytes : 0) - bytesOf(followed);
+    if (fits) this.#crowdedOut.delete(followed);
+    else this.#crowdedOut.set(followed, held.bytes);
+    return fits;
   }
 
-  #streamFor(job: JobRef): MirroredJobs | undefined {
-    for (const stream of this.#streams) if (stream.hasRoomFor(job)) return stream;
+  #streamFor(job: JobRef): Stream | undefined {
+    for (const stream of this.#streams) if (stream.room.hasRoomFor(job)) return stream;
     if (this.#streams.size >= MIRROR_LIMITS.streams) return undefined;
-    const stream = new MirroredJobs({
-      ...this.options,
-      keep: (followed, held) => this.#keep(followed, held),
-      nextVersion: () => ++this.#version,
-    });
+    const fit = (followed: MirroredJob, held: HeldCurves) => this.#fit(followed, held);
+    const stream = { jobs: mirroredJobs({ ...this.options, fit }), room: new StreamRoom() };
     this.#streams.add(stream);
     return stream;
   }
@@ -118,7 +130,8 @@ export class MirrorPlaces {
     if (stream === undefined) return this.#placed.give(user, 1);
     this.#waiting.delete(followed);
     this.#streamOf.set(followed, stream);
-    stream.add(followed);
+    stream.room.add(followed.job);
+    stream.jobs.add(followed);
   }
 
   #drop(followed: MirroredJob): void {
@@ -133,26 +146,24 @@ export class MirrorPlaces {
     this.#unused.delete(followed);
     this.#crowdedOut.delete(followed);
     this.#bytes -= bytesOf(followed);
-    stream?.remove(followed);
-    if (stream?.size !== 0) return;
-    void stream.ended.then(() => {
-      if (stream.size === 0) this.#streams.delete(stream);
-    });
+    if (stream === undefined) return;
+    stream.room.remove(followed.job);
+    stream.jobs.remove(followed);
+    if (stream.jobs.size > 0) return;
+    void stream.jobs.ended.then(() => stream.jobs.size === 0 && this.#streams.delete(stream));
   }
 
   /** Asks the manager again for curves for which there is room now: it sends them by itself only when they change. */
   #readCrowdedOut(): void {
     if (this.#crowdedOut.size === 0) return;
-    const given = this.#unused.values().reduce((sum, it) => sum + bytesOf(it), 0);
+    const given = this.#unused.keys().reduce((sum, it) => sum + bytesOf(it), 0);
     let free = this.options.maxBytes - this.#bytes + given;
     for (const [followed, bytes] of this.#crowdedOut) {
       const more = bytes - bytesOf(followed);
       if (more > free || this.#unused.has(followed)) continue;
       free -= more;
       this.#crowdedOut.delete(followed);
-      this.#bytes -= bytesOf(followed);
-      delete followed.held;
-      this.#streamOf.get(followed)?.readAgain();
+      this.#streamOf.get(followed)?.jobs.openAnew(0);
     }
   }
 
@@ -161,8 +172,8 @@ export class MirrorPlaces {
     while (this.#byUid.size > 0 && !signal.aborted) {
       await clock.sleep(SWEEP_MS, signal);
       const oldestMs = clock.monotonic() - MIRROR_LIMITS.lingerMs;
-      for (const followed of this.#unused) {
-        if ((followed.unusedSinceMs ?? Infinity) > oldestMs) break;
+      for (const [followed, sinceMs] of this.#unused) {
+        if (sinceMs > oldestMs) break;
         this.#drop(followed);
       }
       for (const followed of this.#waiting) this.#place(followed);

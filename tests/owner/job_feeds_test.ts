@@ -28,9 +28,9 @@ interface Call {
 function start(options: Partial<JobFeedsOptions<Counted, number>> = {}) {
   const clock = new FakeClock();
   const calls: Call[] = [];
-  const feeds = createJobFeeds({
+  const feeds = createJobFeeds<Counted, number>({
     clock,
-    select: ({ count }: Counted) => count,
+    valueAfter: ({ count }: Counted) => count,
     random: () => 0,
     poll: (entries: readonly PollEntry[], _waitMs, signal) =>
       new Promise((answer) => {
@@ -42,8 +42,8 @@ function start(options: Partial<JobFeedsOptions<Counted, number>> = {}) {
   });
   const heard: string[] = [];
   const follow = (name: string, reader = name) =>
-    feeds.follow(job(name), (count) => {
-      heard.push(`${reader}:${count}`);
+    feeds.follow(job(name), ({ value, outage }) => {
+      heard.push(`${reader}:${outage === undefined ? value : "outage"}`);
     });
   const lastCall = () => {
     const call = calls.at(-1);
@@ -110,11 +110,11 @@ Deno.test("a call without answer is made again after a pause that grows, up to 2
 });
 
 Deno.test("jobs beyond the bound of a call go into another one", async () => {
-  const { calls, feeds, follow } = start({ jobsPerCall: 2 });
+  const { clock, calls, feeds, follow } = start({ jobsPerCall: 2 });
   for (const name of ["a", "b", "c"]) follow(name);
-  await settle();
-  assert.equal(calls.filter(({ signal }) => !signal.aborted).length, 1);
-  assert.deepEqual(calls.at(-1)?.asked, ["c@"]);
+  await clock.advance(50);
+  const open = calls.filter(({ signal }) => !signal.aborted);
+  assert.deepEqual(open.map(({ asked }) => asked), [["c@"], ["a@", "b@"]]);
   await feeds.close();
 });
 
@@ -142,5 +142,39 @@ Deno.test("a follower that leaves and returns at once causes one call, not two",
   follow("a");
   await clock.advance(1000);
   assert.equal(calls.filter(({ signal }) => !signal.aborted).length, 1);
+  await feeds.close();
+});
+
+Deno.test("followers are told when nobody owns the state, and when that is over", async () => {
+  const { clock, feeds, heard, follow, lastCall } = start();
+  follow("a");
+  lastCall().answer([counted("a", 1)]);
+  await clock.advance(50);
+  lastCall().answer(undefined);
+  await clock.advance(100);
+  assert.deepEqual(heard, ["a:1"], "one call that fails is no outage");
+  lastCall().answer(undefined);
+  await settle();
+  assert.deepEqual(heard, ["a:1", "a:outage"]);
+  follow("a", "late");
+  assert.deepEqual(heard.slice(2), ["late:outage"]);
+  await clock.advance(200);
+  lastCall().answer([]);
+  await settle();
+  assert.deepEqual(heard.slice(3), ["a:1", "late:1"]);
+  await feeds.close();
+});
+
+Deno.test("what a follower gets is made of the news and of what it had", async () => {
+  const { clock, feeds, heard, follow, lastCall } = start({
+    valueAfter: ({ count }, before = 0) => count === 0 ? undefined : before + count,
+  });
+  follow("a");
+  for (const count of [2, 0, 3]) {
+    lastCall().answer([counted("a", count)]);
+    await clock.advance(50);
+  }
+  assert.deepEqual(heard, ["a:2", "a:5"]);
+  assert.deepEqual(lastCall().asked, ["a@c3"], "the cursor goes on without a value, too");
   await feeds.close();
 });

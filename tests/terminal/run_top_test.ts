@@ -37,8 +37,8 @@ const trainJob = (name: string) => ({
 interface World {
   rows: JobRow[];
   size: { columns: number; rows: number };
-  /** The uids whose curves were asked for last. */
-  asked: string[];
+  /** The uids whose curves are followed. */
+  readonly followed: Set<string>;
   /** How often the jobs were put in order. */
   ordered: number;
   /** The requests to the manager. */
@@ -84,7 +84,7 @@ async function withTop(
     const seen = {
       rows: [rowOf("mnist", "Running")],
       size: { columns: 80, rows: 24 },
-      asked: new Array<string>(),
+      followed: new Set<string>(),
       ordered: 0,
       stops: new Array<string>(),
       missingOfManager: new Array<string>(),
@@ -106,11 +106,12 @@ async function withTop(
           },
           close: () => {},
         },
-        ask: ({ jobs }) => {
-          seen.asked = jobs.map(({ uid }) => uid);
-          return { retryAfterMs: 1_000, reason: "no manager can be reached" };
+        ask: () => ({ retryAfterMs: 1_000, reason: "nobody asks" }),
+        follow: ({ uid }, listener) => {
+          seen.followed.add(uid);
+          listener({ outage: { reason: "no manager can be reached" } });
+          return () => seen.followed.delete(uid);
         },
-        follow: () => () => {},
         manager: () =>
           seen.missingOfManager.length > 0 ? undefined : answeringClient(({ path }) => {
             seen.stops.push(path);
@@ -170,18 +171,18 @@ async function withTop(
 const shows = (world: World, pattern: RegExp) =>
   until(`${pattern} on the screen`, () => world.screen().some((line) => pattern.test(line)));
 
-Deno.test("a list that changes is drawn anew, and curves are asked for what is on the screen", () =>
+Deno.test("a list that changes is drawn anew, and curves of what is on the screen are followed", () =>
   withTop(() => 404, async (world) => {
     world.rows = [...world.rows, { ...rowOf("bert", "Suspended"), created: EARLIER }];
     world.changed();
     await shows(world, /^. bert +Suspended/);
-    await until("curves are asked for", () => world.asked.includes("uid-bert"));
+    await until("curves are followed", () => world.followed.has("uid-bert"));
     await shows(world, /^\? Not shown: no manager can be reached/);
     world.type("q");
     await world.ended;
   }));
 
-Deno.test("a job that is looked at is read, and alone asked for; a stop that is refused is told", () =>
+Deno.test("a job that is looked at is read, and alone followed; a stop that is refused is told", () =>
   withTop(
     ({ path }) => path.endsWith("/trainjobs/mnist") ? trainJob("mnist") : 403,
     async (world) => {
@@ -190,7 +191,7 @@ Deno.test("a job that is looked at is read, and alone asked for; a stop that is 
       world.type("\r");
       await shows(world, /^TrainJob ml\/mnist {2}Created/);
       await shows(world, /^Not shown: the user may not list pods in ml\.$/);
-      await until("only its curves are asked for", () => world.asked.join() === "uid-mnist");
+      await until("only its curves are followed", () => [...world.followed].join() === "uid-mnist");
       world.type("x");
       await shows(world, /^Stop ml\/mnist\? y: yes/);
       assert.deepEqual(world.stops, []);
@@ -292,8 +293,8 @@ Deno.test("a crash gives the screen back at once, and nothing is drawn on it any
     const { length } = world.written();
     assert.ok(world.written().endsWith(GIVEN_BACK));
     world.type("?");
-    world.asked = [];
-    await until("curves are asked for anew", () => world.asked.length > 0);
+    const { ordered } = world;
+    await until("the list is read anew", () => world.ordered > ordered);
     assert.equal(world.written().length, length);
   }));
 
@@ -305,8 +306,8 @@ Deno.test("ten thousand jobs that change cost a drawing of what is on the screen
     await shows(world, /10000 jobs: 10000 Running/);
     world.type("\x1b[F");
     await shows(world, /^> job-9999/);
-    await until("its curves are asked for", () => world.asked.includes("uid-job-9999"));
-    assert.equal(world.asked.length, 21);
+    await until("its curves are followed", () => world.followed.has("uid-job-9999"));
+    assert.equal(world.followed.size, 21);
     const [before, ordered] = [world.written().length, world.ordered];
     for (const row of world.rows) {
       world.rows[Number(row.name.slice(4))] = { ...row, state: "Complete" };

@@ -56,13 +56,15 @@ function fits(subscriptions: readonly Subscription[]): boolean {
     path.length <= STREAM_BOUNDS.characters;
 }
 
-/** Returns the part of curves that is about those jobs; undefined if nothing is. */
+/** Returns the part of curves that is about those jobs; undefined if all are about others. */
 function curvesFor(data: unknown, jobs: readonly string[]): object | undefined {
   const { curves, missing } = fieldsOf(data);
   const isOf = (name: unknown) => jobs.includes(keyOf(nameOf(name)));
-  const own = listOf(curves).filter((it) => isOf(fieldsOf(it).job));
-  const gone = listOf(missing).filter(isOf);
-  return own.length + gone.length === 0 ? undefined : { curves: own, missing: gone };
+  const [all, missed] = [listOf(curves), listOf(missing)];
+  const own = all.filter((it) => isOf(fieldsOf(it).job));
+  const gone = missed.filter(isOf);
+  const isOfOthers = own.length + gone.length === 0 && all.length + missed.length > 0;
+  return isOfOthers ? undefined : { curves: own, missing: gone };
 }
 
 /** One stream and its subscribers. */

@@ -93,9 +93,12 @@ const markOf = fields(
 export type Mark = ReturnType<typeof markOf>;
 
 const jobFields = fields(
-  { job: nameOf, metrics: listWith(curveOf), marks: listWith(markOf) } satisfies FieldsOf<
-    ViewedCurves
-  >,
+  {
+    job: nameOf,
+    sinceMs: numberOf,
+    metrics: listWith(curveOf),
+    marks: listWith(markOf),
+  } satisfies FieldsOf<ViewedCurves>,
 );
 const curvesFields = fields(
   {
@@ -111,9 +114,13 @@ export interface JobCurves {
   readonly curves: readonly Curve[];
   readonly marks: readonly Mark[];
 }
-/** News of curves: each job whole. */
+/** News of the curves of a job: points before `sinceMs` stay as they are; without it these are all. */
+export interface JobNews extends JobCurves {
+  readonly sinceMs?: number | undefined;
+}
+/** News of curves. */
 export interface CurveNews {
-  readonly jobs: readonly JobCurves[];
+  readonly jobs: readonly JobNews[];
   /** Keys of the jobs that are not there, or not for this viewer. */
   readonly missing: readonly string[];
   /** Keys of those that the answer had no room for. */
@@ -124,7 +131,12 @@ export interface CurveNews {
 export function readCurves(value: unknown): CurveNews {
   const { curves, missing, left } = curvesFields(value);
   return {
-    jobs: curves.map(({ job, metrics, marks }) => ({ key: keyOf(job), curves: metrics, marks })),
+    jobs: curves.map(({ job, sinceMs, metrics, marks }) => ({
+      key: keyOf(job),
+      sinceMs,
+      curves: metrics,
+      marks,
+    })),
     missing: missing.map(keyOf),
     left: left.map(keyOf),
   };

@@ -1,6 +1,6 @@
 /** State of what is shown, and how news change it. Pure. */
 import type { Backoff } from "../../../platform/base/backoff.ts";
-import type { CurveNews, JobCurves, ListNews, Row } from "./view_answers_read.ts";
+import type { Curve, CurveNews, JobCurves, JobNews, ListNews, Row } from "./view_answers_read.ts";
 import type { Denied } from "../../../crds/wire/row.ts";
 
 /** The window of the list. */
@@ -63,10 +63,29 @@ export interface CurveState {
   readonly missing: ReadonlySet<string>;
 }
 
+/** Returns the curves of a job after news of them. */
+function jobAfter(
+  before: JobCurves | undefined,
+  { key, sinceMs, curves, marks }: JobNews,
+): JobCurves {
+  const pointsBefore = ({ name, isProgress }: Curve, sinceMs: number) =>
+    before?.curves.find((it) => it.name === name && it.isProgress === isProgress)?.points
+      .filter(([timeMs]) => timeMs < sinceMs) ?? [];
+  const all = sinceMs === undefined ? curves : curves.map((curve) => ({
+    ...curve,
+    points: [...pointsBefore(curve, sinceMs), ...curve.points],
+  }));
+  return { key, curves: all, marks };
+}
+
 /** Returns the curves after news. */
 export function curvesAfter(before: CurveState | undefined, news: CurveNews): CurveState {
   const byJob = new Map(before?.byJob);
-  for (const job of news.jobs) byJob.set(job.key, job);
+  for (const job of news.jobs) {
+    const known = byJob.get(job.key);
+    // Without those before, all of them are about to come.
+    if (known !== undefined || job.sinceMs === undefined) byJob.set(job.key, jobAfter(known, job));
+  }
   const missing = new Set(news.missing);
   for (const key of missing) byJob.delete(key);
   return { byJob, missing };

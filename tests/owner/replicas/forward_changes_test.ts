@@ -150,7 +150,7 @@ async function withOwner(
     owned: {
       accept: () => Promise.resolve({ ok: true }),
       ask: () => Promise.resolve(undefined),
-      changes: { status: held.poll, observation: held.poll, curves: held.poll },
+      changes: { status: held.poll, observation: held.poll, curves: () => Promise.resolve([]) },
     },
     asks: [],
     clock: systemClock,

@@ -87,9 +87,9 @@ for (const [what, { bytes, want }] of Object.entries(MESSAGES)) {
 
 Deno.test("the calls keep their paths", () => {
   assert.deepEqual([PUSHES_PATH, askPath("curves"), changesPath("curves")], [
-    "/owner/v1/pushes",
-    "/owner/v1/ask/curves",
-    "/owner/v1/changes/curves",
+    "/owner/v2/pushes",
+    "/owner/v2/ask/curves",
+    "/owner/v2/changes/curves",
   ]);
 });
 
@@ -150,11 +150,11 @@ Deno.test("an owner of another protocol gets nothing, and clients are told to co
     const poll = { entries: [{ job }], waitMs: 0 };
     assert.equal(await client.changes("status")(where, poll, bounds), undefined);
     assert.deepEqual(paths, [
-      "/owner/v1/pushes",
-      "/owner/v1/pushes",
-      "/owner/v1/ask/status",
-      "/owner/v1/ask/observation",
-      "/owner/v1/changes/status",
+      "/owner/v2/pushes",
+      "/owner/v2/pushes",
+      "/owner/v2/ask/status",
+      "/owner/v2/ask/observation",
+      "/owner/v2/changes/status",
     ]);
   } finally {
     client.close();

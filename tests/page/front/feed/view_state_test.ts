@@ -11,6 +11,7 @@ import {
   type Connection,
   connectionAfterFailure,
   curvesAfter,
+  type CurveState,
   joinedNews,
   listAfter,
   type ListState,
@@ -78,6 +79,7 @@ Deno.test("readCurves() leaves out points without a value, and knows times of ma
   });
   assert.deepEqual(jobs, [{
     key: "k.g/a/b",
+    sinceMs: undefined,
     curves: [{ name: "loss", isProgress: false, points: [[1, 2, 3, 4], [5, 6, 6, 6]] }],
     marks: [{ timeMs: 1000, kind: "gap", text: "t" }],
   }]);
@@ -95,6 +97,29 @@ Deno.test("curvesAfter() keeps jobs that did not change, and drops those that ar
   );
   assert.deepEqual([...second.byJob.keys()], ["k.g/a/b"]);
   assert.equal(second.byJob.get("k.g/a/b"), first.byJob.get("k.g/a/b"));
+});
+
+Deno.test("curvesAfter() keeps the points before those that are new, and drops curves that are not named any more", () => {
+  const point = (time: number) => [time, 1, 1, 1];
+  const news = (sinceMs: number | undefined, metrics: readonly object[]) =>
+    readCurves({ curves: [{ job: JOB, since: sinceMs, metrics, marks: [] }] });
+  const loss = (...times: number[]) => ({ name: "loss", points: times.map(point) });
+  const progress = (...times: number[]) => ({
+    name: "progress",
+    isProgress: true,
+    points: times.map(point),
+  });
+  const shown = (state: CurveState) =>
+    state.byJob.get("k.g/a/b")?.curves.map((
+      { name, points },
+    ) => [name, ...points.map(([at]) => at)]);
+  const first = curvesAfter(undefined, news(undefined, [loss(1, 2, 3), progress(1, 3)]));
+  const second = curvesAfter(first, news(3, [loss(3, 4), progress(), { name: "new", points: [] }]));
+  assert.deepEqual(shown(second), [["loss", 1, 2, 3, 4], ["progress", 1], ["new"]]);
+  const third = curvesAfter(second, news(4, [progress(4)]));
+  assert.deepEqual(shown(third), [["progress", 1, 4]]);
+  assert.deepEqual(shown(curvesAfter(third, news(undefined, [loss(9)]))), [["loss", 9]]);
+  assert.equal(curvesAfter(undefined, news(3, [loss(3)])).byJob.size, 0, "all are about to come");
 });
 
 Deno.test("connectionAfterFailure() is down since the first failure", () => {
