@@ -4,6 +4,7 @@ import type { ApiObject, SentObject } from "../objects/api_object.ts";
 import { invalid, required, type StatusCause } from "../../../crds/status_cause.ts";
 import { dnsLabel1035 } from "../../../crds/name_syntax.ts";
 import { compileSchema } from "../schemas/schema.ts";
+import { checkSyntax } from "../schemas/rules/field_checks.ts";
 import { structuralProblems } from "../schemas/structural_rules.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
 import type { Resource } from "./api_resource.ts";
@@ -30,7 +31,7 @@ function schemaProblem(version: unknown, index: number): StatusCause[] {
   const path = `spec.versions[${index}].schema.openAPIV3Schema`;
   if (openAPIV3Schema === undefined) return [required(path, "schemas are required")];
   try {
-    compileSchema(openAPIV3Schema, {});
+    compileSchema(openAPIV3Schema);
     return structuralProblems(openAPIV3Schema, path);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -58,7 +59,7 @@ export function definitionProblems({ metadata, spec }: ApiObject): StatusCause[]
     ...(BUILT_IN.some((kind) => kind.group === group)
       ? [invalid("spec.group", group, "must not be a group of Kubernetes itself")]
       : []),
-    ...dnsLabel1035(plural).map((problem) => invalid("spec.names.plural", plural, problem)),
+    ...checkSyntax("spec.names.plural", plural, dnsLabel1035),
     ...versions.flatMap(schemaProblem),
   ];
 }

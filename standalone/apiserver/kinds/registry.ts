@@ -132,7 +132,7 @@ class StoreRegistry implements Registry {
     const known = this.#schemas.get(resource);
     if (known) return known.schema;
     const schema = resource.custom
-      ? resource.openApi === undefined ? undefined : compileSchema(resource.openApi, {})
+      ? resource.openApi === undefined ? undefined : compileSchema(resource.openApi)
       : kubernetesKindSchema(resource.group, resource.version, resource.kind);
     this.#schemas.set(resource, { schema });
     return schema;

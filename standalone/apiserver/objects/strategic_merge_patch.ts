@@ -1,38 +1,30 @@
 /** Strategic merge patch: lists merge by the key that the schema names. */
-import { isObject, type JsonObject, sameJson, setKey } from "../../../platform/base/json.ts";
-import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
+import {
+  asList,
+  isObject,
+  type JsonObject,
+  sameJson,
+  setKey,
+  textAt,
+} from "../../../platform/base/json.ts";
+import { createStructure, REF, type Structure } from "../schemas/structure.ts";
 import { badRequest } from "./status_error.ts";
 
-const REF = "#/components/schemas/";
 const DIRECTIVE = "$patch";
 const DELETE_LIST = "$deleteFromPrimitiveList/";
 const ORDER = "$setElementOrder/";
 const RETAIN = "$retainKeys";
 
-const definitions: Readonly<JsonObject> = kubernetesSchemas;
-
-/** Follows `$ref` and a single `allOf`. */
-function resolved(schema: unknown): JsonObject {
-  if (!isObject(schema)) return {};
-  if (typeof schema.$ref === "string") return resolved(definitions[schema.$ref.slice(REF.length)]);
-  if (Array.isArray(schema.allOf) && schema.allOf.length === 1) {
-    return { ...resolved(schema.allOf[0]), ...schema, allOf: undefined };
-  }
-  return schema;
+function mergesLists({ keywords }: Structure): boolean {
+  return textAt(keywords, "x-kubernetes-patch-strategy")?.split(",").includes("merge") ?? false;
 }
 
-function memberSchema(schema: JsonObject, key: string): JsonObject {
-  const properties = isObject(schema.properties) ? schema.properties : {};
-  return resolved(properties[key] ?? schema.additionalProperties);
-}
-
-function mergesLists(schema: JsonObject): boolean {
-  const strategy = schema["x-kubernetes-patch-strategy"];
-  return typeof strategy === "string" && strategy.split(",").includes("merge");
+function mergeKeyOf(structure: Structure | undefined): string | undefined {
+  return textAt(structure?.keywords, "x-kubernetes-patch-merge-key");
 }
 
 /** Merges a list of objects by their key. */
-function mergeByKey(list: unknown[], patch: unknown[], key: string, items: JsonObject): unknown[] {
+function mergeByKey(list: unknown[], patch: unknown[], key: string, items?: Structure): unknown[] {
   const merged = [...list];
   const added: unknown[] = [];
   for (const entry of patch) {
@@ -53,19 +45,19 @@ function mergeByKey(list: unknown[], patch: unknown[], key: string, items: JsonO
   return [...added, ...merged];
 }
 
-function mergeList(list: unknown, patch: unknown[], schema: JsonObject): unknown[] {
-  const current = Array.isArray(list) ? list : [];
-  if (!mergesLists(schema)) return patch;
-  const key = schema["x-kubernetes-patch-merge-key"];
-  if (typeof key === "string") return mergeByKey(current, patch, key, resolved(schema.items));
+function mergeList(list: unknown, patch: unknown[], structure?: Structure): unknown[] {
+  if (structure === undefined || !mergesLists(structure)) return patch;
+  const current = asList(list);
+  const key = mergeKeyOf(structure);
+  if (key !== undefined) return mergeByKey(current, patch, key, structure.items());
   return [...current, ...patch.filter((item) => !current.some((one) => sameJson(one, item)))];
 }
 
 /** Sorts the items that the patch orders; other items keep their positions. */
-function ordered(list: unknown, order: unknown, schema: JsonObject): unknown {
+function ordered(list: unknown, order: unknown, structure?: Structure): unknown {
   if (!Array.isArray(list) || !Array.isArray(order)) return list;
-  const key = schema["x-kubernetes-patch-merge-key"];
-  const idOf = (item: unknown) => typeof key === "string" && isObject(item) ? item[key] : item;
+  const key = mergeKeyOf(structure);
+  const idOf = (item: unknown) => key !== undefined && isObject(item) ? item[key] : item;
   const wanted = order.map(idOf);
   const rank = (item: unknown) => wanted.findIndex((id) => sameJson(id, idOf(item)));
   const known = list.filter((item) => rank(item) >= 0).sort((a, b) => rank(a) - rank(b));
@@ -79,14 +71,14 @@ function applyDirective(
   merged: JsonObject,
   directive: string,
   value: unknown,
-  schema: JsonObject,
+  structure?: Structure,
 ): void {
   const [kind = "", field = ""] = directive.split("/");
   const list = merged[field];
   if (`${kind}/` === DELETE_LIST && Array.isArray(list) && Array.isArray(value)) {
     merged[field] = list.filter((item) => !value.some((gone) => sameJson(gone, item)));
   }
-  if (`${kind}/` === ORDER) merged[field] = ordered(list, value, memberSchema(schema, field));
+  if (`${kind}/` === ORDER) merged[field] = ordered(list, value, structure?.member(field));
 }
 
 function withoutDirectives(value: unknown): unknown {
@@ -99,14 +91,14 @@ function withoutDirectives(value: unknown): unknown {
   );
 }
 
-function mergeObject(document: unknown, patch: JsonObject, schema: JsonObject): unknown {
+function mergeObject(document: unknown, patch: JsonObject, structure?: Structure): unknown {
   const directive = patch[DIRECTIVE];
   if (directive === "replace") return withoutDirectives(patch);
   if (directive === "delete") return undefined;
   const merged: JsonObject = isObject(document) ? { ...document } : {};
   const members = Object.entries(patch).filter(([key]) => !key.startsWith("$"));
   for (const [key, value] of members) {
-    const member = memberSchema(schema, key);
+    const member = structure?.member(key);
     const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
     if (value === null) delete merged[key];
     else if (Array.isArray(value)) {
@@ -119,7 +111,7 @@ function mergeObject(document: unknown, patch: JsonObject, schema: JsonObject): 
   }
   for (const [key, value] of Object.entries(patch)) {
     if (key.startsWith(DELETE_LIST) || key.startsWith(ORDER)) {
-      applyDirective(merged, key, value, schema);
+      applyDirective(merged, key, value, structure);
     }
   }
   const kept = patch[RETAIN];
@@ -142,6 +134,6 @@ export function applyStrategicPatch(
   schemaName: string | undefined,
 ): unknown {
   if (!isObject(patch)) throw badRequest("the strategic merge patch must be a JSON object");
-  const schema = schemaName === undefined ? {} : resolved(definitions[schemaName]);
-  return mergeObject(structuredClone(document), patch, schema);
+  const structure = schemaName && createStructure({ $ref: `${REF}${schemaName}` }, true);
+  return mergeObject(structuredClone(document), patch, structure || undefined);
 }

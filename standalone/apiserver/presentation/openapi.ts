@@ -3,9 +3,8 @@ import { isObject, type JsonObject } from "../../../platform/base/json.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import { kubernetesSchemaName } from "../schemas/kubernetes_schemas.ts";
-import { KUBERNETES_DEFINITIONS } from "../schemas/schema.ts";
+import { KUBERNETES_DEFINITIONS, REF } from "../schemas/structure.ts";
 
-const REF = "#/components/schemas/";
 const METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const GVK = "x-kubernetes-group-version-kind";
 

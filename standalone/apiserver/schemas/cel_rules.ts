@@ -16,10 +16,9 @@ import {
   invalid,
   required,
   type StatusCause,
-  under,
 } from "../../../crds/status_cause.ts";
 import { KUBERNETES_FUNCTIONS, optionalValue } from "./cel_functions.ts";
-import type { Structure } from "./structure.ts";
+import { flatMapKnown, type Structure } from "./structure.ts";
 
 /** A compiled CEL expression over some variables. */
 export type CelProgram = (variables: Record<string, CelInput>) => CelResult;
@@ -31,6 +30,16 @@ export function compileCel(expression: string): CelProgram {
   environment.value ??= celEnv({ funcs: [...strings, ...KUBERNETES_FUNCTIONS] });
   const run = plan(environment.value, parse(expression));
   return (variables) => run(variables);
+}
+
+/** Returns CEL's message about an expression that does not parse; undefined if it does. */
+export function celProblem(expression: string): string | undefined {
+  try {
+    compileCel(expression);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 interface Rule {
@@ -131,28 +140,13 @@ export function checkRules(
   const own = compiledRules(structure).flatMap((rule) =>
     checkRule(rule, value, old, structure, path)
   );
-  return [...own, ...checkChildren(value, old, structure, path)];
-}
-
-function checkChildren(
-  value: unknown,
-  old: unknown,
-  structure: Structure,
-  path: string,
-): StatusCause[] {
-  if (Array.isArray(value)) {
-    const items = structure.items();
-    if (items === undefined) return [];
-    return value.flatMap((item, index) =>
-      checkRules(item, counterpart(item, old, structure), items, under(path, index))
-    );
-  }
-  if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([key, item]) => {
-    const known = structure.property(key) ?? structure.additional();
-    if (known === undefined || item === null) return [];
-    return checkRules(item, at(old, key), known, under(path, key));
+  const inner = flatMapKnown(value, structure, path, (item, known, here, key) => {
+    if (typeof key === "number") {
+      return checkRules(item, counterpart(item, old, structure), known, here);
+    }
+    return item === null ? [] : checkRules(item, at(old, key), known, here);
   });
+  return [...own, ...inner];
 }
 
 /** Returns the old item with the keys of an item of a map-like list; other lists have none. */

@@ -13,6 +13,7 @@ import {
   unsupported,
   wrongType,
 } from "../../../crds/status_cause.ts";
+import { KUBERNETES_DEFINITIONS } from "./structure.ts";
 
 /** Linear-time regular expressions for ajv, since patterns come from the authors of CRDs. */
 function regExp(pattern: string) {
@@ -29,8 +30,8 @@ function between(least: number, most: number) {
   return (value: number) => Number.isInteger(value) && value >= least && value <= most;
 }
 
-/** Creates an ajv instance with formats; `definitions` are at `kubernetes#/components/schemas/…`. */
-function createAjv(definitions: JsonObject): Ajv {
+/** Creates an ajv instance with formats; Kubernetes' schemas are at `kubernetes#/components/schemas/…`. */
+function createAjv(): Ajv {
   const ajv = new Ajv({
     strict: false,
     allErrors: true,
@@ -44,7 +45,7 @@ function createAjv(definitions: JsonObject): Ajv {
   ajv.addFormat("int64", { type: "number", validate: between(-(2 ** 63), 2 ** 63) });
   ajv.addFormat("date-time", (text) => RFC3339.test(text) && !Number.isNaN(Date.parse(text)));
   ajv.addFormat("byte", (text) => BASE64.test(text.replaceAll(/[\r\n]/g, "")));
-  ajv.addSchema({ $id: "kubernetes", components: { schemas: definitions } });
+  ajv.addSchema({ $id: "kubernetes", components: { schemas: mapValues(KUBERNETES_DEFINITIONS) } });
   return ajv;
 }
 
@@ -126,22 +127,24 @@ function createSchemaSharing(ajv: Ajv): Rewrite {
   };
 }
 
-/**
- * Returns a function that validates values against a JSON schema. Definitions are those that the schema
- * refers to as `#/components/schemas/…`. Throws if the schema cannot be compiled.
- */
-export function createChecker(
-  definitions: JsonObject,
-): (schema: unknown) => (value: unknown) => StatusCause[] {
-  const ajv = createAjv(mapValues(definitions));
+function createCompiler() {
+  const ajv = createAjv();
   const share = createSchemaSharing(ajv);
-  return (schema) => {
-    let check: ValidateFunction | undefined;
-    return (value) => {
-      check ??= ajv.compile(asSchema(toJsonSchema(schema, share)));
-      if (check(value)) return [];
-      return causesOf(check.errors ?? [], value);
-    };
+  return (schema: unknown) => ajv.compile(asSchema(toJsonSchema(schema, share)));
+}
+
+const compiler: { value?: ReturnType<typeof createCompiler> } = {};
+
+/**
+ * Returns a function that validates values against a JSON schema, which may refer to those of Kubernetes. It compiles
+ * the schema at the first call, and throws if that is not possible.
+ */
+export function createChecker(schema: unknown): (value: unknown) => StatusCause[] {
+  let check: ValidateFunction | undefined;
+  return (value) => {
+    compiler.value ??= createCompiler();
+    check ??= compiler.value(schema);
+    return check(value) ? [] : causesOf(check.errors ?? [], value);
   };
 }
 
@@ -160,8 +163,7 @@ function isInsideCombination(error: ErrorObject): boolean {
 
 function causesOf(errors: readonly ErrorObject[], value: unknown): StatusCause[] {
   return errors.filter((error) => !isInsideCombination(error))
-    .map((error) => causeOf(error, fieldPath(error.instancePath, value)))
-    .filter((cause) => cause !== undefined);
+    .map((error) => causeOf(error, fieldPath(error.instancePath, value)));
 }
 
 /** Converts `/spec/containers/0/name` to `spec.containers[0].name`. */
@@ -187,10 +189,24 @@ function limitOf(error: ErrorObject): number {
   return Number(at(error.params, "limit"));
 }
 
-/** Problem of each keyword; `undefined` if the error only repeats another one. */
-const TEXTS: Readonly<
-  Record<string, (error: ErrorObject, field: string) => StatusCause | undefined>
-> = {
+/** Returns the number of items or members of the value that an error is about. */
+function sizeOf(error: ErrorObject): number {
+  return Object.keys(Object(error.data)).length;
+}
+
+/** Returns the problem of a field. */
+type Problem = (error: ErrorObject, field: string) => StatusCause;
+
+/** Returns a problem in the words of Kubernetes; it shows the value, or what `shown` makes of it. */
+function inBody(
+  words: (error: ErrorObject) => string,
+  shown: (error: ErrorObject) => unknown = (error) => error.data,
+): Problem {
+  return (error, field) => invalid(field, shown(error), `${field} in body ${words(error)}`);
+}
+
+/** Problem of each keyword. */
+const TEXTS: Readonly<Record<string, Problem>> = {
   required: (error, field) => required(under(field, String(at(error.params, "missingProperty")))),
   type: (error, field) => {
     const types = at(error.params, "type");
@@ -201,50 +217,24 @@ const TEXTS: Readonly<
   enum: (error, field) =>
     unsupported(field, error.data, asList(error.schema).filter((it) => it !== null)),
   const: (error, field) => unsupported(field, error.data, [error.schema]),
-  minimum: (error, field) =>
-    invalid(
-      field,
-      error.data,
-      `${field} in body should be greater than or equal to ${limitOf(error)}`,
-    ),
-  maximum: (error, field) =>
-    invalid(
-      field,
-      error.data,
-      `${field} in body should be less than or equal to ${limitOf(error)}`,
-    ),
-  exclusiveMinimum: (error, field) =>
-    invalid(field, error.data, `${field} in body should be greater than ${limitOf(error)}`),
-  exclusiveMaximum: (error, field) =>
-    invalid(field, error.data, `${field} in body should be less than ${limitOf(error)}`),
-  multipleOf: (error, field) =>
-    invalid(field, error.data, `${field} in body should be a multiple of ${error.schema}`),
-  minLength: (error, field) =>
-    invalid(field, error.data, `${field} in body should be at least ${limitOf(error)} chars long`),
+  minimum: inBody((error) => `should be greater than or equal to ${limitOf(error)}`),
+  maximum: inBody((error) => `should be less than or equal to ${limitOf(error)}`),
+  exclusiveMinimum: inBody((error) => `should be greater than ${limitOf(error)}`),
+  exclusiveMaximum: inBody((error) => `should be less than ${limitOf(error)}`),
+  multipleOf: inBody((error) => `should be a multiple of ${error.schema}`),
+  minLength: inBody((error) => `should be at least ${limitOf(error)} chars long`),
   maxLength: (error, field) => tooLong(field, limitOf(error)),
-  pattern: (error, field) =>
-    invalid(field, error.data, `${field} in body should match '${String(error.schema)}'`),
+  pattern: inBody((error) => `should match '${String(error.schema)}'`),
   format: (error, field) =>
     wrongType(
       field,
       error.data,
       `${field} in body must be of type ${error.schema}: ${JSON.stringify(error.data)}`,
     ),
-  minItems: (error, field) =>
-    invalid(
-      field,
-      asList(error.data).length,
-      `${field} in body should have at least ${limitOf(error)} items`,
-    ),
-  maxItems: (error, field) => tooMany(field, asList(error.data).length, limitOf(error)),
-  minProperties: (error, field) =>
-    invalid(
-      field,
-      Object.keys(Object(error.data)).length,
-      `${field} in body should have at least ${limitOf(error)} properties`,
-    ),
-  maxProperties: (error, field) =>
-    tooMany(field, Object.keys(Object(error.data)).length, limitOf(error)),
+  minItems: inBody((error) => `should have at least ${limitOf(error)} items`, sizeOf),
+  maxItems: (error, field) => tooMany(field, sizeOf(error), limitOf(error)),
+  minProperties: inBody((error) => `should have at least ${limitOf(error)} properties`, sizeOf),
+  maxProperties: (error, field) => tooMany(field, sizeOf(error), limitOf(error)),
   uniqueItems: (error, field) => duplicate(field, error.data),
   anyOf: (_error, field) =>
     invalid(field, "", `"${field}" must validate at least one schema (anyOf)`),
@@ -253,7 +243,7 @@ const TEXTS: Readonly<
   not: (_error, field) => invalid(field, "", `"${field}" must not validate the schema (not)`),
 };
 
-function causeOf(error: ErrorObject, field: string): StatusCause | undefined {
+function causeOf(error: ErrorObject, field: string): StatusCause {
   const text = TEXTS[error.keyword];
   if (text !== undefined) return text(error, field);
   return invalid(field, error.data, error.message ?? `does not satisfy ${error.keyword}`);

@@ -3,9 +3,8 @@ import { asList, at, isObject } from "../../../platform/base/json.ts";
 import type { StatusCause } from "../../../crds/status_cause.ts";
 import { applyNativeDefaults } from "./kubernetes_defaults.ts";
 import { kindRules } from "./rules/rule_table.ts";
-import { compileSchema, KUBERNETES_DEFINITIONS, type Schema } from "./schema.ts";
-
-const SCHEMAS = "#/components/schemas/";
+import { compileSchema, type Schema } from "./schema.ts";
+import { KUBERNETES_DEFINITIONS, REF } from "./structure.ts";
 
 /** Names of the OpenAPI schemas, by `group/version/kind`. */
 function indexKinds(): ReadonlyMap<string, string> {
@@ -59,7 +58,7 @@ export function kubernetesKindSchema(
   if (name === undefined) return undefined;
   const known = cache.schemas.get(name);
   if (known !== undefined) return known;
-  const base = compileSchema({ $ref: `${SCHEMAS}${name}` }, { native: true });
+  const base = compileSchema({ $ref: `${REF}${name}` }, true);
   const rules = kindRules(group, kind);
   const schema: Schema = {
     ...base,

@@ -1,22 +1,12 @@
 /** Uniqueness in lists of type set and map. */
 import { isObject } from "../../../platform/base/json.ts";
 import { duplicate, type StatusCause, under } from "../../../crds/status_cause.ts";
-import type { Structure } from "./structure.ts";
+import { flatMapKnown, type Structure } from "./structure.ts";
 
 /** Returns the duplicates in the lists of the value, at any depth. */
 export function checkLists(value: unknown, structure: Structure, path = ""): StatusCause[] {
-  if (Array.isArray(value)) {
-    const items = structure.items();
-    const inner = items === undefined
-      ? []
-      : value.flatMap((item, index) => checkLists(item, items, under(path, index)));
-    return [...checkList(value, structure, path), ...inner];
-  }
-  if (!isObject(value)) return [];
-  return Object.entries(value).flatMap(([key, item]) => {
-    const known = structure.property(key) ?? structure.additional();
-    return known === undefined ? [] : checkLists(item, known, under(path, key));
-  });
+  const own = Array.isArray(value) ? checkList(value, structure, path) : [];
+  return [...own, ...flatMapKnown(value, structure, path, checkLists)];
 }
 
 function checkList(list: unknown[], structure: Structure, path: string): StatusCause[] {

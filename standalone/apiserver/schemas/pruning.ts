@@ -58,7 +58,7 @@ function pruneObject(
       }
       continue;
     }
-    const known = structure.property(key) ?? structure.additional();
+    const known = structure.member(key);
     if (known === undefined) {
       if (structure.preserves || (whole && KEPT_AT_ROOT.has(key))) {
         setKey(result, key, structuredClone(item));

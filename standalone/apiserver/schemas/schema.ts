@@ -1,6 +1,5 @@
 /** Schema of a kind: pruning, defaults and validation. */
-import { at, type JsonObject } from "../../../platform/base/json.ts";
-import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
+import { at } from "../../../platform/base/json.ts";
 import type { StatusCause } from "../../../crds/status_cause.ts";
 import { checkRules } from "./cel_rules.ts";
 import { applyDefaults } from "./schema_defaults.ts";
@@ -9,7 +8,7 @@ import { createChecker } from "./json_schema.ts";
 import { checkLists } from "./list_uniqueness.ts";
 import { prune } from "./pruning.ts";
 import { checkMetadata } from "./rules/metadata.ts";
-import { createStructure } from "./structure.ts";
+import { createStructure, REF } from "./structure.ts";
 
 /** Compiled schema of a kind. No method changes its argument. */
 export interface Schema {
@@ -23,45 +22,19 @@ export interface Schema {
   unknownFields(value: unknown): string[];
 }
 
-/** Options of {@link compileSchema}. */
-export interface SchemaOptions {
-  /** Schemas by name for `$ref`s of the form `#/components/schemas/<name>`; those of Kubernetes by default. */
-  readonly definitions?: Record<string, unknown>;
-  /**
-   * The document is Kubernetes' published OpenAPI: free-form objects are kept, zero values are not
-   * defaults, null means absent, and `status` may be partial.
-   */
-  readonly native?: boolean;
-}
-
-/** OpenAPI schemas of Kubernetes by name. */
-export const KUBERNETES_DEFINITIONS: Readonly<JsonObject> = kubernetesSchemas;
-
 const METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-const METADATA_REF = { $ref: `#/components/schemas/${METADATA}` };
-
-const checkers: { kubernetes?: ReturnType<typeof createChecker> } = {};
-
-function checkerOf(definitions: Record<string, unknown> | undefined) {
-  if (definitions !== undefined) return createChecker(definitions);
-  checkers.kubernetes ??= createChecker(kubernetesSchemas);
-  return checkers.kubernetes;
-}
+const METADATA_REF = { $ref: `${REF}${METADATA}` };
 
 /**
- * Compiles an OpenAPI v3 schema: a CRD's `openAPIV3Schema`, or a schema of Kubernetes. ajv compiles at
+ * Compiles an OpenAPI v3 schema: a CRD's `openAPIV3Schema`, or a schema of Kubernetes, which is `native`: free-form
+ * objects are kept, zero values are not defaults, null means absent, and `status` may be partial. ajv compiles at
  * the first validation. Throws a RangeError if the schema has an unknown reference.
  */
-export function compileSchema(openApi: unknown, options: SchemaOptions = {}): Schema {
-  const native = options.native ?? false;
-  const definitions = options.definitions ?? KUBERNETES_DEFINITIONS;
-  const structure = createStructure(openApi, { definitions, native });
-  const metadata = createStructure(METADATA_REF, {
-    definitions: KUBERNETES_DEFINITIONS,
-    native: true,
-  });
-  const check = checkerOf(options.definitions)(openApi);
-  const checkMetadataForm = checkerOf(undefined)({
+export function compileSchema(openApi: unknown, native = false): Schema {
+  const structure = createStructure(openApi, native);
+  const metadata = createStructure(METADATA_REF, true);
+  const check = createChecker(openApi);
+  const checkMetadataForm = createChecker({
     type: "object",
     properties: { metadata: METADATA_REF },
   });

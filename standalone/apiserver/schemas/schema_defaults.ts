@@ -11,7 +11,7 @@ export function applyDefaults(value: unknown, structure: Structure): unknown {
   if (!isObject(value)) return value;
   const result: JsonObject = {};
   for (const [key, item] of Object.entries(value)) {
-    const known = structure.property(key) ?? structure.additional();
+    const known = structure.member(key);
     setKey(result, key, known === undefined ? item : applyDefaults(item, known));
   }
   for (const name of structure.propertyNames) {

@@ -1,7 +1,7 @@
 /** Structural-schema rules that the schema of a definition must meet. */
 import { asList, at, isObject, textAt } from "../../../platform/base/json.ts";
 import { invalid, required, type StatusCause } from "../../../crds/status_cause.ts";
-import { compileCel } from "./cel_rules.ts";
+import { celProblem } from "./cel_rules.ts";
 
 /**
  * Returns the problems of an OpenAPI schema: fields without a type, lists without items, CEL rules that
@@ -35,12 +35,7 @@ function ruleProblems(schema: unknown, path: string): StatusCause[] {
     const rule = textAt(raw, "rule") ?? "";
     const field = `${path}.x-kubernetes-validations[${index}].rule`;
     if (rule === "") return [required(field)];
-    try {
-      compileCel(rule);
-      return [];
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      return [invalid(field, rule, `compilation failed: ${why}`)];
-    }
+    const problem = celProblem(rule);
+    return problem === undefined ? [] : [invalid(field, rule, `compilation failed: ${problem}`)];
   });
 }

@@ -7,6 +7,13 @@ import {
   isObject,
   type JsonObject,
 } from "../../../platform/base/json.ts";
+import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
+import { under } from "../../../crds/status_cause.ts";
+
+/** OpenAPI schemas of Kubernetes by name. */
+export const KUBERNETES_DEFINITIONS: Readonly<JsonObject> = kubernetesSchemas;
+/** Beginning of references to {@link KUBERNETES_DEFINITIONS}. */
+export const REF = "#/components/schemas/";
 
 /** A level of a structural schema. References resolve on demand, so that it may be recursive. */
 export interface Structure {
@@ -20,6 +27,8 @@ export interface Structure {
   readonly propertyNames: readonly string[];
   /** The schema of values under other keys; undefined if only named properties are known. */
   additional(): Structure | undefined;
+  /** The schema of the value under a key, of whichever kind; undefined if the key is not known. */
+  member(key: string): Structure | undefined;
   /** The schema of a list's items. */
   items(): Structure | undefined;
   /** Unknown keys are kept. */
@@ -36,17 +45,6 @@ export interface Structure {
   readonly default: unknown;
 }
 
-/** Options of {@link createStructure}. */
-export interface StructureOptions {
-  /** Schemas by the last part of their `$ref`. */
-  readonly definitions: Readonly<Record<string, unknown>>;
-  /**
-   * The document is Kubernetes' published OpenAPI: objects without properties are free-form, and defaults
-   * that are Go's zero values are ignored.
-   */
-  readonly native: boolean;
-}
-
 const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const LIST_TYPES = ["atomic", "set", "map"] as const;
 
@@ -55,8 +53,12 @@ function isZero(value: unknown): boolean {
     (isObject(value) && Object.keys(value).length === 0);
 }
 
-/** Reads an OpenAPI schema as a structure. Throws a RangeError for an unknown reference. */
-export function createStructure(root: unknown, options: StructureOptions): Structure {
+/**
+ * Reads an OpenAPI schema as a structure. A `native` one is of Kubernetes' published OpenAPI: objects without
+ * properties are free-form, and defaults that are Go's zero values are ignored. Throws a RangeError for an
+ * unknown reference.
+ */
+export function createStructure(root: unknown, native: boolean): Structure {
   const known = new Map<unknown, Structure>();
 
   function resolve(schema: unknown): { keywords: JsonObject; refs: string[] } {
@@ -69,10 +71,10 @@ export function createStructure(root: unknown, options: StructureOptions): Struc
     if (typeof $ref === "string") parents.push({ $ref });
     for (const parent of parents) {
       const name = String(at(parent, "$ref")).split("/").at(-1) ?? "";
-      if (!Object.hasOwn(options.definitions, name)) {
+      if (!Object.hasOwn(KUBERNETES_DEFINITIONS, name)) {
         throw new RangeError(`schema refers to ${name}, which is not defined`);
       }
-      const inner = resolve(options.definitions[name]);
+      const inner = resolve(KUBERNETES_DEFINITIONS[name]);
       refs.push(name, ...inner.refs);
       keywords = { ...inner.keywords, ...keywords };
     }
@@ -99,19 +101,39 @@ export function createStructure(root: unknown, options: StructureOptions): Struc
       property: (name) => Object.hasOwn(properties, name) ? build(properties[name]) : undefined,
       propertyNames: Object.keys(properties),
       additional: () => isObject(rest) ? build(rest) : undefined,
+      member: (key) => structure.property(key) ?? structure.additional(),
       items: () => keywords.items === undefined ? undefined : build(keywords.items),
       preserves: keywords["x-kubernetes-preserve-unknown-fields"] === true || rest === true ||
-        (options.native && free),
+        (native && free),
       embedded: keywords["x-kubernetes-embedded-resource"] === true,
       nullable: keywords.nullable === true,
       intOrString,
       quantity,
       listType: LIST_TYPES.find((name) => name === listType),
       mapKeys: asTexts(keywords["x-kubernetes-list-map-keys"]),
-      default: options.native && isZero(value) ? undefined : value,
+      default: native && isZero(value) ? undefined : value,
     };
     if (isObject(schema)) known.set(schema, structure);
     return structure;
   }
   return build(root);
+}
+
+/** Returns all that `visit` returns for the items or members of a value that its structure knows. */
+export function flatMapKnown<T>(
+  value: unknown,
+  structure: Structure,
+  path: string,
+  visit: (item: unknown, known: Structure, path: string, key: string | number) => T[],
+): T[] {
+  if (Array.isArray(value)) {
+    const items = structure.items();
+    if (items === undefined) return [];
+    return value.flatMap((item, index) => visit(item, items, under(path, index), index));
+  }
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => {
+    const known = structure.member(key);
+    return known === undefined ? [] : visit(item, known, under(path, key), key);
+  });
 }
