@@ -5,12 +5,11 @@ import {
   type JsonObject,
   objectAt,
   sameJson,
-  textMapAt,
 } from "../../../../platform/base/json.ts";
 import { invalid, required, type StatusCause, under } from "../../../../crds/status_cause.ts";
-import { checkMetadata } from "./metadata.ts";
+import { checkNotNegative, checkSyntax } from "./field_checks.ts";
 import { dnsLabel, qualifiedName } from "../../../../crds/name_syntax.ts";
-import { checkJobRestartPolicy, checkPodTemplate } from "./pod.ts";
+import { checkJobRestartPolicy, checkPodTemplate, checkSelector } from "./pod.ts";
 
 const NOT_NEGATIVE = [
   "parallelism",
@@ -29,12 +28,7 @@ const INDEXED_MAX = 100_000;
 function checkJobSpec(spec: unknown, path: string): StatusCause[] {
   const template = under(path, "template");
   return [
-    ...NOT_NEGATIVE.flatMap((key) => {
-      const value = at(spec, key);
-      return typeof value === "number" && value < 0
-        ? [invalid(under(path, key), value, "must be greater than or equal to 0")]
-        : [];
-    }),
+    ...checkNotNegative(spec, path, NOT_NEGATIVE),
     ...checkIndexed(spec, path),
     ...checkManager(spec, path),
     ...checkPodTemplate(at(spec, "template"), template),
@@ -50,7 +44,7 @@ function checkManager(spec: unknown, path: string): StatusCause[] {
   if (!manager.includes("/")) {
     return [invalid(field, manager, 'must be a domain-prefixed path (such as "acme.io/foo")')];
   }
-  return qualifiedName(manager).map((problem) => invalid(field, manager, problem));
+  return checkSyntax(field, manager, qualifiedName);
 }
 
 function checkIndexed(spec: unknown, path: string): StatusCause[] {
@@ -91,20 +85,6 @@ function checkHostname(job: unknown): StatusCause[] {
   return dnsLabel(`${name}-${completions - 1}`).map((problem) =>
     invalid("metadata.name", name, `will not able to create pod with invalid DNS label: ${problem}`)
   );
-}
-
-function checkSelector(job: unknown): StatusCause[] {
-  const selector = textMapAt(job, "spec", "selector", "matchLabels");
-  const labels = textMapAt(job, "spec", "template", "metadata", "labels");
-  if (at(job, "spec", "selector") === undefined) return [required("spec.selector")];
-  const matches = Object.entries(selector).every(([key, value]) => labels[key] === value);
-  return matches ? [] : [
-    invalid(
-      "spec.template.metadata.labels",
-      labels,
-      "`selector` does not match template `labels`",
-    ),
-  ];
 }
 
 /** Returns the template without the fields that may change while a Job is suspended and has not started. */
@@ -167,10 +147,10 @@ function checkCompletions(spec: JsonObject, before: JsonObject): StatusCause[] {
 
 /** Rules of kind Job. */
 export function checkJob(job: unknown, old?: unknown): StatusCause[] {
-  const causes = [
-    ...checkMetadata(at(job, "metadata")),
-    ...checkJobSpec(at(job, "spec"), "spec"),
-  ];
-  if (old === undefined) return [...causes, ...checkHostname(job), ...checkSelector(job)];
-  return [...causes, ...checkJobUpdate(job, old)];
+  const causes = checkJobSpec(at(job, "spec"), "spec");
+  if (old !== undefined) return [...causes, ...checkJobUpdate(job, old)];
+  const selected = at(job, "spec", "selector") === undefined
+    ? [required("spec.selector")]
+    : checkSelector(job);
+  return [...causes, ...checkHostname(job), ...selected];
 }

@@ -7,18 +7,21 @@ import {
   type StatusCause,
   tooLong,
 } from "../../../../crds/status_cause.ts";
-import { byteLength, checkMetadata } from "./metadata.ts";
-import { dataKey } from "../../../../crds/name_syntax.ts";
+import { checkSyntax } from "./field_checks.ts";
+import { byteLength } from "./metadata.ts";
+import { dataKey, type Syntax } from "../../../../crds/name_syntax.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
+const safeKey: Syntax = (key) =>
+  key === "." || key.startsWith("..")
+    ? ["a valid config key must not be '.' or start with '..'"]
+    : dataKey(key);
+
 function checkKeys(object: unknown, field: string): StatusCause[] {
-  return Object.keys(objectAt(object, field)).flatMap((key) => {
-    const problems = key === "." || key.startsWith("..")
-      ? [`a valid config key must not be '.' or start with '..'`]
-      : dataKey(key);
-    return problems.map((problem) => invalid(`${field}[${key}]`, key, problem));
-  });
+  return Object.keys(objectAt(object, field)).flatMap((key) =>
+    checkSyntax(`${field}[${key}]`, key, safeKey)
+  );
 }
 
 function checkSize(object: unknown, fields: readonly string[]): StatusCause[] {
@@ -46,7 +49,6 @@ export function checkConfigMap(object: unknown, old?: unknown): StatusCause[] {
     Object.hasOwn(objectAt(object, "binaryData"), key)
   );
   return [
-    ...checkMetadata(at(object, "metadata")),
     ...checkKeys(object, "data"),
     ...checkKeys(object, "binaryData"),
     ...both.map((key) => invalid(`data[${key}]`, key, "duplicate of key present in binaryData")),
@@ -74,7 +76,6 @@ export function checkSecret(object: unknown, old?: unknown): StatusCause[] {
   const type = textAt(object, "type");
   const before = textAt(old, "type");
   return [
-    ...checkMetadata(at(object, "metadata")),
     ...checkKeys(object, "data"),
     ...checkNeeded(object),
     ...checkSize(object, ["data"]),

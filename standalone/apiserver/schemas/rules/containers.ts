@@ -12,7 +12,6 @@ import {
   parseQuantity,
 } from "../../../../platform/base/quantity.ts";
 import {
-  duplicate,
   forbidden,
   invalid,
   notFound,
@@ -23,6 +22,7 @@ import {
   wrongType,
 } from "../../../../crds/status_cause.ts";
 import { dnsLabel, envName, portName } from "../../../../crds/name_syntax.ts";
+import { checkItemName, checkNotNegative, checkRange, checkTexts } from "./field_checks.ts";
 
 /** Checks one list of containers; `seen` collects the names of all lists of the pod. */
 export function checkContainers(
@@ -33,13 +33,10 @@ export function checkContainers(
 ): StatusCause[] {
   return asObjects(list).flatMap((container, index) => {
     const here = under(path, index);
-    const name = textAt(container, "name") ?? "";
-    const causes = checkContainer(container, here, volumes);
-    if (name === "") return [required(under(here, "name")), ...causes];
-    const names = dnsLabel(name).map((problem) => invalid(under(here, "name"), name, problem));
-    if (seen.has(name)) names.push(duplicate(under(here, "name"), name));
-    seen.add(name);
-    return [...names, ...causes];
+    return [
+      ...checkItemName(container, here, dnsLabel, seen),
+      ...checkContainer(container, here, volumes),
+    ];
   });
 }
 
@@ -50,8 +47,8 @@ function checkContainer(
 ): StatusCause[] {
   const image = textAt(container, "image") ?? "";
   return [
-    ...(image === "" ? [required(under(path, "image"))] : []),
-    ...(image !== "" && image.trim() !== image
+    ...checkTexts(container, path, "image"),
+    ...(image.trim() !== image
       ? [invalid(under(path, "image"), image, "must not have leading or trailing whitespace")]
       : []),
     ...checkRestartPolicy(container, path),
@@ -76,11 +73,10 @@ function checkRestartPolicy(container: JsonObject, path: string): StatusCause[] 
 function checkEnv(container: JsonObject, path: string): StatusCause[] {
   const variables = asObjects(container.env).flatMap((variable, index) => {
     const here = under(under(path, "env"), index);
-    const name = textAt(variable, "name") ?? "";
-    const causes = name === ""
-      ? [required(under(here, "name"))]
-      : envName(name).map((problem) => invalid(under(here, "name"), name, problem));
-    return [...causes, ...checkValueFrom(variable, under(here, "valueFrom"))];
+    return [
+      ...checkItemName(variable, here, envName),
+      ...checkValueFrom(variable, under(here, "valueFrom")),
+    ];
   });
   const sources = asObjects(container.envFrom).flatMap((source, index) => {
     const here = under(under(path, "envFrom"), index);
@@ -129,23 +125,16 @@ function checkPorts(container: JsonObject, path: string): StatusCause[] {
   const names = new Set<string>();
   return asObjects(container.ports).flatMap((port, index) => {
     const here = under(path, index);
-    const causes: StatusCause[] = checkPort(port.containerPort, under(here, "containerPort"));
-    const name = textAt(port, "name") ?? "";
-    if (name !== "") {
-      causes.push(...portName(name).map((problem) => invalid(under(here, "name"), name, problem)));
-      if (names.has(name)) causes.push(duplicate(under(here, "name"), name));
-      names.add(name);
-    }
-    return causes;
+    return [
+      ...checkPort(port.containerPort, under(here, "containerPort")),
+      ...(textAt(port, "name") ? checkItemName(port, here, portName, names) : []),
+    ];
   });
 }
 
 /** Checks the number of a port. */
 export function checkPort(port: unknown, path: string): StatusCause[] {
-  if (typeof port !== "number") return port === undefined ? [required(path)] : [];
-  return port >= 1 && port <= 65_535
-    ? []
-    : [invalid(path, port, "must be between 1 and 65535, inclusive")];
+  return port === undefined ? [required(path)] : checkRange(path, port, 1, 65_535);
 }
 
 function checkMounts(
@@ -226,12 +215,7 @@ function checkProbe(probe: unknown, path: string, kind: string): StatusCause[] {
   for (const extra of given.slice(1)) {
     causes.push(forbidden(under(path, extra), "may not specify more than 1 handler type"));
   }
-  for (const count of COUNTS) {
-    const value = fields[count];
-    if (typeof value === "number" && value < 0) {
-      causes.push(invalid(under(path, count), value, "must be greater than or equal to 0"));
-    }
-  }
+  causes.push(...checkNotNegative(fields, path, COUNTS));
   const successes = fields.successThreshold;
   if (kind !== "readinessProbe" && typeof successes === "number" && successes > 1) {
     causes.push(invalid(under(path, "successThreshold"), successes, "must be 1"));

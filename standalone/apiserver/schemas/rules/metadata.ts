@@ -13,6 +13,7 @@ import {
   qualifiedName,
   type Syntax,
 } from "../../../../crds/name_syntax.ts";
+import { checkSyntax } from "./field_checks.ts";
 
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
 
@@ -27,9 +28,7 @@ export function checkMetadata(
     ...checkLabels(at(metadata, "labels"), under(path, "labels")),
     ...checkAnnotations(at(metadata, "annotations"), under(path, "annotations")),
     ...asTexts(at(metadata, "finalizers")).flatMap((finalizer, index) =>
-      finalizerProblems(finalizer).map((problem) =>
-        invalid(under(under(path, "finalizers"), index), finalizer, problem)
-      )
+      checkSyntax(under(under(path, "finalizers"), index), finalizer, finalizerProblems)
     ),
     ...checkOwners(metadata, under(path, "ownerReferences")),
   ];
@@ -68,14 +67,14 @@ function checkName(metadata: unknown, syntax: Syntax, path: string): StatusCause
     }
     return causes;
   }
-  return [...causes, ...syntax(name).map((it) => invalid(under(path, "name"), name, it))];
+  return [...causes, ...checkSyntax(under(path, "name"), name, syntax)];
 }
 
 /** Checks a map of labels. */
 export function checkLabels(labels: unknown, path: string): StatusCause[] {
   return Object.entries(objectAt(labels)).flatMap(([key, value]) => [
-    ...qualifiedName(key).map((problem) => invalid(path, key, problem)),
-    ...labelValue(String(value)).map((problem) => invalid(path, value, problem)),
+    ...checkSyntax(path, key, qualifiedName),
+    ...checkSyntax(path, String(value), labelValue),
   ]);
 }
 

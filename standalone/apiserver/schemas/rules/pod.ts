@@ -6,6 +6,7 @@ import {
   objectAt,
   sameJson,
   textAt,
+  textMapAt,
 } from "../../../../platform/base/json.ts";
 import {
   forbidden,
@@ -16,7 +17,9 @@ import {
   unsupported,
 } from "../../../../crds/status_cause.ts";
 import { checkContainers } from "./containers.ts";
-import { checkLabels, checkMetadata } from "./metadata.ts";
+import { checkRange, checkSyntax } from "./field_checks.ts";
+import { checkLabels } from "./metadata.ts";
+import { hasLabels } from "../../../../crds/label_selector.ts";
 import { dnsLabel, dnsSubdomain } from "../../../../crds/name_syntax.ts";
 import { checkVolumes } from "./volumes.ts";
 
@@ -41,31 +44,20 @@ function checkPodSpec(spec: unknown, path: string): StatusCause[] {
   ];
 }
 
+/** Syntax of the names that a pod's spec has. */
+const NAMES = {
+  serviceAccountName: dnsSubdomain,
+  hostname: dnsLabel,
+  subdomain: dnsLabel,
+} as const;
+
 function checkScalars(spec: unknown, path: string): StatusCause[] {
-  const causes: StatusCause[] = [];
-  const account = textAt(spec, "serviceAccountName") ?? "";
-  if (account !== "") {
-    causes.push(
-      ...dnsSubdomain(account).map((it) => invalid(under(path, "serviceAccountName"), account, it)),
-    );
-  }
-  for (const key of ["hostname", "subdomain"]) {
+  const names = Object.entries(NAMES).flatMap(([key, syntax]) => {
     const name = textAt(spec, key) ?? "";
-    if (name !== "") {
-      causes.push(...dnsLabel(name).map((problem) => invalid(under(path, key), name, problem)));
-    }
-  }
+    return name === "" ? [] : checkSyntax(under(path, key), name, syntax);
+  });
   const deadline = at(spec, "activeDeadlineSeconds");
-  if (typeof deadline === "number" && (deadline < 1 || deadline > 2 ** 31 - 1)) {
-    causes.push(
-      invalid(
-        under(path, "activeDeadlineSeconds"),
-        deadline,
-        "must be between 1 and 2147483647, inclusive",
-      ),
-    );
-  }
-  return causes;
+  return [...names, ...checkRange(under(path, "activeDeadlineSeconds"), deadline, 1, 2 ** 31 - 1)];
 }
 
 /** Checks the labels and spec of a template. */
@@ -74,6 +66,20 @@ export function checkPodTemplate(template: unknown, path: string): StatusCause[]
     ...checkLabels(at(template, "metadata", "labels"), under(under(path, "metadata"), "labels")),
     ...checkPodSpec(at(template, "spec"), under(path, "spec")),
   ];
+}
+
+/** Problem of an object whose selector does not select its own pods. */
+export function unselected(object: unknown): StatusCause {
+  const labels = textMapAt(object, "spec", "template", "metadata", "labels");
+  const detail = "`selector` does not match template `labels`";
+  return invalid("spec.template.metadata.labels", labels, detail);
+}
+
+/** Checks that the `matchLabels` of an object select the pods of its template. */
+export function checkSelector(object: unknown): StatusCause[] {
+  const labels = textMapAt(object, "spec", "template", "metadata", "labels");
+  const wanted = textMapAt(object, "spec", "selector", "matchLabels");
+  return hasLabels(labels, wanted) ? [] : [unselected(object)];
 }
 
 const CHANGES_ALLOWED =
@@ -113,7 +119,7 @@ function checkPodUpdate(pod: unknown, old: unknown): StatusCause[] {
 
 /** Rules of kind Pod. */
 export function checkPod(pod: unknown, old?: unknown): StatusCause[] {
-  const causes = [...checkMetadata(at(pod, "metadata")), ...checkPodSpec(at(pod, "spec"), "spec")];
+  const causes = checkPodSpec(at(pod, "spec"), "spec");
   return old === undefined ? causes : [...causes, ...checkPodUpdate(pod, old)];
 }
 
@@ -121,10 +127,9 @@ export function checkPod(pod: unknown, old?: unknown): StatusCause[] {
 export function checkJobRestartPolicy(template: unknown, path: string): StatusCause[] {
   const field = under(under(path, "spec"), "restartPolicy");
   const policy = textAt(template, "spec", "restartPolicy") ?? "";
-  if (policy === "") return [required(field, 'valid values: "OnFailure", "Never"')];
   if (policy === "OnFailure" || policy === "Never") return [];
   // Always is the default of a template without a policy.
-  return policy === "Always"
+  return policy === "" || policy === "Always"
     ? [required(field, 'valid values: "OnFailure", "Never"')]
     : [unsupported(field, policy, ["OnFailure", "Never"])];
 }

@@ -7,45 +7,32 @@ import {
   under,
   unsupported,
 } from "../../../../crds/status_cause.ts";
-import { checkMetadata } from "./metadata.ts";
-import { pathSegment } from "../../../../crds/name_syntax.ts";
+import { checkTexts } from "./field_checks.ts";
 
 /** Rules of kinds Role and ClusterRole. */
 export function checkRole(namespaced: boolean): (object: unknown) => StatusCause[] {
-  return (object) => [
-    ...checkMetadata(at(object, "metadata"), pathSegment),
-    ...asObjects(at(object, "rules")).flatMap((rule, index) =>
+  return (object) =>
+    asObjects(at(object, "rules")).flatMap((rule, index) =>
       checkRule(rule, under("rules", index), namespaced)
-    ),
-  ];
+    );
 }
 
 function checkRule(rule: unknown, path: string, namespaced: boolean): StatusCause[] {
-  const causes: StatusCause[] = [];
-  if (asTexts(at(rule, "verbs")).length === 0) {
-    causes.push(required(under(path, "verbs"), "verbs must contain at least one value"));
-  }
-  if (asTexts(at(rule, "nonResourceURLs")).length > 0) {
-    if (namespaced) {
-      causes.push(invalid(
-        under(path, "nonResourceURLs"),
-        at(rule, "nonResourceURLs"),
-        "namespaced rules cannot apply to non-resource URLs",
-      ));
-    }
-    return causes;
-  }
-  if (asTexts(at(rule, "apiGroups")).length === 0) {
-    causes.push(
-      required(under(path, "apiGroups"), "resource rules must supply at least one api group"),
-    );
-  }
-  if (asTexts(at(rule, "resources")).length === 0) {
-    causes.push(
-      required(under(path, "resources"), "resource rules must supply at least one resource"),
-    );
-  }
-  return causes;
+  const needed = (key: string, detail: string) =>
+    asTexts(at(rule, key)).length === 0 ? [required(under(path, key), detail)] : [];
+  const urls = at(rule, "nonResourceURLs");
+  const detail = "namespaced rules cannot apply to non-resource URLs";
+  return [
+    ...needed("verbs", "verbs must contain at least one value"),
+    ...(asTexts(urls).length === 0
+      ? [
+        ...needed("apiGroups", "resource rules must supply at least one api group"),
+        ...needed("resources", "resource rules must supply at least one resource"),
+      ]
+      : namespaced
+      ? [invalid(under(path, "nonResourceURLs"), urls, detail)]
+      : []),
+  ];
 }
 
 /** Rules of kinds RoleBinding and ClusterRoleBinding. */
@@ -54,24 +41,19 @@ export function checkBinding(
 ): (object: unknown, old?: unknown) => StatusCause[] {
   return (object, old) => {
     const role = at(object, "roleRef");
-    const causes = checkMetadata(at(object, "metadata"), pathSegment);
+    const causes: StatusCause[] = [];
     const kind = textAt(role, "kind");
     if (kind === undefined || !kinds.includes(kind)) {
       causes.push(unsupported("roleRef.kind", kind, kinds));
     }
-    if ((textAt(role, "name") ?? "") === "") causes.push(required("roleRef.name"));
+    causes.push(...checkTexts(role, "roleRef", "name"));
     if (old !== undefined && !sameJson(role, at(old, "roleRef"))) {
       causes.push(invalid("roleRef", role, "cannot change roleRef"));
     }
     for (const [index, subject] of asObjects(at(object, "subjects")).entries()) {
       const here = under("subjects", index);
-      if ((textAt(subject, "name") ?? "") === "") causes.push(required(under(here, "name")));
-      if (
-        subject.kind === "ServiceAccount" && kinds.length === 1 &&
-        (textAt(subject, "namespace") ?? "") === ""
-      ) {
-        causes.push(required(under(here, "namespace")));
-      }
+      const isClusterWide = subject.kind === "ServiceAccount" && kinds.length === 1;
+      causes.push(...checkTexts(subject, here, "name", ...isClusterWide ? ["namespace"] : []));
     }
     return causes;
   };

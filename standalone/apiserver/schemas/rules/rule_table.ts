@@ -4,7 +4,13 @@ import type { StatusCause } from "../../../../crds/status_cause.ts";
 import { checkConfigMap, checkSecret } from "./config.ts";
 import { checkJob } from "./batch_job.ts";
 import { checkMetadata } from "./metadata.ts";
-import { dnsLabel, dnsSubdomain, type Syntax } from "../../../../crds/name_syntax.ts";
+import {
+  dnsLabel,
+  dnsLabel1035,
+  dnsSubdomain,
+  pathSegment,
+  type Syntax,
+} from "../../../../crds/name_syntax.ts";
 import { checkEvent, checkLease, checkWorkload } from "./other_kinds.ts";
 import { checkPod } from "./pod.ts";
 import { checkBinding, checkRole } from "./rbac.ts";
@@ -14,20 +20,16 @@ import { checkWebhooks } from "./webhooks.ts";
 /** Returns the problems of an object; `old` is the stored one on update. */
 export type KindRules = (object: unknown, old?: unknown) => StatusCause[];
 
-function metadataOnly(name: Syntax): KindRules {
-  return (object) => checkMetadata(at(object, "metadata"), name);
-}
-
 const RBAC = "rbac.authorization.k8s.io";
 
 const WEBHOOKS = "admissionregistration.k8s.io";
 
+/** Rules beyond those of metadata. */
 const RULES: Readonly<Record<string, KindRules>> = {
   "/ConfigMap": checkConfigMap,
   "/Secret": checkSecret,
   "/Pod": checkPod,
   "/Service": checkService,
-  "/Namespace": metadataOnly(dnsLabel),
   "/Event": checkEvent,
   "coordination.k8s.io/Lease": checkLease,
   "apps/DaemonSet": checkWorkload,
@@ -46,9 +48,19 @@ const RULES: Readonly<Record<string, KindRules>> = {
 /** Kinds that are never stored and have no name. */
 const UNNAMED = /Review$|^TokenRequest$|Options$|^Binding$|^Eviction$|^Scale$|List$/;
 
+/** Syntax of the names of a kind's objects. */
+function nameSyntax(group: string, kind: string): Syntax {
+  if (group === RBAC) return pathSegment;
+  if (group !== "") return dnsSubdomain;
+  return kind === "Namespace" ? dnsLabel : kind === "Service" ? dnsLabel1035 : dnsSubdomain;
+}
+
 /** Returns the rules of a kind; most kinds only have those of metadata. */
 export function kindRules(group: string, kind: string): KindRules {
-  const rules = RULES[`${group}/${kind}`];
-  if (rules !== undefined) return rules;
-  return UNNAMED.test(kind) ? () => [] : metadataOnly(dnsSubdomain);
+  if (UNNAMED.test(kind)) return () => [];
+  const [check, name] = [RULES[`${group}/${kind}`], nameSyntax(group, kind)];
+  return (object, old) => [
+    ...checkMetadata(at(object, "metadata"), name),
+    ...check?.(object, old) ?? [],
+  ];
 }

@@ -9,8 +9,9 @@ import {
   unsupported,
 } from "../../../../crds/status_cause.ts";
 import { checkPort } from "./containers.ts";
-import { checkLabels, checkMetadata } from "./metadata.ts";
-import { dnsLabel, dnsLabel1035 } from "../../../../crds/name_syntax.ts";
+import { checkItemName } from "./field_checks.ts";
+import { checkLabels } from "./metadata.ts";
+import { dnsLabel } from "../../../../crds/name_syntax.ts";
 
 const TYPES = ["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"];
 const ADDRESS = /^(\d{1,3}(\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:.]*)$/;
@@ -27,12 +28,8 @@ function checkPorts(spec: unknown): StatusCause[] {
         ? checkPort(port.targetPort, under(here, "targetPort"))
         : []),
     ];
-    const name = textAt(port, "name") ?? "";
-    if (name === "" && ports.length > 1) causes.push(required(under(here, "name")));
-    if (name !== "") {
-      causes.push(...dnsLabel(name).map((problem) => invalid(under(here, "name"), name, problem)));
-      if (names.has(name)) causes.push(duplicate(under(here, "name"), name));
-      names.add(name);
+    if (ports.length > 1 || textAt(port, "name")) {
+      causes.push(...checkItemName(port, here, dnsLabel, names));
     }
     const key = `${port.port}/${port.protocol ?? "TCP"}`;
     if (numbers.has(key)) {
@@ -48,8 +45,7 @@ export function checkService(object: unknown, old?: unknown): StatusCause[] {
   const spec = objectAt(object, "spec");
   const type = textAt(spec, "type") ?? "ClusterIP";
   const address = textAt(spec, "clusterIP") ?? "";
-  const causes = [...checkMetadata(at(object, "metadata"), dnsLabel1035), ...checkPorts(spec)];
-  causes.push(...checkLabels(spec.selector, "spec.selector"));
+  const causes = [...checkPorts(spec), ...checkLabels(spec.selector, "spec.selector")];
   if (!TYPES.includes(type)) causes.push(unsupported("spec.type", type, TYPES));
   const headless = address === "None";
   if (headless && (type === "NodePort" || type === "LoadBalancer")) {

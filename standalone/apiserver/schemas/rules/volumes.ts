@@ -1,7 +1,6 @@
 /** Validation of volumes: unique names, and one source each. */
 import { asObjects, at, type JsonObject, textAt } from "../../../../platform/base/json.ts";
 import {
-  duplicate,
   forbidden,
   invalid,
   required,
@@ -9,18 +8,13 @@ import {
   under,
 } from "../../../../crds/status_cause.ts";
 import { dnsLabel } from "../../../../crds/name_syntax.ts";
+import { checkItemName } from "./field_checks.ts";
 
 /** Checks the volumes and adds their names to `names`. */
 export function checkVolumes(list: unknown, path: string, names: Set<string>): StatusCause[] {
   return asObjects(list).flatMap((volume, index) => {
     const here = under(path, index);
-    const name = textAt(volume, "name") ?? "";
-    const causes = name === ""
-      ? [required(under(here, "name"))]
-      : dnsLabel(name).map((problem) => invalid(under(here, "name"), name, problem));
-    if (name !== "" && names.has(name)) causes.push(duplicate(under(here, "name"), name));
-    names.add(name);
-    return [...causes, ...checkSource(volume, here)];
+    return [...checkItemName(volume, here, dnsLabel, names), ...checkSource(volume, here)];
   });
 }
 

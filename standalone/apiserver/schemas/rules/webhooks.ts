@@ -8,8 +8,8 @@ import {
   under,
   unsupported,
 } from "../../../../crds/status_cause.ts";
-import { compileCel } from "../cel_rules.ts";
-import { checkMetadata } from "./metadata.ts";
+import { celProblem } from "../cel_rules.ts";
+import { checkSyntax } from "./field_checks.ts";
 import { dnsSubdomain } from "../../../../crds/name_syntax.ts";
 
 const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
@@ -17,7 +17,7 @@ const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 /** Rules of kinds MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export function checkWebhooks(object: unknown): StatusCause[] {
   const names = new Set<string>();
-  const causes = checkMetadata(at(object, "metadata"));
+  const causes: StatusCause[] = [];
   for (const [index, webhook] of asObjects(at(object, "webhooks")).entries()) {
     const path = under("webhooks", index);
     const name = textAt(webhook, "name") ?? "";
@@ -29,7 +29,7 @@ export function checkWebhooks(object: unknown): StatusCause[] {
 }
 
 function checkWebhook(webhook: JsonObject, name: string, path: string): StatusCause[] {
-  const causes = dnsSubdomain(name).map((problem) => invalid(under(path, "name"), name, problem));
+  const causes = checkSyntax(under(path, "name"), name, dnsSubdomain);
   if (name.split(".").length < 3) {
     const detail = "should be a domain with at least three segments separated by dots";
     causes.push(invalid(under(path, "name"), name, detail));
@@ -80,12 +80,10 @@ function checkRules(webhook: JsonObject, path: string): StatusCause[] {
 function checkConditions(webhook: JsonObject, path: string): StatusCause[] {
   return asObjects(webhook.matchConditions).flatMap((condition, index) => {
     const expression = textAt(condition, "expression") ?? "";
-    try {
-      compileCel(expression);
-      return [];
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      return [invalid(`${path}[${index}].expression`, expression, `compilation failed: ${why}`)];
-    }
+    const problem = celProblem(expression);
+    const field = `${path}[${index}].expression`;
+    return problem === undefined
+      ? []
+      : [invalid(field, expression, `compilation failed: ${problem}`)];
   });
 }
