@@ -18,7 +18,7 @@ import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
 import type { JobEnd } from "../../platform/http/event_stream.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { HttpRequest } from "../../platform/http/message.ts";
-import type { Changed } from "./observation_changes.ts";
+import type { Changed } from "./stream.ts";
 import type { ObservationQuery } from "./observation_query.ts";
 
 /** A job by name. */

@@ -1,5 +1,6 @@
 /** Serving of observations: reads and streams go to the owner of the state. */
 import { type AnyJob, type JobKind, jobNow } from "../../crds/job_kind.ts";
+import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 import { createKeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { Api } from "../../platform/http/api_shell.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
@@ -11,7 +12,6 @@ import { observationAsks } from "./owner_requests.ts";
 import { stopAsks } from "./owner_stops.ts";
 import { outcomeByTemplate } from "./observation_state.ts";
 import { createObservationApi, type ObservationApiOptions } from "./observation_api.ts";
-import { createObservationChanges } from "./observation_changes.ts";
 
 /** Options of {@link serveObservations}. */
 export interface ObservationServingOptions
@@ -43,7 +43,10 @@ const MAX_SUBJECTS = 10_000;
 /** Serves observations; `handles` selects its requests. */
 export function serveObservations(options: ObservationServingOptions): ObservationServing {
   const { readers, kinds, jobs, trials, owner, clock } = options;
-  const changes = createObservationChanges({ jobs, followLog: owner.follow.observation });
+  const changedJobs = createKeyedListeners();
+  const stops = [...jobs.values()].map(({ jobs }) =>
+    jobs.onChange(({ object }) => changedJobs.notify(object.metadata.uid ?? ""))
+  );
   const api = createObservationApi({
     ...readers,
     kinds,
@@ -58,10 +61,13 @@ export function serveObservations(options: ObservationServingOptions): Observati
     stop: owner.asks(stopAsks(kinds)),
     takeStop: createKeyedBuckets(STOPS_PER_SUBJECT, MAX_SUBJECTS).take,
     onStop: options.onStop,
-    follow: changes.follow,
+    follow(job, listener) {
+      const ends = [
+        changedJobs.add(job.uid, () => listener("job")),
+        owner.follow.observation(job, () => listener("log")),
+      ];
+      return () => ends.forEach((end) => end());
+    },
   });
-  return {
-    ...api,
-    close: changes.close,
-  };
+  return { ...api, close: () => stops.forEach((stop) => stop()) };
 }

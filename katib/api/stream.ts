@@ -2,10 +2,12 @@
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ObservationSeen } from "./owner_requests.ts";
 import { eventText, type StreamEnd, type WriteEvents } from "../../platform/http/event_stream.ts";
-import type { Changed } from "./observation_changes.ts";
 import type { JobState } from "./observation_state.ts";
 import { behind, type Position } from "./position.ts";
 import { observationOf } from "./view.ts";
+
+/** What has changed: the log, or the object of the job. */
+export type Changed = "log" | "job";
 
 /** A page, or when to come again. */
 export type PageRead = ObservationSeen | { readonly retryAfterMs: number; readonly reason: string };

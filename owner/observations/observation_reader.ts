@@ -1,5 +1,4 @@
-/** Reader of observation logs at their owner, with notifications of changes. */
-import { createListeners } from "../../platform/base/listeners.ts";
+/** Reader of observation logs at their owner. */
 import { type ObservationSink, SinkError } from "./sink.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
@@ -17,16 +16,11 @@ export interface ObservationReaderOptions {
   readonly sink: Pick<ObservationSink, "read" | "keepsRuns">;
 }
 
-/** A reader that is notified of changes. */
-export interface NotifiedReader extends ObservationReader {
-  /** Calls the listeners. */
-  changed(jobUid: string): void;
-}
-
 /** Creates the reader of one term. */
-export function createObservationReader(options: ObservationReaderOptions): NotifiedReader {
+export function createObservationReader(
+  options: ObservationReaderOptions,
+): Omit<ObservationReader, "onChange"> {
   const { plans, actors, plainLogs, isInPlainLogs, sink } = options;
-  const listeners = createListeners<string>();
 
   /** Resolves with undefined if nothing of the job is recorded. */
   async function planOf(job: JobRef, signal: AbortSignal) {
@@ -54,7 +48,5 @@ export function createObservationReader(options: ObservationReaderOptions): Noti
       const rows = await sink.read(plan.key, signal, { ...query, limit: limit + 1 });
       return { rows: rows.slice(0, limit), more: rows.length > limit };
     },
-    onChange: listeners.add,
-    changed: listeners.notify,
   };
 }

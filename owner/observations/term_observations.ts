@@ -3,6 +3,7 @@ import type { JobRef } from "../../crds/job_kind.ts";
 import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { createListeners } from "../../platform/base/listeners.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { ObservationSink } from "./sink.ts";
 import {
@@ -96,6 +97,7 @@ export function createObservations(options: ObservationsOptions): Observations {
   const { sink, plans, stopper, clock, random = Math.random, leading, sinkMs } = options;
   const { onStop = () => {}, onRefused = () => {}, onUnreported = () => {} } = options;
   const closed = new AbortController();
+  const changes = createListeners<string>();
   const plainLogs = createPlainLogs();
   const deletions = createDeletions({ sink, clock, random, sinkMs });
   const endedLogs = createBoundedCache<true>(ENDED);
@@ -127,7 +129,7 @@ export function createObservations(options: ObservationsOptions): Observations {
         leading: () => leading() && !closed.signal.aborted,
         onChange() {
           scheduleStop(actor);
-          reader.changed(actor.plan.job.uid);
+          changes.notify(actor.plan.job.uid);
         },
         onRefused,
         onFirstRead: options.onFirstRead,
@@ -161,7 +163,7 @@ export function createObservations(options: ObservationsOptions): Observations {
 
   function recordInMemory(plan: ObservationPlan, push: Push): PushAnswer {
     const answer = plainLogs.accept(plan, push);
-    reader.changed(plan.job.uid);
+    changes.notify(plan.job.uid);
     return answer;
   }
 
@@ -310,8 +312,7 @@ export function createObservations(options: ObservationsOptions): Observations {
       // A list of logs that is under way keeps nothing open.
       await Promise.all([runToClose(signal), options.dropLogs?.(drop, signal)]);
     },
-    snapshotOf: reader.snapshotOf,
-    pageOf: reader.pageOf,
-    onChange: reader.onChange,
+    ...reader,
+    onChange: changes.add,
   };
 }
