@@ -15,10 +15,9 @@ import { hasOtherEnd } from "./stop_writes.ts";
 
 /** Options of {@link createStopStore}. */
 export interface StopStoreOptions {
+  /** Its writes are fenced: they leave only while this replica leads. */
   readonly client: Pick<KubeClient, "get" | "patch">;
   readonly clock: Pick<Clock, "now">;
-  /** Whether this owner may still write, asked before each write. */
-  readonly leading: () => boolean;
   /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
   readonly deadlineMs: number;
 }
@@ -28,28 +27,15 @@ const ATTEMPTS = 5;
 
 /** Creates a {@link StopStore}. */
 export function createStopStore(options: StopStoreOptions): StopStore {
-  const { client, clock, leading, deadlineMs } = options;
+  const { client, clock, deadlineMs } = options;
 
   /** Whether the Trial has ended by itself: then there is nothing to stop. */
   async function trialHasEnded(key: LogKey, signal: AbortSignal): Promise<boolean> {
     if (key.kind !== "trial") return false;
     const { namespace, name, uid } = key;
-    const trial = await getOrUndefined(client, KINDS.trial, { namespace, name }, {
-      signal,
-      deadlineMs,
-    });
+    const bounds = { signal, deadlineMs };
+    const trial = await getOrUndefined(client, KINDS.trial, { namespace, name }, bounds);
     return trial?.metadata.uid === uid && hasOtherEnd(trial);
-  }
-
-  async function write({ job }: DecidedStop, body: unknown, signal: AbortSignal): Promise<void> {
-    if (!leading()) throw new Error("this replica no longer holds the Lease");
-    const { kind, namespace, name } = job;
-    const patch = { type: "merge", body } as const;
-    await client.patch(kind, { namespace, name }, patch, {
-      subresource: "status",
-      signal,
-      deadlineMs,
-    });
   }
 
   async function store(
@@ -70,7 +56,9 @@ export function createStopStore(options: StopStoreOptions): StopStore {
       if (hasWritten && job?.status?.stop === undefined) return { kind: "pruned" };
       if (await trialHasEnded(key, signal)) return { kind: "trial ended" };
       try {
-        await write(decided, step.body, signal);
+        const patch = { type: "merge", body: step.body } as const;
+        const options = { subresource: "status", ...bounds };
+        await client.patch(kind, { namespace, name }, patch, options);
         hasWritten = true;
       } catch (error) {
         if (!isConflict(error) && !isNotFound(error)) throw error;

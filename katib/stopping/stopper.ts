@@ -144,10 +144,9 @@ class TrialStopper implements Stopper {
     { trial, job }: { readonly trial: Trial; readonly job: AnyJob },
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, deadlineMs, leading } = this.options;
+    const { client, deadlineMs } = this.options;
     // Another operator's job that stays is suspended after its Trial says why.
     if (ref.kind.isForeign && trial.spec?.retainRun === true) return;
-    if (!leading()) throw new Error("this replica no longer holds the Lease");
     try {
       await haltJob(ref, job, { client, deadlineMs, signal });
     } catch (error) {
@@ -189,8 +188,7 @@ class TrialStopper implements Stopper {
   ): Promise<StopOutcome> {
     const { job: ref } = stop.plan;
     if (endOf(ref.kind, job) !== undefined) return "finished before";
-    const { client, deadlineMs, leading, events } = this.options;
-    if (!leading()) throw new Error("this replica no longer holds the Lease");
+    const { client, deadlineMs, events } = this.options;
     const retain = objects.trial?.spec?.retainRun === true;
     const { left } = await endForeignJob(ref, job, { client, retain, deadlineMs, signal });
     if (left !== undefined && objects.trial !== undefined && this.#ended.has(ref.uid)) {
@@ -232,8 +230,7 @@ class TrialStopper implements Stopper {
     signal: AbortSignal,
     onUnanswered: () => void,
   ): Promise<boolean> {
-    const { client, deadlineMs, leading } = this.options;
-    if (!leading()) throw new Error("this replica no longer holds the Lease");
+    const { client, deadlineMs } = this.options;
     const options = { subresource: "status", signal, deadlineMs };
     try {
       await client.patch(kind, { namespace, name }, { type: "merge", body }, options);

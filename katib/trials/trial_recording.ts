@@ -35,7 +35,7 @@ export interface TrialRecordingOptions {
   /** Kinds of collectors whose trials are adopted now. */
   readonly adopted: () => ReadonlySet<string>;
   readonly events: Pick<EventRecorder, "record">;
-  readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
+  readonly leadership: Pick<Leadership, "deadlineMs">;
   readonly sink: ObservationSink;
 }
 
@@ -108,7 +108,6 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
         client: options.leaderClient,
         clock,
         events,
-        leading: () => leadership.leading,
         deadlineMs: leadership.deadlineMs(WRITE_MS),
       }),
       sinkMs: leadership.deadlineMs(SINK_MS),

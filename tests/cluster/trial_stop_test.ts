@@ -67,7 +67,6 @@ Deno.test("a stop is written once by overlapping owners, and never over another'
         client,
         clock: systemClock,
         events: { record: ({ kind, name }) => void told.push(`${kind} ${name}`) },
-        leading: () => true,
         deadlineMs: 10_000,
       });
     const typesOf = async (kind: typeof KINDS.trial | typeof KINDS.trainJob, name: string) =>

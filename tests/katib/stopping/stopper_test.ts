@@ -5,6 +5,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Stop } from "../../../owner/observations/observations.ts";
 import { jobStop, trialStop } from "../../../katib/stopping/stop_writes.ts";
+import { fencedClient, FencedError } from "../../../platform/kube/leading/fence.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { conflict, MemoryCluster } from "../../controller/memory_cluster.ts";
@@ -41,7 +42,7 @@ const OF_JOB: Stop = {
 class World {
   readonly cluster = new MemoryCluster();
   readonly events: string[] = [];
-  leading = true;
+  readonly fence = { stands: true, signal: new AbortController().signal };
 
   constructor() {
     this.cluster.put(KINDS.trial, TRIAL);
@@ -51,13 +52,12 @@ class World {
   /** A stopper of a new process. */
   stopper() {
     return createStopper({
-      client: this.cluster.client(),
+      client: fencedClient(this.cluster.client(), this.fence),
       clock: { now: () => NOW + 60_000 },
       events: {
         record: ({ kind, name }, { type, reason, message }) =>
           void this.events.push(`${kind} ${name}: ${type} ${reason} ${message}`),
       },
-      leading: () => this.leading,
       deadlineMs: 1000,
     });
   }
@@ -477,8 +477,8 @@ for (const [sentence, change] of Object.entries(GONE)) {
 
 Deno.test("`stop()` writes nothing after it lost the lease", async () => {
   const world = new World();
-  world.leading = false;
-  await rejects(world.stopper().stop(STOP, signal), /no longer holds the Lease/);
+  world.fence.stands = false;
+  await rejects(world.stopper().stop(STOP, signal), FencedError);
   deepEqual(world.cluster.writes, []);
 });
 

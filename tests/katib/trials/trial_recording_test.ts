@@ -31,7 +31,7 @@ function partsWith(sink: ObservationSink) {
   const clock = new FakeClock(undefined, () => settlePromises(300));
   const parts: TrialRecordingOptions = {
     kinds: JOB_KINDS,
-    leadership: { leading: true, deadlineMs: (mostMs) => mostMs },
+    leadership: { deadlineMs: (mostMs) => mostMs },
     client: cluster.client(),
     leaderClient: cluster.client(),
     jobs: new Map([[TRAINJOB, {

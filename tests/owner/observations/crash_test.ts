@@ -106,7 +106,6 @@ function createLife(
       client: guarded,
       clock,
       events: { record: ({ kind }, { reason }) => void events.push(`${kind} ${reason}`) },
-      leading,
       deadlineMs: 1_000,
     }),
     clock,

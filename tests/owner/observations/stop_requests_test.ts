@@ -153,7 +153,6 @@ function createLife(world: World, killAt: number, when: "before" | "after") {
         record: ({ kind }, { reason, message }) =>
           void world.events.push(`${kind} ${reason} ${message}`),
       },
-      leading,
       deadlineMs: 1000,
     }),
     clock,
