@@ -5,42 +5,30 @@
  * sessions are destroyed one turn of the event loop later.
  */
 import http2 from "node:http2";
-import { type Clock, systemClock } from "../../platform/base/clock.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 
 type Method = (this: object, ...args: unknown[]) => unknown;
 
 const isMethod = (value: unknown): value is Method => typeof value === "function";
 
-/** Returns the prototype of client and server sessions, or undefined if the runtime does not expose it. */
-function sessionPrototype(): object | undefined {
-  const Session: unknown = Reflect.get(http2, "Http2Session");
-  const prototype: unknown = typeof Session === "function"
-    ? Reflect.get(Session, "prototype")
-    : undefined;
-  return typeof prototype === "object" && prototype !== null ? prototype : undefined;
-}
-
+/** Prototypes whose sessions are destroyed later. */
 const delayed = new WeakSet<object>();
 
 /**
- * Delays `destroy()` of the prototype's sessions, once for each session. Returns false if there is no such
- * method. Idempotent.
+ * Applies the workaround to all client and server sessions of this process. To be called before the first one is
+ * created; later calls change nothing, nor does one where the runtime does not expose the sessions.
  */
-function destroyLater(prototype: object, clock: Clock): boolean {
+export function guardSessions(): void {
+  const Session: unknown = Reflect.get(http2, "Http2Session");
+  const prototype: unknown = typeof Session === "function" && Reflect.get(Session, "prototype");
+  if (typeof prototype !== "object" || prototype === null || delayed.has(prototype)) return;
   const destroy: unknown = Reflect.get(prototype, "destroy");
-  if (!isMethod(destroy) || delayed.has(prototype)) return isMethod(destroy);
+  if (!isMethod(destroy)) return;
   delayed.add(prototype);
   const ending = new WeakSet<object>();
-  function destroySoon(this: object, ...args: unknown[]): void {
-    if (ending.has(this) || !isMethod(destroy)) return;
+  Reflect.set(prototype, "destroy", function (this: object, ...args: unknown[]): void {
+    if (ending.has(this)) return;
     ending.add(this);
-    clock.sleep(0).then(() => destroy.apply(this, args));
-  }
-  return Reflect.set(prototype, "destroy", destroySoon);
-}
-
-/** Applies the workaround to all sessions of this process. To be called before the first one is created. */
-export function guardSessions(): boolean {
-  const prototype = sessionPrototype();
-  return prototype !== undefined && destroyLater(prototype, systemClock);
+    systemClock.sleep(0).then(() => destroy.apply(this, args));
+  });
 }
