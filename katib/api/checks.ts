@@ -13,8 +13,12 @@ import {
 } from "../../platform/http/callers/reader_checks.ts";
 import type { ReaderToken } from "../../platform/http/callers/reader_token.ts";
 import { notFound, type Refusal, refusal } from "../../platform/http/refusals.ts";
-import type { ObservationAnswer, ObservationAsk } from "./owner_requests.ts";
-import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
+import type {
+  ObservationAnswer,
+  ObservationAsk,
+} from "../../owner/observations/observation_asks.ts";
+import type { StopRequest } from "../../owner/observations/observations.ts";
+import type { StopAnswer } from "../../crds/wire/stop_request.ts";
 import type { JobEnd } from "../../platform/http/event_stream.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { HttpRequest } from "../../platform/http/message.ts";
@@ -64,9 +68,9 @@ export interface ApiParts extends ReaderParts {
   readonly takeStop: (subject: string, nowMs: number) => number;
   /** Asks the owner of all state to stop a job, on any replica. Bounded in time. */
   readonly stop: (
-    ask: StopAsk,
+    ask: StopRequest,
     signal: AbortSignal,
-  ) => OwnerStopAnswer | Promise<OwnerStopAnswer>;
+  ) => StopAnswer | Promise<StopAnswer>;
   /** How long the owner may take to answer. Default 5 s. */
   readonly answerDeadlineMs?: number;
   /** Pages that are read at a time. Default 64. */

@@ -3,16 +3,15 @@ import { z } from "zod";
 import { type JobKind, observationPath, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { OBSERVATION_AUDIENCE, TRAINER_VERSION } from "../../crds/names.ts";
+import { logRowSchema, metricSchema } from "../../crds/wire/observation.ts";
+import { stopRequestSchema } from "../../crds/wire/stop_request.ts";
 import {
   endSchema,
   failureSchema,
-  logRowSchema,
-  metricSchema,
   observationSchema,
   pathSchema,
   querySchema,
   stoppingSchema,
-  stopRequestSchema,
 } from "./messages.ts";
 
 /** The schemas that the document names. */

@@ -1,8 +1,9 @@
 /** Query of a GET of an observation. Pure. */
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
-import { OBSERVATION_LIMITS, querySchema } from "./messages.ts";
-import { laterOf, type Position, positionOf } from "./position.ts";
+import { OBSERVATION_LIMITS, type Position } from "../../crds/wire/observation.ts";
+import { querySchema } from "./messages.ts";
+import { laterOf, positionOf } from "./position.ts";
 
 /** Meaning of a query. */
 export interface ObservationQuery {

@@ -8,8 +8,8 @@ import { cachedTrial } from "../trials/cached_trial.ts";
 import type { TrialCache } from "../trials/plan_cache.ts";
 import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import type { OwnerClient } from "../../owner/owner_client.ts";
-import { observationAsks } from "./owner_requests.ts";
-import { stopAsks } from "./owner_stops.ts";
+import { observationAsks } from "../../owner/observations/observation_asks.ts";
+import { stopAsks } from "../../owner/observations/stop_asks.ts";
 import { outcomeByTemplate } from "./observation_state.ts";
 import { createObservationApi, type ObservationApiOptions } from "./observation_api.ts";
 

@@ -1,14 +1,8 @@
 /** Position in a log, stable while the log grows, for whichever replica reads on. Pure. */
+import type { Position } from "../../crds/wire/observation.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
-
-/** Behind the first `seen` rows of that time, and all before it. */
-export interface Position {
-  /** RFC 3339 in UTC, with six digits of fraction: sorts as times do. */
-  readonly time: string;
-  readonly seen: number;
-}
 
 /** Text of a position in `continue`: microseconds since 1970, and rows. */
 export const POSITION_PATTERN = "^-?[0-9]{1,18}\\.[0-9]{1,9}$";

@@ -1,4 +1,5 @@
 /** Responses to authorized readers: a page of an observation, or a stream of them. */
+import type { Position } from "../../crds/wire/observation.ts";
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { notNow, type Refusal } from "../../platform/http/refusals.ts";
 import { refuseReader } from "../../platform/http/callers/reader_refusals.ts";
@@ -15,7 +16,7 @@ import {
 import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts";
 import { jobState } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
-import { behind, type Position } from "./position.ts";
+import { behind } from "./position.ts";
 import { createWatch, type PageRead } from "./stream.ts";
 import { observationOf } from "./view.ts";
 

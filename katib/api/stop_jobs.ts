@@ -18,9 +18,13 @@ import {
   refusal,
 } from "../../platform/http/refusals.ts";
 import { type ApiParts, checkStop, type JobName, jobText, unknownJob } from "./checks.ts";
-import { STOP_REQUEST_LIMITS, stopRequestSchema } from "./messages.ts";
-import type { OwnerStopAnswer, StopAsk } from "./owner_stops.ts";
-import type { z } from "zod";
+import {
+  STOP_REQUEST_LIMITS,
+  type StopAnswer,
+  type StopBody,
+  stopRequestSchema,
+} from "../../crds/wire/stop_request.ts";
+import type { StopRequest } from "../../owner/observations/observations.ts";
 
 const elsewhere = (message: string): FailureShape => ({ code: 422, reason: "Invalid", message });
 /** What is said of a job that cannot be stopped. */
@@ -32,7 +36,7 @@ const refuseStop = (why: keyof typeof FAILURES, reason: string) =>
 /** Reads the body. */
 async function readStop(
   request: HttpRequest,
-): Promise<z.infer<typeof stopRequestSchema> | Refusal> {
+): Promise<StopBody | Refusal> {
   const { bodyBytes: maxBytes } = STOP_REQUEST_LIMITS;
   const bytes = await request.readBody(maxBytes);
   if (bytes === undefined) return bodyTooLarge(maxBytes);
@@ -46,7 +50,7 @@ async function readStop(
   return invalid("stop", causes);
 }
 
-function answerOf(answer: OwnerStopAnswer): HttpResponse | Refusal {
+function answerOf(answer: StopAnswer): HttpResponse | Refusal {
   if ("stop" in answer) return okResponse({ stop: answer.stop }, FRESH_JSON);
   if ("refusal" in answer) return refuseStop(answer.refusal, answer.reason);
   return notNow(answer);
@@ -78,7 +82,7 @@ export async function stopJob(
     const refused = await refusalOfRights(parts, reader, object, "update");
     if (refused !== undefined) return refused;
   }
-  const ask: StopAsk = {
+  const ask: StopRequest = {
     job: jobRefOf(name.kind, found),
     trialUid: trial?.uid ?? null,
     user: reader.username.slice(0, STOP_LIMITS.userLength),

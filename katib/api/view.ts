@@ -1,8 +1,9 @@
 /** An observation as clients see it. Pure. */
-import type { ObservationSeen } from "./owner_requests.ts";
+import type { Position } from "../../crds/wire/observation.ts";
+import type { ObservationSeen } from "../../owner/observations/observation_asks.ts";
 import type { JobState } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
-import { type Position, positionText } from "./position.ts";
+import { positionText } from "./position.ts";
 
 /** Puts together how the job stands and what the owner knows. `next`: where to read on, if anywhere. */
 export function observationOf(

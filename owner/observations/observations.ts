@@ -1,10 +1,10 @@
 /** Interfaces of the observations of trials: pushes and answers, stops, plans, and reads of logs. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
+import type { StopAnswer, StopBody } from "../../crds/wire/stop_request.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import type { Control, PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
-import type { Refused } from "../../platform/http/replicas/owner_router.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { LogRange } from "./sink.ts";
@@ -39,18 +39,9 @@ export interface StopRequest {
   /** UID of the Trial that controls the job, on which the user's rights were checked too; null if none does. */
   readonly trialUid: string | null;
   readonly user: string;
-  readonly reason: string;
-  readonly message: string;
-  /** Undefined: as the annotation says. */
-  readonly graceMs?: number | undefined;
+  /** Why, and how long the job may go on. */
+  readonly stop: Omit<StopBody, "uid">;
 }
-
-/** The answer to a request to stop a job. */
-export type StopAnswer =
-  /** The decision that the job's status holds. */
-  | { readonly stop: JobStop }
-  | { readonly refusal: "ended" | "gone" | "elsewhere"; readonly reason: string }
-  | Refused;
 
 /** Stops trials and TrainJobs. */
 export interface Stopper extends StopStore {

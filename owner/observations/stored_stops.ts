@@ -15,7 +15,8 @@ import {
   type StoreOutcome,
 } from "./stop_decision.ts";
 import type { Actors } from "./actors.ts";
-import type { PlanSource, Stop, StopAnswer, Stopper, StopRequest } from "./observations.ts";
+import type { StopAnswer } from "../../crds/wire/stop_request.ts";
+import type { PlanSource, Stop, Stopper, StopRequest } from "./observations.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Stops } from "./stops.ts";
 
@@ -100,13 +101,14 @@ export function createStoredStops(options: StoredStopsOptions): StoredStops {
   }
 
   async function store(request: StopRequest, signal: AbortSignal): Promise<StopAnswer> {
-    const { job, trialUid, user, reason, message } = request;
+    const { job, trialUid, user, stop } = request;
+    const { reason, message = `asked for by ${user}`, graceSeconds } = stop;
     const target = await plans.stopTargetFor(job, signal);
     if (target === undefined) return answerOf(job, { kind: "gone" });
     const byRules = await decidedBefore(job, signal);
     const receivedMs = clock.now();
     const time = new Date(receivedMs).toISOString();
-    const graceMs = request.graceMs ?? target.graceMs;
+    const graceMs = graceSeconds === undefined ? target.graceMs : graceSeconds * 1000;
     const decision: StopDecision = { reason, message, user, graceMs, time, receivedMs };
     const decided = { job, decision, byRules, trialUid };
     const outcome = await stopper.store(decided, target.key, signal);

@@ -1,13 +1,14 @@
 /** An observation API in memory: its API server, its log and its clock are the test's. */
 import { createAccess } from "../../../platform/http/callers/reader_access.ts";
-import { answerAsk } from "../../../katib/api/owner_requests.ts";
+import { answerAsk } from "../../../owner/observations/observation_asks.ts";
 import type { HttpRequest } from "../../../platform/http/message.ts";
 import { outcomeByTemplate } from "../../../katib/api/observation_state.ts";
 import {
   createObservationApi,
   type ObservationApiOptions,
 } from "../../../katib/api/observation_api.ts";
-import type { OwnerStopAnswer, StopAsk } from "../../../katib/api/owner_stops.ts";
+import type { StopRequest } from "../../../owner/observations/observations.ts";
+import type { StopAnswer } from "../../../crds/wire/stop_request.ts";
 import type { ObservationReader } from "../../../owner/observations/observations.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
@@ -169,8 +170,8 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const changed = new Set<() => void>();
   const ends = new Set<(end: "Complete" | "Failed" | "Deleted") => void>();
   const counted: string[] = [];
-  const stopAsks: StopAsk[] = [];
-  let stopAnswer = (): OwnerStopAnswer => ({ stop: STOPPED });
+  const stopAsks: StopRequest[] = [];
+  let stopAnswer = (): StopAnswer => ({ stop: STOPPED });
   const reviews = createKeyedBuckets({ ratePerSecond: 10, burst: 10 }, 1);
   const access = createAccess({
     audience: AUDIENCE,
@@ -234,7 +235,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     /** Requests to stop that reached the owner. */
     stopAsks,
     /** Sets the owner's answer to them. */
-    answerStops: (answer: OwnerStopAnswer) => void (stopAnswer = () => answer),
+    answerStops: (answer: StopAnswer) => void (stopAnswer = () => answer),
   };
 }
 

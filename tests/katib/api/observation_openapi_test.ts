@@ -4,7 +4,8 @@ import { stopPath } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { z } from "zod";
 import { openApiDocument } from "../../../katib/api/observation_openapi.ts";
-import { OBSERVATION_LIMITS, querySchema } from "../../../katib/api/messages.ts";
+import { querySchema } from "../../../katib/api/messages.ts";
+import { OBSERVATION_LIMITS } from "../../../crds/wire/observation.ts";
 import { apiBench, requestOf } from "./api_bench.ts";
 
 const documentSchema = z.object({

@@ -2,13 +2,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { partOf } from "../../../owner/observations/log_parts.ts";
-import {
-  behind,
-  laterOf,
-  type Position,
-  positionOf,
-  positionText,
-} from "../../../katib/api/position.ts";
+import { behind, laterOf, positionOf, positionText } from "../../../katib/api/position.ts";
+import type { Position } from "../../../crds/wire/observation.ts";
 
 const at = (time: string, seen: number): Position => ({ time, seen });
 const T = "2026-01-01T00:00:00.000001Z";

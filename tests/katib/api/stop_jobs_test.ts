@@ -1,7 +1,7 @@
 /** Tests of requests to stop jobs: who may, what a body may say, and the answer to each outcome. */
 import assert from "node:assert/strict";
 import { failureSchema, stoppingSchema } from "../../../katib/api/messages.ts";
-import { stopAsks } from "../../../katib/api/owner_stops.ts";
+import { stopAsks } from "../../../owner/observations/stop_asks.ts";
 import { jobMessage } from "../../../crds/wire/job_message.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { stopPath } from "../../../crds/job_kind.ts";

@@ -22,8 +22,8 @@ Deno.test("a row that was reported after the last read is in the observation of 
     await push(PLAN, 1, "0.4");
     await report(sink, 2, "0.1");
     const { job } = PLAN;
-    const said = { user: "tuner", reason: "Pruned", message: "m", trialUid: null };
-    await observations.requestStop({ job, ...said, graceMs: 0 }, never);
+    const stop = { reason: "Pruned", message: "m", graceSeconds: 0 };
+    await observations.requestStop({ job, trialUid: null, user: "tuner", stop }, never);
     await settle();
     assert.deepEqual(stops[0]?.observation?.map(({ min, latest }) => [min, latest]), [[
       "0.1",
@@ -65,9 +65,9 @@ Deno.test("a stop does not wait for a log that is away: the Trial gets what was 
   await withObservations({ plans: [PLAN], sink }, async ({ push, observations, stops, settle }) => {
     await push(PLAN, 1, "0.4");
     const { job } = PLAN;
-    const said = { user: "tuner", reason: "Pruned", message: "m", trialUid: null };
+    const stop = { reason: "Pruned", message: "m", graceSeconds: 0 };
     sink.failReads(1);
-    await observations.requestStop({ job, ...said, graceMs: 0 }, never);
+    await observations.requestStop({ job, trialUid: null, user: "tuner", stop }, never);
     await settle();
     assert.deepEqual(stops[0]?.observation?.map(({ latest }) => latest), ["0.4"]);
   });

@@ -6,7 +6,8 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import { WATCHED } from "../../../crds/watched.ts";
-import type { StopAnswer, StopRequest } from "../../../owner/observations/observations.ts";
+import type { StopAnswer } from "../../../crds/wire/stop_request.ts";
+import type { StopRequest } from "../../../owner/observations/observations.ts";
 import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
 import { createObservations } from "../../../owner/observations/term_observations.ts";
 import { createMemorySink } from "../../../katib/log/memory_sink.ts";
@@ -171,11 +172,11 @@ function createLife(world: World, killAt: number, when: "before" | "after") {
     get isDead() {
       return isDead;
     },
-    async stop(more: Partial<StopRequest> = {}): Promise<StopAnswer> {
+    async stop(more: Partial<StopRequest["stop"]> = {}, user = "tuner"): Promise<StopAnswer> {
       const { ownerReferences: [owner] = [] } = world.job.metadata;
-      const said = { reason: "Pruned", message: "worse than the median", user: "tuner" };
+      const stop = { reason: "Pruned", message: "worse than the median", ...more };
       return await observations.requestStop(
-        { job, trialUid: owner?.uid ?? null, ...said, ...more },
+        { job, trialUid: owner?.uid ?? null, user, stop },
         never,
       );
     },
@@ -220,7 +221,7 @@ Deno.test("a requested stop is stored, told to the pods, and done when its grace
   const world = new World();
   await within(world, async (owner) => {
     assert.equal(controlOf(await owner.push("0.4")), undefined);
-    const answer = await owner.stop({ graceMs: 30_000 });
+    const answer = await owner.stop({ graceSeconds: 30 });
     const stop = {
       reason: "Pruned",
       message: "worse than the median",
@@ -266,7 +267,7 @@ for (const [what, { of, job, ends }] of Object.entries(jobs)) {
   Deno.test(`a requested stop of ${what} is told to its pods, and done`, async () => {
     const world = new World(of, job ?? jobOf(of));
     await within(world, async (owner) => {
-      assert.ok("stop" in await owner.stop({ graceMs: 10_000 }));
+      assert.ok("stop" in await owner.stop({ graceSeconds: 10 }));
       assert.deepEqual(controlOf(await owner.push("0.4")), CONTROL);
       await world.clock.advance(10_500);
       assert.deepEqual(world.ends, STOPPED);
@@ -298,16 +299,15 @@ Deno.test("without a grace in the request the annotation's holds, and none stops
 Deno.test("the first decision wins, and a shorter grace shortens it", async () => {
   const world = new World();
   await within(world, async (owner) => {
-    await owner.stop({ graceMs: 600_000 });
-    const second = { reason: "Other", user: "another", graceMs: 30_000 };
-    const answer = await owner.stop(second);
+    await owner.stop({ graceSeconds: 600 });
+    const answer = await owner.stop({ reason: "Other", graceSeconds: 30 }, "another");
     assert.ok("stop" in answer);
     assert.deepEqual([answer.stop.reason, answer.stop.user, answer.stop.graceSeconds], [
       "Pruned",
       "tuner",
       30,
     ]);
-    await owner.stop({ graceMs: 900_000 });
+    await owner.stop({ graceSeconds: 900 });
     await world.clock.advance(29_000);
     assert.equal(world.ends, undefined);
     await world.clock.advance(1_500);
@@ -324,7 +324,7 @@ Deno.test("what rules decided first is stored while its grace passes, and wins o
     assert.equal(world.job.status?.stop?.reason, "RulesMet");
     assert.equal(world.job.status?.stop?.message, message);
     assert.equal(world.job.status?.stop?.user, undefined);
-    const answer = await owner.stop({ graceMs: 5_000 });
+    const answer = await owner.stop({ graceSeconds: 5 });
     assert.ok("stop" in answer);
     assert.deepEqual([answer.stop.reason, answer.stop.graceSeconds], ["RulesMet", 5]);
     await world.clock.advance(5_500);
@@ -339,7 +339,7 @@ Deno.test("what rules decided first is stored while its grace passes, and wins o
 Deno.test("rules that are met within the grace of a request end it by theirs, with the request's reason", async () => {
   const world = new World();
   await within(world, async (owner) => {
-    await owner.stop({ graceMs: 600_000 });
+    await owner.stop({ graceSeconds: 600 });
     for (const loss of ["0.9", "0.8", "0.7"]) await owner.push(loss);
     await world.clock.advance(100);
     assert.deepEqual(world.ends, STOPPED);
@@ -369,7 +369,7 @@ Deno.test("where the definition drops the field a request is refused, and rules 
   const world = new World(trial({}, { annotations: { [GRACE]: "10s" } }));
   world.prunes = true;
   await within(world, async (owner) => {
-    const answer = await owner.stop({ graceMs: 30_000 });
+    const answer = await owner.stop({ graceSeconds: 30 });
     assert.match("retryAfterMs" in answer ? answer.reason : "", /TrainJob .*drops status\.stop/);
     assert.equal(controlOf(await owner.push("0.9")), undefined);
     await world.clock.advance(60_000);
@@ -384,7 +384,7 @@ Deno.test("where the definition drops the field a request is refused, and rules 
 Deno.test("a job that ends by itself within the grace is an early stop, also under a new owner", async () => {
   const world = new World();
   await within(world, async (owner) => {
-    await owner.stop({ graceMs: 600_000 });
+    await owner.stop({ graceSeconds: 600 });
     await owner.end();
     await world.owner().settle();
     assert.deepEqual(world.ends, STOPPED);
@@ -406,13 +406,13 @@ Deno.test("a suspended job has no pods that a grace would help: it is stopped at
   const world = new World();
   world.edit(suspended);
   await within(world, async (owner) => {
-    await owner.stop({ graceMs: 600_000 });
+    await owner.stop({ graceSeconds: 600 });
     await world.clock.advance(10);
     assert.deepEqual(world.ends?.slice(1), STOPPED);
   });
   const other = new World();
   await within(other, async (owner) => {
-    await owner.stop({ graceMs: 600_000 });
+    await owner.stop({ graceSeconds: 600 });
     await other.clock.advance(10);
     assert.deepEqual(other.events, []);
     other.edit(suspended);
@@ -490,7 +490,7 @@ async function stopThrough(killAt: number, when: "before" | "after") {
   await current.push("0.4");
   for (let tries = 0;; tries++) {
     assert.ok(tries < 5, "the request is never answered");
-    const answer = await current.stop({ graceMs: 20_000 });
+    const answer = await current.stop({ graceSeconds: 20 });
     if (!current.isDead && "stop" in answer) {
       assert.equal(answer.stop.time, world.job.status?.stop?.time);
       break;
@@ -536,7 +536,7 @@ Deno.test("a job that ends by itself within the grace is an early stop, and says
   const job = jobOf(undefined, { annotations: { "trainer.kubeflow.org/early-stopping": RULES } });
   const world = new World(undefined, job);
   await within(world, async (owner) => {
-    assert.ok("stop" in await owner.stop({ graceMs: 600_000 }));
+    assert.ok("stop" in await owner.stop({ graceSeconds: 600 }));
     await owner.end();
     world.sinkIsDown = true;
     const settled = world.owner().settle();

@@ -7,7 +7,7 @@ import { createJobKinds, JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts"
 import { jobMessage } from "../../../crds/wire/job_message.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import type { Push } from "../../../crds/wire/push.ts";
-import { observationAsks } from "../../../katib/api/owner_requests.ts";
+import { observationAsks } from "../../../owner/observations/observation_asks.ts";
 import { statusAsks } from "../../../owner/ledger/status_asks.ts";
 import { createOwnerClient } from "../../../owner/owner_client.ts";
 import { askPath, changesPath, encodeAsk } from "../../../owner/replicas/forward_asks.ts";

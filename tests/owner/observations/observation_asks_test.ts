@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { jobMessage } from "../../../crds/wire/job_message.ts";
-import { answerAsk, observationAsks } from "../../../katib/api/owner_requests.ts";
-import { behind, type Position } from "../../../katib/api/position.ts";
+import { answerAsk, observationAsks } from "../../../owner/observations/observation_asks.ts";
+import { behind } from "../../../katib/api/position.ts";
+import type { Position } from "../../../crds/wire/observation.ts";
 import { SinkError } from "../../../owner/observations/sink.ts";
-import { logOf } from "./api_bench.ts";
+import { logOf } from "../../katib/api/api_bench.ts";
 
 const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
 const sent = jobMessage(job);

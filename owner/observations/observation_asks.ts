@@ -1,21 +1,26 @@
-/** Requests of replicas to the owner of all state, and its answers: values and their bounds. */
+/** Questions for the observations of a job, and their answers. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { z } from "zod";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { jobMessage, jobMessageSchema } from "../../crds/wire/job_message.ts";
 import { nameSchema, refusedSchema } from "../../crds/wire/message_fields.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import type { AskKind } from "../../owner/ask_kind.ts";
-import { SinkError } from "../../owner/observations/sink.ts";
+import type { AskKind } from "../ask_kind.ts";
+import { SinkError } from "./sink.ts";
 import { type ObservationRow } from "../../trials/recording/observation_row.ts";
-import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "./messages.ts";
-import type { Position } from "./position.ts";
-import type { ObservationReader } from "../../owner/observations/observations.ts";
+import {
+  logRowSchema,
+  metricSchema,
+  OBSERVATION_LIMITS,
+  type Position,
+  positionSchema,
+} from "../../crds/wire/observation.ts";
+import type { ObservationReader } from "./observations.ts";
 
 const askSchemaOf = (kinds: JobKinds) =>
   z.object({
     job: jobMessageSchema(kinds),
-    from: z.object({ time: z.string().max(64), seen: z.int().min(0) }).optional(),
+    from: positionSchema.optional(),
     limit: z.int().min(1).max(OBSERVATION_LIMITS.maxPage),
   });
 

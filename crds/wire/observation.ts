@@ -1,0 +1,33 @@
+/** Observations as replicas and clients read them: metrics, rows, and places in a log. */
+import { z } from "zod";
+
+/** Bounds of a read. */
+export const OBSERVATION_LIMITS = {
+  /** Rows of a page by default. */
+  page: 500,
+  /** Most rows of a page. */
+  maxPage: 5000,
+  /** Characters of a time in a query. */
+  timeLength: 64,
+} as const;
+
+const text = (description: string) => z.string().meta({ description });
+const time = (description: string) => z.string().meta({ format: "date-time", description });
+
+export const metricSchema = z.object({
+  name: z.string(),
+  latest: text("The value with the latest time."),
+  min: text("The smallest number, as it was pushed."),
+  max: text("The largest number, as it was pushed."),
+}).meta({ description: "What is known of a metric over the whole log." });
+
+export const logRowSchema = z.object({
+  time: time("When the pod measured it, in UTC with up to six digits of fraction."),
+  name: z.string(),
+  value: z.string(),
+}).meta({ description: "One value of one metric." });
+
+/** Behind the first `seen` rows of a time, and all before it. */
+export const positionSchema = z.object({ time: z.string().max(64), seen: z.int().min(0) });
+/** A place in a log; `time` is of the form of `sortableTime`. */
+export type Position = Readonly<z.infer<typeof positionSchema>>;
