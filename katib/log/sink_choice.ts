@@ -2,7 +2,12 @@
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ClientTls } from "./peer_protocol.ts";
-import { type ObservationSink, SinkError, type SinkName } from "../../owner/observations/sink.ts";
+import {
+  type ObservationSink,
+  SinkError,
+  type SinkName,
+  type SinkTraits,
+} from "../../owner/observations/sink.ts";
 
 /** Kinds of observation sinks. */
 export type SinkChoice =
@@ -42,28 +47,15 @@ export interface SinkOptions {
   readonly mayWrite?: (() => boolean) | undefined;
 }
 
-const NO_KEYS = Promise.resolve([]);
-
 /** The sink, with its rows and failed reads counted and its time measured. */
 function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): ObservationSink {
   return {
-    get name() {
-      return inner.name;
-    },
-    get keepsPlainJobs() {
-      return inner.keepsPlainJobs;
-    },
-    get isShared() {
-      return inner.isShared;
-    },
-    get knowsTrialsByNameAlone() {
-      return inner.knowsTrialsByNameAlone;
-    },
-    get keepsRuns() {
-      return inner.keepsRuns;
+    ...inner,
+    get traits() {
+      return inner.traits;
     },
     async append(key, rows, signal) {
-      const sink = inner.name;
+      const sink = inner.traits.name;
       const began = clock.monotonic();
       let result: Parameters<SinkMetrics["rows"]>[1] = "unavailable";
       try {
@@ -84,13 +76,10 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
         // A log that is unavailable from the start is never written: failed reads count its rows.
         // A deadline, too, ends a read with a SinkError; a reader that leaves does not.
         const why: unknown = signal.aborted ? signal.reason : error;
-        if (why instanceof SinkError) metrics.rows(inner.name, why.kind, 1);
+        if (why instanceof SinkError) metrics.rows(inner.traits.name, why.kind, 1);
         throw error;
       }
     },
-    list: inner.list && ((after, limit, signal) => inner.list?.(after, limit, signal) ?? NO_KEYS),
-    delete: (key, signal) => inner.delete(key, signal),
-    close: () => inner.close(),
   };
 }
 
@@ -145,24 +134,19 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
     return inMemory ??= memory(options);
   }
   return {
-    get name() {
-      return trialsExist() ? "katib" : "memory";
-    },
-    get keepsPlainJobs() {
-      return !trialsExist();
-    },
-    get isShared() {
-      return trialsExist();
-    },
-    get knowsTrialsByNameAlone() {
-      return trialsExist();
-    },
-    get keepsRuns() {
-      return !trialsExist();
+    get traits(): SinkTraits {
+      const isKatibs = trialsExist();
+      return {
+        name: isKatibs ? "katib" : "memory",
+        keepsPlainJobs: !isKatibs,
+        isShared: isKatibs,
+        knowsTrialsByNameAlone: isKatibs,
+        keepsRuns: !isKatibs,
+      };
     },
     async append(key, rows, signal) {
       const sink = await of(key);
-      if (!sink.isShared) begunInMemory.add(textOf(key));
+      if (!sink.traits.isShared) begunInMemory.add(textOf(key));
       await sink.append(key, rows, signal);
     },
     read: async (key, signal, range) => await (await of(key)).read(key, signal, range),

@@ -46,11 +46,13 @@ export function createStoreSink(
     });
 
   return {
-    name,
-    keepsPlainJobs: true,
-    isShared: isDurable,
-    knowsTrialsByNameAlone: false,
-    keepsRuns: true,
+    traits: {
+      name,
+      keepsPlainJobs: true,
+      isShared: isDurable,
+      knowsTrialsByNameAlone: false,
+      keepsRuns: true,
+    },
     async append(key, rows, signal) {
       const append = {
         log: logKeyText(key),

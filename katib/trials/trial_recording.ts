@@ -12,7 +12,7 @@ import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { Leadership } from "../../platform/kube/leading/leadership.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { ObservationSink } from "../../owner/observations/sink.ts";
+import type { ObservationSink, SinkTraits } from "../../owner/observations/sink.ts";
 import { createStopper } from "../stopping/stopper.ts";
 import { TRIALS_BY } from "./cached_trial.ts";
 import { followJobSets, type JobSetChecks } from "./job_set_checks.ts";
@@ -91,12 +91,10 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
     jobSets: options.jobSets,
     client,
     clock,
-    settings: () => ({
-      adopted: options.adopted(),
-      namesOnly: sink.knowsTrialsByNameAlone,
-      keepsPlainJobs: sink.keepsPlainJobs,
-      keepsSteps: sink.keepsRuns,
-    }),
+    settings() {
+      const { knowsTrialsByNameAlone: namesOnly, keepsPlainJobs, keepsRuns } = sink.traits;
+      return { adopted: options.adopted(), namesOnly, keepsPlainJobs, keepsSteps: keepsRuns };
+    },
     notify,
     deadlineMs: READ_MS,
   });
@@ -143,7 +141,7 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
  */
 export function followTrials(
   trials: Pick<Informer<Trial>, "onChange" | "byIndex">,
-  sink: Pick<ObservationSink, "knowsTrialsByNameAlone">,
+  { traits }: { readonly traits: Pick<SinkTraits, "knowsTrialsByNameAlone"> },
   drop: Observations["drop"],
 ): () => void {
   return trials.onChange(({ type, object: { metadata }, old }) => {
@@ -153,7 +151,7 @@ export function followTrials(
     const { namespace = "", name = "", uid = "" } = metadata;
     const hasNamesake = () =>
       trials.byIndex(TRIALS_BY.name, name).some((it) => it.metadata.uid !== uid);
-    const isWanted = () => !sink.knowsTrialsByNameAlone || !hasNamesake();
+    const isWanted = () => !traits.knowsTrialsByNameAlone || !hasNamesake();
     drop({ kind: "trial", namespace, name, uid }, isWanted);
   });
 }

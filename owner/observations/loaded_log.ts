@@ -16,7 +16,7 @@ import { createLogState, type LogState } from "./log_state.ts";
 
 /** Options of {@link createLoadedLog}. */
 export interface LoadedLogOptions {
-  readonly sink: Pick<ObservationSink, "read" | "keepsRuns">;
+  readonly sink: Pick<ObservationSink, "read" | "traits">;
   /** Returns the run that rows without one belong to. */
   readonly presentRun: PlanSource["presentRun"];
   readonly clock: Clock;
@@ -55,7 +55,7 @@ export function meaningOf({ objective, records, rules }: ObservationPlan): strin
 /** Creates a {@link LoadedLog}. It reads nothing until it is used. */
 export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
   const { sink, presentRun, clock, sinkMs, plan, onReplay } = options;
-  const { keepsRuns } = sink;
+  const { keepsRuns } = sink.traits;
   let state: LogState | undefined;
   /** The last state, also while there is none. */
   let last: LogState | undefined;

@@ -161,7 +161,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
         taken.forEach(log.commit);
         verdict = log.verdict;
       }
-      if (!isCurrent || wasOpen && verdict !== undefined && !sink.keepsRuns) {
+      if (!isCurrent || wasOpen && verdict !== undefined && !sink.traits.keepsRuns) {
         verdict = await confirmed();
       } else onChange();
     }
@@ -249,7 +249,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     async refresh() {
       const { state, readAtMs } = loaded;
       if (state === undefined) await loaded.load();
-      else if (sink.keepsRuns || pumping !== undefined || loaded.loading) return false;
+      else if (sink.traits.keepsRuns || pumping !== undefined || loaded.loading) return false;
       else if (clock.monotonic() - readAtMs < REFRESH_MS && !await loaded.hasNewRun(state)) {
         return false;
       } else await loaded.reload();

@@ -13,7 +13,7 @@ export interface ObservationReaderOptions {
   readonly plainLogs: Pick<PlainLogs, "snapshotOf" | "pageOf">;
   /** Whether the log of a plan is among `plainLogs`. */
   readonly isInPlainLogs: (plan: ObservationPlan) => boolean;
-  readonly sink: Pick<ObservationSink, "read" | "keepsRuns">;
+  readonly sink: Pick<ObservationSink, "read" | "traits">;
 }
 
 /** Creates the reader of one term. */
@@ -38,7 +38,8 @@ export function createObservationReader(
       }
       const actor = actors.of(plan);
       const state = await actor.load();
-      return { plan, metrics: state.metrics(), primaryPod: actor.pod, isTold: sink.keepsRuns };
+      const { keepsRuns: isTold } = sink.traits;
+      return { plan, metrics: state.metrics(), primaryPod: actor.pod, isTold };
     },
     async pageOf(job, query, signal) {
       const plan = await planOf(job, signal);

@@ -15,9 +15,9 @@ export interface LogRange {
   readonly limit?: number | undefined;
 }
 
-/** Stores observation logs. Calls may overlap, also for one log. */
-export interface ObservationSink {
-  /** Its name in metrics and logs; the other fields say what the sink can do. */
+/** What a sink is and can do. */
+export interface SinkTraits {
+  /** Its name in metrics and logs. */
   readonly name: SinkName;
   /** Whether it keeps logs of jobs with neither trial nor annotation, too. */
   readonly keepsPlainJobs: boolean;
@@ -33,6 +33,12 @@ export interface ObservationSink {
    * and a value of each row, and any client of Katib may add some.
    */
   readonly keepsRuns: boolean;
+}
+
+/** Stores observation logs. Calls may overlap, also for one log. */
+export interface ObservationSink {
+  /** They may change with what the cluster has. */
+  readonly traits: SinkTraits;
   /**
    * Resolves when the rows are in the log, each exactly once and in their order; after a write of unknown
    * outcome the log is checked before a retry. Rejects with a {@link SinkError}, at the latest when `signal`

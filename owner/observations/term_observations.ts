@@ -109,7 +109,7 @@ export function createObservations(options: ObservationsOptions): Observations {
     random,
     leading,
     refreshed: (stop, signal) =>
-      refreshedStop({ plans, actors, othersWrite: !sink.keepsRuns }, stop, signal),
+      refreshedStop({ plans, actors, othersWrite: !sink.traits.keepsRuns }, stop, signal),
     isSuspended: (job) => plans.isSuspended(job),
     onStop,
   });
@@ -119,8 +119,8 @@ export function createObservations(options: ObservationsOptions): Observations {
         sink: {
           append: (key, rows, signal) => sink.append(key, rows, signal),
           read: (key, signal) => replays.run(() => sink.read(key, signal), signal),
-          get keepsRuns() {
-            return sink.keepsRuns;
+          get traits() {
+            return sink.traits;
           },
         },
         presentRun: (plan, signal) => plans.presentRun(plan, signal),
@@ -141,7 +141,7 @@ export function createObservations(options: ObservationsOptions): Observations {
   });
   const storedStops = createStoredStops({ plans, actors, stops, stopper, clock });
   /** Logs of plain jobs are kept apart if the sink keeps its logs in memory, too. */
-  const isInPlainLogs = ({ isPlain }: ObservationPlan) => isPlain === true && !sink.isShared;
+  const isInPlainLogs = ({ isPlain }: ObservationPlan) => isPlain === true && !sink.traits.isShared;
   const reader = createObservationReader({ plans, actors, plainLogs, isInPlainLogs, sink });
 
   const { maxFinishedLogs = 500 } = options;
@@ -254,7 +254,7 @@ export function createObservations(options: ObservationsOptions): Observations {
     endedLogs.set(logKeyText(key), true);
     const actor = actors.ofLog(key);
     // Katib deletes its own logs, but not what was under way then.
-    if (actor === undefined && sink.knowsTrialsByNameAlone) return;
+    if (actor === undefined && sink.traits.knowsTrialsByNameAlone) return;
     deletions.drop(key, { after: actor?.drained(), isWanted });
   }
 
@@ -296,7 +296,7 @@ export function createObservations(options: ObservationsOptions): Observations {
       stops.forget(job.uid);
       const actor = actors.remove(job.uid);
       const isOwn = actor === undefined
-        ? sink.keepsPlainJobs || asked
+        ? sink.traits.keepsPlainJobs || asked
         : actor.plan.key.kind === "job";
       if (isOwn) deletions.drop({ kind: "job", namespace, name, uid });
     },

@@ -159,7 +159,7 @@ Deno.test("a job that is not followed any more is not deleted: its log stays", a
     onDrop: () => {},
     jobSets: { onChange: () => () => {} },
     curveBytes: 1 << 20,
-    recording: () => recordingParts({ sink: { keepsPlainJobs: true, delete: deleted } }),
+    recording: () => recordingParts({ sink: { delete: deleted } }),
   });
   const stop = new AbortController();
   const running = owned.run(stop.signal, FLUSH_MS);

@@ -34,10 +34,10 @@ Deno.test("`createSink()` makes what is chosen", async () => {
   } as const;
   for (const [name, setting] of Object.entries(settings)) {
     const sink = await createSink(optionsOf({ setting }));
-    assert.equal(sink.name, name);
-    assert.equal(sink.keepsPlainJobs, name !== "katib", name);
-    assert.equal(sink.isShared, name !== "memory", name);
-    assert.equal(sink.knowsTrialsByNameAlone, name === "katib" || name === "grpc", name);
+    assert.equal(sink.traits.name, name);
+    assert.equal(sink.traits.keepsPlainJobs, name !== "katib", name);
+    assert.equal(sink.traits.isShared, name !== "memory", name);
+    assert.equal(sink.traits.knowsTrialsByNameAlone, name === "katib" || name === "grpc", name);
     await sink.close();
   }
   await Deno.remove(folder, { recursive: true });
@@ -58,10 +58,18 @@ Deno.test("`createSink()` defaults to Katib's DB manager if the kind Trial exist
     katibDbManager: manager.address,
     trialsExist: () => trialsExist,
   }));
-  assert.deepEqual([sink.name, sink.keepsPlainJobs, sink.isShared], ["memory", true, false]);
+  assert.deepEqual([sink.traits.name, sink.traits.keepsPlainJobs, sink.traits.isShared], [
+    "memory",
+    true,
+    false,
+  ]);
   await sink.append(job, [row("1")], long());
   trialsExist = true;
-  assert.deepEqual([sink.name, sink.keepsPlainJobs, sink.isShared], ["katib", false, true]);
+  assert.deepEqual([sink.traits.name, sink.traits.keepsPlainJobs, sink.traits.isShared], [
+    "katib",
+    false,
+    true,
+  ]);
   await sink.append(trial, [row("2")], long());
   const later: LogKey = { ...job, name: "later", uid: "3" };
   await sink.append(later, [row("3")], long());

@@ -239,7 +239,7 @@ export const SINK_CASES: Readonly<Record<string, Case>> = {
     ];
     await sink.append(trial("a"), rows, long());
     await sink.append(trial("a"), rows.slice(0, 2), long());
-    const kept = sink.keepsRuns
+    const kept = sink.traits.keepsRuns
       ? rows
       : rows.map(({ time, name, value }) => row(time, value, name));
     assert.deepEqual(await sink.read(trial("a"), long()), kept);

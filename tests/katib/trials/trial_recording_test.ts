@@ -144,7 +144,7 @@ for (const [sentence, { wanted, namesake = false, ...sink }] of Object.entries(s
     const dropped: [LogKey, boolean | undefined][] = [];
     const stop = followTrials(
       trials,
-      sink,
+      { traits: sink },
       (key, isWanted) => void dropped.push([key, isWanted?.()]),
     );
     await cluster.client().delete(KINDS.trial, { namespace: "ml", name: "t1" });
@@ -162,7 +162,7 @@ for (const knowsTrialsByNameAlone of [true, false]) {
     const held = new Promise<void>((resolve) => release = resolve);
     const sink: ObservationSink = {
       ...inner,
-      knowsTrialsByNameAlone,
+      traits: { ...inner.traits, knowsTrialsByNameAlone },
       append: (key, rows, signal) => held.then(() => inner.append(key, rows, signal)),
     };
     const { parts, cluster, clock } = partsWith(sink);

@@ -83,8 +83,7 @@ export function katibsLog(
   let failures = 0;
   return {
     ...inner,
-    name: "katib",
-    keepsRuns: false,
+    traits: { ...inner.traits, name: "katib", keepsRuns: false },
     append: (key, rows, signal) =>
       inner.append(key, rows.map(({ time, name, value }) => ({ time, name, value })), signal),
     async read(key, signal, range) {

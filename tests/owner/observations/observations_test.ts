@@ -10,6 +10,12 @@ import { pushOf, trialPlan, unsteadySink, withObservations } from "./observation
 const never = new AbortController().signal;
 const values = (rows: readonly ObservationRow[]) => rows.map(({ value }) => value);
 
+/** A sink in memory that says that other owners can read it. */
+function sharedSink(): ObservationSink {
+  const inner = createMemorySink();
+  return { ...inner, traits: { ...inner.traits, name: "sqlite", isShared: true } };
+}
+
 Deno.test("`Observations.accept()` answers when the rows are in the log, and not before", async () => {
   const plan = trialPlan("a");
   const { sink, inner, fail } = unsteadySink();
@@ -335,7 +341,7 @@ Deno.test("a plain job never gets 503 because of its log", async () => {
     records: "all",
     rules: [],
   });
-  const unsteady = unsteadySink({ ...createMemorySink(), name: "sqlite", isShared: true });
+  const unsteady = unsteadySink(sharedSink());
   await withObservations({ plans: [plain], sink: unsteady.sink }, async (scene) => {
     const { push, clock, settle } = scene;
     await settle();
@@ -486,9 +492,7 @@ Deno.test("the log of an annotated job is deleted with it, also by a new owner t
   const inner = createMemorySink();
   const sink: ObservationSink = {
     ...inner,
-    name: "katib",
-    keepsPlainJobs: false,
-    isShared: true,
+    traits: { ...inner.traits, name: "katib", keepsPlainJobs: false, isShared: true },
   };
   await withObservations({ plans: [plan], sink }, async ({ push }) => {
     await push(plan, 1, "0.4");
@@ -504,19 +508,21 @@ Deno.test("the end of a plain job does not wait for a log", async () => {
   const key = { kind: "job", namespace: "default", name: "a", uid: "job-a" } as const;
   const job = { ...key, kind: TRAINJOB };
   const plan = trialPlan("a", { key, job, rules: [], isPlain: true });
-  const unsteady = unsteadySink();
-  const sink: ObservationSink = { ...unsteady.sink, name: "sqlite", isShared: true };
-  await withObservations({ plans: [plan], sink }, async ({ push, observations, clock, settle }) => {
-    await settle();
-    unsteady.down = "hang";
-    const pushed = push(plan, 1, "0.4");
-    await settle();
-    const waited = observations.settle(job, never);
-    unsteady.down = undefined;
-    await clock.advance(5_000);
-    assert.equal((await pushed)?.ok, true);
-    assert.equal(waited, undefined);
-  });
+  const unsteady = unsteadySink(sharedSink());
+  await withObservations(
+    { plans: [plan], sink: unsteady.sink },
+    async ({ push, observations, clock, settle }) => {
+      await settle();
+      unsteady.down = "hang";
+      const pushed = push(plan, 1, "0.4");
+      await settle();
+      const waited = observations.settle(job, never);
+      unsteady.down = undefined;
+      await clock.advance(5_000);
+      assert.equal((await pushed)?.ok, true);
+      assert.equal(waited, undefined);
+    },
+  );
 });
 
 Deno.test("`accept()` warns a container that is not the template's that it is not recorded", async () => {
