@@ -5,61 +5,14 @@ import type { SinkMetrics } from "../../katib/log/sink_choice.ts";
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Labels of the counters of jobs of `kubeflow.org/v1`. */
-type JobLabel = "job_namespace" | "framework";
-
-/** All series of one manager; several managers in a process do not share them. */
-export interface Metrics {
-  readonly registry: Registry;
-  readonly reconcileTotal: Counter<"controller" | "result">;
-  readonly reconcileSeconds: Histogram<"controller">;
-  readonly queueDepth: Gauge<"controller">;
-  readonly watchRestarts: Counter<"resource">;
-  readonly skippedObjects: Counter<"resource">;
-  readonly apiRequests: Counter<"verb" | "resource" | "code">;
-  readonly apiRequestSeconds: Histogram<"verb">;
-  readonly pushes: Counter<"result">;
-  readonly pushSeconds: Histogram;
-  readonly forwardedPushes: Counter<"result">;
-  readonly reads: Counter<"kind" | "result">;
-  readonly stopRequests: Counter<"result">;
-  readonly openStreams: Gauge;
-  readonly connectionsShed: Counter;
-  readonly ledgerPending: Gauge;
-  readonly ledgerOldestSeconds: Gauge;
-  readonly ledgerWrites: Counter<"result">;
-  readonly ledgerDropped: Counter<"cause">;
-  readonly tokenReviews: Counter<"result">;
-  readonly tokenCache: Counter<"result">;
-  readonly jwksRefreshes: Counter<"result">;
-  readonly observations: Counter<"sink" | "result">;
-  readonly observationSeconds: Histogram<"sink">;
-  readonly trialsOpen: Gauge;
-  readonly trialsStopped: Counter;
-  readonly jobsCreated: Counter<JobLabel>;
-  readonly jobsDeleted: Counter<JobLabel>;
-  readonly jobsSuccessful: Counter<JobLabel>;
-  readonly jobsFailed: Counter<JobLabel>;
-  readonly jobsRestarted: Counter<JobLabel>;
-  readonly createdPods: Counter;
-  readonly deletedPods: Counter;
-  readonly failedPods: Counter;
-  readonly succeededServiceCreations: Counter;
-  readonly failedServiceCreations: Counter;
-  readonly createdPodGroups: Counter;
-  readonly deletedPodGroups: Counter;
-  readonly certificateExpiry: Gauge<"name">;
-  readonly leader: Gauge;
-}
-
 /** Creates a set of series, each named `milepost_…` but for those that dashboards know from the Training Operator. */
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const registry = new Registry();
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name: `milepost_${name}`, help, labelNames, registers: [registry] });
-  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+  const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name: `milepost_${name}`, help, labelNames, registers: [registry] });
-  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Histogram({
       name: `milepost_${name}`,
       help,
@@ -67,7 +20,7 @@ export function createMetrics(): Metrics {
       buckets: SECONDS,
       registers: [registry],
     });
-  const operators = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+  const operators = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Counter({ name, help, labelNames, registers: [registry] });
   const v1Jobs = (what: JobCount, help: string) =>
     operators(`training_operator_jobs_${what}_total`, help, ["job_namespace", "framework"]);
@@ -94,7 +47,7 @@ export function createMetrics(): Metrics {
       "verb",
     ]),
     pushes: counter("pushes_total", "Pushes answered, by result.", ["result"]),
-    pushSeconds: histogram("push_seconds", "Time from a push's headers to its answer.", []),
+    pushSeconds: histogram("push_seconds", "Time from a push's headers to its answer."),
     forwardedPushes: counter("forwarded_pushes_total", "Pushes handed to the owner, by result.", [
       "result",
     ]),
@@ -105,14 +58,13 @@ export function createMetrics(): Metrics {
     stopRequests: counter("stop_requests_total", "Requests to stop jobs early, by result.", [
       "result",
     ]),
-    openStreams: gauge("open_streams", "Streams of events that are open on this replica.", []),
+    openStreams: gauge("open_streams", "Streams of events that are open on this replica."),
     connectionsShed: counter(
       "connections_shed_total",
       "New connections that were closed because the process had too much to do.",
-      [],
     ),
-    ledgerPending: gauge("ledger_pending", "TrainJobs whose newest progress is unwritten.", []),
-    ledgerOldestSeconds: gauge("ledger_oldest_seconds", "Age of the oldest unwritten one.", []),
+    ledgerPending: gauge("ledger_pending", "TrainJobs whose newest progress is unwritten."),
+    ledgerOldestSeconds: gauge("ledger_oldest_seconds", "Age of the oldest unwritten one."),
     ledgerWrites: counter("ledger_writes_total", "Writes of progress to TrainJobs.", ["result"]),
     ledgerDropped: counter("ledger_dropped_total", "Progress that was never written.", ["cause"]),
     tokenReviews: counter("token_reviews_total", "TokenReviews, by result.", ["result"]),
@@ -125,35 +77,36 @@ export function createMetrics(): Metrics {
     observationSeconds: histogram("observation_seconds", "Time until rows were in their log.", [
       "sink",
     ]),
-    trialsOpen: gauge("trials_open", "Jobs with early-stopping rules that have not ended.", []),
-    trialsStopped: counter("trials_stopped_total", "Jobs that were stopped early.", []),
+    trialsOpen: gauge("trials_open", "Jobs with early-stopping rules that have not ended."),
+    trialsStopped: counter("trials_stopped_total", "Jobs that were stopped early."),
     // The names are the Training Operator's, which has no prefix for some.
     jobsCreated: v1Jobs("created", "Jobs of kubeflow.org/v1 that were begun."),
     jobsDeleted: v1Jobs("deleted", "Those that were deleted after their time to live."),
     jobsSuccessful: v1Jobs("successful", "Those that succeeded."),
     jobsFailed: v1Jobs("failed", "Those that failed."),
     jobsRestarted: v1Jobs("restarted", "Restarts of failed replicas of those."),
-    createdPods: operators("created_pods_total", "Pods created for kubeflow.org/v1.", []),
-    deletedPods: operators("deleted_pods_total", "Pods deleted for kubeflow.org/v1.", []),
-    failedPods: operators("failed_pods_total", "Pods that could not be created.", []),
+    createdPods: operators("created_pods_total", "Pods created for kubeflow.org/v1."),
+    deletedPods: operators("deleted_pods_total", "Pods deleted for kubeflow.org/v1."),
+    failedPods: operators("failed_pods_total", "Pods that could not be created."),
     succeededServiceCreations: operators(
       "succeeded_service_creation_total",
       "Services created for kubeflow.org/v1.",
-      [],
     ),
     failedServiceCreations: operators(
       "failed_service_creation_total",
       "Services that could not be created.",
-      [],
     ),
-    createdPodGroups: operators("created_pod_groups_total", "Pod groups created.", []),
-    deletedPodGroups: operators("deleted_pod_groups_total", "Pod groups deleted.", []),
+    createdPodGroups: operators("created_pod_groups_total", "Pod groups created."),
+    deletedPodGroups: operators("deleted_pod_groups_total", "Pod groups deleted."),
     certificateExpiry: gauge("certificate_expiry_seconds", "Seconds until a certificate expires.", [
       "name",
     ]),
-    leader: gauge("leader", "1 if this replica leads.", []),
+    leader: gauge("leader", "1 if this replica leads."),
   };
 }
+
+/** All series of one manager; several managers in a process do not share them. */
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The series of observation logs, as a sink feeds them. */
 export function sinkMetrics(
