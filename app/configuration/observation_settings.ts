@@ -8,7 +8,7 @@ import {
   type TrialResource,
 } from "../../crds/trial_resource.ts";
 import { TRAINER_GROUP } from "../../crds/names.ts";
-import { LIST, names } from "./setting_schemas.ts";
+import { LIST, names, readIfGiven, texts } from "./setting_schemas.ts";
 
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})$/;
 
@@ -25,16 +25,8 @@ function choiceOf(text: string): SinkChoice | undefined {
 }
 
 /** `--observation-sink`; undefined: chosen by what the cluster has. */
-export const observationSink = z.string().optional().transform((text, context) => {
-  if (text === undefined) return undefined;
-  const choice = choiceOf(text);
-  if (choice !== undefined) return choice;
-  context.addIssue({
-    code: "custom",
-    message: `must be katib, memory, sqlite:PATH or grpc:HOST:PORT, not "${text}"`,
-  });
-  return z.NEVER;
-});
+export const observationSink = z.string().optional()
+  .transform(readIfGiven("must be katib, memory, sqlite:PATH or grpc:HOST:PORT", choiceOf));
 
 /** `--katib-db-manager`, `host:port`. */
 export const katibDbManager = z.string()
@@ -46,13 +38,10 @@ export const adoptCollectors = names([COLLECTORS.stdOut, COLLECTORS.file]);
 const RESOURCES = "must be a list of Kind.version.group such as Job.v1.batch";
 
 /** Returns what is wrong with a list of trial resources; undefined if nothing is. */
-function resourcesProblem(
-  resources: readonly (TrialResource | undefined)[],
-  texts: readonly string[],
-) {
-  const wrong = resources.findIndex((it) => it === undefined);
-  if (wrong >= 0) return `${RESOURCES}, not "${texts[wrong]}"`;
-  const known = resources.filter((it) => it !== undefined);
+function resourcesProblem(texts: readonly string[]) {
+  const wrong = texts.find((it) => parseTrialResource(it) === undefined);
+  if (wrong !== undefined) return `${RESOURCES}, not "${wrong}"`;
+  const known = resourcesOf(texts);
   const own = known.find(({ group }) => group === TRAINER_GROUP);
   if (own !== undefined) return `${formatTrialResource(own)} needs no setting: Milepost runs it`;
   const twice = known.find((one, at) =>
@@ -61,17 +50,11 @@ function resourcesProblem(
   return twice && `${twice.kind} of ${twice.group} is there twice`;
 }
 
+const resourcesOf = (texts: readonly string[]): readonly TrialResource[] =>
+  texts.map(parseTrialResource).filter((it) => it !== undefined);
+
 /** `--trial-resource`: kinds of other operators that are jobs of Trials (KEP-1214). */
-export const trialResources = z.union([z.string(), z.array(z.string())], { error: RESOURCES })
-  .default([]).transform((given, context): readonly TrialResource[] => {
-    const all = typeof given === "string" ? given.split(",") : given;
-    const texts = all.map((it) => it.trim()).filter((it) => it !== "");
-    const resources = texts.map(parseTrialResource);
-    const problem = resourcesProblem(resources, texts);
-    if (problem === undefined) return resources.filter((it) => it !== undefined);
-    context.addIssue({ code: "custom", message: problem });
-    return z.NEVER;
-  }).meta(LIST);
+export const trialResources = texts(RESOURCES, resourcesProblem).transform(resourcesOf).meta(LIST);
 
 /** The default address of Katib's DB manager, by the variables that Katib's own parts use. */
 export function defaultDbManager(

@@ -7,29 +7,38 @@ import { parseDuration } from "../../platform/base/duration.ts";
 import { roundUp } from "../../platform/base/quantity.ts";
 import { isAddressOrNetwork } from "../../platform/http/limits/address_list.ts";
 
+/** Returns the transformation by `read`, which returns undefined for what is not as `expected` says. */
+export const readBy =
+  <G, T>(expected: string, read: (given: G) => T | undefined) =>
+  (given: G, context: z.core.$RefinementCtx): T => {
+    const value = read(given);
+    if (value !== undefined) return value;
+    context.addIssue({ code: "custom", message: `${expected}, not "${given}"` });
+    return z.NEVER;
+  };
+
+/** The same of a value that need not be given. */
+export const readIfGiven = <G, T>(expected: string, read: (given: G) => T | undefined) => {
+  const readGiven = readBy(expected, read);
+  return (given: G | undefined, context: z.core.$RefinementCtx): T | undefined =>
+    given === undefined ? undefined : readGiven(given, context);
+};
+
 const PORT = "must be a port from 0 to 65535 (0 takes any free port)";
 
 /** A port. */
 export const port = (otherwise: number) =>
   z.union([z.string(), z.number()], { error: PORT }).default(String(otherwise))
-    .transform((given, context) => {
+    .transform(readBy(PORT, (given) => {
       const value = Number(given);
-      if (/^\d+$/.test(String(given)) && value <= 65_535) return value;
-      context.addIssue({ code: "custom", message: `${PORT}, not "${given}"` });
-      return z.NEVER;
-    }).meta({ value: "port" });
+      return /^\d+$/.test(String(given)) && value <= 65_535 ? value : undefined;
+    })).meta({ value: "port" });
 
 /** A duration as Go writes it; its value is in milliseconds. */
 export const duration = (otherwise: string) =>
-  z.string().default(otherwise).transform((text, context) => {
-    const ms = parseDuration(text);
-    if (ms === undefined) {
-      const message = `must be a duration such as 15s or 250ms, not "${text}"`;
-      context.addIssue({ code: "custom", message });
-      return z.NEVER;
-    }
-    return ms;
-  }).meta({ value: "duration" });
+  z.string().default(otherwise)
+    .transform(readBy("must be a duration such as 15s or 250ms", parseDuration))
+    .meta({ value: "duration" });
 
 /** A number above 0. */
 export const rate = (otherwise: number) =>
@@ -46,22 +55,18 @@ const SIZE = "must be a size above 0 such as 512Mi or 1Gi";
 
 const sizeText = z.union([z.string(), z.number()], { error: SIZE });
 
-function bytesOf(given: string | number, context: z.core.$RefinementCtx): number {
+function bytesOf(given: string | number): number | undefined {
   const bytes = roundUp(given);
-  if (bytes !== undefined && bytes > 0) return bytes;
-  context.addIssue({ code: "custom", message: `${SIZE}, not "${given}"` });
-  return z.NEVER;
+  return bytes !== undefined && bytes > 0 ? bytes : undefined;
 }
 
 /** A size as Kubernetes writes it; its value is in bytes. */
 export const size = (otherwise: string) =>
-  sizeText.default(otherwise).transform(bytesOf).meta({ value: "size" });
+  sizeText.default(otherwise).transform(readBy(SIZE, bytesOf)).meta({ value: "size" });
 
 /** The same, which need not be given; `otherwise` says what holds then. */
 export const optionalSize = (otherwise: string) =>
-  sizeText.optional().transform((given, context) =>
-    given === undefined ? undefined : bytesOf(given, context)
-  ).meta({ value: "size", otherwise });
+  sizeText.optional().transform(readIfGiven(SIZE, bytesOf)).meta({ value: "size", otherwise });
 
 const DOMAIN = "must be a domain such as cluster.local";
 const LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?";
@@ -84,29 +89,40 @@ export const boolean = (otherwise: boolean) =>
     .default(otherwise).transform((it) => it === true || it === "true");
 
 /** An address of HTTPS without a path. */
-export const baseUrl = z.string().optional().transform((text, context) => {
-  if (text === undefined) return undefined;
-  const url = URL.parse(text);
-  if (url === null || url.protocol !== "https:" || url.pathname !== "/" || url.search !== "") {
-    const message = `must be a URL such as https://host:port, not "${text}"`;
-    context.addIssue({ code: "custom", message });
-    return z.NEVER;
-  }
-  return url.origin;
-}).meta({ value: "url" });
+export const baseUrl = z.string().optional()
+  .transform(readIfGiven("must be a URL such as https://host:port", (text) => {
+    const url = URL.parse(text);
+    const isBase = url?.protocol === "https:" && url.pathname === "/" && url.search === "";
+    return isBase ? url.origin : undefined;
+  })).meta({ value: "url" });
 
-const ADDRESSES = "must be addresses or networks such as 10.0.0.1 or 10.0.0.0/24";
+/** Texts separated by commas, or a list in the file; `problemOf` says what is wrong with them. */
+export const texts = (
+  expected: string,
+  problemOf: (texts: readonly string[]) => string | undefined,
+) =>
+  z.union([z.string(), z.array(z.string())], { error: expected }).default([])
+    .transform((given, context): readonly string[] => {
+      const all = typeof given === "string" ? given.split(",") : given;
+      const texts = all.map((it) => it.trim()).filter((it) => it !== "");
+      const message = problemOf(texts);
+      if (message === undefined) return texts;
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    });
 
-/** Addresses and networks, separated by commas, or a list in the file. */
-export const addresses = z.union([z.string(), z.array(z.string())], { error: ADDRESSES })
-  .default([]).transform((given, context): readonly string[] => {
-    const all = typeof given === "string" ? given.split(",") : given;
-    const entries = all.map((it) => it.trim()).filter((it) => it !== "");
-    const wrong = entries.find((it) => !isAddressOrNetwork(it));
-    if (wrong === undefined) return entries;
-    context.addIssue({ code: "custom", message: `${ADDRESSES}, not "${wrong}"` });
-    return z.NEVER;
-  }).meta({ value: "addresses", otherwise: "none" });
+/** The same, of which each has to be as `expected` says. */
+export const textsOf = (expected: string, isOne: (text: string) => boolean) =>
+  texts(expected, (all) => {
+    const wrong = all.find((it) => !isOne(it));
+    return wrong === undefined ? undefined : `${expected}, not "${wrong}"`;
+  });
+
+/** Addresses and networks. */
+export const addresses = textsOf(
+  "must be addresses or networks such as 10.0.0.1 or 10.0.0.0/24",
+  isAddressOrNetwork,
+).meta({ value: "addresses", otherwise: "none" });
 
 /** `--log-level`. */
 export const logLevel = (otherwise: "info" | "warning" | "error") =>
@@ -119,19 +135,10 @@ export const logLevel = (otherwise: "info" | "warning" | "error") =>
 export const path = (value: "file" | "folder", otherwise: string) =>
   z.string().optional().meta({ value, otherwise });
 
-/** Names of a known set, separated by commas, or a list in the file. */
-export function names<Name extends string>(known: readonly Name[]) {
-  const wrong = `must be a list of ${known.join(", ")}`;
-  return z.union([z.string(), z.array(z.string())], { error: wrong })
-    .default([]).transform((given, context): readonly Name[] => {
-      const all = typeof given === "string" ? given.split(",") : given;
-      const texts = new Set(all.map((it) => it.trim()).filter((it) => it !== ""));
-      const unknown = [...texts].find((text) => !known.some((name) => name === text));
-      if (unknown === undefined) return known.filter((name) => texts.has(name));
-      context.addIssue({ code: "custom", message: `${wrong}, not "${unknown}"` });
-      return z.NEVER;
-    }).meta(LIST);
-}
-
 /** Marks a setting whose flag may be repeated. */
 export const LIST = { isList: true } as const;
+
+/** Names of a known set. */
+export const names = <Name extends string>(known: readonly Name[]) =>
+  textsOf(`must be a list of ${known.join(", ")}`, (text) => known.some((name) => name === text))
+    .transform((texts) => known.filter((name) => texts.includes(name))).meta(LIST);

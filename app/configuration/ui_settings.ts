@@ -4,35 +4,34 @@ import { MANAGER, PORTS, UI } from "../../crds/names.ts";
 import { dnsLabel } from "../../crds/name_syntax.ts";
 import { DEFAULT_STREAM_LIMITS } from "../../platform/http/limits/stream_limits.ts";
 import { LIST_LIMITS } from "../../crds/wire/list_query.ts";
-import { baseUrl, boolean, count, LIST, logLevel, path, port } from "./setting_schemas.ts";
+import {
+  baseUrl,
+  boolean,
+  count,
+  LIST,
+  logLevel,
+  path,
+  port,
+  texts,
+  textsOf,
+} from "./setting_schemas.ts";
 
 const HOSTS = "must be names of hosts without a scheme or a port, such as page.example.com";
 const HOST = /^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i;
 
-/** Names of hosts, separated by commas. */
-const hosts = z.union([z.string(), z.array(z.string())], { error: HOSTS }).default([])
-  .transform((given, context): readonly string[] => {
-    const all = typeof given === "string" ? given.split(",") : given;
-    const names = all.map((it) => it.trim()).filter((it) => it !== "");
-    const wrong = names.find((it) => it.length > 253 || !HOST.test(it));
-    if (wrong === undefined) return names;
-    context.addIssue({ code: "custom", message: `${HOSTS}, not "${wrong}"` });
-    return z.NEVER;
-  }).meta({ ...LIST, value: "hosts", otherwise: "none besides" });
+/** Names of hosts. */
+const hosts = textsOf(HOSTS, (it) => it.length <= 253 && HOST.test(it))
+  .meta({ ...LIST, value: "hosts", otherwise: "none besides" });
 
 const NAMESPACES = `must be at most ${LIST_LIMITS.namespaces} names of namespaces`;
 
-/** Names of namespaces, separated by commas. */
-const namespaces = z.union([z.string(), z.array(z.string())], { error: NAMESPACES }).default([])
-  .transform((given, context): readonly string[] => {
-    const all = typeof given === "string" ? given.split(",") : given;
-    const names = [...new Set(all.map((it) => it.trim()).filter((it) => it !== ""))];
-    const wrong = names.find((it) => dnsLabel(it).length > 0);
-    if (wrong === undefined && names.length <= LIST_LIMITS.namespaces) return names;
-    const not = wrong === undefined ? "" : `, not "${wrong}"`;
-    context.addIssue({ code: "custom", message: `${NAMESPACES}${not}` });
-    return z.NEVER;
-  }).meta({ ...LIST, short: "-n", value: "names", otherwise: "the context's" });
+/** Names of namespaces. */
+const namespaces = texts(NAMESPACES, (all) => {
+  const wrong = all.find((it) => dnsLabel(it).length > 0);
+  if (wrong !== undefined) return `${NAMESPACES}, not "${wrong}"`;
+  return new Set(all).size <= LIST_LIMITS.namespaces ? undefined : NAMESPACES;
+}).transform((all): readonly string[] => [...new Set(all)])
+  .meta({ ...LIST, short: "-n", value: "names", otherwise: "the context's" });
 
 const inCluster = (text: string) => `with --in-cluster: ${text}`;
 
