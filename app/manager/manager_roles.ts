@@ -31,23 +31,33 @@ export interface RbacTables {
   readonly kinds?: JobKinds;
 }
 
-/** Returns a ClusterRole of that name, bound to the account. */
-export function clusterAccess(
-  name: string,
+/** Returns a role with its binding; it holds in one namespace if the metadata name it. */
+export function boundRole(
+  metadata: RbacObject["metadata"],
   rules: readonly PolicyRule[],
-  { namespace, serviceAccount }: RbacSubject,
+  subject: Readonly<Record<string, string>>,
 ): RbacObject[] {
+  const kind = metadata.namespace === undefined ? "ClusterRole" : "Role";
+  const roleRef = { apiGroup: RBAC_GROUP, kind, name: metadata.name };
   return [
-    { apiVersion, kind: "ClusterRole", metadata: { name }, rules },
-    {
-      apiVersion,
-      kind: "ClusterRoleBinding",
-      metadata: { name },
-      roleRef: { apiGroup: RBAC_GROUP, kind: "ClusterRole", name },
-      subjects: [{ kind: "ServiceAccount", name: serviceAccount, namespace }],
-    },
+    { apiVersion, kind, metadata, rules },
+    { apiVersion, kind: `${kind}Binding`, metadata, roleRef, subjects: [subject] },
   ];
 }
+
+/** The account as a subject of a binding. */
+const accountOf = ({ namespace, serviceAccount: name }: RbacSubject) => ({
+  kind: "ServiceAccount",
+  name,
+  namespace,
+});
+
+/** Returns a ClusterRole of that name, bound to the account. */
+export const clusterAccess = (
+  name: string,
+  rules: readonly PolicyRule[],
+  subject: RbacSubject,
+): RbacObject[] => boundRole({ name }, rules, accountOf(subject));
 
 /** Returns the ClusterRole of a part with its binding; nothing if the part has no rules. */
 export function partRbac(
@@ -62,21 +72,9 @@ export function partRbac(
 }
 
 /** Returns the Role of the manager's own namespace for those parts, with its binding. */
-export function namespaceRbac(
-  parts: readonly ManagerPart[],
-  { name = MANAGER.name, namespace, serviceAccount }: RbacSubject,
-): RbacObject[] {
-  const metadata = { name, namespace };
-  return [
-    { apiVersion, kind: "Role", metadata, rules: parts.flatMap(namespaceRulesOf) },
-    {
-      apiVersion,
-      kind: "RoleBinding",
-      metadata,
-      roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name },
-      subjects: [{ kind: "ServiceAccount", name: serviceAccount, namespace }],
-    },
-  ];
+export function namespaceRbac(parts: readonly ManagerPart[], subject: RbacSubject): RbacObject[] {
+  const { name = MANAGER.name, namespace } = subject;
+  return boundRole({ name, namespace }, parts.flatMap(namespaceRulesOf), accountOf(subject));
 }
 
 /** Returns a ClusterRole with its binding for each policy that declares rules for its children. */
@@ -104,25 +102,8 @@ export function managerRbac(
 
 /** Returns the Role by which every authenticated user reads the public ConfigMap, with its binding. */
 export function publicReading(metadata: RbacObject["metadata"]): RbacObject[] {
-  const { name } = metadata;
-  return [
-    {
-      apiVersion,
-      kind: "Role",
-      metadata,
-      rules: [{
-        apiGroups: [""],
-        resources: ["configmaps"],
-        resourceNames: [name],
-        verbs: ["get"],
-      }],
-    },
-    {
-      apiVersion,
-      kind: "RoleBinding",
-      metadata,
-      roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name },
-      subjects: [{ apiGroup: RBAC_GROUP, kind: "Group", name: "system:authenticated" }],
-    },
-  ];
+  const resourceNames = [metadata.name];
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], resourceNames, verbs: ["get"] }];
+  const everybody = { apiGroup: RBAC_GROUP, kind: "Group", name: "system:authenticated" };
+  return boundRole(metadata, rules, everybody);
 }

@@ -9,9 +9,11 @@ import { trialCrd } from "../../crds/trial_manifest.ts";
 import { trialResourceRules } from "../../katib/trials/trial_resources.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isAlreadyExists } from "../../platform/kube/errors.ts";
+import { builtIn } from "../../platform/kube/kubernetes_kinds.ts";
 import { type Kind, type KubeObject, withMetadataOnly } from "../../platform/kube/resource.ts";
 import { upsert } from "../../platform/kube/upsert.ts";
 import {
+  boundRole,
   clusterAccess,
   managerRbac,
   publicReading,
@@ -19,29 +21,15 @@ import {
 } from "../manager/manager_roles.ts";
 import { VERSION } from "../version.ts";
 
+const SCHEDULER = "system:kube-scheduler";
+
 /** The scheduler's and the Job controller's further rights, as Kubernetes' own have them. */
 const CONTROLLER_RBAC: readonly RbacObject[] = [
-  {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRole",
-    metadata: { name: "system:kube-scheduler" },
-    rules: [
-      { apiGroups: [""], resources: ["pods", "nodes"], verbs: ["get", "list", "watch"] },
-      { apiGroups: [""], resources: ["pods/binding"], verbs: ["create"] },
-      { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
-    ],
-  },
-  {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: "system:kube-scheduler" },
-    roleRef: {
-      apiGroup: "rbac.authorization.k8s.io",
-      kind: "ClusterRole",
-      name: "system:kube-scheduler",
-    },
-    subjects: [{ kind: "User", name: "system:kube-scheduler" }],
-  },
+  ...boundRole({ name: SCHEDULER }, [
+    { apiGroups: [""], resources: ["pods", "nodes"], verbs: ["get", "list", "watch"] },
+    { apiGroups: [""], resources: ["pods/binding"], verbs: ["create"] },
+    { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
+  ], { kind: "User", name: SCHEDULER }),
   {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRoleBinding",
@@ -55,28 +43,10 @@ const CONTROLLER_RBAC: readonly RbacObject[] = [
   },
 ];
 
-function resource(
-  group: string,
-  version: string,
-  kind: string,
-  plural: string,
-  namespaced: boolean,
-): Kind<unknown> {
-  return { group, version, kind, plural, namespaced, parse: (value) => value };
-}
+const CRD = KINDS.customResourceDefinition;
 
-const CRD = resource(
-  "apiextensions.k8s.io",
-  "v1",
-  "CustomResourceDefinition",
-  "customresourcedefinitions",
-  false,
-);
-
-function rbacKind({ kind }: RbacObject): Kind<unknown> {
-  const namespaced = kind === "Role" || kind === "RoleBinding";
-  return resource("rbac.authorization.k8s.io", "v1", kind, `${kind.toLowerCase()}s`, namespaced);
-}
+const rbacKind = ({ kind, metadata }: RbacObject): Kind<unknown> =>
+  builtIn(KINDS.role.group, kind, `${kind.toLowerCase()}s`, metadata.namespace !== undefined);
 
 /** The object with a hash of its contents as an annotation. */
 function fingerprinted<T extends KubeObject>(object: T): { object: T; hash: string } {
