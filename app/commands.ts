@@ -19,7 +19,7 @@ import { uiSettings } from "./configuration/ui_settings.ts";
 import { readSettings } from "./configuration/setting_sources.ts";
 import { settings as managerSettings } from "./configuration/settings.ts";
 import { EXAMPLE_PROGRAMS, runExampleProgram } from "./example/programs.ts";
-import { startLogging, stopLogging } from "./logging.ts";
+import { type LogLevel, startLogging, stopLogging } from "./logging.ts";
 import { print } from "./output.ts";
 import { addressText } from "./manager/replica.ts";
 import { giveUpPermissions } from "./permissions.ts";
@@ -56,83 +56,86 @@ function pathsText(rewritingReason: string | undefined): string {
     : `rewritten in commands and variables: ${rewritingReason}`;
 }
 
-/** `milepost standalone`: the embedded control plane, until it is stopped. */
-async function runStandalone(
-  { json, ui, uiPort, logLevel: level, ...options }: z.infer<typeof standaloneSettings>,
+/** Runs what `start` starts, if it starts anything, until the process is asked to stop. */
+async function runUntilStopped(
+  level: LogLevel,
+  start: (signal: AbortSignal) => Promise<{ stop(): Promise<void> } | undefined>,
 ): Promise<void> {
   await startLogging({ level });
   const signal = stopSignal();
-  const { startStandalone } = await import("./standalone/standalone.ts");
-  const standalone = await startStandalone({ ...options, ...(ui && { uiPort }) }, signal);
-  const { server, status, page, kubeconfig, rewritingReason } = standalone;
-  if (json) {
-    const mountNamespaces = rewritingReason === undefined;
-    const ready = { ready: true, server, status, kubeconfig, mountNamespaces, rewritingReason };
-    print(`${JSON.stringify({ ...ready, ui: page?.newAddress() })}\n`);
-  } else {
-    print(`ready: ${server}\nexport KUBECONFIG=${kubeconfig}\n`);
-    print(`# mount paths and Service names of pods are ${pathsText(rewritingReason)}\n`);
-    if (page !== undefined) addressPrinter()(page);
-  }
+  const running = await start(signal);
+  if (running === undefined) return;
   await aborted(signal);
-  await standalone.stop();
+  await running.stop();
   await stopLogging();
+}
+
+/** `milepost standalone`: the embedded control plane, until it is stopped. */
+async function runStandalone(
+  { json, ui, uiPort, logLevel, ...options }: z.infer<typeof standaloneSettings>,
+): Promise<void> {
+  await runUntilStopped(logLevel, async (signal) => {
+    const { startStandalone } = await import("./standalone/standalone.ts");
+    const standalone = await startStandalone({ ...options, ...(ui && { uiPort }) }, signal);
+    const { server, status, page, kubeconfig, rewritingReason } = standalone;
+    if (json) {
+      const mountNamespaces = rewritingReason === undefined;
+      const ready = { ready: true, server, status, kubeconfig, mountNamespaces, rewritingReason };
+      print(`${JSON.stringify({ ...ready, ui: page?.newAddress() })}\n`);
+    } else {
+      print(`ready: ${server}\nexport KUBECONFIG=${kubeconfig}\n`);
+      print(`# mount paths and Service names of pods are ${pathsText(rewritingReason)}\n`);
+      if (page !== undefined) addressPrinter()(page);
+    }
+    return standalone;
+  });
 }
 
 /** `milepost node`: only the kubelet, against any API server. */
 async function runNode(
-  { logLevel: level, nodeName = Deno.hostname(), ...options }: z.infer<typeof nodeSettings>,
+  { logLevel, nodeName = Deno.hostname(), ...options }: z.infer<typeof nodeSettings>,
 ): Promise<void> {
-  await startLogging({ level });
-  const signal = stopSignal();
-  const { startNode } = await import("./node/node.ts");
-  const node = await startNode({ ...options, nodeName });
-  await aborted(signal);
-  await node.stop();
-  await stopLogging();
+  await runUntilStopped(logLevel, async () => {
+    const { startNode } = await import("./node/node.ts");
+    return await startNode({ ...options, nodeName });
+  });
 }
 
 /** `milepost ui`: the page for the user of a kubeconfig, or for everybody who has a token, until it is stopped. */
 async function runUi(settings: z.infer<typeof uiSettings>): Promise<void> {
-  if (settings.inCluster) {
-    const { runClusterUi } = await import("./ui/in_cluster/run_cluster_ui.ts");
-    return await runClusterUi(settings);
-  }
-  const { kubeconfig, context, json, uiPort: port, namespace: namespaces, logLevel } = settings;
-  await startLogging({ level: logLevel });
-  const signal = stopSignal();
-  const printAddress = json ? undefined : addressPrinter();
-  const { loadKubeconfig } = await import("../platform/kube/connection/kubeconfig.ts");
-  const connection = loadKubeconfig(kubeconfig, undefined, context);
-  const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
-  await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
-  const { startUserUi } = await import("./ui/user_ui.ts");
-  const ui = await startUserUi({ ...settings, port, namespaces }, { connection, signal })
-    .catch((error: unknown) => {
-      // It was ended before it was open.
-      if (!signal.aborted) throw error;
-    });
-  if (ui === undefined) return;
-  if (printAddress !== undefined) printAddress(ui.page);
-  else print(`${JSON.stringify({ ready: true, server: ui.server, ui: ui.page.newAddress() })}\n`);
-  await aborted(signal);
-  await ui.stop();
-  await stopLogging();
+  const { inCluster, json, uiPort: port, namespace: namespaces, logLevel } = settings;
+  await runUntilStopped(logLevel, async (signal) => {
+    const printAddress = json || inCluster ? undefined : addressPrinter();
+    const { connectAsReader } = await import("./reader_connection.ts");
+    const connection = await connectAsReader(settings);
+    if (inCluster) {
+      const { startClusterUi } = await import("./ui/in_cluster/cluster_ui.ts");
+      return await startClusterUi(settings, { connection });
+    }
+    const { startUserUi } = await import("./ui/user_ui.ts");
+    const ui = await startUserUi({ ...settings, port, namespaces }, { connection, signal })
+      .catch((error: unknown) => {
+        // It was ended before it was open.
+        if (!signal.aborted) throw error;
+      });
+    if (ui === undefined) return undefined;
+    if (printAddress !== undefined) printAddress(ui.page);
+    else print(`${JSON.stringify({ ready: true, server: ui.server, ui: ui.page.newAddress() })}\n`);
+    return ui;
+  });
 }
 
 /** `milepost observation-log`: Katib's DB manager on SQLite, until it is stopped. */
 async function runObservationLog(
-  { logLevel: level, ...options }: z.infer<typeof observationLogSettings>,
+  { logLevel, ...options }: z.infer<typeof observationLogSettings>,
 ): Promise<void> {
-  await startLogging({ level });
-  const signal = stopSignal();
-  await giveUpPermissions({ runsCredentialPlugin: false, writesFiles: true });
-  const { startObservationLog } = await import("./observation_log/observation_log.ts");
-  const running = await startObservationLog(options);
-  print(`ready: ${addressText(options.bindAddress, running.port)}\n`);
-  await aborted(signal);
-  await running.stop();
-  await stopLogging();
+  await runUntilStopped(logLevel, async () => {
+    await giveUpPermissions({ runsCredentialPlugin: false, writesFiles: true });
+    const { startObservationLog } = await import("./observation_log/observation_log.ts");
+    const running = await startObservationLog(options);
+    print(`ready: ${addressText(options.bindAddress, running.port)}\n`);
+    return running;
+  });
 }
 
 type DemoSettings = z.infer<typeof demoSettings>;

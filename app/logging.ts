@@ -6,14 +6,16 @@ import {
   getLogger,
   getStreamSink,
   getTextFormatter,
-  type LogLevel,
 } from "@logtape/logtape";
+
+/** The least severity of what is logged. */
+export type LogLevel = "debug" | "info" | "warning" | "error";
 
 /** How logs are written. */
 export interface LoggingOptions {
   /** Default: `text` if standard error is a terminal, else `json`. */
   format?: "json" | "text";
-  level: "debug" | "info" | "warning" | "error";
+  level: LogLevel;
 }
 
 /** A property as a person reads it; texts with blanks are quoted. */
@@ -44,13 +46,12 @@ export async function startLogging(options: LoggingOptions): Promise<void> {
   const formatter = format === "json"
     ? getJsonLinesFormatter({ properties: "flatten", message: "rendered" })
     : lineFormatter;
-  const level: LogLevel = options.level;
   await configure({
     reset: true,
     sinks: { standardError: getStreamSink(Deno.stderr.writable, { formatter }) },
     loggers: [
       { category: ["logtape", "meta"], lowestLevel: "warning", sinks: ["standardError"] },
-      { category: ["milepost"], lowestLevel: level, sinks: ["standardError"] },
+      { category: ["milepost"], lowestLevel: options.level, sinks: ["standardError"] },
     ],
   });
 }

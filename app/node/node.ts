@@ -1,4 +1,5 @@
 /** `milepost node`: only the kubelet, against any API server. */
+import type { z } from "zod";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { issueCertificate } from "../../platform/base/certificates.ts";
@@ -15,28 +16,15 @@ import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
 import type { Server } from "../../platform/http/server.ts";
 import { startLogServer } from "../../standalone/kubelet/logs/log_server.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
+import type { nodeSettings } from "../configuration/command_settings.ts";
 import { provideCommand } from "../executable.ts";
 import { readFlagFile } from "../flag_file.ts";
 import { KUBELET_FOLDER, takeDataFolder } from "../standalone/data_folder.ts";
 import { exceptThisMachine } from "../standalone/local_requests.ts";
 
-/** How to start. */
-export interface NodeOptions {
-  readonly kubeconfig: string;
+/** How to start, by the settings. */
+export interface NodeOptions extends Omit<z.infer<typeof nodeSettings>, "logLevel"> {
   readonly nodeName: string;
-  /** Folder of the pods; a temporary one without it. */
-  readonly dataDir?: string;
-  /** Port of the log endpoint. Default 0: one that is free. */
-  readonly port?: number;
-  /** Files with the log endpoint's certificate and key, PEM; a self-signed one without them. */
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  /** File with the CA of clients of the log endpoint, PEM; without it only tokens are accepted. */
-  readonly clientCa?: string;
-  /** Whether pods inherit caches and proxies from this environment. Default true. */
-  readonly inheritEnvironment?: boolean;
-  /** Whether pods run in mount namespaces where this machine allows it. Default true. */
-  readonly mountNamespaces?: boolean;
 }
 
 /** Life of the log endpoint's own certificate, in milliseconds: a year. */
@@ -79,7 +67,7 @@ async function serveLogs(
   const { clientCa, nodeName } = options;
   return await startLogServer({
     hostname: hostIP,
-    port: options.port ?? 0,
+    port: options.port,
     tls: {
       ...await certificateOf(options, hostIP),
       ...clientCa === undefined ? {} : { ca: await readFlagFile("--client-ca", clientCa) },
@@ -117,9 +105,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     events,
     gpus: await findGpus(),
     mountNamespaces: options.mountNamespaces,
-    environment: options.inheritEnvironment ?? true
-      ? inheritedEnvironment(Deno.env.toObject())
-      : {},
+    environment: options.inheritEnvironment ? inheritedEnvironment(Deno.env.toObject()) : {},
     provideCommand,
     dataDir: folder.isTemporary ? `${folder.path}/${KUBELET_FOLDER}` : folder.path,
   });

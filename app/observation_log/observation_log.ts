@@ -1,6 +1,7 @@
 /** `milepost observation-log`: Katib's DB manager on SQLite, without MySQL or Postgres. */
 import { getLogger } from "@logtape/logtape";
 import { join } from "node:path";
+import type { z } from "zod";
 import { openLogStore } from "../../katib/log/log_store.ts";
 import {
   type ObservationServer,
@@ -9,21 +10,14 @@ import {
 } from "../../katib/log/db_manager_server.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
+import type { observationLogSettings } from "../configuration/command_settings.ts";
 import { readFlagFile } from "../flag_file.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
-/** How to start. */
-export interface ObservationLogOptions {
-  /** The folder of the database, created if missing; in memory without it. */
-  readonly dataDir?: string;
-  readonly bindAddress: string;
-  /** 0 takes one that is free. */
-  readonly port: number;
-  /** Files, PEM; all three or none. `clientCa` may name several by commas, of which some may be missing. */
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly clientCa?: string;
+/** How to start, by the settings. */
+export interface ObservationLogOptions
+  extends Omit<z.infer<typeof observationLogSettings>, "logLevel"> {
   readonly clock?: Clock;
 }
 

@@ -1,20 +1,18 @@
 /** Opening of the cluster for a command of the terminal, and its end with the command. */
+import type { z } from "zod";
 import { MANAGER } from "../../crds/names.ts";
-import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { createJobList } from "../../views/list/job_list.ts";
-import { giveUpPermissions } from "../permissions.ts";
+import { connectAsReader } from "../reader_connection.ts";
+import type { topSettings } from "../configuration/terminal_settings.ts";
 import { openUserCluster, type UserClusterOptions } from "../../page/user_cluster/user_cluster.ts";
 import type { TerminalCluster } from "../../terminal/terminal_cluster.ts";
 
-/** Where it is. */
-export interface OpenedAs {
-  readonly kubeconfig?: string | undefined;
-  readonly context?: string | undefined;
-  readonly namespace: readonly string[];
-  readonly allNamespaces?: boolean;
-  readonly managerNamespace?: string;
-  readonly managerService?: string;
-}
+type TopSettings = z.infer<typeof topSettings>;
+
+/** Where it is, as far as a command has settings for it. */
+export type OpenedAs =
+  & Pick<TopSettings, "kubeconfig" | "context" | "namespace">
+  & Partial<Pick<TopSettings, "allNamespaces" | "managerNamespace" | "managerService">>;
 
 /** The cluster, until it is disposed of. */
 export interface OpenedCluster extends TerminalCluster, AsyncDisposable {}
@@ -25,11 +23,9 @@ export async function openCluster(
   signal: AbortSignal,
   without: UserClusterOptions["without"] = [],
 ): Promise<OpenedCluster> {
-  const { kubeconfig, context, namespace, allNamespaces = false } = given;
+  const { namespace, allNamespaces = false } = given;
   const { managerNamespace = MANAGER.namespace, managerService = MANAGER.name } = given;
-  const connection = loadKubeconfig(kubeconfig, undefined, context);
-  const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
-  await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
+  const connection = await connectAsReader(given);
   const cluster = await openUserCluster(
     { managerNamespace, managerService, namespaces: namespace, noOthers: !allNamespaces, without },
     { connection, signal },

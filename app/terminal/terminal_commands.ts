@@ -8,7 +8,7 @@ import {
   stopSettings,
   topSettings,
 } from "../configuration/terminal_settings.ts";
-import { startLogging, stopLogging } from "../logging.ts";
+import { type LogLevel, startLogging, stopLogging } from "../logging.ts";
 import { printIfRead, warn } from "../output.ts";
 import { stopSignal } from "../signals.ts";
 import type { CommandIo } from "./run_terminal.ts";
@@ -20,7 +20,6 @@ const INTERRUPTED = 130;
 const JOB = "job";
 
 type Commands = typeof import("./run_terminal.ts");
-type LogLevel = Parameters<typeof startLogging>[0]["level"];
 
 function entryOf<S extends z.ZodObject>(
   shape: Pick<CommandEntry, "name" | "description" | "argument"> & { readonly settings: S },

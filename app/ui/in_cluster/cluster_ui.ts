@@ -1,8 +1,9 @@
 /** `milepost ui --in-cluster`: the page for everybody who has a token, each with the rights of that token. */
 import { getLogger } from "@logtape/logtape";
 import { readFileSync } from "node:fs";
+import type { z } from "zod";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
-import { MANAGER, OBSERVATION_AUDIENCE, PORTS } from "../../../crds/names.ts";
+import { MANAGER, OBSERVATION_AUDIENCE, PORTS, UI } from "../../../crds/names.ts";
 import { createReaders } from "../../../platform/http/callers/readers.ts";
 import { createPeers } from "../../../platform/http/limits/peers.ts";
 import {
@@ -24,6 +25,7 @@ import { createTokenSite } from "../../../page/server/token_site.ts";
 import { startHealthServer } from "../../manager/health.ts";
 import { createJobCaches, createJobView } from "../../../page/api/job_view.ts";
 import { createManagerAccess } from "../../../page/user_cluster/manager_access.ts";
+import type { uiSettings } from "../../configuration/ui_settings.ts";
 import { servingIdentity } from "./serving_identity.ts";
 
 const log = getLogger(["milepost", "page"]);
@@ -43,26 +45,10 @@ const DRAIN_MS = 5_000;
 const CLOSE_MS = 500;
 
 /** Its settings. */
-export interface ClusterUiOptions {
-  readonly bindAddress: string;
-  /** 0 takes one that is free, of both. */
-  readonly port: number;
-  readonly healthPort: number;
-  readonly tlsCert?: string | undefined;
-  readonly tlsKey?: string | undefined;
-  /** Host names besides those of the Service and of this machine. */
-  readonly hosts: readonly string[];
-  readonly serviceName: string;
-  readonly namespace: string;
-  /** Base URL of the manager's status port. Default: that of its Service. */
-  readonly managerUrl?: string | undefined;
-  /** File of the token for the manager. */
-  readonly managerToken: string;
-  /** Files of the CAs of its certificate, separated by commas; one may be missing during a rotation. */
-  readonly managerCa: string;
-  readonly maxStreams: number;
-  readonly maxStreamsPerSubject: number;
-}
+export type ClusterUiOptions = Omit<
+  z.infer<typeof uiSettings>,
+  "inCluster" | "kubeconfig" | "context" | "namespace" | "json" | "managerService" | "logLevel"
+>;
 
 /** A page that is served. */
 export interface ClusterUi {
@@ -74,10 +60,10 @@ export interface ClusterUi {
 }
 
 /** Names under which the Service, or a port-forward, leads here. */
-function hostsOf({ serviceName, namespace, hosts }: ClusterUiOptions): string[] {
-  const service = `${serviceName}.${namespace}`;
+function hostsOf({ serviceName, managerNamespace, uiHosts }: ClusterUiOptions): string[] {
+  const service = `${serviceName}.${managerNamespace}`;
   const own = [serviceName, service, `${service}.svc`, `${service}.svc.cluster.local`];
-  return [...new Set([...hosts, ...own, "localhost", "127.0.0.1", "[::1]"])].map((it) =>
+  return [...new Set([...uiHosts, ...own, "localhost", "127.0.0.1", "[::1]"])].map((it) =>
     it.toLowerCase()
   );
 }
@@ -95,9 +81,11 @@ function readAuthorities(files: string): string {
   throw new Error(`none of the files of --manager-ca can be read: ${files}`);
 }
 
-function managerOf({ managerUrl, managerToken, managerCa, namespace }: ClusterUiOptions) {
+function managerOf(
+  { managerUrl, managerToken = UI.managerToken, managerCa, managerNamespace }: ClusterUiOptions,
+) {
   return createManagerAccess({
-    url: managerUrl ?? `https://${MANAGER.name}.${namespace}.svc:${PORTS.status}`,
+    url: managerUrl ?? `https://${MANAGER.name}.${managerNamespace}.svc:${PORTS.status}`,
     token: () => readFileSync(managerToken, "utf8").trim(),
     caBundle: () => readAuthorities(managerCa),
   });
@@ -162,7 +150,7 @@ export async function startClusterUi(
   });
   const server = await startServer({
     name: "page",
-    port: options.port,
+    port: options.uiPort,
     portSetting: "--ui-port",
     hostname,
     clock,

@@ -113,13 +113,13 @@ async function startWorld({ client, kubeconfig, status, caBundle }: Standalone):
   const observing = await requestToken(client, account, { audience: OBSERVATION_AUDIENCE });
   const page = await startClusterUi({
     bindAddress: "127.0.0.1",
-    port: 0,
+    uiPort: 0,
     healthPort: 0,
     tlsCert: await write("tls.crt", certificate),
     tlsKey: await write("tls.key", key),
-    hosts: ["page.example"],
+    uiHosts: ["page.example"],
     serviceName: UI.name,
-    namespace: MANAGER.namespace,
+    managerNamespace: MANAGER.namespace,
     managerUrl: status,
     managerToken: await write("token", observing),
     managerCa: `${await write("ca.crt", caBundle())},${folder}/ca-next.crt`,
