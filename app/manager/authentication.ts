@@ -1,6 +1,4 @@
 /** Authentication of tokens by `--authentication`: keys, TokenReview, or both. */
-import type { KubeClient } from "../../platform/kube/client.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { createJwksSource } from "../../platform/http/callers/jwks.ts";
 import { createReviewRequests } from "../../platform/http/callers/reviews.ts";
 import { createReviewVerifier } from "../../platform/http/callers/review_verification.ts";
@@ -14,20 +12,12 @@ import {
   type TokenVerifier,
 } from "../../platform/http/callers/token_verification.ts";
 import { createPushAudiences } from "../../status/chain/push_audience.ts";
-import type { Caches } from "./caches.ts";
-import type { ManagerConfiguration } from "../configuration/configuration.ts";
-import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { Metrics } from "./metrics.ts";
+import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 
 /** Dependencies of {@link createAuthentication}. */
-export interface AuthenticationParts {
-  readonly kinds: JobKinds;
-  readonly client: KubeClient;
-  readonly caches: Pick<Caches, "byKind">;
-  readonly clock: Clock;
-  readonly configuration: Pick<ManagerConfiguration, "authentication" | "tokenReviewQps">;
-  readonly metrics: Pick<Metrics, "jwksRefreshes" | "tokenCache" | "tokenReviews">;
-}
+export type AuthenticationParts =
+  & Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics">
+  & Pick<ManagerParts, "caches">;
 
 /** Verifier of tokens. */
 export interface Authentication {

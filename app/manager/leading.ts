@@ -127,16 +127,14 @@ function createV1Controllers({ context, parts }: TermOptions): Controller[] {
 
 /** Keeps the webhook configurations, which name the port that admission is served on. */
 function createWebhookSync({ context, parts, webhookPort }: TermOptions): ConfigurationSync {
-  const { kinds, clock, configuration, host } = context;
+  const { kinds, clock, configuration } = context;
   const { leaderClient: client, caches, certificates, v1Kinds } = parts;
-  const webhookBaseUrl = configuration.webhookBaseUrl ??
-    (host === undefined ? undefined : `https://${host}:${webhookPort()}`);
   return createConfigurationSync({
     store: client,
     desired: () => ({
       kinds,
       v1Kinds: V1_KIND_LIST.filter(({ kind }) => v1Kinds.runs(kind)),
-      target: webhookTarget({ ...configuration, webhookBaseUrl }),
+      target: webhookTarget(context, webhookPort()),
       caBundle: certificates.current().caBundle,
       injectPods: configuration.featureGates.trainJobProgress,
     }),

@@ -7,9 +7,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { retry } from "../../platform/base/backoff.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { isTransient } from "../../platform/kube/errors.ts";
-import type { ServingCaps } from "../../platform/http/limits/serving_caps.ts";
 import type { Candidacy } from "../../platform/kube/leading/leadership.ts";
-import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { findTrialResources } from "../../katib/trials/trial_resources.ts";
 import type { PodEndpoint } from "../../webhook/pod_injection.ts";
 import { createAdmission } from "./webhook_handlers.ts";
@@ -20,7 +18,7 @@ import { type ReadinessCheck, startHealthServer, startMetricsServer } from "./he
 import { collectAfterFilling } from "./heap_collection.ts";
 import { createTermWorks } from "./leading.ts";
 import { createManagerParts, type ManagerContext, type ManagerParts } from "./manager_parts.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
+import { createMetrics } from "./metrics.ts";
 import { type PushServing, servePushes } from "./pushes.ts";
 import { becomeReady, type Phase, readinessChecks, refreshGauges } from "./readiness.ts";
 import { type ReplicaEnvironment, replicaHost, replicaIdentity, thisMachine } from "./replica.ts";
@@ -33,22 +31,17 @@ const STOP = { drainMs: 1_500, closeMs: 500 } as const;
 /** Pauses before certificates are asked for again. */
 const START_RETRY = { firstMs: 250, longestMs: 5_000 } as const;
 
-/** Options of the manager besides its settings. */
-export interface ManagerOptions {
-  /** The kinds of jobs that it serves. Default: all that Milepost knows. */
-  readonly kinds?: JobKinds;
-  /** The client for the API server, as the manager's own user. */
-  readonly client: KubeClient;
-  readonly metrics?: Metrics;
-  readonly clock?: Clock;
-  /** Caps of the ports. Default: as the settings say, whatever memory there is. */
-  readonly caps?: ServingCaps;
-  /** Host under which it is reached if no base URL is set (standalone). */
-  readonly host?: string;
+/**
+ * Options of the manager besides its settings. By default it serves all kinds that Milepost knows, with the caps that the
+ * settings say, whatever memory there is.
+ */
+export interface ManagerOptions
+  extends
+    Pick<ManagerContext, "client">,
+    Partial<Pick<ManagerContext, "kinds" | "metrics" | "clock" | "caps" | "host">>,
+    Pick<ManagerContext, "certificatePolicy"> {
   /** Identity of its pod. */
   readonly environment?: ReplicaEnvironment;
-  /** Times at which certificates are replaced. */
-  readonly certificatePolicy?: CertificatePolicy;
   /** Ends a start that waits for the API server. */
   readonly signal?: AbortSignal;
 }
@@ -141,14 +134,14 @@ async function startPlainServers(
 
 /** The endpoint that pods are given; undefined with the gate off. */
 function podEndpointOf(
-  { configuration, host }: ManagerContext,
+  context: ManagerContext,
   { certificates }: ManagerParts,
   pushes: PushServing | undefined,
 ): PodEndpoint | undefined {
-  if (pushes === undefined) return undefined;
-  const own = host === undefined ? undefined : `https://${host}:${pushes.port}`;
-  const given = { ...configuration, statusBaseUrl: configuration.statusBaseUrl ?? own };
-  return { url: statusBaseUrl(given), caBundle: certificates.current().caBundle };
+  return pushes && {
+    url: statusBaseUrl(context, pushes.port),
+    caBundle: certificates.current().caBundle,
+  };
 }
 
 /** Returns the kinds that Milepost knows, with the trial resources that the settings name. */

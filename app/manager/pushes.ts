@@ -117,8 +117,7 @@ function byPath(
 
 /** Starts to accept pushes. Leaves nothing running if it throws. */
 export async function servePushes(options: PushServingOptions): Promise<PushServing> {
-  const { kinds, client, clock, configuration, metrics, caches, certificates, leadership, owned } =
-    options;
+  const { kinds, client, clock, configuration, metrics, caches, leadership, owned } = options;
   await using cleanup = new AsyncDisposableStack();
   const zoom = createLogZoom({
     readLog: async (...query) => await owned.term?.observations?.pageOf(...query),
@@ -155,12 +154,7 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   });
   cleanup.defer(() => reading.close());
   const endpoint = createStatusEndpoint({
-    kinds,
-    client,
-    caches,
-    clock,
-    configuration,
-    metrics,
+    ...options,
     accept: createOwnerRouter({
       leader: leadership,
       here: owned.accept,
@@ -207,17 +201,8 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
   });
   cleanup.defer(() => view.close());
-  const server = await serveStatus({
-    configuration,
-    certificates,
-    clock,
-    caps: options.caps,
-    bodyBudget: options.bodyBudget,
-    shedding: options.shedding,
-  }, {
-    handler: byPath([api, view], endpoint.handler),
-    peers: endpoint.peers,
-  });
+  const handler = byPath([api, view], endpoint.handler);
+  const server = await serveStatus(options, { handler, peers: endpoint.peers });
   const started = cleanup.move();
   return {
     port: server.port,

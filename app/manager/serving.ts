@@ -1,36 +1,21 @@
 /** The manager's TLS servers, with certificates that swap without a dropped connection. */
 import { createAddressList } from "../../platform/http/limits/address_list.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../platform/http/limits/server_limits.ts";
-import type { LoadShedding } from "../../platform/http/limits/load_shedding.ts";
 import type { Peers } from "../../platform/http/limits/peers.ts";
-import type { ServingCaps } from "../../platform/http/limits/serving_caps.ts";
-import type { FairShare } from "../../platform/http/limits/fair_share.ts";
 import type { HttpHandler } from "../../platform/http/message.ts";
 import { type Server, type ServerOptions, startServer } from "../../platform/http/server.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import {
   ADMISSION_SERVER_LIMITS,
   type AdmissionHandlers,
   createAdmissionHttp,
   reservedForApiServers,
 } from "../../webhook/admission_http.ts";
-import type { CertificateManager } from "../../webhook/certificate_manager.ts";
-import type { ManagerConfiguration } from "../configuration/configuration.ts";
+import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 
-/** Options of the servers. */
-export interface ServingParts {
-  readonly configuration: Pick<
-    ManagerConfiguration,
-    "bindAddress" | "statusPort" | "webhookPort" | "apiServerAddresses"
-  >;
-  readonly certificates: CertificateManager;
-  readonly clock: Clock;
-  readonly caps: ServingCaps;
-  /** Budget of the bytes of bodies, which both servers share. */
-  readonly bodyBudget: FairShare;
-  /** Of both servers together. */
-  readonly shedding: LoadShedding;
-}
+/** Options of the servers, which share a budget of the bytes of bodies, and the shedding of load. */
+export type ServingParts =
+  & Pick<ManagerContext, "configuration" | "clock" | "caps">
+  & Pick<ManagerParts, "certificates" | "bodyBudget" | "shedding">;
 
 /** Starts a server that takes new certificates as they come. */
 async function serve(

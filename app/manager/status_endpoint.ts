@@ -22,20 +22,15 @@ import { createPushHandler, DEFAULT_RATE_LIMITS } from "../../status/chain/push_
 import type { HttpHandler } from "../../platform/http/message.ts";
 import { createReadBudget } from "../../platform/http/limits/read_budget.ts";
 import { createAuthentication } from "./authentication.ts";
-import type { Caches } from "./caches.ts";
-import type { ManagerConfiguration } from "../configuration/configuration.ts";
-import type { Metrics } from "./metrics.ts";
+import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import { createObjectLookup } from "./object_lookup.ts";
 import { isTrialsPush } from "../../status/ownership/trial_pushes.ts";
 
 /** Dependencies of the endpoint. */
-export interface StatusParts {
-  readonly kinds: JobKinds;
-  readonly client: KubeClient;
-  readonly caches: Caches;
-  readonly clock: Clock;
-  readonly configuration: ManagerConfiguration;
-  readonly metrics: Metrics;
+export interface StatusParts
+  extends
+    Pick<ManagerContext, "kinds" | "client" | "clock" | "configuration" | "metrics">,
+    Pick<ManagerParts, "caches"> {
   /** Passes a push to the owner of the state. */
   readonly accept: AcceptPush;
   /** Reads at that owner. */
