@@ -115,9 +115,8 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
 
   /** Returns the verbs that this manager may not use on objects of the kind. */
   async function missingVerbs(kind: JobKind, signal: AbortSignal): Promise<string[]> {
-    const { group, version, plural: resource } = kind;
     const allowed = await Promise.all(
-      VERBS.map((verb) => mayDo(client, { verb, group, version, resource }, signal)),
+      VERBS.map((verb) => mayDo(client, { verb, kind }, signal)),
     );
     return VERBS.filter((_, at) => !allowed[at]);
   }

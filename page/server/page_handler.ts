@@ -50,26 +50,23 @@ const SESSION = /^Bearer ([A-Za-z0-9_-]{1,64})$/;
 export function createPageHandler(options: PageHandlerOptions): HttpHandler {
   const { assets, sessions, host, facts } = options;
 
-  async function openSession(request: HttpRequest): Promise<HttpResponse> {
+  async function openSession(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     const read = await readJson(request);
     if ("refusal" in read) return read.refusal;
     const { data } = sessionSchema.safeParse(read.value);
     const opened = sessions.open(data?.code ?? "");
-    if ("session" in opened) {
-      const signal = request.signal?.() ?? new AbortController().signal;
-      return okResponse({ ...opened, ...await facts(signal) });
-    }
+    if ("session" in opened) return okResponse({ ...opened, ...await facts(signal) });
     if (opened.why === "wrong_code") return failureResponse(WRONG_CODE);
     const headers = retryAfter(opened.retryAfterMs);
     return failureResponse(tooMany("too many tries with a code: wait a minute"), { headers });
   }
 
-  async function readSession(request: HttpRequest): Promise<HttpResponse> {
+  async function readSession(request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
     // By 401 a page would know a server to which one logs in with a token.
     if (!hasSession(request)) {
       return failureResponse(WRONG_METHOD, { headers: { "Allow": "POST" } });
     }
-    return okResponse(await facts(request.signal?.() ?? new AbortController().signal));
+    return okResponse(await facts(signal));
   }
 
   const hasSession = (request: HttpRequest): boolean => {

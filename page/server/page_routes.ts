@@ -5,6 +5,7 @@ import { jsonOfBytes } from "../../platform/base/json.ts";
 import { okResponse } from "../../platform/http/json_responses.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import {
+  badRequest,
   bodyTooLarge,
   failureResponse,
   notFound,
@@ -58,9 +59,6 @@ export interface PageRoute extends Route {
 /** Longest body of a request, in bytes. */
 export const MAX_BODY_BYTES = 16_384;
 
-const badRequest = (message: string): HttpResponse =>
-  failureResponse({ code: 400, reason: "BadRequest", message });
-
 /** A body as JSON, or the response if it is too long, or no JSON. */
 export type ReceivedBody = { readonly value: unknown } | { readonly refusal: HttpResponse };
 
@@ -69,7 +67,7 @@ export async function readJson(request: HttpRequest): Promise<ReceivedBody> {
   const bytes = await request.readBody(MAX_BODY_BYTES);
   if (bytes === undefined) return { refusal: refusalResponse(bodyTooLarge(MAX_BODY_BYTES)) };
   const value = jsonOfBytes(bytes);
-  return value === undefined ? { refusal: badRequest("the body is not JSON") } : { value };
+  return value === undefined ? { refusal: failureResponse(badRequest("the body is not JSON")) } : { value };
 }
 
 /** What searches are read with. */
@@ -119,7 +117,7 @@ const stop: JobAnswer = async ({ parts, signal, body }, { kind, namespace, name 
 
 const changeTo = (change: JobChange): JobAnswer => async ({ parts, signal, body }, job) => {
   const { data } = changeSchema.safeParse(body);
-  if (data === undefined) return badRequest('the body must be {} or {"uid":"..."}');
+  if (data === undefined) return failureResponse(badRequest('the body must be {} or {"uid":"..."}'));
   await changeJob(parts.client, job, { change, uid: data.uid, signal });
   return okResponse({});
 };
@@ -149,7 +147,7 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     async answer({ parts, request, signal, names: [namespace = "", pod = ""] }) {
       const query = new URLSearchParams(queryOf(request.url));
       const path = logPath({ namespace, pod }, query);
-      if (typeof path !== "string") return badRequest(path.problem);
+      if (typeof path !== "string") return failureResponse(badRequest(path.problem));
       return await proxy(parts.client, { signal: () => signal }, {
         path,
         streamed: { type: "text/plain", idleMs: LOG_LIMITS.idleMs },

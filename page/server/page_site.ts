@@ -37,6 +37,9 @@ export interface Visit {
   readonly lasting?: (response: HttpResponse) => HttpResponse;
 }
 
+/** Answers a request for the session; the signal aborts when the client has gone. */
+export type SessionHandler = (request: HttpRequest, signal: AbortSignal) => Promise<HttpResponse>;
+
 /** A site. */
 export interface PageSite {
   readonly clock: Clock;
@@ -44,7 +47,7 @@ export interface PageSite {
   /** Returns why a request for another address, or of another origin, is refused. */
   readonly addressRefusal: (request: CheckedRequest) => FailureShape | undefined;
   /** Answers requests for the session, by their method. */
-  readonly session: Readonly<Record<string, HttpHandler>>;
+  readonly session: Readonly<Record<string, SessionHandler>>;
   /** Returns what the visitor may use; a response where it may not. */
   readonly visit: (request: HttpRequest) => Visit | HttpResponse | Promise<Visit | HttpResponse>;
   /** The answer where the API server does not accept the credentials of a call. */
@@ -94,15 +97,15 @@ export function createSiteHandler(site: PageSite): HttpHandler {
     if (match === undefined && !isLogin) return failureResponse(notFound("there is no such path"));
     const foreign = sourceRefusal(request);
     if (foreign !== undefined) return failureResponse(foreign);
+    const signal = request.signal?.() ?? new AbortController().signal;
     if (match === undefined) {
-      return await (session[method]?.(request) ?? wrongMethod(sessionMethods));
+      return await (session[method]?.(request, signal) ?? wrongMethod(sessionMethods));
     }
     const visited = await visit(request);
     if ("status" in visited) return visited;
     if (match.route === undefined) return wrongMethod(match.allow);
     const { visitor, parts, lasting = (response) => response } = visited;
     const { route, names } = match;
-    const signal = request.signal?.() ?? new AbortController().signal;
     return await bounded({ visitor, path, signal }, {
       receive: () => method === "GET" ? Promise.resolve({ value: undefined }) : readJson(request),
       async answer(body, signal) {

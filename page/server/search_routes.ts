@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
-import { failureResponse, notFound } from "../../platform/http/refusals.ts";
+import { badRequest, failureResponse, notFound } from "../../platform/http/refusals.ts";
 import { NAME_PATTERN, queryOf } from "../../platform/http/routes.ts";
 import type { SearchList } from "../../crds/wire/searches.ts";
 import { KATIB_SEARCH } from "../trials/katib_search.ts";
@@ -22,9 +22,6 @@ const choiceSchema = z.strictObject({
 
 const parametersOf = ({ url }: HttpRequest) => new URLSearchParams(queryOf(url));
 
-const badRequest = (message: string): HttpResponse =>
-  failureResponse({ code: 400, reason: "BadRequest", message });
-
 /** Returns the response with a value, or that the browser has it already. */
 function tagged(request: HttpRequest, value: unknown): HttpResponse {
   const body = JSON.stringify(value);
@@ -43,7 +40,8 @@ export async function searchList(
   const query = parametersOf(request);
   const { data: namespaces } = namespacesSchema.safeParse(query.getAll("namespace"));
   if (namespaces === undefined || [...query.keys()].some((it) => it !== "namespace")) {
-    return badRequest(`namespace must be a name, at most ${SEARCH_LIMITS.namespaces} times`);
+    const message = `namespace must be a name, at most ${SEARCH_LIMITS.namespaces} times`;
+    return failureResponse(badRequest(message));
   }
   const found = await Promise.all(SEARCH_KINDS.map((kind) => kind.list(reader, namespaces)));
   const list: SearchList = {
@@ -65,7 +63,8 @@ export async function searchDetails(
   if (kind === undefined) return failureResponse(notFound(`there is no kind of search ${id}`));
   const { data: choice } = choiceSchema.safeParse(Object.fromEntries(parametersOf(request)));
   if (choice === undefined) {
-    return badRequest("metric must be a name, and direction minimize or maximize");
+    const message = "metric must be a name, and direction minimize or maximize";
+    return failureResponse(badRequest(message));
   }
   const found = await kind.read(reader, { namespace, name });
   if (found === undefined) {

@@ -55,8 +55,7 @@ async function mayReadLog(
   signal: AbortSignal,
 ): Promise<boolean> {
   const [, , namespace = "", name = ""] = path.split("/");
-  const { group, version, plural: resource } = KINDS.pod;
-  const action = { verb: "get", group, version, resource, subresource: "log", namespace, name };
+  const action = { verb: "get", kind: KINDS.pod, subresource: "log", namespace, name };
   try {
     return await mayDo(client, action, signal);
   } catch (error) {

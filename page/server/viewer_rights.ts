@@ -11,15 +11,13 @@ export async function rightsOn(
   { kind, namespace, name }: NamedJob,
   { canStop, signal }: { readonly canStop: boolean; readonly signal: AbortSignal },
 ): Promise<JobRights> {
-  const { group, version, plural: resource } = kind;
   const onJob = (verb: string) =>
-    mayDo(client, { verb, group, version, resource, namespace, name }, signal);
-  const pods = { group: KINDS.pod.group, version: KINDS.pod.version, resource: KINDS.pod.plural };
+    mayDo(client, { verb, kind, namespace, name }, signal);
   const [patch, update, remove, logs] = await Promise.all([
     onJob("patch"),
     canStop ? onJob("update") : false,
     onJob("delete"),
-    mayDo(client, { verb: "get", ...pods, subresource: "log", namespace }, signal),
+    mayDo(client, { verb: "get", kind: KINDS.pod, subresource: "log", namespace }, signal),
   ]);
   return { suspend: patch, resume: patch, stop: update, delete: remove, logs };
 }

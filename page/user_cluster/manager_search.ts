@@ -99,17 +99,11 @@ async function forwardProblem(
   { client, namespace }: ManagerSearch,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const { group, version, plural: resource } = KINDS.pod;
   // A WebSocket is a get; newer API servers ask for create, too.
   const verbs = ["get", "create"];
+  const action = { kind: KINDS.pod, subresource: "portforward", namespace };
   const answers = await Promise.all(
-    verbs.map((verb) =>
-      mayDo(
-        client,
-        { verb, group, version, resource, subresource: "portforward", namespace },
-        signal,
-      )
-    ),
+    verbs.map((verb) => mayDo(client, { verb, ...action }, signal)),
   );
   const lacking = verbs.filter((_, index) => !answers[index]);
   if (lacking.length === 0) return undefined;

@@ -39,16 +39,8 @@ export function createUserRights(
   let problem: string | undefined;
 
   return {
-    async may({ kind: { group, version, plural: resource }, namespace, name }, verb) {
-      const action = {
-        verb,
-        group,
-        version,
-        resource,
-        ...(namespace !== undefined && { namespace }),
-        ...(name !== undefined && { name }),
-      };
-      const key = JSON.stringify(action);
+    async may({ kind, namespace, name }, verb) {
+      const key = [verb, kind.group, kind.version, kind.plural, namespace, name].join("/");
       const known = answers.get(key);
       if (known !== undefined) return known;
       const { answer } = await reviews.ask({
@@ -56,7 +48,7 @@ export function createUserRights(
         first: true,
         ask: async (signal) => {
           try {
-            const may = await mayDo(client, action, signal);
+            const may = await mayDo(client, { verb, kind, namespace, name }, signal);
             problem = undefined;
             answers.set(key, may, BELIEVED_MS[may ? "allowed" : "denied"]);
             return may;

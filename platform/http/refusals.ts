@@ -19,6 +19,11 @@ export interface FailureCause {
   readonly message: string;
 }
 
+export const badRequest = (message: string): FailureShape => ({
+  code: 400,
+  reason: "BadRequest",
+  message,
+});
 export const unauthorized = (message: string): FailureShape => ({
   code: 401,
   reason: "Unauthorized",

@@ -35,12 +35,10 @@ const DEADLINE_MS = 10_000;
 /** What is asked about. */
 export interface ReviewedAction {
   readonly verb: string;
-  readonly group: string;
-  readonly version: string;
-  readonly resource: string;
+  readonly kind: Pick<Kind<unknown>, "group" | "version" | "plural">;
   readonly subresource?: string;
-  readonly namespace?: string;
-  readonly name?: string;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
 }
 
 type Client = Pick<KubeClient, "create">;
@@ -48,9 +46,10 @@ type Client = Pick<KubeClient, "create">;
 /** Returns whether the client's own user may do that. */
 export async function mayDo(
   client: Client,
-  resourceAttributes: ReviewedAction,
+  { kind: { group, version, plural: resource }, ...action }: ReviewedAction,
   signal: AbortSignal,
 ): Promise<boolean> {
+  const resourceAttributes = { ...action, group, version, resource };
   const asked = {
     apiVersion: apiVersionOf(ACCESS),
     kind: ACCESS.kind,
