@@ -5,7 +5,7 @@ import type { ShownEvent, ShownPod } from "../crds/wire/details.ts";
 import { clockText } from "../platform/base/local_time.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
-import { ageOf, durationText, valueText } from "./readings.ts";
+import { ageOf, leftText, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeText, wrapped } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
@@ -60,14 +60,13 @@ function headLines({ kind, row }: JobFacts, look: ReportLook): string[] {
 
 function progressLines({ row }: JobFacts, { characters, nowMs }: ReportLook): string[] {
   if (row.progress === undefined && row.updated === undefined) return [];
-  const { progress, remainingSeconds, state } = row;
+  const { progress } = row;
+  const left = leftText(row);
   return [[
     ...(progress === undefined
       ? []
       : [`${progressBar(progress, BAR_WIDTH, characters)} ${progress} %`]),
-    ...(state === "Running" && remainingSeconds !== undefined
-      ? [`${durationText(remainingSeconds)} left`]
-      : []),
+    ...(left === undefined ? [] : [`${left} left`]),
     ...(row.updated === undefined ? [] : [`reported ${ageOf(row.updated, nowMs)} ago`]),
   ].join("  ")];
 }

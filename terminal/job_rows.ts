@@ -1,7 +1,7 @@
 /** Rows of jobs on a terminal: as many columns as its width has room for. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
 import { type Points, progressBar, sparkline } from "./plots.ts";
-import { ageOf, durationText, valueText } from "./readings.ts";
+import { ageOf, leftText, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeText } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 
@@ -46,8 +46,7 @@ const ETA: Column = {
   title: "ETA",
   width: 6,
   align: "right",
-  cell: ({ remainingSeconds, state }) =>
-    state === "Running" && remainingSeconds !== undefined ? durationText(remainingSeconds) : "",
+  cell: (row) => leftText(row) ?? "",
 };
 const KIND_WIDTH = 12;
 const KIND: Column = {

@@ -1,18 +1,17 @@
 /** Lines about jobs for a pipe or a log: no bars, nothing drawn over. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
-import { durationText, valueText } from "./readings.ts";
+import { leftText, valueText } from "./readings.ts";
 import { safeText } from "./shown_text.ts";
 
 /** Returns a job as a line without a bar. */
 export function plainLine(row: JobRow): string {
-  const { namespace, name, state, progress, remainingSeconds, metrics = [] } = row;
+  const { namespace, name, state, progress, metrics = [] } = row;
+  const left = leftText(row);
   return [
     safeText(`${namespace}/${name}`),
     state,
     progress === undefined ? "" : `${progress} %`,
-    state === "Running" && remainingSeconds !== undefined
-      ? `${durationText(remainingSeconds)} left`
-      : "",
+    left === undefined ? "" : `${left} left`,
     ...metrics.map(({ name, value }) => `${safeText(name)} ${valueText(value)}`),
   ].filter((it) => it !== "").join("  ");
 }

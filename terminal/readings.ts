@@ -1,4 +1,5 @@
 /** Readings: lengths of time and values of metrics as short texts. Pure. */
+import type { JobRow } from "../crds/wire/row.ts";
 import { humanDuration } from "../platform/base/human_duration.ts";
 import { shortNumber, shortValue } from "../platform/base/short_number.ts";
 import { safeText } from "./shown_text.ts";
@@ -15,3 +16,9 @@ export const valueText = (value: string): string => shortValue(value, shortNumbe
 export function ageOf(time: string | undefined, nowMs: number): string {
   return durationText((nowMs - Date.parse(time ?? "")) / 1000);
 }
+
+/** Returns the time that a job that runs has left, if its pods say so. */
+export const leftText = ({ state, remainingSeconds }: JobRow): string | undefined =>
+  state === "Running" && remainingSeconds !== undefined
+    ? durationText(remainingSeconds)
+    : undefined;

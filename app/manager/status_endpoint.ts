@@ -1,12 +1,9 @@
 /** Wiring of the status endpoint: authentication, lookups and the chain of stages. */
 import { type AnyJob, type JobKind, jobNow, type JobRef } from "../../crds/job_kind.ts";
-import type { JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { controlShown } from "../../owner/observations/stop_decision.ts";
-import type { KubeClient } from "../../platform/kube/client.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import type { AcceptPush } from "../../crds/wire/push_answer.ts";
 import type { Lookup } from "../../platform/kube/watching/cached_lookup.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";

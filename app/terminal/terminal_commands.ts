@@ -1,6 +1,7 @@
 /** Entries of the commands of the terminal. What runs them is loaded when it is needed. */
 import type { z } from "zod";
 import type { CommandEntry } from "../command_entry.ts";
+import type { logLevel } from "../configuration/setting_schemas.ts";
 import { readSettings } from "../configuration/setting_sources.ts";
 import {
   getSettings,
@@ -8,7 +9,7 @@ import {
   stopSettings,
   topSettings,
 } from "../configuration/terminal_settings.ts";
-import { type LogLevel, startLogging, stopLogging } from "../logging.ts";
+import { startLogging, stopLogging } from "../logging.ts";
 import { printIfRead, warn } from "../output.ts";
 import { stopSignal } from "../signals.ts";
 import type { CommandIo } from "./run_terminal.ts";
@@ -21,9 +22,8 @@ const JOB = "job";
 
 type Commands = typeof import("./run_terminal.ts");
 
-function entryOf<S extends z.ZodObject>(
+function entryOf<S extends z.ZodObject<{ logLevel: ReturnType<typeof logLevel> }>>(
   shape: Pick<CommandEntry, "name" | "description" | "argument"> & { readonly settings: S },
-  levelOf: (values: z.infer<S>) => LogLevel,
   run: (commands: Commands, values: z.infer<S>, io: CommandIo, argument: string) => Promise<void>,
 ): CommandEntry {
   const { name: command, settings } = shape;
@@ -31,7 +31,7 @@ function entryOf<S extends z.ZodObject>(
     ...shape,
     async run({ flags, environment, argument = "" }) {
       const values = readSettings(settings, { command, flags, environment });
-      await startLogging({ level: levelOf(values) });
+      await startLogging({ level: values.logLevel });
       const interrupted = stopSignal();
       const unread = new AbortController();
       const io: CommandIo = {
@@ -53,13 +53,10 @@ function entryOf<S extends z.ZodObject>(
   };
 }
 
-const levelOf = ({ logLevel }: { readonly logLevel: LogLevel }) => logLevel;
-
 /** The entries. */
 export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
   entryOf(
     { name: "top", description: "show jobs as they train", settings: topSettings },
-    levelOf,
     (commands, values, io) => commands.runTopCommand(values, io),
   ),
   entryOf(
@@ -69,7 +66,6 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
       settings: getSettings,
       argument: JOB,
     },
-    levelOf,
     (commands, values, io, job) => commands.runGetCommand(job, values, io),
   ),
   entryOf(
@@ -79,7 +75,6 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
       settings: logsSettings,
       argument: JOB,
     },
-    levelOf,
     (commands, values, io, job) => commands.runLogsCommand(job, values, io),
   ),
   entryOf(
@@ -89,7 +84,6 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
       settings: stopSettings,
       argument: JOB,
     },
-    levelOf,
     (commands, values, io, job) => commands.runStopCommand(job, values, io),
   ),
 ];

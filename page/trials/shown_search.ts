@@ -15,7 +15,6 @@ import type {
   ShownSearch,
   ShownTrial,
   Strategy,
-  TrialCounts,
 } from "../../crds/wire/searches.ts";
 import { stoppedBy } from "./trial_stop_words.ts";
 
@@ -31,14 +30,15 @@ export function finite(text: string | undefined): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** The names of what trials have, those of most trials first. */
-function metricNames(trials: readonly FoundTrial[]): readonly string[] {
-  const counts = new Map<string, number>();
-  for (const { metrics } of trials) {
-    for (const { name } of metrics) counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return [...counts].sort(([, one], [, other]) => other - one).map(([name]) => name);
+/** Returns how often each text is there. */
+function countsOf(texts: readonly string[]): readonly (readonly [text: string, count: number])[] {
+  return [...Map.groupBy(texts, (it) => it)].map(([text, all]) => [text, all.length]);
 }
+
+/** The names of what trials have, those of most trials first. */
+const metricNames = (trials: readonly FoundTrial[]): readonly string[] =>
+  countsOf(trials.flatMap(({ metrics }) => metrics.map(({ name }) => name)))
+    .toSorted(([, one], [, other]) => other - one).map(([name]) => name);
 
 /** The objective: the viewer's, else the search's, else the metric that most trials have, without a direction. */
 function objectiveOf(
@@ -82,15 +82,11 @@ function seenParameter(name: string, values: readonly string[]): Parameter {
 /** The search's own parameters, and then those that its trials have besides. */
 function parametersOf({ parameters, trials }: FoundSearch): readonly Parameter[] {
   const known = new Set(parameters.map(({ name }) => name));
-  const seen = new Map<string, string[]>();
-  for (const { name, value } of trials.flatMap(({ assignments }) => assignments)) {
-    if (known.has(name)) continue;
-    const values = seen.get(name) ?? [];
-    seen.set(name, values);
-    values.push(value);
-  }
-  return [...parameters, ...[...seen].map(([name, values]) => seenParameter(name, values))]
-    .slice(0, SEARCH_LIMITS.parameters);
+  const others = trials.flatMap(({ assignments }) => assignments)
+    .filter(({ name }) => !known.has(name));
+  const seen = [...Map.groupBy(others, ({ name }) => name)]
+    .map(([name, all]) => seenParameter(name, all.map(({ value }) => value)));
+  return [...parameters, ...seen].slice(0, SEARCH_LIMITS.parameters);
 }
 
 const timeOf = (text: string | undefined) => Date.parse(text ?? "");
@@ -122,13 +118,6 @@ function bestSoFar(
     if (best === undefined || isBetter(direction, step.value, best.value)) steps.push(step);
   }
   return steps;
-}
-
-/** Returns how many trials are in which state. */
-function countTrials(states: readonly string[]): TrialCounts {
-  const counts = new Map<string, number>();
-  for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);
-  return { total: states.length, states: [...counts] };
 }
 
 /** Returns the search as it is shown. */
@@ -164,7 +153,7 @@ export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): S
     metrics,
     parameters,
     trials,
-    counts: countTrials(trials.map(({ state }) => state)),
+    counts: { total: trials.length, states: countsOf(trials.map(({ state }) => state)) },
     ...(best !== undefined && { best }),
     bestSoFar: steps,
     stops: stoppedBy(trials),

@@ -68,14 +68,14 @@ function causeOf({ by, text, rules = [], user }: TrialStop): string {
 export function stoppedBy(
   trials: readonly { readonly name: string; readonly stop?: TrialStop }[],
 ): readonly StoppedBy[] {
-  const groups = new Map<string, { by: TrialStop["by"]; trials: string[] }>();
-  for (const { name, stop } of trials) {
-    if (stop === undefined) continue;
-    const text = causeOf(stop);
-    const group = groups.get(text) ?? { by: stop.by, trials: [] };
-    groups.set(text, group);
-    group.trials.push(name);
-  }
-  return [...groups].map(([text, group]) => ({ text, ...group }))
+  const stopped = trials.flatMap(({ name, stop }) =>
+    stop === undefined ? [] : [{ name, by: stop.by, text: causeOf(stop) }]
+  );
+  return [...Map.groupBy(stopped, ({ text }) => text)]
+    .map(([text, all]) => ({
+      text,
+      by: all[0]?.by ?? "unknown",
+      trials: all.map(({ name }) => name),
+    }))
     .sort((one, other) => other.trials.length - one.trials.length);
 }

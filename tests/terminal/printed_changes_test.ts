@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { printChanges } from "../../terminal/printed_changes.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
-import { windowOf } from "../../views/list/list_window.ts";
+import { windowOf } from "../views/list/window_of_rows.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 
 const rowOf = (name: string, progress: number): JobRow => ({

@@ -4,7 +4,7 @@ import { runTop } from "../../terminal/run_top.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { TransportError } from "../../platform/kube/errors.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
-import { windowOf } from "../../views/list/list_window.ts";
+import { windowOf } from "../views/list/window_of_rows.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../support/api_answers.ts";
 import { FakeClock } from "../support/fake_clock.ts";
 import { until } from "../support/until.ts";

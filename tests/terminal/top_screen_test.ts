@@ -4,7 +4,7 @@ import { columnsOf } from "../../terminal/shown_text.ts";
 import { topScreen, type TopView } from "../../terminal/top_screen.ts";
 import { FIRST_STATE, press, queryOf, type TopState } from "../../terminal/top_state.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
-import { windowOf } from "../../views/list/list_window.ts";
+import { windowOf } from "../views/list/window_of_rows.ts";
 
 const NOW = Date.parse("2026-11-23T22:00:00Z");
 

@@ -1,7 +1,6 @@
 /** Window of the list of jobs: rows that pass the filters, in their order, and how many there are. Pure. */
 import type { JobRow, ListWindow } from "../../crds/wire/row.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
-import { sortedRows } from "./row_sorting.ts";
 
 /** Returns a test for the rows that pass all filters but those of kinds and states; rights are not its matter. */
 function filterOf({ namespace, experiment, text }: ListQuery): (row: JobRow) => boolean {
@@ -39,9 +38,4 @@ export function orderedList(inOrder: Iterable<JobRow>, query: ListQuery): Ordere
 export function windowIn({ rows, states, kinds }: OrderedList, query: ListQuery): ListWindow {
   const { offset, limit } = query;
   return { rows: rows.slice(offset, offset + limit), total: rows.length, states, kinds };
-}
-
-/** Returns the window that a query asks for. */
-export function windowOf(all: Iterable<JobRow>, query: ListQuery): ListWindow {
-  return windowIn(orderedList(sortedRows(all, query), query), query);
 }

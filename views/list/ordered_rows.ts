@@ -1,7 +1,7 @@
 /** Rows of all jobs in one order, which is kept as jobs change: to sort them anew takes a hundred times as long. */
 import type { JobKind } from "../../crds/job_kind.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
-import { compareRows, type SortOrder, type SortValue, sortValue } from "./row_sorting.ts";
+import { compareRows, type SortedRow, type SortOrder, sortValue } from "./row_sorting.ts";
 
 /** A row with its kind. */
 export interface KindedRow {
@@ -10,9 +10,7 @@ export interface KindedRow {
 }
 
 /** A row with what it is compared by. */
-interface KeyedRow extends KindedRow {
-  readonly value: SortValue;
-}
+type KeyedRow = KindedRow & SortedRow;
 
 /** The rows. */
 export class OrderedRows {

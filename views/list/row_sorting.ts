@@ -61,9 +61,3 @@ export function compareRows(one: SortedRow, other: SortedRow, order: SortOrder):
   return compareValues(one.value, other.value, isDescending(order) ? -1 : 1) ||
     byName(one.row, other.row);
 }
-
-/** Returns the rows in order. */
-export function sortedRows(rows: Iterable<JobRow>, order: SortOrder): JobRow[] {
-  const all = Array.from(rows, (row) => ({ row, value: sortValue(row, order) }));
-  return all.sort((one, other) => compareRows(one, other, order)).map(({ row }) => row);
-}

@@ -25,7 +25,17 @@ export async function startTestNode(plane: ControlPlane, name = "node-a"): Promi
   await Deno.writeTextFile(tlsCert, cert);
   await Deno.writeTextFile(tlsKey, key, { mode: 0o600 });
   const clientCa = `${plane.folder}/ca.crt`;
-  const node = await startNode({ kubeconfig, nodeName: name, dataDir, tlsCert, tlsKey, clientCa });
+  const node = await startNode({
+    kubeconfig,
+    nodeName: name,
+    dataDir,
+    port: 0,
+    tlsCert,
+    tlsKey,
+    clientCa,
+    inheritEnvironment: true,
+    mountNamespaces: true,
+  });
   let stopped: Promise<void> | undefined;
   return { name, dataDir, stop: () => stopped ??= node.stop() };
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { JobRow } from "../../../crds/wire/row.ts";
 import { type ListQuery, listQuery } from "../../../crds/wire/list_query.ts";
-import { windowOf } from "../../../views/list/list_window.ts";
+import { windowOf } from "./window_of_rows.ts";
 
 function row(name: string, more: Partial<JobRow> = {}): JobRow {
   return {

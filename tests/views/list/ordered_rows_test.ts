@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { type JobRow, SORT_KEYS } from "../../../crds/wire/row.ts";
 import { OrderedRows } from "../../../views/list/ordered_rows.ts";
-import { sortedRows } from "../../../views/list/row_sorting.ts";
+import { sortedRows } from "./window_of_rows.ts";
 
 const value = fc.option(fc.constantFrom("0", "1", "1.5", "-1", "NaN", "x"), { nil: undefined });
 const change = fc.record({
