@@ -80,6 +80,16 @@ export function Remaining({ seconds }: { seconds: number | undefined }) {
 /** Hostile text that stands by itself: it cannot turn what is around it. */
 export const Hostile = ({ text }: { text: string }) => <bdi>{plainText(text)}</bdi>;
 
+/** What is known of something, under a name. */
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>
+      <Hostile text={name} />
+    </dt>
+    <dd>{children}</dd>
+  </div>
+);
+
 /** A button that is on or off. */
 export function Switch(
   { isOn, onChange, children, label }: {

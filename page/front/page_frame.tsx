@@ -1,5 +1,6 @@
 /** Frame of the page: the bar above it, the state of the connection, and the page of the view. */
 import { useEffect } from "preact/hooks";
+import { Choice } from "./form_fields.tsx";
 import { JobsPage } from "./jobs/jobs_page.tsx";
 import { Hostile, Notice } from "./marks_and_signs.tsx";
 import { connection, now, setTheme, type Theme, theme, view } from "./page_state.ts";
@@ -41,25 +42,18 @@ function DownBar() {
   );
 }
 
-function ThemeChoice() {
-  return (
-    <label class="choice">
-      <span>Theme</span>
-      <select
-        value={theme.value}
-        onChange={({ currentTarget: { value } }) =>
-          setTheme(
-            (["light", "dark"] as const).find((it): it is Theme & typeof it => it === value) ??
-              "auto",
-          )}
-      >
-        <option value="auto">system</option>
-        <option value="light">light</option>
-        <option value="dark">dark</option>
-      </select>
-    </label>
-  );
-}
+const ThemeChoice = () => (
+  <Choice
+    label="Theme"
+    value={theme.value}
+    options={[["auto", "system"], ["light", "light"], ["dark", "dark"]]}
+    onChange={(value) =>
+      setTheme(
+        (["light", "dark"] as const).find((it): it is Theme & typeof it => it === value) ??
+          "auto",
+      )}
+  />
+);
 
 /** What a link to a list says of the view: that it is the list, one of what the list has, or neither. */
 function currentIn(list: View["page"], one: View["page"]) {
@@ -67,7 +61,7 @@ function currentIn(list: View["page"], one: View["page"]) {
   return page === list ? "page" as const : page === one ? "true" as const : undefined;
 }
 
-function Bar({ session }: { session?: Session }) {
+function Bar({ session }: { session: Session | undefined }) {
   return (
     <header class="bar">
       <a class="skip" href="#content" onClick={skip}>To the content</a>
@@ -123,45 +117,35 @@ function titleOf(it: View): string {
   return it.page === "jobs" ? "Jobs" : "Trials";
 }
 
-function Page({ view: it, session }: { view: View; session: Session }) {
-  if (it.page === "jobs") return <JobsPage view={it} />;
-  return <LaterPage view={it} session={session} />;
-}
-
 /** The page. */
 export function PageFrame() {
   const state = sessionState.value;
   const it = view.value;
+  const session = state.phase === "open" ? state.session : undefined;
   const title = titleOf(it);
   useEffect(() => {
     document.title = `${title} · Milepost`;
   }, [title]);
-  if (state.phase === "starting") {
-    return (
-      <>
-        <Bar />
+  return (
+    <>
+      <Bar session={session} />
+      {state.phase === "starting" && (
         <main id="content" tabIndex={-1} class="alone">
           <Notice title="Opening the session…" />
         </main>
-      </>
-    );
-  }
-  if (state.phase === "none") {
-    return (
-      <>
-        <Bar />
-        <LoginForm why={state.why} login={state.login} />
-      </>
-    );
-  }
-  return (
-    <>
-      <Bar session={state.session} />
-      <DownBar />
-      <MissingBar session={state.session} />
-      <main id="content" tabIndex={-1}>
-        <Page view={it} session={state.session} />
-      </main>
+      )}
+      {state.phase === "none" && <LoginForm why={state.why} login={state.login} />}
+      {session && (
+        <>
+          <DownBar />
+          <MissingBar session={session} />
+          <main id="content" tabIndex={-1}>
+            {it.page === "jobs"
+              ? <JobsPage view={it} />
+              : <LaterPage view={it} session={session} />}
+          </main>
+        </>
+      )}
     </>
   );
 }

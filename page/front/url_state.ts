@@ -16,6 +16,18 @@ import type { ENDED_STATES, OPEN_STATES } from "../../crds/names.ts";
 import type { JobName, SORT_KEYS } from "../../crds/wire/row.ts";
 import { keyOf } from "./feed/job_key.ts";
 import { rangeOf, type TimeRange } from "./charts/zoom_range.ts";
+import {
+  choiceField,
+  fieldOf,
+  firstOf,
+  type Pairs,
+  pairsOf,
+  readFields,
+  switchField,
+  textField,
+  textsField,
+  type ViewOf,
+} from "./view_fields.ts";
 
 /** Columns by which the list is sorted. */
 export const SORTS = [
@@ -54,119 +66,91 @@ export type Tab = typeof TABS[number];
 /** Most jobs that are compared with one. */
 export const MOST_COMPARED = 7;
 
-/** What the list shows. */
-export interface ListView {
-  readonly page: "jobs";
-  readonly text: string;
-  readonly namespaces: readonly string[];
-  readonly kinds: readonly string[];
-  readonly states: readonly string[];
-  readonly experiment: string;
-  readonly sort: Sort;
-  readonly sortMetric: string;
-  /** Absent: what suits the column. */
-  readonly order?: "ascending" | "descending";
-  readonly offset: number;
-  readonly limit: number;
-  /** Keys of the jobs that were picked to be compared. */
-  readonly picked: readonly string[];
-}
+const KEY = /^[^/]+\/[^/]+\/[^/]+$/;
+const isKey = (text: string) => KEY.test(text);
 
-/** What is shown of a job. */
-export interface JobView extends JobName {
-  readonly page: "job";
-  readonly tab: Tab;
-  /** Absent: all. */
-  readonly metrics: readonly string[];
-  readonly isLog: boolean;
+/** What the list shows, as the server takes it, too. */
+const LIST_FIELDS = {
+  namespaces: textsField("namespace", 20),
+  kinds: textsField("kind", 20),
+  states: textsField("state", STATES.length, (it) => STATES.includes(it)),
+  experiment: textField("experiment", 253),
+  text: textField("text", 128),
+  sort: choiceField("sort", SORTS, "created"),
+  sortMetric: textField("sortMetric", 64),
+  /** Absent: what suits the column. */
+  order: choiceField("order", ["ascending", "descending"], undefined),
+  offset: fieldOf("offset", 0, ([rows = ""]) => /^\d{1,6}$/.test(rows) ? Number(rows) : undefined),
+  limit: choiceField<number, number>("limit", WINDOW_SIZES, 50),
+};
+/** The same, and keys of the jobs that were picked to be compared. */
+const ALL_LIST_FIELDS = { ...LIST_FIELDS, picked: textsField("pick", MOST_COMPARED + 1, isKey) };
+/** What the list shows. */
+export type ListView = { readonly page: "jobs" } & ViewOf<typeof ALL_LIST_FIELDS>;
+
+/** Keys of other jobs. */
+const COMPARED = textsField("with", MOST_COMPARED + 1, isKey);
+/** What is shown of a job, alone or beside others. */
+const jobFields = (isCompared: boolean) => ({
+  tab: choiceField("tab", TABS, "curves"),
+  /** None: all. */
+  metrics: fieldOf<readonly string[]>(
+    "metric",
+    [],
+    (names) => names.filter((it) => it !== "").slice(0, 16),
+    (names) => names,
+  ),
+  isLog: switchField("scale", "log"),
   /** 0 to 0.99. */
-  readonly weight: number;
-  readonly band: boolean;
+  weight: fieldOf("smooth", 0, ([weight]) => {
+    return Number(weight) > 0 && Number(weight) < 1 ? Math.min(Number(weight), 0.99) : 0;
+  }),
+  band: switchField("band", "no", true),
   /** Time since each job's start, or of day. */
-  readonly axis: "elapsed" | "clock";
-  /** The part of that axis that is shown; absent: all. */
-  readonly range?: TimeRange | undefined;
-  /** Keys of other jobs. */
-  readonly compared: readonly string[];
+  axis: choiceField("axis", ["elapsed", "clock"], isCompared ? "elapsed" : "clock"),
+  compared: COMPARED,
   /** The pod whose log is shown. */
-  readonly pod: string;
-  /** The container of it; absent: its first. */
-  readonly container: string;
+  pod: textField("pod", 253),
+  /** The container of it; empty: its first. */
+  container: textField("container", 253),
   /** Whether the log is that of the container's run before. */
-  readonly isPrevious: boolean;
-}
+  isPrevious: switchField("run", "previous"),
+});
+/** What is shown of a job. */
+export type JobView = JobName & { readonly page: "job" } & ViewOf<ReturnType<typeof jobFields>> & {
+  /** The part of the axis that is shown; absent: all. */
+  readonly range?: TimeRange | undefined;
+};
 
 /** What the page shows. */
 export type View = ListView | JobView | SearchesView | SearchView;
 
 /** The list without filters. */
-export const FIRST_VIEW: ListView = {
-  page: "jobs",
-  text: "",
-  namespaces: [],
-  kinds: [],
-  states: [],
-  experiment: "",
-  sort: "created",
-  sortMetric: "",
-  offset: 0,
-  limit: 50,
-  picked: [],
-};
+export const FIRST_VIEW: ListView = { page: "jobs", ...firstOf(ALL_LIST_FIELDS) };
 
 /** Returns the view of a job as it is first opened. */
-export const jobView = (job: JobName, compared: readonly string[] = []): JobView => ({
+export const jobView = (
+  { kind, namespace, name }: JobName,
+  compared: readonly string[] = [],
+): JobView => ({
   page: "job",
-  kind: job.kind,
-  namespace: job.namespace,
-  name: job.name,
-  tab: "curves",
-  metrics: [],
-  isLog: false,
-  weight: 0,
-  band: true,
-  axis: compared.length > 0 ? "elapsed" : "clock",
+  kind,
+  namespace,
+  name,
+  ...firstOf(jobFields(compared.length > 0)),
   compared: compared.slice(0, MOST_COMPARED),
-  pod: "",
-  container: "",
-  isPrevious: false,
 });
-
-/** Returns the value if it is one of a list. */
-function oneOf<T extends string | number>(list: readonly T[], value: string | null) {
-  return list.find((it) => String(it) === value);
-}
-
-const KEY = /^[^/]+\/[^/]+\/[^/]+$/;
 
 /** Reads `<plural>.<group>/<namespace>/<name>`. */
 export function jobNameOf(key: string): JobName | undefined {
   const [kind = "", namespace = "", name = ""] = key.split("/");
-  return KEY.test(key) ? { kind, namespace, name } : undefined;
+  return isKey(key) ? { kind, namespace, name } : undefined;
 }
 
-const keysOf = (parameters: URLSearchParams, name: string) =>
-  [...new Set(parameters.getAll(name))].filter((key) => KEY.test(key)).slice(0, MOST_COMPARED + 1);
-
 function readListView(given: URLSearchParams): ListView {
-  const order = oneOf(["ascending", "descending"] as const, given.get("order"));
-  const sort = oneOf(SORTS, given.get("sort")) ?? FIRST_VIEW.sort;
-  const sortMetric = (given.get("sortMetric") ?? "").slice(0, 64);
-  const offset = given.get("offset") ?? "";
-  return {
-    page: "jobs",
-    text: (given.get("text") ?? "").slice(0, 128),
-    namespaces: [...new Set(given.getAll("namespace"))].filter((it) => it !== "").slice(0, 20),
-    kinds: [...new Set(given.getAll("kind"))].filter((it) => it !== "").slice(0, 20),
-    states: [...new Set(given.getAll("state"))].filter((it) => oneOf(STATES, it) !== undefined),
-    experiment: (given.get("experiment") ?? "").slice(0, 253),
-    sort: sort === "metric" && sortMetric === "" ? FIRST_VIEW.sort : sort,
-    sortMetric,
-    ...(order !== undefined && { order }),
-    offset: /^\d{1,6}$/.test(offset) ? Number(offset) : 0,
-    limit: oneOf(WINDOW_SIZES, given.get("limit")) ?? FIRST_VIEW.limit,
-    picked: keysOf(given, "pick"),
-  };
+  const view: ListView = { page: "jobs", ...readFields(ALL_LIST_FIELDS, given) };
+  const isNamed = view.sort !== "metric" || view.sortMetric !== "";
+  return isNamed ? view : { ...view, sort: FIRST_VIEW.sort };
 }
 
 function readRange(given: URLSearchParams): { range?: TimeRange } {
@@ -177,21 +161,11 @@ function readRange(given: URLSearchParams): { range?: TimeRange } {
 }
 
 function readJobView(job: JobName, given: URLSearchParams): JobView {
-  const first = jobView(job, keysOf(given, "with").filter((key) => key !== keyOf(job)));
-  const weight = Number(given.get("smooth") ?? 0);
-  return {
-    ...first,
-    tab: oneOf(TABS, given.get("tab")) ?? first.tab,
-    metrics: given.getAll("metric").filter((it) => it !== "").slice(0, 16),
-    isLog: given.get("scale") === "log",
-    weight: weight > 0 && weight < 1 ? Math.min(weight, 0.99) : 0,
-    band: given.get("band") !== "no",
-    axis: oneOf(["elapsed", "clock"] as const, given.get("axis")) ?? first.axis,
-    ...readRange(given),
-    pod: (given.get("pod") ?? "").slice(0, 253),
-    container: (given.get("container") ?? "").slice(0, 253),
-    isPrevious: given.get("run") === "previous",
-  };
+  const keys = COMPARED.read(given.getAll(COMPARED.parameter)) ?? [];
+  const first = jobView(job, keys.filter((key) => key !== keyOf(job)));
+  const { compared } = first;
+  const fields = readFields(jobFields(compared.length > 0), given);
+  return { ...first, ...fields, compared, ...readRange(given) };
 }
 
 /** Returns the text behind the percent signs, or the text itself if they make none. */
@@ -214,44 +188,17 @@ export function readView(fragment: string): View {
   return job === undefined ? readListView(given) : readJobView(job, given);
 }
 
-type Pairs = readonly (readonly [name: string, value: string])[];
-const pairsOf = (name: string, values: readonly string[]): Pairs =>
-  values.map((value) => [name, value] as const);
+/** The metric of an order by another column is none. */
+const withoutOthers = (view: ListView): ListView =>
+  view.sort === "metric" ? view : { ...view, sortMetric: "" };
 
 /** The parameters that select the list's rows, as the server takes them too. */
-export function listParameters(view: ListView): Pairs {
-  const first = FIRST_VIEW;
-  return [
-    ...pairsOf("namespace", view.namespaces),
-    ...pairsOf("kind", view.kinds),
-    ...pairsOf("state", view.states),
-    ...pairsOf("experiment", view.experiment === "" ? [] : [view.experiment]),
-    ...pairsOf("text", view.text === "" ? [] : [view.text]),
-    ...pairsOf("sort", view.sort === first.sort ? [] : [view.sort]),
-    ...pairsOf("sortMetric", view.sort === "metric" ? [view.sortMetric] : []),
-    ...pairsOf("order", view.order === undefined ? [] : [view.order]),
-    ...pairsOf("offset", view.offset === 0 ? [] : [String(view.offset)]),
-    ...pairsOf("limit", view.limit === first.limit ? [] : [String(view.limit)]),
-  ];
-}
+export const listParameters = (view: ListView): Pairs => pairsOf(LIST_FIELDS, withoutOthers(view));
 
-function jobParameters(view: JobView): Pairs {
-  const first = jobView(view, view.compared);
-  return [
-    ...pairsOf("tab", view.tab === first.tab ? [] : [view.tab]),
-    ...pairsOf("metric", view.metrics),
-    ...pairsOf("scale", view.isLog ? ["log"] : []),
-    ...pairsOf("smooth", view.weight === 0 ? [] : [String(view.weight)]),
-    ...pairsOf("band", view.band ? [] : ["no"]),
-    ...pairsOf("axis", view.axis === first.axis ? [] : [view.axis]),
-    ...pairsOf("from", view.range === undefined ? [] : [String(view.range.from)]),
-    ...pairsOf("to", view.range === undefined ? [] : [String(view.range.to)]),
-    ...pairsOf("with", view.compared),
-    ...pairsOf("pod", view.pod === "" ? [] : [view.pod]),
-    ...pairsOf("container", view.container === "" ? [] : [view.container]),
-    ...pairsOf("run", view.isPrevious ? ["previous"] : []),
-  ];
-}
+const jobParameters = ({ range, ...view }: JobView): Pairs => [
+  ...pairsOf(jobFields(view.compared.length > 0), view),
+  ...(["from", "to"] as const).flatMap((end) => range ? [[end, String(range[end])] as const] : []),
+];
 
 const queryText = (pairs: Pairs) =>
   pairs.length === 0 ? "" : `?${new URLSearchParams(pairs.map(([name, value]) => [name, value]))}`;
@@ -259,7 +206,7 @@ const queryText = (pairs: Pairs) =>
 /** Returns the fragment of a view; {@link readView} of it is the view. */
 export function viewFragment(view: View): string {
   if (view.page === "jobs") {
-    return `#/jobs${queryText([...listParameters(view), ...pairsOf("pick", view.picked)])}`;
+    return `#/jobs${queryText(pairsOf(ALL_LIST_FIELDS, withoutOthers(view)))}`;
   }
   if (view.page !== "job") {
     const { path, pairs } = searchAddress(view);

@@ -67,7 +67,9 @@ export async function readJson(request: HttpRequest): Promise<ReceivedBody> {
   const bytes = await request.readBody(MAX_BODY_BYTES);
   if (bytes === undefined) return { refusal: refusalResponse(bodyTooLarge(MAX_BODY_BYTES)) };
   const value = jsonOfBytes(bytes);
-  return value === undefined ? { refusal: failureResponse(badRequest("the body is not JSON")) } : { value };
+  return value === undefined
+    ? { refusal: failureResponse(badRequest("the body is not JSON")) }
+    : { value };
 }
 
 /** What searches are read with. */
@@ -117,7 +119,9 @@ const stop: JobAnswer = async ({ parts, signal, body }, { kind, namespace, name 
 
 const changeTo = (change: JobChange): JobAnswer => async ({ parts, signal, body }, job) => {
   const { data } = changeSchema.safeParse(body);
-  if (data === undefined) return failureResponse(badRequest('the body must be {} or {"uid":"..."}'));
+  if (data === undefined) {
+    return failureResponse(badRequest('the body must be {} or {"uid":"..."}'));
+  }
   await changeJob(parts.client, job, { change, uid: data.uid, signal });
   return okResponse({});
 };

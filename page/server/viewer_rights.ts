@@ -11,8 +11,7 @@ export async function rightsOn(
   { kind, namespace, name }: NamedJob,
   { canStop, signal }: { readonly canStop: boolean; readonly signal: AbortSignal },
 ): Promise<JobRights> {
-  const onJob = (verb: string) =>
-    mayDo(client, { verb, kind, namespace, name }, signal);
+  const onJob = (verb: string) => mayDo(client, { verb, kind, namespace, name }, signal);
   const [patch, update, remove, logs] = await Promise.all([
     onJob("patch"),
     canStop ? onJob("update") : false,

@@ -21,8 +21,6 @@ import { durationText, numberText, plainText } from "../readable_text.ts";
 import { clockText } from "../../../platform/base/local_time.ts";
 import { rangeAfter, rangeOf, rangeWith, type TimeRange, type ZoomStep } from "./zoom_range.ts";
 
-export type { ChartLine } from "./chart_drawing.ts";
-
 const HEIGHT = 220;
 
 /** A sample of a line, for the legend. */

@@ -6,7 +6,7 @@ import type { Search, Trial } from "../searches/search_answer.ts";
 import type { Brush } from "../searches/search_view.ts";
 import { useWidth } from "./svg_plot.tsx";
 import { isWithin, type TrialAxis } from "../searches/trial_axes.ts";
-import { lineClass, pointed, pointing, TrialSign } from "../searches/trial_lines.tsx";
+import { lineClass, marking, pointed, TrialSign } from "../searches/trial_lines.tsx";
 
 /** Most lines that are drawn. */
 const MOST_LINES = 500;
@@ -208,7 +208,7 @@ export function ParallelAxes({ search, axes, brushes, marked }: {
                 class={`${isWithin(trial, axes, brushes) ? "" : "out"} ${
                   trial.name === shown ? "marked" : ""
                 }`}
-                {...pointing(trial.name)}
+                {...marking(trial.name)}
               >
                 <path
                   class={`${lineClass(trial.state)} line ${isBest ? "best" : ""}`}

@@ -5,9 +5,8 @@ import { call, showJob, shownJobs } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
 import { CallError } from "../feed/server_calls.ts";
 import { jobNameOf, type JobView, MOST_COMPARED } from "../url_state.ts";
-import { type ListNews, readList, type Row } from "../feed/view_answers_read.ts";
+import { type ListNews, readList } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
-import type { Denied } from "../../../crds/wire/row.ts";
 
 /**
  * Finds jobs by a text in `namespace/name`: everywhere, or, for who may not list everywhere, in the namespaces that
@@ -36,14 +35,11 @@ const NAMESPACE = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 /** Finds jobs by text, and adds them to the charts. */
 export function CompareChoice({ view }: { view: JobView }) {
   const [text, setText] = useState("");
-  const [found, setFound] = useState<readonly Row[]>();
-  const [denied, setDenied] = useState<readonly Denied[]>([]);
+  const [{ rows, denied = [] }, setFound] = useState<Partial<ListNews>>({});
   const [problem, setProblem] = useState("");
   const search = async () => {
     try {
-      const { rows, denied } = await findJobs(text, view);
-      setFound(rows);
-      setDenied(denied);
+      setFound(await findJobs(text, view));
       setProblem("");
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
@@ -75,7 +71,7 @@ export function CompareChoice({ view }: { view: JobView }) {
         {problem !== "" && <p role="alert">{plainText(problem)}</p>}
         {isFull && <p class="quiet">At most {MOST_COMPARED + 1} jobs are shown at once.</p>}
         <ul class="found">
-          {found?.filter((row) => !shown.includes(keyOf(row))).map((row) => (
+          {rows?.filter((row) => !shown.includes(keyOf(row))).map((row) => (
             <li key={row.uid}>
               <button
                 type="button"
@@ -90,7 +86,7 @@ export function CompareChoice({ view }: { view: JobView }) {
               </button>
             </li>
           ))}
-          {found?.length === 0 && <li class="quiet">No job has that in its name.</li>}
+          {rows?.length === 0 && <li class="quiet">No job has that in its name.</li>}
         </ul>
         {denied.length > 0 && (
           <p class="quiet">

@@ -1,7 +1,8 @@
 /** Curves of a job and of those compared with it, and how they are shown. */
 import { useMemo, useState } from "preact/hooks";
 import { CompareChoice } from "./compare_choice.tsx";
-import { type ChartLine, LineSample, MetricChart } from "../charts/metric_chart.tsx";
+import type { ChartLine } from "../charts/chart_drawing.ts";
+import { LineSample, MetricChart } from "../charts/metric_chart.tsx";
 import { Hostile, Moment, Notice, Switch } from "../marks_and_signs.tsx";
 import { connection, curves, outage, showJob, shownJobs } from "../page_state.ts";
 import { RangeBar, useRange } from "../charts/range_bar.tsx";

@@ -1,4 +1,5 @@
 /** Conditions, pods, events and the object of a job, as text. */
+import { namedHeaders, Table } from "../tables.tsx";
 import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
 import type { DetailPart } from "../../../crds/wire/details.ts";
 import { conditionWords, type JobDetails } from "./job_details.ts";
@@ -68,54 +69,46 @@ export function Pods({ details, view }: { details: JobDetails; view: JobView }) 
     );
   }
   return (
-    <div class="scroll" role="region" aria-label="Pods" tabIndex={0}>
-      <PartNotice details={details} part="pods" />
-      <table>
-        <thead>
-          <tr>
-            {["Rank", "Pod", "Phase", "Restarts", "Node", "Log"].map((it) => (
-              <th key={it} scope="col">{it}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {details.pods.map((pod) => (
-            <tr key={pod.name}>
-              <td class="number">{pod.rank === "" ? "–" : <Hostile text={pod.rank} />}</td>
-              <td>
-                <Hostile text={pod.name} />
-              </td>
-              <td>
-                <Hostile text={pod.phase} />
-                {pod.reason !== "" && (
-                  <span class="quiet">
-                    : <Hostile text={pod.reason} />
-                  </span>
-                )}
-              </td>
-              <td class="number">{pod.restarts}</td>
-              <td>
-                <Hostile text={pod.node === "" ? "–" : pod.node} />
-              </td>
-              <td>
-                <a
-                  href={viewFragment({
-                    ...view,
-                    tab: "logs",
-                    pod: pod.name,
-                    container: "",
-                    isPrevious: false,
-                  })}
-                  aria-label={`Log of ${pod.name}`}
-                >
-                  Log
-                </a>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Pods"
+      headers={namedHeaders(["Rank", "Pod", "Phase", "Restarts", "Node", "Log"])}
+      above={<PartNotice details={details} part="pods" />}
+    >
+      {details.pods.map((pod) => (
+        <tr key={pod.name}>
+          <td class="number">{pod.rank === "" ? "–" : <Hostile text={pod.rank} />}</td>
+          <td>
+            <Hostile text={pod.name} />
+          </td>
+          <td>
+            <Hostile text={pod.phase} />
+            {pod.reason !== "" && (
+              <span class="quiet">
+                : <Hostile text={pod.reason} />
+              </span>
+            )}
+          </td>
+          <td class="number">{pod.restarts}</td>
+          <td>
+            <Hostile text={pod.node === "" ? "–" : pod.node} />
+          </td>
+          <td>
+            <a
+              href={viewFragment({
+                ...view,
+                tab: "logs",
+                pod: pod.name,
+                container: "",
+                isPrevious: false,
+              })}
+              aria-label={`Log of ${pod.name}`}
+            >
+              Log
+            </a>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -130,40 +123,38 @@ export function Events({ details }: { details: JobDetails }) {
     );
   }
   return (
-    <div class="scroll" role="region" aria-label="Events" tabIndex={0}>
-      <PartNotice details={details} part="events" />
-      <table>
-        <thead>
-          <tr>
-            {[`Time, ${zoneText(Date.now())}`, "Type", "Reason", "Message", "About"].map((it) => (
-              <th key={it} scope="col">{it}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {details.events.slice(0, 200).map((event, index) => (
-            <tr key={index}>
-              <td class="number">
-                <Moment timeMs={event.timeMs} />
-              </td>
-              <td>
-                {event.type === "Warning" ? <b>! Warning</b> : <Hostile text={event.type} />}
-              </td>
-              <td>
-                <Hostile text={event.reason} />
-              </td>
-              <td class="wrap">
-                <Hostile text={event.message} />
-                {event.count > 1 && <span class="quiet">({event.count} times)</span>}
-              </td>
-              <td>
-                <Hostile text={event.object} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Events"
+      headers={namedHeaders([
+        `Time, ${zoneText(Date.now())}`,
+        "Type",
+        "Reason",
+        "Message",
+        "About",
+      ])}
+      above={<PartNotice details={details} part="events" />}
+    >
+      {details.events.slice(0, 200).map((event, index) => (
+        <tr key={index}>
+          <td class="number">
+            <Moment timeMs={event.timeMs} />
+          </td>
+          <td>
+            {event.type === "Warning" ? <b>! Warning</b> : <Hostile text={event.type} />}
+          </td>
+          <td>
+            <Hostile text={event.reason} />
+          </td>
+          <td class="wrap">
+            <Hostile text={event.message} />
+            {event.count > 1 && <span class="quiet">({event.count} times)</span>}
+          </td>
+          <td>
+            <Hostile text={event.object} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

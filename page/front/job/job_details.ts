@@ -32,6 +32,10 @@ const podOf = fields(
 /** A pod of the job. */
 export type Pod = ReturnType<typeof podOf>;
 
+/** Returns whether a pod writes nothing any more. */
+export const hasEnded = ({ phase }: Pick<Pod, "phase">): boolean =>
+  phase === "Succeeded" || phase === "Failed";
+
 const eventOf = fields(
   {
     timeMs: timeOf,

@@ -12,7 +12,7 @@ import {
   type Rights,
 } from "./job_details.ts";
 import { LogTab } from "./log_tab.tsx";
-import { Age, Hostile, Notice, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
+import { Age, Fact, Hostile, Notice, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { connection, isStale, list } from "../page_state.ts";
 import { plainText, shortKind, valueText } from "../readable_text.ts";
 import { type Reading, useReading } from "../feed/repeated_reading.ts";
@@ -29,58 +29,37 @@ const DETAILS_MS = 5_000;
 const RIGHTS_MS = 60_000;
 
 function Facts({ row }: { row: Row }) {
+  const { endedMs } = row;
   return (
     <dl class="facts">
-      <div>
-        <dt>Progress</dt>
-        <dd>
-          <Progress percent={row.progress} label="Progress" />
-        </dd>
-      </div>
-      {row.endedMs === undefined && (
-        <div>
-          <dt>Remaining</dt>
-          <dd>
-            <Remaining seconds={row.remainingSeconds} />
-          </dd>
-        </div>
+      <Fact name="Progress">
+        <Progress percent={row.progress} label="Progress" />
+      </Fact>
+      {endedMs === undefined && (
+        <Fact name="Remaining">
+          <Remaining seconds={row.remainingSeconds} />
+        </Fact>
       )}
-      <div>
-        <dt>{row.endedMs === undefined ? "Age" : "Ended"}</dt>
-        <dd>
-          <Age sinceMs={row.endedMs ?? row.createdMs} />
-          {row.endedMs !== undefined && " ago"}
-        </dd>
-      </div>
+      <Fact name={endedMs === undefined ? "Age" : "Ended"}>
+        <Age sinceMs={endedMs ?? row.createdMs} />
+        {endedMs !== undefined && " ago"}
+      </Fact>
       {row.updatedMs !== undefined && (
-        <div>
-          <dt>Last report</dt>
-          <dd>
-            <Age sinceMs={row.updatedMs} /> ago
-          </dd>
-        </div>
+        <Fact name="Last report">
+          <Age sinceMs={row.updatedMs} /> ago
+        </Fact>
       )}
       {row.metrics.slice(0, 4).map(({ name, value }) => (
-        <div key={name}>
-          <dt>
-            <Hostile text={name} />
-          </dt>
-          <dd class="number">{valueText(value)}</dd>
-        </div>
+        <Fact key={name} name={name}>
+          <span class="number">{valueText(value)}</span>
+        </Fact>
       ))}
       {row.experiment !== undefined && (
-        <div>
-          <dt>Experiment</dt>
-          <dd>
-            <a
-              href={viewFragment(
-                searchView({ ...row, kind: EXPERIMENTS, name: row.experiment }),
-              )}
-            >
-              <Hostile text={row.experiment} />
-            </a>
-          </dd>
-        </div>
+        <Fact name="Experiment">
+          <a href={viewFragment(searchView({ ...row, kind: EXPERIMENTS, name: row.experiment }))}>
+            <Hostile text={row.experiment} />
+          </a>
+        </Fact>
       )}
     </dl>
   );

@@ -1,7 +1,8 @@
 /** Log of a pod, followed. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { JobDetails } from "./job_details.ts";
+import { hasEnded, type JobDetails } from "./job_details.ts";
 import { followLog, type LogState } from "./log_stream.ts";
+import { Choice } from "../form_fields.tsx";
 import { Notice, Switch } from "../marks_and_signs.tsx";
 import { showJob } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
@@ -9,7 +10,6 @@ import type { JobView } from "../url_state.ts";
 
 /** Least time between two drawings, in milliseconds. */
 const DRAW_MS = 150;
-const OVER: readonly string[] = ["Succeeded", "Failed"];
 
 /** Says how it is with the log, in a line beside its choices. */
 function LogSign({ state }: { state: LogState }) {
@@ -35,25 +35,9 @@ function LogSign({ state }: { state: LogState }) {
   }
 }
 
-function Choice(
-  { label, value, names, onChange }: {
-    label: string;
-    value: string;
-    names: readonly string[];
-    onChange: (value: string) => void;
-  },
-) {
-  return (
-    <label class="choice">
-      <span>{label}</span>
-      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        {[...new Set([...names, ...(value === "" ? [] : [value])])].map((name) => (
-          <option key={name} value={name}>{plainText(name)}</option>
-        ))}
-      </select>
-    </label>
-  );
-}
+const namesOf = (names: readonly string[], value: string) =>
+  [...new Set([...names, ...(value === "" ? [] : [value])])]
+    .map((name) => [name, plainText(name)] as const);
 
 /** Choices of the pod, of its container, and of the container's run. */
 function LogChoices(
@@ -62,19 +46,20 @@ function LogChoices(
   const pods = details?.pods ?? [];
   const it = pods.find(({ name }) => name === pod);
   const containers = it?.containers ?? [];
+  const container = view.container || containers[0] || "";
   return (
     <>
       <Choice
         label="Pod"
         value={pod}
-        names={[...new Set([...pods.map(({ name }) => name), ...(pod === "" ? [] : [pod])])]}
+        options={namesOf(pods.map(({ name }) => name), pod)}
         onChange={(value) => showJob(view, { pod: value, container: "", isPrevious: false })}
       />
       {(containers.length > 1 || view.container !== "") && (
         <Choice
           label="Container"
-          value={view.container || containers[0] || ""}
-          names={containers}
+          value={container}
+          options={namesOf(containers, container)}
           onChange={(container) => showJob(view, { pod, container, isPrevious: false })}
         />
       )}
@@ -131,7 +116,7 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
       onState: setState,
       isOver: () => {
         const it = newest.current?.pods.find(({ name }) => name === pod);
-        return it === undefined ? newest.current !== undefined : OVER.includes(it.phase);
+        return it === undefined ? newest.current !== undefined : hasEnded(it);
       },
     });
     return () => {

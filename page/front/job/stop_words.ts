@@ -1,5 +1,5 @@
 /** Words about a stop: what is left of its grace, whether the pods know of it, and what came of it. Pure. */
-import type { Condition, Pod, Stop } from "./job_details.ts";
+import { type Condition, hasEnded, type Pod, type Stop } from "./job_details.ts";
 
 /** What is known of a job that is being stopped, or was. */
 export interface StoppedJob {
@@ -29,8 +29,6 @@ export type StopPhase =
   /** It ended by itself before. */
   | { readonly phase: "ended"; readonly state: string };
 
-const ENDED_PODS: readonly string[] = ["Succeeded", "Failed"];
-
 /** Returns what has become of a stop by a moment. */
 export function stopPhase(job: StoppedJob, nowMs: number): StopPhase {
   const { stop, state, pods, conditions, reportedMs } = job;
@@ -46,7 +44,7 @@ export function stopPhase(job: StoppedJob, nowMs: number): StopPhase {
     phase: leftSeconds > 0 ? "grace" : "late",
     leftSeconds: Math.max(0, leftSeconds),
     isTold: reportedMs !== undefined && reportedMs > stop.timeMs,
-    podsEnded: pods.filter(({ phase }) => ENDED_PODS.includes(phase)).length,
+    podsEnded: pods.filter(({ phase }) => hasEnded({ phase })).length,
     pods: pods.length,
   };
 }

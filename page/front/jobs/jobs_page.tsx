@@ -1,6 +1,7 @@
 /** Page of all jobs: filters, table, and the window's place among all. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { Choice, NamespaceField } from "../form_fields.tsx";
 import { JobsTable } from "./jobs_table.tsx";
 import { Hostile, Notice, stateWord, Switch } from "../marks_and_signs.tsx";
 import { connection, isStale, list, showList } from "../page_state.ts";
@@ -57,42 +58,16 @@ function SearchField({ view }: { view: ListView }) {
   );
 }
 
-/** A field whose text counts when it is left or Enter is pressed. */
-function NamespaceField({ view }: { view: ListView }) {
-  const text = view.namespaces.join(", ");
-  const known = [...new Set(list.value?.rows.map(({ namespace }) => namespace))];
-  return (
-    <label class="field">
-      <span>Namespaces</span>
-      <input
-        key={text}
-        list="namespaces"
-        placeholder="all"
-        defaultValue={text}
-        onChange={({ currentTarget: { value } }) =>
-          showList(view, { namespaces: value.split(/[\s,]+/).filter((it) => it !== "") })}
-      />
-      <datalist id="namespaces">
-        {known.map((name) => <option key={name} value={name} />)}
-      </datalist>
-    </label>
-  );
-}
-
 function KindField({ view }: { view: ListView }) {
   const kinds = [...new Set([...view.kinds, ...list.value?.kinds ?? []])].sort();
   return (
-    <label class="field">
-      <span>Kind</span>
-      <select
-        value={view.kinds[0] ?? ""}
-        onChange={({ currentTarget: { value } }) =>
-          showList(view, { kinds: value === "" ? [] : [value] })}
-      >
-        <option value="">all</option>
-        {kinds.map((kind) => <option key={kind} value={kind}>{shortKind(kind)}</option>)}
-      </select>
-    </label>
+    <Choice
+      label="Kind"
+      look="field"
+      value={view.kinds[0] ?? ""}
+      options={[["", "all"], ...kinds.map((kind) => [kind, shortKind(kind)] as const)]}
+      onChange={(kind) => showList(view, { kinds: kind === "" ? [] : [kind] })}
+    />
   );
 }
 
@@ -116,22 +91,29 @@ function StateFilters({ view }: { view: ListView }) {
   );
 }
 
-/** The kinds and namespaces that the viewer may not list. */
-export function DeniedList({ denied }: { denied: readonly Denied[] }) {
+/** The kinds and namespaces that the viewer may not list; nothing if there are none. */
+export function DeniedKinds({ denied }: { denied: readonly Denied[] }) {
+  if (denied.length === 0) return null;
   return (
-    <ul>
-      {denied.slice(0, 40).map(({ kind, namespace }) => (
-        <li key={`${kind}/${namespace}`}>
-          <Hostile text={kind} />
-          {namespace === undefined ? " in all namespaces" : (
-            <>
-              {" in "}
-              <Hostile text={namespace} />
-            </>
-          )}
-        </li>
-      ))}
-    </ul>
+    <details class="denied">
+      <summary>
+        Not everything is shown: {denied.length}{" "}
+        {denied.length === 1 ? "kind" : "kinds or namespaces"} you may not list
+      </summary>
+      <ul>
+        {denied.slice(0, 40).map(({ kind, namespace }) => (
+          <li key={`${kind}/${namespace}`}>
+            <Hostile text={kind} />
+            {namespace === undefined ? " in all namespaces" : (
+              <>
+                {" in "}
+                <Hostile text={namespace} />
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
@@ -154,15 +136,12 @@ function Pager({ view, total }: { view: ListView; total: number }) {
       <button type="button" disabled={last >= total} onClick={() => go(view.offset + view.limit)}>
         Next
       </button>
-      <label class="choice">
-        <span>Rows</span>
-        <select
-          value={view.limit}
-          onChange={({ currentTarget: { value } }) => showList(view, { limit: Number(value) })}
-        >
-          {WINDOW_SIZES.map((size) => <option key={size} value={size}>{size}</option>)}
-        </select>
-      </label>
+      <Choice
+        label="Rows"
+        value={view.limit}
+        options={WINDOW_SIZES.map((size) => [size, size])}
+        onChange={(limit) => showList(view, { limit: Number(limit) })}
+      />
     </nav>
   );
 }
@@ -266,15 +245,7 @@ function Content({ view }: { view: ListView }): ComponentChildren {
   }
   return (
     <>
-      {it.denied.length > 0 && (
-        <details class="denied">
-          <summary>
-            Not everything is shown: {it.denied.length}{" "}
-            {it.denied.length === 1 ? "kind" : "kinds or namespaces"} you may not list
-          </summary>
-          <DeniedList denied={it.denied} />
-        </details>
-      )}
+      <DeniedKinds denied={it.denied} />
       {it.rows.length === 0
         ? <NoRows view={view} total={it.total} />
         : <JobsTable view={view} rows={it.rows} />}
@@ -291,7 +262,11 @@ export function JobsPage({ view }: { view: ListView }) {
       <section class="filters" aria-label="Filters">
         <div class="row">
           <SearchField view={view} />
-          <NamespaceField view={view} />
+          <NamespaceField
+            namespaces={view.namespaces}
+            known={[...new Set(list.value?.rows.map(({ namespace }) => namespace))]}
+            onChange={(namespaces) => showList(view, { namespaces })}
+          />
           <KindField view={view} />
         </div>
         <StateFilters view={view} />

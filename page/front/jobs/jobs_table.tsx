@@ -3,6 +3,14 @@ import { Component } from "preact";
 import { ROW_METRICS, sparklines } from "./list_sparklines.ts";
 import { Age, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { showList, view as current } from "../page_state.ts";
+import {
+  moveFocus,
+  OrderSign,
+  type RowOrder,
+  SortHeader,
+  Table,
+  UnseenHeader,
+} from "../tables.tsx";
 import { shortKind, valueText } from "../readable_text.ts";
 import type { MOST_FIRST } from "../../../crds/wire/row.ts";
 import { sparkPath } from "../charts/spark_path.ts";
@@ -102,25 +110,21 @@ const DESCENDING: readonly Sort[] = [
   "updated",
 ] satisfies typeof MOST_FIRST;
 
+const other = (order: RowOrder) => order === "ascending" ? "descending" : "ascending";
+
 function Header({ view, sort, children }: { view: ListView; sort: Sort; children: string }) {
   const isSorted = view.sort === sort;
   const first = DESCENDING.includes(sort) ? "descending" : "ascending";
   const order = view.order ?? first;
-  const other = order === "ascending" ? "descending" : "ascending";
   // The age grows as the time of creation falls.
-  const shown = sort === "created" ? other : order;
+  const shown = sort === "created" ? other(order) : order;
   return (
-    <th scope="col" aria-sort={isSorted ? shown : undefined}>
-      <button
-        type="button"
-        onClick={() => showList(view, { sort, order: isSorted ? other : first })}
-      >
-        {children}
-        <span class="arrow" aria-hidden="true">
-          {isSorted ? shown === "ascending" ? "▲" : "▼" : ""}
-        </span>
-      </button>
-    </th>
+    <SortHeader
+      order={isSorted ? shown : undefined}
+      onSort={() => showList(view, { sort, order: isSorted ? other(order) : first })}
+    >
+      {children}
+    </SortHeader>
   );
 }
 
@@ -150,10 +154,9 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
         <button
           type="button"
           aria-label="Turn the order"
-          onClick={() =>
-            showList(view, { order: order === "ascending" ? "descending" : "ascending" })}
+          onClick={() => showList(view, { order: other(order) })}
         >
-          <span class="arrow" aria-hidden="true">{order === "ascending" ? "▲" : "▼"}</span>
+          <OrderSign order={order} />
         </button>
       )}
     </th>
@@ -161,48 +164,37 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
 }
 
 /** Moves the focus from job to job. */
-function moveFocus(event: KeyboardEvent) {
-  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-  if (!(event.target instanceof HTMLAnchorElement)) return;
-  const row = event.target.closest("tr");
-  const next = event.key === "ArrowDown" ? row?.nextElementSibling : row?.previousElementSibling;
-  next?.querySelector("a")?.focus();
-  event.preventDefault();
+function moveFromLink(event: KeyboardEvent) {
+  if (event.target instanceof HTMLAnchorElement) moveFocus(event);
 }
 
 /** The table. */
 export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[] }) {
   const names = rows.flatMap(({ metrics }) => metrics.map(({ name }) => name));
+  const headers = (
+    <>
+      <UnseenHeader text="Compare" />
+      <Header view={view} sort="state">State</Header>
+      <Header view={view} sort="name">Job</Header>
+      <Header view={view} sort="progress">Progress</Header>
+      <Header view={view} sort="remaining">Remaining</Header>
+      <MetricHeader view={view} names={names} />
+      <Header view={view} sort="created">Age</Header>
+    </>
+  );
   return (
-    <div class="scroll" role="region" aria-label="Jobs" tabIndex={0}>
-      <table class="jobs">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span class="hidden">Compare</span>
-            </th>
-            <Header view={view} sort="state">State</Header>
-            <Header view={view} sort="name">Job</Header>
-            <Header view={view} sort="progress">Progress</Header>
-            <Header view={view} sort="remaining">Remaining</Header>
-            <MetricHeader view={view} names={names} />
-            <Header view={view} sort="created">Age</Header>
-          </tr>
-        </thead>
-        <tbody onKeyDown={moveFocus}>
-          {rows.map((row) => (
-            <JobRow
-              key={row.uid}
-              row={row}
-              curves={sparklines.value.get(keyOf(row))}
-              isPicked={view.picked.includes(keyOf(row))}
-              canPick={view.picked.length <= MOST_COMPARED}
-              onPick={pick}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Jobs" kind="jobs" headers={headers} onKeyDown={moveFromLink}>
+      {rows.map((row) => (
+        <JobRow
+          key={row.uid}
+          row={row}
+          curves={sparklines.value.get(keyOf(row))}
+          isPicked={view.picked.includes(keyOf(row))}
+          canPick={view.picked.length <= MOST_COMPARED}
+          onPick={pick}
+        />
+      ))}
+    </Table>
   );
 }
 

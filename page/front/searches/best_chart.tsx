@@ -4,7 +4,7 @@ import { extentOf, numberAxis } from "../charts/axis_scale.ts";
 import { numberText, roundDurationText } from "../readable_text.ts";
 import type { Search } from "./search_answer.ts";
 import { SvgPlot } from "../charts/svg_plot.tsx";
-import { pointed, pointing, TrialSign } from "./trial_lines.tsx";
+import { marking, pointed, TrialSign } from "./trial_lines.tsx";
 
 /** Steps of an axis of durations, in seconds. */
 const STEPS = [10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21_600, 43_200, 86_400];
@@ -69,7 +69,7 @@ export function BestChart(
               <g
                 key={name}
                 class={name === marked || name === pointed.value ? "marked" : undefined}
-                {...pointing(name)}
+                {...marking(name)}
               >
                 <TrialSign
                   state={state}

@@ -1,5 +1,6 @@
 /** Surroundings of the charts of a search: facts, controls, causes of stops, and missing parts. */
-import { Age, Hostile, Notice, Switch } from "../marks_and_signs.tsx";
+import { Choice } from "../form_fields.tsx";
+import { Age, Fact, Hostile, Notice, Switch } from "../marks_and_signs.tsx";
 import { showSearch } from "../page_state.ts";
 import { numberText, plainText } from "../readable_text.ts";
 import type { Reading } from "../feed/repeated_reading.ts";
@@ -13,45 +14,32 @@ export function Facts({ search }: { search: Search }) {
   const bestValue = trials.find(({ name }) => name === best)?.value;
   return (
     <dl class="facts">
-      <div>
-        <dt>Objective</dt>
-        <dd>
-          {objective === undefined ? "not known yet" : (
-            <>
-              {objective.direction} <Hostile text={objective.metric} />
-              {objective.goal !== undefined && `, to ${numberText(objective.goal)}`}
-            </>
-          )}
-        </dd>
-      </div>
+      <Fact name="Objective">
+        {objective === undefined ? "not known yet" : (
+          <>
+            {objective.direction} <Hostile text={objective.metric} />
+            {objective.goal !== undefined && `, to ${numberText(objective.goal)}`}
+          </>
+        )}
+      </Fact>
       {bestValue !== undefined && (
-        <div>
-          <dt>The best so far</dt>
-          <dd>
-            <span class="number">{numberText(bestValue)}</span>{" "}
-            <span class="quiet">
-              of <Hostile text={best} />
-            </span>
-          </dd>
-        </div>
+        <Fact name="The best so far">
+          <span class="number">{numberText(bestValue)}</span>{" "}
+          <span class="quiet">
+            of <Hostile text={best} />
+          </span>
+        </Fact>
       )}
-      <div>
-        <dt>Trials</dt>
-        <dd class="number">{counts.total}</dd>
-      </div>
-      <div>
-        <dt>{search.endedMs === undefined ? "Age" : "Took"}</dt>
-        <dd>
-          <Age sinceMs={search.createdMs} endMs={search.endedMs} />
-        </dd>
-      </div>
+      <Fact name="Trials">
+        <span class="number">{counts.total}</span>
+      </Fact>
+      <Fact name={search.endedMs === undefined ? "Age" : "Took"}>
+        <Age sinceMs={search.createdMs} endMs={search.endedMs} />
+      </Fact>
       {notes.map(({ name, text }) => (
-        <div key={name}>
-          <dt>{plainText(name)}</dt>
-          <dd>
-            <Hostile text={text} />
-          </dd>
-        </div>
+        <Fact key={name} name={name}>
+          <Hostile text={text} />
+        </Fact>
       ))}
     </dl>
   );
@@ -63,29 +51,23 @@ export function Controls({ view, search }: { view: SearchView; search: Search })
   const names = [...new Set([...(objective ? [objective.metric] : []), ...metrics])];
   return (
     <div class="row tools">
-      <label class="choice">
-        <span>Compare by</span>
-        <select
-          value={objective?.metric ?? ""}
-          onChange={({ currentTarget: { value } }) => showSearch({ metric: value, direction: "" })}
-        >
-          {names.map((name) => <option key={name} value={name}>{plainText(name)}</option>)}
-        </select>
-      </label>
-      <label class="choice">
-        <span>Better is</span>
-        <select
-          value={objective?.direction ?? ""}
-          onChange={({ currentTarget: { value } }) =>
-            showSearch({
-              direction: value === "minimize" || value === "maximize" ? value : "",
-            })}
-        >
-          {objective?.direction === "" && <option value="">not said</option>}
-          <option value="minimize">less</option>
-          <option value="maximize">more</option>
-        </select>
-      </label>
+      <Choice
+        label="Compare by"
+        value={objective?.metric ?? ""}
+        options={names.map((name) => [name, plainText(name)])}
+        onChange={(metric) => showSearch({ metric, direction: "" })}
+      />
+      <Choice
+        label="Better is"
+        value={objective?.direction ?? ""}
+        options={[
+          ...(objective?.direction === "" ? [["", "not said"] as const] : []),
+          ["minimize", "less"],
+          ["maximize", "more"],
+        ]}
+        onChange={(value) =>
+          showSearch({ direction: value === "minimize" || value === "maximize" ? value : "" })}
+      />
       <Switch isOn={view.isLog} onChange={(isLog) => showSearch({ isLog })}>Log axis</Switch>
       {view.kind === EXPERIMENTS && (
         <a

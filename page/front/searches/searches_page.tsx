@@ -1,6 +1,8 @@
 /** Page of all searches that the viewer may list. */
-import type { ComponentChildren } from "preact";
-import { DeniedList } from "../jobs/jobs_page.tsx";
+import { DeniedKinds } from "../jobs/jobs_page.tsx";
+import { NamespaceField } from "../form_fields.tsx";
+import { namedHeaders, Table } from "../tables.tsx";
+import { keyOf } from "../feed/job_key.ts";
 import { Age, Hostile, Notice, StateSign, stateWord } from "../marks_and_signs.tsx";
 import { isStale, show } from "../page_state.ts";
 import { plainText, valueText } from "../readable_text.ts";
@@ -13,7 +15,6 @@ import { viewFragment } from "../url_state.ts";
 const EVERY_MS = 10_000;
 
 function Filters({ view }: { view: SearchesView }) {
-  const namespaces = view.namespaces.join(", ");
   return (
     <section class="filters" aria-label="Filters">
       <div class="row">
@@ -27,16 +28,10 @@ function Filters({ view }: { view: SearchesView }) {
             onInput={({ currentTarget }) => show({ ...view, text: currentTarget.value }, true)}
           />
         </label>
-        <label class="field">
-          <span>Namespaces</span>
-          <input
-            key={namespaces}
-            placeholder="all"
-            defaultValue={namespaces}
-            onChange={({ currentTarget: { value } }) =>
-              show({ ...view, namespaces: value.split(/[\s,]+/).filter((it) => it !== "") })}
-          />
-        </label>
+        <NamespaceField
+          namespaces={view.namespaces}
+          onChange={(namespaces) => show({ ...view, namespaces })}
+        />
       </div>
     </section>
   );
@@ -117,7 +112,15 @@ function NoSearches({ view, list }: { view: SearchesView; list: SearchList }) {
   );
 }
 
-const HEADERS = ["State", "Search", "Trials", "How they are", "Objective", "The best", "Age"];
+const HEADERS = namedHeaders([
+  "State",
+  "Search",
+  "Trials",
+  "How they are",
+  "Objective",
+  "The best",
+  "Age",
+]);
 
 function Content({ view, reading }: { view: SearchesView; reading: Reading<SearchList> }) {
   const { value: list, problem } = reading;
@@ -142,15 +145,6 @@ function Content({ view, reading }: { view: SearchesView; reading: Reading<Searc
   const rows = list.rows.filter(({ namespace, name }) =>
     `${namespace}/${name}`.toLowerCase().includes(view.text.toLowerCase())
   );
-  const denied: ComponentChildren = list.denied.length > 0 && (
-    <details class="denied">
-      <summary>
-        Not everything is shown: {list.denied.length}{" "}
-        {list.denied.length === 1 ? "kind" : "kinds or namespaces"} you may not list
-      </summary>
-      <DeniedList denied={list.denied} />
-    </details>
-  );
   return (
     <>
       {problem && (
@@ -158,24 +152,13 @@ function Content({ view, reading }: { view: SearchesView; reading: Reading<Searc
           This is as it was before: {plainText(problem.message)}
         </p>
       )}
-      {denied}
+      <DeniedKinds denied={list.denied} />
       {rows.length === 0
         ? <NoSearches view={view} list={list} />
         : (
-          <div class="scroll" role="region" aria-label="Searches" tabIndex={0}>
-            <table class="jobs">
-              <thead>
-                <tr>
-                  {HEADERS.map((it) => <th key={it} scope="col">{it}</th>)}
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map((row) => (
-                  <Row key={`${row.kind}/${row.namespace}/${row.name}`} row={row} />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table label="Searches" kind="jobs" headers={HEADERS}>
+            {rows.map((row) => <Row key={keyOf(row)} row={row} />)}
+          </Table>
         )}
       {list.isCut && <p class="quiet">There are more than these: name namespaces to see others.</p>}
     </>

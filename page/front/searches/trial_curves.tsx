@@ -7,7 +7,7 @@ import { showSearch } from "../page_state.ts";
 import { numberText } from "../readable_text.ts";
 import type { Trial } from "./search_answer.ts";
 import { SvgPlot } from "../charts/svg_plot.tsx";
-import { lineClass, pointed, pointing, TrialSign } from "./trial_lines.tsx";
+import { lineClass, marking, pointed, TrialSign } from "./trial_lines.tsx";
 import type { JobCurves } from "../feed/view_answers_read.ts";
 import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
@@ -87,7 +87,7 @@ export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, ma
             const [seconds = 0, last = 0] = points.at(-1) ?? [];
             const isBest = name === best;
             return (
-              <g key={name} class={name === shown ? "marked" : undefined} {...pointing(name)}>
+              <g key={name} class={name === shown ? "marked" : undefined} {...marking(name)}>
                 <path class={`${lineClass(state)} line ${isBest ? "best" : ""}`} d={`M${text}`} />
                 <TrialSign
                   state={state}

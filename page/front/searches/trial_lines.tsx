@@ -47,7 +47,7 @@ export function TrialSign(
   );
 }
 
-/** Handlers by which a line or a sign is pointed at, and marked. */
+/** Handlers by which what stands for a trial is pointed at. */
 export const pointing = (name: string) => ({
   onPointerEnter: () => {
     pointed.value = name;
@@ -55,6 +55,11 @@ export const pointing = (name: string) => ({
   onPointerLeave: () => {
     if (pointed.value === name) pointed.value = "";
   },
+});
+
+/** Handlers by which a line or a sign is pointed at, and marked. */
+export const marking = (name: string) => ({
+  ...pointing(name),
   onClick: () => showSearch({ trial: name }, true),
 });
 

@@ -2,10 +2,11 @@
 import { useState } from "preact/hooks";
 import { Hostile, StateSign } from "../marks_and_signs.tsx";
 import { now, showSearch } from "../page_state.ts";
+import { moveFocus, SortHeader, Table, UnseenHeader } from "../tables.tsx";
 import { durationText, numberText, plainText, valueText } from "../readable_text.ts";
 import type { Search, Trial } from "./search_answer.ts";
 import type { SearchView } from "./search_view.ts";
-import { pointed } from "./trial_lines.tsx";
+import { pointing } from "./trial_lines.tsx";
 import { sortedTrials, stopWords, tookMs } from "./trial_order.ts";
 import { jobNameOf, jobView, viewFragment } from "../url_state.ts";
 
@@ -14,20 +15,14 @@ const [FIRST_ROWS, MOST_METRICS] = [200, 3];
 
 function Header({ view, sort, children }: { view: SearchView; sort: string; children: string }) {
   const isSorted = view.sort === sort;
-  const arrow = view.isDescending ? "▼" : "▲";
+  const order = view.isDescending ? "descending" : "ascending";
   return (
-    <th
-      scope="col"
-      aria-sort={isSorted ? view.isDescending ? "descending" : "ascending" : undefined}
+    <SortHeader
+      order={isSorted ? order : undefined}
+      onSort={() => showSearch({ sort, isDescending: isSorted && !view.isDescending })}
     >
-      <button
-        type="button"
-        onClick={() => showSearch({ sort, isDescending: isSorted && !view.isDescending })}
-      >
-        <Hostile text={children.length > 24 ? `${children.slice(0, 23)}…` : children} />
-        <span class="arrow" aria-hidden="true">{isSorted ? arrow : ""}</span>
-      </button>
-    </th>
+      <Hostile text={children.length > 24 ? `${children.slice(0, 23)}…` : children} />
+    </SortHeader>
   );
 }
 
@@ -43,15 +38,7 @@ function Row({ trial, view, isBest, newest, seenStop, metrics }: {
   const job = jobNameOf(trial.job);
   const took = tookMs(trial, now.value);
   return (
-    <tr
-      class={isMarked ? "marked" : undefined}
-      onPointerEnter={() => {
-        pointed.value = trial.name;
-      }}
-      onPointerLeave={() => {
-        pointed.value = "";
-      }}
-    >
+    <tr class={isMarked ? "marked" : undefined} {...pointing(trial.name)}>
       <td class="pick">
         <input
           type="checkbox"
@@ -96,16 +83,6 @@ function Row({ trial, view, isBest, newest, seenStop, metrics }: {
   );
 }
 
-/** Moves the focus from trial to trial. */
-function moveFocus(event: KeyboardEvent) {
-  if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-  if (!(event.target instanceof HTMLElement)) return;
-  const row = event.target.closest("tr");
-  const next = event.key === "ArrowDown" ? row?.nextElementSibling : row?.previousElementSibling;
-  next?.querySelector<HTMLElement>(event.target.tagName.toLowerCase())?.focus();
-  event.preventDefault();
-}
-
 /** The table. `newest` and `stops`: what curves say of trials, by their names. */
 export function TrialsTable({ view, search, newest, stops, isShown }: {
   view: SearchView;
@@ -120,44 +97,38 @@ export function TrialsTable({ view, search, newest, stops, isShown }: {
     .slice(0, MOST_METRICS);
   const sorted = sortedTrials(search, view).filter(isShown);
   const rows = isAll ? sorted : sorted.slice(0, FIRST_ROWS);
+  const headers = (
+    <>
+      <UnseenHeader text="Marked" />
+      <Header view={view} sort="state">State</Header>
+      <Header view={view} sort="name">Trial</Header>
+      <Header view={view} sort="value">{objective?.metric ?? "Objective"}</Header>
+      {parameters.map(({ name }) => (
+        <Header key={name} view={view} sort={`p:${name}`}>{name}</Header>
+      ))}
+      {metrics.map((index) => {
+        const name = search.metrics[index] ?? "";
+        return <Header key={index} view={view} sort={`m:${name}`}>{name}</Header>;
+      })}
+      <Header view={view} sort="took">Took</Header>
+      <Header view={view} sort="stop">Why it ended early</Header>
+    </>
+  );
   return (
     <>
-      <div class="scroll" role="region" aria-label="Trials" tabIndex={0}>
-        <table class="trials">
-          <thead>
-            <tr>
-              <th scope="col">
-                <span class="hidden">Marked</span>
-              </th>
-              <Header view={view} sort="state">State</Header>
-              <Header view={view} sort="name">Trial</Header>
-              <Header view={view} sort="value">{objective?.metric ?? "Objective"}</Header>
-              {parameters.map(({ name }) => (
-                <Header key={name} view={view} sort={`p:${name}`}>{name}</Header>
-              ))}
-              {metrics.map((index) => {
-                const name = search.metrics[index] ?? "";
-                return <Header key={index} view={view} sort={`m:${name}`}>{name}</Header>;
-              })}
-              <Header view={view} sort="took">Took</Header>
-              <Header view={view} sort="stop">Why it ended early</Header>
-            </tr>
-          </thead>
-          <tbody onKeyDown={moveFocus}>
-            {rows.map((trial) => (
-              <Row
-                key={trial.name}
-                trial={trial}
-                view={view}
-                isBest={trial.name === best}
-                newest={newest.get(trial.name)}
-                seenStop={stops.get(trial.name) ?? ""}
-                metrics={metrics}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Trials" kind="trials" headers={headers} onKeyDown={moveFocus}>
+        {rows.map((trial) => (
+          <Row
+            key={trial.name}
+            trial={trial}
+            view={view}
+            isBest={trial.name === best}
+            newest={newest.get(trial.name)}
+            seenStop={stops.get(trial.name) ?? ""}
+            metrics={metrics}
+          />
+        ))}
+      </Table>
       {rows.length < sorted.length && (
         <p>
           <button type="button" onClick={() => setAll(true)}>
