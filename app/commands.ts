@@ -205,7 +205,7 @@ async function runCrds(settings: CrdsSettings): Promise<void> {
 
 /** `milepost convert`: former jobs of a file as TrainJobs; prints nothing if one of them cannot be one. */
 async function runConvert({ argument = "" }: Given): Promise<void> {
-  const { convertText } = await import("./convert/convert_text.ts");
+  const { convertText } = await import("../controller/conversion/convert_text.ts");
   let text: string;
   try {
     text = await Deno.readTextFile(argument);

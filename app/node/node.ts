@@ -19,7 +19,7 @@ import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import type { nodeSettings } from "../configuration/command_settings.ts";
 import { provideCommand } from "../executable.ts";
 import { readFlagFile } from "../flag_file.ts";
-import { KUBELET_FOLDER, takeDataFolder } from "../standalone/data_folder.ts";
+import { KUBELET_FOLDER, takeDataFolder } from "../../standalone/kubelet/data_folder.ts";
 import { exceptThisMachine } from "../standalone/local_requests.ts";
 
 /** How to start, by the settings. */

@@ -24,8 +24,8 @@ import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { createScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { provideCommand } from "../executable.ts";
 import { installPrerequisites } from "./prerequisites.ts";
-import { KUBELET_FOLDER, takeDataFolder } from "./data_folder.ts";
-import { addToKubeconfig } from "./kubeconfig_file.ts";
+import { KUBELET_FOLDER, takeDataFolder } from "../../standalone/kubelet/data_folder.ts";
+import { addToKubeconfig } from "../../standalone/kubeconfig/kubeconfig_file.ts";
 import { exceptThisMachine } from "./local_requests.ts";
 
 /** The one node. */

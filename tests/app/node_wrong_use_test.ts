@@ -1,6 +1,6 @@
 /** Tests of `milepost node` with wrong arguments: one clear line and exit code 2, before it does anything. */
 import assert from "node:assert/strict";
-import { withStandalone } from "../../app/standalone/kubeconfig_merge.ts";
+import { withStandalone } from "../../standalone/kubeconfig/kubeconfig_merge.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import { createAuthority } from "../cluster/control_plane/certificates.ts";
 import { milepost } from "../support/milepost_process.ts";

@@ -1,7 +1,7 @@
 /** The examples of the Training Operator: which of them `milepost convert` converts, and why not the others. */
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { convertText } from "../../app/convert/convert_text.ts";
+import { convertText } from "../../controller/conversion/convert_text.ts";
 import { findPeer, testWithPeer } from "./support/peer.ts";
 import { TRAINING_OPERATOR, TRAINING_OPERATOR_MX } from "./training_operator/operator.ts";
 

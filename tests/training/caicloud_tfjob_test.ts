@@ -1,6 +1,6 @@
 /** Test of a TFJob of 2018 that is converted: its program, which reads the cluster from its arguments, trains in `standalone`. */
 import { parseAllDocuments } from "yaml";
-import { convertText } from "../../app/convert/convert_text.ts";
+import { convertText } from "../../controller/conversion/convert_text.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { TrainingRuntime } from "../../crds/training_runtime.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";

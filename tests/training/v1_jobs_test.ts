@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { parse as parseYaml, parseAllDocuments, stringify } from "yaml";
 import { z } from "zod";
-import { convertText } from "../../app/convert/convert_text.ts";
+import { convertText } from "../../controller/conversion/convert_text.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { installPrerequisites } from "../../../app/standalone/prerequisites.ts";
-import { addToKubeconfig } from "../../../app/standalone/kubeconfig_file.ts";
+import { addToKubeconfig } from "../../../standalone/kubeconfig/kubeconfig_file.ts";
 import { type ControlPlane, startControlPlane } from "../../../app/standalone/control_plane.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { CA_KEY, MANAGER } from "../../../crds/names.ts";

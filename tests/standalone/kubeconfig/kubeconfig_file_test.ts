@@ -1,7 +1,7 @@
 /** Tests of the kubeconfig file of a standalone: locked, replaced at once, through links, for its user alone. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
-import { addToKubeconfig } from "../../../app/standalone/kubeconfig_file.ts";
+import { addToKubeconfig } from "../../../standalone/kubeconfig/kubeconfig_file.ts";
 import { ConfigurationError } from "../../../platform/kube/errors.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { freePort } from "../../support/free_port.ts";

@@ -6,7 +6,7 @@ import {
   standaloneIn,
   withoutStandalone,
   withStandalone,
-} from "../../../app/standalone/kubeconfig_merge.ts";
+} from "../../../standalone/kubeconfig/kubeconfig_merge.ts";
 
 const own: KubeconfigContent = {
   server: "https://127.0.0.1:1234",

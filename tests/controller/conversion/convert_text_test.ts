@@ -1,7 +1,7 @@
 /** Tests of `milepost convert` on whole texts. */
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
-import { convertText } from "../../app/convert/convert_text.ts";
+import { convertText } from "../../../controller/conversion/convert_text.ts";
 
 const job = (name: string, more = "") => `
 apiVersion: kubeflow.org/v1

@@ -1,9 +1,9 @@
 /** Conversion of YAML with former jobs, v1 and of 2018, to YAML with TrainJobs and their runtimes. Pure. */
 import { Document, isScalar, isSeq, parseAllDocuments, type Tags, visit } from "yaml";
 import { z } from "zod";
-import { convertCaicloud } from "../../controller/conversion/caicloud.ts";
-import type { Conversion } from "../../controller/conversion/conversion.ts";
-import { convert } from "../../controller/conversion/convert.ts";
+import { convertCaicloud } from "./caicloud.ts";
+import type { Conversion } from "./conversion.ts";
+import { convert } from "./convert.ts";
 import {
   CAICLOUD_API_VERSION,
   CAICLOUD_SPECS_KEYS,

@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import { getLogger } from "@logtape/logtape";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
-import { endAbandoned } from "../../standalone/kubelet/processes/abandoned.ts";
-import { removeIfThere } from "../../standalone/kubelet/processes/removal.ts";
+import { endAbandoned } from "./processes/abandoned.ts";
+import { removeIfThere } from "./processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
