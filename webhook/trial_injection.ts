@@ -8,6 +8,8 @@
  */
 import { ISTIO_INJECT, KATIB } from "../crds/katib_names.ts";
 import type { Container, EnvVar, Pod } from "../platform/kube/kubernetes.ts";
+import type { Trial } from "../crds/trial.ts";
+import { comesByPush } from "../trials/plan/derive_plan.ts";
 import { selectingLabels } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { TRAINER_GROUP } from "../crds/names.ts";
@@ -25,6 +27,19 @@ export interface TrialOfPod {
   readonly run?: { readonly apiVersion?: unknown; readonly kind?: unknown } | undefined;
   /** Whether its metrics come only by push. */
   readonly pushes?: boolean;
+}
+
+/** Returns the fields of a Trial for its pods. */
+export function trialOfPod(trial: Trial | undefined): TrialOfPod | undefined {
+  if (trial === undefined) return undefined;
+  const { metadata: { name = "", labels }, spec } = trial;
+  return {
+    name,
+    labels,
+    primaryContainerName: spec?.primaryContainerName,
+    run: spec?.runSpec,
+    pushes: comesByPush(trial, { adopted: new Set() }),
+  };
 }
 
 const prefixOf = (key: string) => key.slice(0, key.indexOf("/") + 1);

@@ -20,7 +20,6 @@ import type { PriorityClass } from "../../platform/kube/kubernetes.ts";
 import { childNames } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { Trial } from "../../crds/trial.ts";
-import { comesByPush } from "../../trials/plan/derive_plan.ts";
 import { createReadBudget } from "../../platform/http/limits/read_budget.ts";
 import { createLookup, type Lookup } from "../../platform/kube/watching/cached_lookup.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -31,7 +30,7 @@ import type { AdmissionHandlers } from "../../webhook/admission_http.ts";
 import type { ReviewContext } from "../../webhook/admission_review.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import type { PodEndpoint } from "../../webhook/pod_injection.ts";
-import type { TrialOfPod } from "../../webhook/trial_injection.ts";
+import { trialOfPod } from "../../webhook/trial_injection.ts";
 import type { Caches } from "./caches.ts";
 import { createObjectLookup, READ_BOUNDS } from "./object_lookup.ts";
 import type { V1Settings } from "../../controller/jobs/v1_settings.ts";
@@ -57,19 +56,6 @@ export interface AdmissionParts {
 }
 
 const NO_TRIALS = { get: () => undefined };
-
-/** Returns the fields of a Trial for its pods. */
-function trialOfPod(trial: Trial | undefined): TrialOfPod | undefined {
-  if (trial === undefined) return undefined;
-  const { metadata: { name = "", labels }, spec } = trial;
-  return {
-    name,
-    labels,
-    primaryContainerName: spec?.primaryContainerName,
-    run: spec?.runSpec,
-    pushes: comesByPush(trial, { adopted: new Set() }),
-  };
-}
 
 /**
  * Creates the lookups of objects that reviews name, with a budget of their own. What no cache holds yet is read: a
