@@ -4,7 +4,13 @@ import { type Policies, policyRules } from "../../controller/runtime/policy.ts";
 import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
 import type { PolicyRule } from "../../platform/kube/kubernetes.ts";
 import { MANAGER } from "../../crds/names.ts";
-import { clusterRulesOf, MANAGER_PARTS, type ManagerPart, namespaceRulesOf } from "./rights.ts";
+import {
+  clusterRulesOf,
+  MANAGER_PARTS,
+  type ManagerPart,
+  namespaceRulesOf,
+  rule,
+} from "./rights.ts";
 
 /** Objects of RBAC as the API server takes them. */
 export interface RbacObject {
@@ -102,8 +108,7 @@ export function managerRbac(
 
 /** Returns the Role by which every authenticated user reads the public ConfigMap, with its binding. */
 export function publicReading(metadata: RbacObject["metadata"]): RbacObject[] {
-  const resourceNames = [metadata.name];
-  const rules = [{ apiGroups: [""], resources: ["configmaps"], resourceNames, verbs: ["get"] }];
+  const rules = [rule("", ["configmaps"], ["get"], [metadata.name])];
   const everybody = { apiGroup: RBAC_GROUP, kind: "Group", name: "system:authenticated" };
   return boundRole(metadata, rules, everybody);
 }

@@ -56,6 +56,20 @@ interface PartRights {
 }
 
 const READ = ["get", "list", "watch"];
+
+/** Returns a rule for resources of a group; `names`: of only these objects. */
+export const rule = (
+  group: string,
+  resources: string[],
+  verbs: string[],
+  names?: string[],
+): PolicyRule => ({
+  apiGroups: [group],
+  resources,
+  ...(names && { resourceNames: names }),
+  verbs,
+});
+
 const ADMISSION = KINDS.mutatingWebhookConfiguration.group;
 
 /** Rules for the kinds of jobs of one API group. */
@@ -63,23 +77,15 @@ function jobRules(
   group: string,
   kinds: readonly { readonly plural: string }[],
 ): PolicyRule[] {
-  const isTrainer = group === TRAINER_GROUP;
-  const apiGroups = [group];
-  const resources = (suffix = "") => kinds.map(({ plural }) => `${plural}${suffix}`);
+  const ofKinds = (suffix = "") => kinds.map(({ plural }) => `${plural}${suffix}`);
+  const runtimes = group === TRAINER_GROUP ? ["trainingruntimes", "clustertrainingruntimes"] : [];
   return [
     // Jobs are read, and so are the runtimes of TrainJobs.
-    {
-      apiGroups,
-      resources: [
-        ...resources(),
-        ...(isTrainer ? ["trainingruntimes", "clustertrainingruntimes"] : []),
-      ],
-      verbs: READ,
-    },
+    rule(group, [...ofKinds(), ...runtimes], READ),
     // Only the status of a job is written: its state, its progress, and that it was stopped.
-    { apiGroups, resources: resources("/status"), verbs: ["patch"] },
+    rule(group, ofKinds("/status"), ["patch"]),
     // Children carry blockOwnerDeletion, which needs this if its admission plugin is on.
-    { apiGroups, resources: resources("/finalizers"), verbs: ["update"] },
+    rule(group, ofKinds("/finalizers"), ["update"]),
   ];
 }
 
@@ -90,98 +96,71 @@ const byGroup = (kinds: readonly JobKind[]) => [...Map.groupBy(kinds, ({ group }
 const controllerRules = ({ all }: JobKinds): PolicyRule[] => [
   ...byGroup(all).filter(([group]) => group !== V1_GROUP)
     .flatMap(([group, kinds]) => jobRules(group, kinds)),
-  {
-    apiGroups: [JOBSET_GROUP],
-    resources: ["jobsets"],
-    verbs: [...READ, "create", "patch", "delete"],
-  },
+  rule(JOBSET_GROUP, ["jobsets"], [...READ, "create", "patch", "delete"]),
   // The runtime snapshot of each job.
-  { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create"] },
+  rule("", ["configmaps"], [...READ, "create"]),
   // Whether a job's pods run.
-  { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch"] },
-  { apiGroups: [""], resources: ["events"], verbs: ["create", "patch"] },
+  rule("", ["pods"], ["list", "watch"]),
+  rule("", ["events"], ["create", "patch"]),
   // Its own webhook configurations; and whether upstream's JobSet controller and Katib's webhook are there.
   // RBAC cannot limit creations by name; the admission policy does (deploy/manager_writes_policy.ts).
-  {
-    apiGroups: [ADMISSION],
-    resources: ["mutatingwebhookconfigurations"],
-    verbs: ["list", "watch", "create"],
-  },
-  {
-    apiGroups: [ADMISSION],
-    resources: ["mutatingwebhookconfigurations"],
-    resourceNames: [MANAGER.mutatingConfiguration],
-    verbs: ["get", "update"],
-  },
-  { apiGroups: [ADMISSION], resources: ["validatingwebhookconfigurations"], verbs: ["create"] },
-  {
-    apiGroups: [ADMISSION],
-    resources: ["validatingwebhookconfigurations"],
-    resourceNames: [MANAGER.validatingConfiguration],
-    verbs: [...READ, "update"],
-  },
+  rule(ADMISSION, ["mutatingwebhookconfigurations"], ["list", "watch", "create"]),
+  rule(ADMISSION, ["mutatingwebhookconfigurations"], ["get", "update"], [
+    MANAGER.mutatingConfiguration,
+  ]),
+  rule(ADMISSION, ["validatingwebhookconfigurations"], ["create"]),
+  rule(ADMISSION, ["validatingwebhookconfigurations"], [...READ, "update"], [
+    MANAGER.validatingConfiguration,
+  ]),
 ];
 
 /** Certificates: every replica reads them by name; the first one makes them, the leader changes them. */
 const CERTIFICATE_RULES: readonly PolicyRule[] = [
-  { apiGroups: [""], resources: ["secrets"], verbs: ["create"] },
-  {
-    apiGroups: [""],
-    resources: ["secrets"],
-    resourceNames: [MANAGER.certificateSecret],
-    verbs: [...READ, "update"],
-  },
+  rule("", ["secrets"], ["create"]),
+  rule("", ["secrets"], [...READ, "update"], [MANAGER.certificateSecret]),
   // The CA, for clients that are no pods of jobs.
-  {
-    apiGroups: [""],
-    resources: ["configmaps"],
-    resourceNames: [MANAGER.publicConfigMap],
-    verbs: ["patch"],
-  },
+  rule("", ["configmaps"], ["patch"], [MANAGER.publicConfigMap]),
 ];
 
 /** Keys of policies such as mpi, in the namespaces of their jobs: made once, and looked for by name. */
 const policySecretRules = (): PolicyRule[] => [
-  { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create"] },
+  rule("", ["secrets"], ["get", "create"]),
 ];
 
 /** The built-in executor: it makes Jobs and a headless Service of each JobSet, and writes its status. */
 const executorRules = (): PolicyRule[] => [
-  { apiGroups: [JOBSET_GROUP], resources: ["jobsets/status"], verbs: ["update"] },
-  { apiGroups: [JOBSET_GROUP], resources: ["jobsets/finalizers"], verbs: ["update"] },
-  { apiGroups: ["batch"], resources: ["jobs"], verbs: [...READ, "create", "patch", "delete"] },
+  rule(JOBSET_GROUP, ["jobsets/status"], ["update"]),
+  rule(JOBSET_GROUP, ["jobsets/finalizers"], ["update"]),
+  rule("batch", ["jobs"], [...READ, "create", "patch", "delete"]),
   // On resume the executor clears a Job's start time, so that its deadline starts again.
-  { apiGroups: ["batch"], resources: ["jobs/status"], verbs: ["patch"] },
-  { apiGroups: [""], resources: ["services"], verbs: ["list", "watch", "create"] },
+  rule("batch", ["jobs/status"], ["patch"]),
+  rule("", ["services"], ["list", "watch", "create"]),
 ];
 
 /** Claims of JobSets with volume claim policies: read by name, and never changed. */
 const volumeClaimRules = (): PolicyRule[] => [
-  { apiGroups: [""], resources: ["persistentvolumeclaims"], verbs: ["get", "create"] },
+  rule("", ["persistentvolumeclaims"], ["get", "create"]),
 ];
 
 /** Rules for the kinds whose progress an annotation shows. */
 function annotationRules({ all }: JobKinds): PolicyRule[] {
   const annotated = all.filter(({ progress }) => progress?.at === "annotation");
-  return byGroup(annotated).map(([group, kinds]) => ({
-    apiGroups: [group],
-    resources: kinds.map(({ plural }) => plural),
-    verbs: ["patch"],
-  }));
+  return byGroup(annotated)
+    .map(([group, kinds]) => rule(group, kinds.map(({ plural }) => plural), ["patch"]));
 }
 
 /** The status endpoint and the observation API. */
 const progressRules = (kinds: JobKinds): PolicyRule[] => [
   ...annotationRules(kinds),
   // The CA of each job.
-  { apiGroups: [""], resources: ["configmaps"], verbs: ["patch"] },
+  rule("", ["configmaps"], ["patch"]),
   // Authorization of pushes: the owners from pod to job, and the pod's service account.
-  { apiGroups: ["batch"], resources: ["jobs"], verbs: READ },
-  { apiGroups: [""], resources: ["pods"], verbs: ["get"] },
-  { apiGroups: [""], resources: ["serviceaccounts"], verbs: READ },
-  { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+  rule("batch", ["jobs"], READ),
+  rule("", ["pods"], ["get"]),
+  rule("", ["serviceaccounts"], READ),
+  rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
   // Authorization of readers of a job's observation.
-  { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+  rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
   {
     nonResourceURLs: ["/.well-known/openid-configuration", "/openid/v1/jwks"],
     verbs: ["get"],
@@ -190,80 +169,58 @@ const progressRules = (kinds: JobKinds): PolicyRule[] => [
 
 /** Trials of Katib: what a trial's job reports, and that it stopped early. Only their status is written. */
 const trialRules = (): PolicyRule[] => [
-  { apiGroups: [KATIB.group], resources: ["trials"], verbs: READ },
-  { apiGroups: [KATIB.group], resources: ["trials/status"], verbs: ["patch"] },
+  rule(KATIB.group, ["trials"], READ),
+  rule(KATIB.group, ["trials/status"], ["patch"]),
 ];
 
 /** The v1 kinds: which of them are to be run, their jobs, and the pods and Services of those. */
 const v1JobRules = (): PolicyRule[] => [
-  {
-    apiGroups: [KINDS.customResourceDefinition.group],
-    resources: [KINDS.customResourceDefinition.plural],
-    resourceNames: V1_KIND_LIST.map(v1CrdName),
-    verbs: ["get"],
-  },
+  rule(
+    KINDS.customResourceDefinition.group,
+    [KINDS.customResourceDefinition.plural],
+    ["get"],
+    V1_KIND_LIST.map(v1CrdName),
+  ),
   ...jobRules(V1_GROUP, V1_KIND_LIST),
   // A job that has ended is deleted after its time to live; an annotation shows its progress where its definition
   // has no field for that.
-  {
-    apiGroups: [V1_GROUP],
-    resources: V1_KIND_LIST.map(({ plural }) => plural),
-    verbs: ["delete", "patch"],
-  },
+  rule(V1_GROUP, V1_KIND_LIST.map(({ plural }) => plural), ["delete", "patch"]),
   // A patch adopts and releases.
-  {
-    apiGroups: [""],
-    resources: ["pods", "services"],
-    verbs: [...READ, "create", "patch", "delete"],
-  },
+  rule("", ["pods", "services"], [...READ, "create", "patch", "delete"]),
 ];
 
 /** MPIJobs: the launcher's files and account. What its role gives, the manager needs to have itself. */
 const v1MpiRules = (): PolicyRule[] => [
-  { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "create", "patch"] },
-  { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get", "create"] },
-  {
-    apiGroups: [KINDS.role.group],
-    resources: [KINDS.role.plural, KINDS.roleBinding.plural],
-    verbs: ["get", "create"],
-  },
+  rule("", ["configmaps"], ["get", "create", "patch"]),
+  rule("", ["serviceaccounts"], ["get", "create"]),
+  rule(KINDS.role.group, [KINDS.role.plural, KINDS.roleBinding.plural], ["get", "create"]),
   // Of a job whose number of workers changes.
-  { apiGroups: [KINDS.role.group], resources: [KINDS.role.plural], verbs: ["patch"] },
-  { apiGroups: [""], resources: ["pods"], verbs: READ },
-  { apiGroups: [""], resources: ["pods/exec"], verbs: ["create"] },
+  rule(KINDS.role.group, [KINDS.role.plural], ["patch"]),
+  rule("", ["pods"], READ),
+  rule("", ["pods/exec"], ["create"]),
 ];
 
 /** Elastic PyTorchJobs with metrics: their autoscalers. */
 const v1ElasticRules = (): PolicyRule[] => [
-  {
-    apiGroups: [KINDS.horizontalPodAutoscaler.group],
-    resources: [KINDS.horizontalPodAutoscaler.plural],
-    verbs: ["get", "create", "patch", "delete"],
-  },
+  rule(KINDS.horizontalPodAutoscaler.group, [KINDS.horizontalPodAutoscaler.plural], [
+    "get",
+    "create",
+    "patch",
+    "delete",
+  ]),
 ];
 
 /** Pod groups of either scheduler, and the priorities by which the resources of a group are added up. */
 const v1GangRules = (): PolicyRule[] => [
-  ...[KINDS.volcanoPodGroup, KINDS.coschedulingPodGroup].map(({ group, plural }) => ({
-    apiGroups: [group],
-    resources: [plural],
-    verbs: ["get", "create", "patch", "delete"],
-  })),
-  {
-    apiGroups: [KINDS.priorityClass.group],
-    resources: [KINDS.priorityClass.plural],
-    verbs: ["get"],
-  },
+  ...[KINDS.volcanoPodGroup, KINDS.coschedulingPodGroup].map((
+    { group, plural },
+  ) => (rule(group, [plural], ["get", "create", "patch", "delete"]))),
+  rule(KINDS.priorityClass.group, [KINDS.priorityClass.plural], ["get"]),
 ];
 
 const ELECTION_RULES: readonly PolicyRule[] = [
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create"] },
-  {
-    apiGroups: ["coordination.k8s.io"],
-    resources: ["leases"],
-    resourceNames: [MANAGER.lease],
-    verbs: ["get", "update"],
-  },
+  rule("coordination.k8s.io", ["leases"], ["create"]),
+  rule("coordination.k8s.io", ["leases"], ["get", "update"], [MANAGER.lease]),
 ];
 
 const hasExecutor = ({ jobset }: PartSettings) => jobset !== "external";

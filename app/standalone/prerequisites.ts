@@ -19,6 +19,7 @@ import {
   publicReading,
   type RbacObject,
 } from "../manager/manager_roles.ts";
+import { rule } from "../manager/rights.ts";
 import { VERSION } from "../version.ts";
 
 const SCHEDULER = "system:kube-scheduler";
@@ -26,9 +27,9 @@ const SCHEDULER = "system:kube-scheduler";
 /** The scheduler's and the Job controller's further rights, as Kubernetes' own have them. */
 const CONTROLLER_RBAC: readonly RbacObject[] = [
   ...boundRole({ name: SCHEDULER }, [
-    { apiGroups: [""], resources: ["pods", "nodes"], verbs: ["get", "list", "watch"] },
-    { apiGroups: [""], resources: ["pods/binding"], verbs: ["create"] },
-    { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
+    rule("", ["pods", "nodes"], ["get", "list", "watch"]),
+    rule("", ["pods/binding"], ["create"]),
+    rule("", ["pods/status"], ["patch"]),
   ], { kind: "User", name: SCHEDULER }),
   {
     apiVersion: "rbac.authorization.k8s.io/v1",

@@ -12,7 +12,7 @@ import { readConfiguration } from "../configuration/configuration.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
-import { createManagerAccess } from "../../page/user_cluster/manager_access.ts";
+import { createManagerAccess, type ManagerAccess } from "../../page/user_cluster/manager_access.ts";
 import { startPage } from "../ui/start_page.ts";
 import { grantTrialResources, publishStatusPort } from "./prerequisites.ts";
 import { installRuntimes } from "./runtimes.ts";
@@ -55,35 +55,22 @@ export interface Standalone {
   stop(): Promise<void>;
 }
 
-/** What the page is started with beside the control plane. */
-interface PageBesides {
-  readonly uiPort: number;
-  readonly kinds: JobKinds;
-  readonly status: string;
-  readonly caBundle: () => string;
-  readonly cleanup: AsyncDisposableStack;
-}
-
-/** Starts the page, which reads this control plane as its administrator. */
-async function startPageOf(
-  { server, client, adminToken: token }: ControlPlane,
-  { uiPort: port, kinds, status: url, caBundle, cleanup }: PageBesides,
+/** Starts the page, which reads this control plane, and asks its manager, as the administrator. */
+function startPageOf(
+  { server, client }: ControlPlane,
+  manager: ManagerAccess,
+  { port, kinds }: { readonly port: number; readonly kinds: JobKinds },
 ): Promise<PageServer> {
-  const manager = createManagerAccess({ url, token, caBundle });
-  cleanup.defer(() => manager.close());
-  const clock = systemClock;
-  const page = await startPage({
+  return startPage({
     port,
     client,
-    clock,
+    clock: systemClock,
     kinds,
     server,
     user: STANDALONE.kubeconfigName,
     view: createPassedView(manager.client),
     manager: () => manager.client,
   });
-  cleanup.defer(() => page.close(PAGE_DRAIN_MS));
-  return page;
 }
 
 /** Starts it, and resolves when it is ready. Leaves nothing running if it throws. */
@@ -140,9 +127,13 @@ export async function startStandalone(
   await installRuntimes(plane.client);
   await publishStatusPort(plane.client, HOST, manager.ports.status ?? statusPort);
   const status = `https://${HOST}:${manager.ports.status}`;
+  const { caBundle } = manager;
+  const access = createManagerAccess({ url: status, token: plane.adminToken, caBundle });
+  cleanup.defer(() => access.close());
   const page = uiPort === undefined
     ? undefined
-    : await startPageOf(plane, { uiPort, kinds, status, caBundle: manager.caBundle, cleanup });
+    : await startPageOf(plane, access, { port: uiPort, kinds });
+  cleanup.defer(() => page?.close(PAGE_DRAIN_MS));
   const started = cleanup.move();
   return {
     server: plane.server,
@@ -152,7 +143,7 @@ export async function startStandalone(
     folder: plane.folder,
     rewritingReason: plane.rewritingReason,
     client: plane.client,
-    caBundle: () => manager.caBundle(),
+    caBundle,
     onManagerRequest: listeners.add,
     stop: () => started.disposeAsync(),
   };

@@ -46,24 +46,10 @@ export async function startUserUi(
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const user = await ownName(client, signal) ?? connection.getCurrentUser()?.name ?? "";
   const sessions = createSessions(clock);
-  const readers = createUserAccess({
-    clock,
-    sessions,
-    rights,
-    user,
-    ensureCached: jobs.ensureCached,
-  });
+  const { caches, ensureCached } = jobs;
+  const readers = createUserAccess({ clock, sessions, rights, user, ensureCached });
   const { ask, follow } = mirror;
-  const streams = STREAMS;
-  const view = createJobView({
-    kinds,
-    caches: jobs.caches,
-    readers,
-    namespaces,
-    ask,
-    follow,
-    streams,
-  });
+  const view = createJobView({ kinds, caches, readers, namespaces, ask, follow, streams: STREAMS });
   cleanup.defer(() => view.close());
   const page = await startPage({
     port: options.port,

@@ -92,11 +92,10 @@ export const Fact = ({ name, children }: { name: string; children: ComponentChil
 
 /** A button that is on or off. */
 export function Switch(
-  { isOn, onChange, children, label }: {
+  { isOn, onChange, children }: {
     isOn: boolean;
     onChange: (isOn: boolean) => void;
     children: ComponentChildren;
-    label?: string;
   },
 ) {
   return (
@@ -104,7 +103,6 @@ export function Switch(
       type="button"
       class="switch"
       aria-pressed={isOn}
-      aria-label={label}
       onClick={() => onChange(!isOn)}
     >
       {children}

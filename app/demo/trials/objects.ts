@@ -1,6 +1,7 @@
 /** The objects of `examples/trial-controller/`, for the control plane of the demo. */
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
+import { builtIn } from "../../../platform/kube/kubernetes_kinds.ts";
 import type { Kind } from "../../../platform/kube/resource.ts";
 import manifests from "../../../examples/trial-controller/controller.yaml" with { type: "text" };
 
@@ -30,14 +31,7 @@ const jobSchema = objectSchema.extend({
 /** How objects of such a kind are created: those of the manifests have regular plurals. */
 export function kindOf({ apiVersion, kind }: AnyObject): Kind<AnyObject> {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
-  return {
-    group,
-    version,
-    kind,
-    plural: `${kind.toLowerCase()}s`,
-    namespaced: true,
-    parse: (value) => objectSchema.parse(value),
-  };
+  return { ...builtIn<AnyObject>(group, kind, `${kind.toLowerCase()}s`), version };
 }
 
 /** The Job with these variables instead of those of the manifest that have their names. */
