@@ -94,7 +94,8 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
   const { client, clock, account, random } = options;
   const kinds = options.kinds.filter(({ isForeign }) => isForeign);
   const switches = new Map(kinds.map((kind) => [kind, createSwitch()]));
-  const isNews = createNotices(kinds.length);
+  // There may be no kind at all; a memory has at least one place.
+  const isNews = createNotices(kinds.length + 1);
 
   async function find(kind: JobKind, signal: AbortSignal): Promise<Found> {
     const plural = await servedPlural(client, kind, signal);
