@@ -23,8 +23,6 @@ export interface JobFeedsOptions<State extends JobVersion, Value> {
   readonly random?: () => number;
   /** Jobs of one call. Default 500. */
   readonly jobsPerCall?: number;
-  /** Shortest time between two calls, in milliseconds: news that come together go together. Default 50. */
-  readonly paceMs?: number;
 }
 
 /** Feeds by job. */
@@ -39,6 +37,8 @@ export interface JobFeeds<Value> {
 
 /** Longest time for which the owner waits for news, in milliseconds. */
 const POLL_MS = 10_000;
+/** Shortest time between two calls, in milliseconds: news that come together go together. */
+const PACE_MS = 50;
 /** Pauses after calls without an answer. */
 const RETRY = { firstMs: 200, longestMs: 4000 } as const;
 
@@ -48,7 +48,7 @@ const NO_OWNER: Outage = { reason: "no replica owns the status of jobs right now
 export function createJobFeeds<State extends JobVersion, Value>(
   options: JobFeedsOptions<State, Value>,
 ): JobFeeds<Value> {
-  const { poll, valueAfter, clock, random = Math.random, jobsPerCall = 500, paceMs = 50 } = options;
+  const { poll, valueAfter, clock, random = Math.random, jobsPerCall = 500 } = options;
   const log = getLogger(["milepost", "http"]);
   type Group = FollowedJobs<Value>;
   const groups = new Set<Group>();
@@ -79,7 +79,7 @@ export function createJobFeeds<State extends JobVersion, Value>(
       events.heard();
       events.well();
       deliver(events, states);
-      await clock.sleep(paceMs, signal);
+      await clock.sleep(PACE_MS, signal);
     }
     return NO_OWNER;
   }
@@ -92,7 +92,7 @@ export function createJobFeeds<State extends JobVersion, Value>(
       random,
       signal: closed.signal,
       togetherMs: 0,
-      openEveryMs: paceMs,
+      openEveryMs: PACE_MS,
       goodMs: 0,
       retry: RETRY,
     });

@@ -41,9 +41,6 @@ export interface OwnerClientOptions {
   readonly clock: Clock;
 }
 
-/** Time between two calls for curves, in milliseconds: what is drawn needs no more of them. */
-const CURVES_MS = 250;
-
 /** Follows values, each of which is told once. */
 const values = <Value>({ follow }: JobFeeds<Value>): Follow<Value> => (job, listener) => {
   let last: Value | undefined;
@@ -61,14 +58,12 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
   function feedsOf<Value>(
     kind: keyof TermChanges,
     valueAfter: (reading: JobReading, before: Value | undefined) => Value | undefined,
-    paceMs?: number,
   ): JobFeeds<Value> {
     const here: PollOwner<JobReading> = owned.changes[kind];
     return createJobFeeds({
       poll: createOwnerPoll({ leader, here, forward: forward.changes(kind), clock }),
       valueAfter,
       clock,
-      ...(paceMs !== undefined && { paceMs }),
     });
   }
 
@@ -77,7 +72,6 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
   const curves = feedsOf<HeldCurves>(
     "curves",
     ({ curves }, before) => curves && heldAfter(before, curves),
-    CURVES_MS,
   );
   return {
     asks: (kind) =>
