@@ -6,8 +6,8 @@ import type { Observation, Run } from "./perform.ts";
 /** Performs cases, so many at a time. */
 export type Side = (cases: CaseTable, atOnce: number) => Promise<Run>;
 
-/** Cases at a time: all of them, and those in doubt. */
-const AT_ONCE = { all: 24, inDoubt: 12 } as const;
+/** Cases at a time: of each side while both perform all of them, and of those in doubt. */
+const AT_ONCE = { all: 16, inDoubt: 12 } as const;
 
 /** Options of a comparison. */
 export interface Differential {
@@ -18,18 +18,26 @@ export interface Differential {
 }
 
 /**
- * Judges all cases. Those that differ where they may not are performed once more, few at a time: what a busy
- * machine only showed late is there then, and what is wrong is wrong again.
+ * Judges all cases. Waiting is most of what both sides do: they perform at the same time. Cases that differ where
+ * they may not are performed once more, few at a time, by one side after the other: what a busy machine only
+ * showed late is there then, and what is wrong is wrong again.
  */
 export async function judgeCases(cases: CaseTable, by: Differential): Promise<Judgement> {
-  const compare = async (some: CaseTable, atOnce: number) =>
-    compareRuns(await by.upstream(some, atOnce), await by.milepost(some, atOnce), by.comparable);
-  const findings = await compare(cases, AT_ONCE.all);
+  const [upstream, milepost] = await Promise.all([
+    by.upstream(cases, AT_ONCE.all),
+    by.milepost(cases, AT_ONCE.all),
+  ]);
+  const findings = compareRuns(upstream, milepost, by.comparable);
   const judgement = judge(findings, by.allowed);
   const doubtful = new Set(judgement.unexpected.map(({ says }) => says));
   if (doubtful.size === 0) return judgement;
   const again = Object.entries(cases).filter(([says]) => doubtful.has(says));
   const settled = findings.filter(({ says }) => !doubtful.has(says));
-  const findingsAgain = await compare(Object.fromEntries(again), AT_ONCE.inDoubt);
+  const few = Object.fromEntries(again);
+  const findingsAgain = compareRuns(
+    await by.upstream(few, AT_ONCE.inDoubt),
+    await by.milepost(few, AT_ONCE.inDoubt),
+    by.comparable,
+  );
   return judge([...settled, ...findingsAgain], by.allowed);
 }

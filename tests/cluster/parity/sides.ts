@@ -1,4 +1,4 @@
-/** The two sides of a comparison, each on a control plane of its own, one after the other. */
+/** The two sides of a comparison, each on a control plane of its own. */
 import { type ControlPlane, startControlPlane } from "../control_plane/control_plane.ts";
 import { install } from "../support/installation.ts";
 import { startUpstreamJobSet } from "../support/upstream_jobset.ts";
