@@ -32,24 +32,73 @@ async function run(
   return code;
 }
 
+/** Runs groups of files, each in one module that imports them in turn; Deno begins with the first. */
+async function runGroups(
+  groups: Iterable<readonly [name: string, files: readonly string[]]>,
+  may: readonly string[],
+  jobs: number,
+  flags: string[],
+): Promise<number> {
+  const folder = await Deno.makeTempDir({ prefix: "milepost-tests-" });
+  try {
+    const modules = [...groups].map(([name, files]) => {
+      const path = `${folder}/${name}.ts`;
+      const imports = files.map((file) => `import "${new URL(file, root)}";\n`);
+      Deno.writeTextFileSync(path, imports.join(""));
+      return path;
+    });
+    return await run(modules, may, jobs, flags);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** Deals files out to so many groups. */
+function dealt(name: string, files: readonly string[], count: number) {
+  const turns = Map.groupBy(files.entries(), ([index]) => `${name}_${index % count + 1}`);
+  return [...turns].map(([part, those]) => [part, those.map(([, file]) => file)] as const);
+}
+
 /**
  * Runs the pure files. Most of their time would be spent on loading their imports again for each, so
  * that a few modules import them all, in turn. Permission to read files and variables and nothing
  * else proves that the choice is right.
  */
-async function runQuick(jobs: number, flags: string[]): Promise<number> {
-  const folder = await Deno.makeTempDir({ prefix: "milepost-quick-" });
-  try {
-    const parts = Array.from({ length: PARTS }, (_, part) => `${folder}/part_${part + 1}.ts`);
-    await Promise.all(parts.map((path, part) => {
-      const files = pure.filter((_, index) => index % PARTS === part);
-      const imports = files.map((file) => `import "${new URL(file, root)}";\n`);
-      return Deno.writeTextFile(path, imports.join(""));
-    }));
-    return await run(parts, ["--no-prompt", "--allow-read", "--allow-env"], jobs, flags);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
+function runQuick(jobs: number, flags: string[]): Promise<number> {
+  const may = ["--no-prompt", "--allow-read", "--allow-env"];
+  return runGroups(dealt("part", pure, PARTS), may, jobs, flags);
+}
+
+/**
+ * Runs the files that need a real control plane. Those that share one are together in a few modules, each
+ * of which starts its own. The comparisons with upstream take longest and go first, then those that share.
+ */
+function runCluster(jobs: number, flags: string[]): Promise<number> {
+  const files = all.filter((path) => path.startsWith("tests/cluster/")).toReversed();
+  const planeOf = (path: string) =>
+    /\bshareCluster\(("(?<named>\w+)")?\)/.exec(Deno.readTextFileSync(new URL(path, root)));
+  const groups = Map.groupBy(files, (path) => {
+    const shared = planeOf(path);
+    if (shared === null) return path.includes("/parity/") ? "parity" : "own";
+    return shared.groups?.named ?? "plain";
+  });
+  const { parity = [], own = [], ...shared } = Object.fromEntries(groups);
+  const each = (paths: readonly string[]) =>
+    paths.map((path) =>
+      [path.replace(/^tests\/cluster\//, "").replaceAll(/\W/g, "_"), [path]] as const
+    );
+  return runGroups(
+    [
+      ...each(parity),
+      ...Object.entries(shared).flatMap(([name, paths]) =>
+        dealt(name, paths, Math.ceil(paths.length / SHARING))
+      ),
+      ...each(own),
+    ],
+    ["--allow-all"],
+    jobs,
+    flags,
+  );
 }
 
 const cores = navigator.hardwareConcurrency;
@@ -57,9 +106,11 @@ const cores = navigator.hardwareConcurrency;
 const PARTS = 2 * cores;
 /** Tests that start servers wait half of their time, for a lease to run out or a process to start: three run on two cores. */
 const WAITING_JOBS = 1.5 * cores;
+/** Files that share a control plane. */
+const SHARING = 8;
 const [which, ...flags] = Deno.args;
 if (which === "cluster") {
-  Deno.exit(await run(["tests/cluster/"], ["--allow-all"], WAITING_JOBS, flags));
+  Deno.exit(await runCluster(WAITING_JOBS, flags));
 }
 const quickCode = await runQuick(cores, which === "quick" ? flags : Deno.args);
 if (which === "quick") Deno.exit(quickCode);

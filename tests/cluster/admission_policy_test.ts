@@ -23,7 +23,10 @@ import {
   podOf,
   type World,
 } from "./support/admission_world.ts";
-import { apply, tryKubectl, withCluster } from "./support/installation.ts";
+import { apply, tryKubectl } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 const JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name";
 
@@ -361,7 +364,7 @@ Deno.test("the admission policy refuses forged objects and nothing else", (t) =>
   }));
 
 Deno.test("a TrainJob trains under the admission policy", () =>
-  withCluster(async ({ plane: { client } }) => {
+  withSharedCluster(async ({ plane: { client } }) => {
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));
     await client.create(KINDS.trainJob, trainJob("honest", "shell"));
     const ended = await trainJobThat(

@@ -11,14 +11,23 @@ import { PUSH_AUDIENCE } from "../../crds/names.ts";
 import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
 import { refusedOnceMadeAnew, refusedWithinASecond } from "../support/revocation.ts";
 import { requestToken, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
+import { podLog } from "../support/pod_log.ts";
 import { until } from "../support/until.ts";
 import { type Attack, createAttack, NAMESPACE, podOfJob } from "./support/attacker.ts";
-import { withCluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { metricOf } from "./support/way.ts";
+
+const withSharedCluster = shareCluster();
+
+/** What a pod prints once it ignores SIGTERM. */
+const STUBBORN = "stubborn";
 
 /** A runtime whose pods end when they have to, and have a service account of their own. */
 function stubbornRuntime(account: string): ClusterTrainingRuntime {
-  const runtime = shellRuntime(account, 'trap "" TERM; while :; do sleep 1; done');
+  const runtime = shellRuntime(
+    account,
+    `trap "" TERM; echo ${STUBBORN}; while :; do sleep 1; done`,
+  );
   const [job] = runtime.spec?.template.spec?.replicatedJobs ?? [];
   const pod = job?.template.spec?.template.spec;
   assert(pod);
@@ -27,13 +36,18 @@ function stubbornRuntime(account: string): ClusterTrainingRuntime {
   return runtime;
 }
 
-/** A TrainJob that runs, whose service account has its name, and its pod. */
+/** A TrainJob whose service account has its name, and its pod, which runs and ignores SIGTERM. */
 async function running({ client }: Attack, name: string): Promise<Pod> {
   await client.create(KINDS.serviceAccount, { metadata: { name, namespace: NAMESPACE } });
   await client.create(KINDS.clusterTrainingRuntime, stubbornRuntime(name));
   await client.create(KINDS.trainJob, trainJob(name, name));
   await trainJobThat(client, name, "runs", ({ status }) => status?.state === "Running");
-  return await podOfJob(client, `${name}-node-0`);
+  const pod = await podOfJob(client, `${name}-node-0`);
+  await until(
+    "it ignores SIGTERM",
+    async () => (await podLog(client, pod.metadata?.name ?? ""))?.includes(STUBBORN),
+  );
+  return pod;
 }
 
 function tokenOf({ client }: Attack, pod: Pod, audience = PUSH_AUDIENCE): Promise<string> {
@@ -44,7 +58,7 @@ function tokenOf({ client }: Attack, pod: Pod, audience = PUSH_AUDIENCE): Promis
 
 for (const authentication of ["local+review", "review"]) {
   Deno.test(`--authentication ${authentication} follows a real API server's deletions within a second`, (t) =>
-    withCluster(async (cluster) => {
+    withSharedCluster(async (cluster) => {
       const attack = await createAttack(cluster, { policy: false });
       const { client, push } = attack;
       const [pod, other] = await Promise.all([running(attack, "job"), running(attack, "other")]);

@@ -6,7 +6,10 @@ import { pythonEnvironment, type PythonPackage } from "../support/python_environ
 import { checkSdkSession } from "../clients/sdk_session.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { type Cluster, withCluster } from "./support/installation.ts";
+import { type Cluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 /** Runs `work` with a cluster and a Python that has the package; says so if there is none. */
 async function withPython(
@@ -19,7 +22,7 @@ async function withPython(
     console.log(`the test of ${name} is skipped: ${python.missing}`);
     return;
   }
-  await withCluster((cluster) => work(python.bin, cluster));
+  await withSharedCluster((cluster) => work(python.bin, cluster));
 }
 
 Deno.test("the Kubeflow SDK's session works as on the embedded control plane", () =>

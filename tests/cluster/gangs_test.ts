@@ -6,7 +6,10 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { until } from "../support/until.ts";
 import { installPodGroupCrds } from "./parity/pod_group_crds.ts";
-import { type Cluster, withCluster } from "./support/installation.ts";
+import { type Cluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 const KEY = { namespace: "default", name: "tj" };
 const STEP = "trainer.kubeflow.org/trainjob-ancestor-step";
@@ -67,7 +70,7 @@ async function podIs({ plane }: Cluster, prefix: string, phase: string): Promise
 }
 
 Deno.test("a TrainJob in a gang waits for the scheduler's CRD, counts its members by turns, and takes its group along", async () => {
-  await withCluster(async (cluster) => {
+  await withSharedCluster(async (cluster) => {
     const { plane } = cluster;
     const { client } = plane;
     await client.create(KINDS.clusterTrainingRuntime, GANG);
@@ -107,7 +110,6 @@ Deno.test("a TrainJob in a gang waits for the scheduler's CRD, counts its member
     assert.deepEqual(asked.map(({ verb }) => verb), [], "nobody asks for what no runtime names");
   }, {
     node: false,
-    plane: { scheduler: false, audit: true },
     flags: { featureGates: "TrainJobProgress=false" },
   });
 });

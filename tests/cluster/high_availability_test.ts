@@ -5,10 +5,13 @@ import { CA_KEY, childNames, MANAGER } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { assertConserved, assertCreatedOnce, AUDIT_WRITES } from "./support/conserved.ts";
-import { type TestManager, withCluster } from "./support/installation.ts";
+import { assertConserved, assertCreatedOnce } from "./support/conserved.ts";
+import { type TestManager } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { type Reporter, reporterOf, statusOf } from "./support/pushing.ts";
 import { metricOf } from "./support/way.ts";
+
+const withSharedCluster = shareCluster();
 
 /** `--lease-duration` and what a takeover may take beyond it, in milliseconds. */
 const LEASE_MS = 15_000;
@@ -37,7 +40,7 @@ async function pushed(reporter: Reporter, manager: TestManager, percentage: numb
 }
 
 Deno.test("the other replica leads within the lease duration and 2 s after kill -9 of the leader", () =>
-  withCluster(async ({ plane, installation, manager: first }) => {
+  withSharedCluster(async ({ plane, installation, manager: first }) => {
     const { client } = plane;
     const second = await installation.startManager({ env: { POD_NAME: "second", POD_UID: "2" } });
     assert.deepEqual([await leads(first), await leads(second)], [true, false]);
@@ -88,10 +91,10 @@ Deno.test("the other replica leads within the lease duration and 2 s after kill 
     await assertConserved(plane, names);
     await assertCreatedOnce(plane, names);
     reporter[Symbol.dispose]();
-  }, { node: false, plane: { audit: AUDIT_WRITES } }));
+  }, { node: false }));
 
 Deno.test("a deleted Secret comes back with both CAs everywhere, and neither replica fails", () =>
-  withCluster(async ({ plane, installation, manager: first }) => {
+  withSharedCluster(async ({ plane, installation, manager: first }) => {
     const { client } = plane;
     const second = await installation.startManager();
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("ca", "true"));

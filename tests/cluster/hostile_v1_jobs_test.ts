@@ -9,7 +9,10 @@ import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { until } from "../support/until.ts";
-import { apply, type Cluster, crdsServed, withCluster } from "./support/installation.ts";
+import { apply, type Cluster, crdsServed } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 const NAMESPACE = "default";
 /** The account that the author of a job names for its launcher. */
@@ -156,7 +159,7 @@ async function survivesScale(cluster: Cluster): Promise<void> {
 }
 
 Deno.test("v1 jobs of somebody hostile get no right to other pods, and no more pods than allowed", () =>
-  withCluster(async (cluster) => {
+  withSharedCluster(async (cluster) => {
     const { plane } = cluster;
     await apply(plane, v1CrdManifests());
     await crdsServed(plane, []);

@@ -4,7 +4,9 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { withCluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 /** The events about a TrainJob in the order of their arrival, once `last` is among them. */
 function eventsOf(client: KubeClient, name: string, last: string): Promise<string[]> {
@@ -19,7 +21,7 @@ function eventsOf(client: KubeClient, name: string, last: string): Promise<strin
 }
 
 Deno.test("events say what happened to TrainJobs, and are not repeated by another manager", () =>
-  withCluster(async ({ plane: { client }, manager, kubectl }) => {
+  withSharedCluster(async ({ plane: { client }, manager, kubectl }) => {
     const crashes = 'sleep 1; echo "no data" > /dev/termination-log; exit 3';
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("quick", "sleep 1"));
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("crashes", crashes));

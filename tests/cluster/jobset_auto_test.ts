@@ -6,8 +6,11 @@ import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import type { AuditEvent } from "./control_plane/audit.ts";
-import { type Cluster, withCluster } from "./support/installation.ts";
+import { type Cluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { startUpstreamJobSet, UPSTREAM_ACCOUNT } from "./support/upstream_jobset.ts";
+
+const withSharedCluster = shareCluster();
 
 const account = ({ namespace, name }: { namespace: string; name: string }) =>
   `system:serviceaccount:${namespace}:${name}`;
@@ -65,7 +68,7 @@ async function completed({ plane }: Cluster, name: string) {
 }
 
 Deno.test("`--jobset auto` leaves JobSets to upstream's controller as soon as that is installed", async (t) => {
-  await withCluster(async (cluster) => {
+  await withSharedCluster(async (cluster) => {
     const { plane, kubectl } = cluster;
     const { client } = plane;
     const complete = (name: string) =>
@@ -131,5 +134,5 @@ Deno.test("`--jobset auto` leaves JobSets to upstream's controller as soon as th
     } finally {
       await upstream.stop();
     }
-  }, { plane: { audit: true } });
+  });
 });

@@ -8,12 +8,15 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { shellRuntime } from "../support/standalone.ts";
 import { createTrial, createTrialsJob, installTrials } from "../support/trials.ts";
 import { until } from "../support/until.ts";
-import { type Cluster, withCluster } from "./support/installation.ts";
+import { type Cluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import {
   type KatibsTrial,
   type KatibsWebhook,
   startKatibsWebhook,
 } from "./support/katib_webhook.ts";
+
+const withSharedCluster = shareCluster();
 
 const PATCH = new URL("../../deploy/katib/patch.yaml", import.meta.url).pathname;
 const INJECTION = "katib.kubeflow.org/metrics-collector-injection=enabled";
@@ -70,7 +73,7 @@ const isOurs = (pod: Pod) =>
   pod.spec?.containers[0]?.env?.some(({ name }) => name.startsWith("KUBEFLOW_TRAINER")) ?? false;
 
 Deno.test("a trial's pod is the same with Katib's webhook before Milepost's, after it, and without it", () =>
-  withCluster(async ({ plane }) => {
+  withSharedCluster(async ({ plane }) => {
     const { client } = plane;
     await installTrial({ plane });
     const pod = podOf("p", "node", trialPodLabels);
@@ -120,7 +123,7 @@ async function staysAway(client: KubeClient, katib: KatibsWebhook): Promise<void
 }
 
 Deno.test("the shipped patch keeps Katib's webhook away from trial pods, and the manager notices", async (t) => {
-  await withCluster(async ({ plane, manager, kubectl }) => {
+  await withSharedCluster(async ({ plane, manager, kubectl }) => {
     const { client } = plane;
     const name = "katib.kubeflow.org";
     await installTrial({ plane });
@@ -173,7 +176,7 @@ function trialLabel(client: KubeClient, trainJob: string): Promise<string> {
 }
 
 Deno.test("a trial whose collector is StdOut is adopted only while Katib's webhook is kept away", () =>
-  withCluster(async ({ plane, kubectl }) => {
+  withSharedCluster(async ({ plane, kubectl }) => {
     const { client } = plane;
     await installTrials(client);
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));

@@ -3,14 +3,17 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { tryKubectl, withCluster } from "./support/installation.ts";
+import { tryKubectl } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 /** Says that it began, waits for a file of the test, and says that it ends. */
 const script = (gate: string) =>
   `echo started; echo to stderr >&2; while [ ! -e ${gate} ]; do sleep 0.05; done; echo ended`;
 
 Deno.test("kubectl reads and follows logs, waits, and describes on a real control plane", async (t) => {
-  await withCluster(async ({ plane, kubectl }) => {
+  await withSharedCluster(async ({ plane, kubectl }) => {
     const { client } = plane;
     const gate = `${plane.folder}/gate`;
     const runtime = shellRuntime("gated", script(gate));

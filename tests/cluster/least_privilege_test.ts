@@ -13,11 +13,14 @@ import { parts as manifests } from "../../deploy/parts.ts";
 import { MANAGER_USER } from "./support/conserved.ts";
 import { until } from "../support/until.ts";
 import { installPodGroupCrds } from "./parity/pod_group_crds.ts";
-import { apply, withCluster } from "./support/installation.ts";
+import { apply } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { POLICY_SCENES } from "./support/policy_scenes.ts";
 import { createRuntimes, scenesOf } from "./support/privilege_scenes.ts";
 import { allows, privilegesOf, textOf, useOf } from "./support/privileges.ts";
 import { startUpstreamJobSet } from "./support/upstream_jobset.ts";
+
+const withSharedCluster = shareCluster("enforcing");
 
 /** Privileges that no request shows, each with why it is needed all the same. */
 const NEVER_SEEN: Readonly<Record<string, string>> = {
@@ -62,7 +65,7 @@ const RUNS: Readonly<Record<string, Run>> = {
 for (const [sentence, { flags, parts, upstream = false }] of Object.entries(RUNS)) {
   Deno.test(`the manager needs exactly the rights of its roles: ${sentence}`, async (t) => {
     await using controllers = new AsyncDisposableStack();
-    await withCluster(async (cluster) => {
+    await withSharedCluster(async (cluster) => {
       // Before the control plane ends.
       await using _ = controllers.move();
       const { plane, manager } = cluster;
@@ -88,10 +91,6 @@ for (const [sentence, { flags, parts, upstream = false }] of Object.entries(RUNS
     }, {
       flags,
       parts,
-      plane: {
-        audit: [{ level: "Metadata", users: [MANAGER_USER] }, { level: "None" }],
-        admissionPlugins: ["OwnerReferencesPermissionEnforcement"],
-      },
       async beforeManager({ plane }) {
         await apply(plane, manifests(DEFAULTS).admission_policy);
         if (!upstream) return;
@@ -114,7 +113,7 @@ Deno.test("the manager needs exactly the rights of the roles of policies", async
     Object.keys(POLICY_ROLES).toSorted(),
     "every role has its scene",
   );
-  await withCluster(async (cluster) => {
+  await withSharedCluster(async (cluster) => {
     const { plane, manager } = cluster;
     const ofManager = async () =>
       (await plane.auditLog()).filter(({ user }) => user.username === MANAGER_USER);
@@ -146,11 +145,6 @@ Deno.test("the manager needs exactly the rights of the roles of policies", async
     node: false,
     flags: { jobset: "external", featureGates: OFF, leaderElect: "false" },
     parts: ["controller", POLICY_SECRETS.role],
-    plane: {
-      scheduler: false,
-      audit: [{ level: "Metadata", users: [MANAGER_USER] }, { level: "None" }],
-      admissionPlugins: ["OwnerReferencesPermissionEnforcement"],
-    },
     beforeManager: ({ plane }) => apply(plane, manifests(DEFAULTS).admission_policy),
   });
 });

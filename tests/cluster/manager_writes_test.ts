@@ -13,7 +13,10 @@ import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { apply, type Cluster, tryKubectl, withCluster } from "./support/installation.ts";
+import { apply, type Cluster, tryKubectl } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 const NAMESPACE = "default";
 const inDefault = (name: string) => ({ namespace: NAMESPACE, name });
@@ -153,7 +156,7 @@ async function isRefused(attempt: Promise<unknown>): Promise<boolean> {
 }
 
 Deno.test("the manager's account can write no ConfigMap, no Secret and no webhook configuration but its own", (t) =>
-  withCluster(async (cluster) => {
+  withSharedCluster(async (cluster) => {
     const { plane, installation } = cluster;
     for (const name of [STRANGER, TAKEN]) {
       await plane.client.create(KINDS.configMap, configMap(name));

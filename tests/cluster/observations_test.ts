@@ -7,8 +7,10 @@ import { CA_KEY, childNames, OBSERVATION_AUDIENCE, PUSH_AUDIENCE } from "../../c
 import { observer, readObservation } from "../support/observer.ts";
 import { requestToken, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { withCluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { reporterOf } from "./support/pushing.ts";
+
+const withSharedCluster = shareCluster();
 
 const NAME = "observed";
 const inDefault = (name: string) => ({ namespace: "default", name });
@@ -25,7 +27,7 @@ const GROUP = {
 };
 
 Deno.test("a real API server decides who may read an observation, and for how long", (t) =>
-  withCluster(async ({ plane, manager }) => {
+  withSharedCluster(async ({ plane, manager }) => {
     const { client } = plane;
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 600"));
     await client.create(KINDS.trainJob, trainJob(NAME, "idle"));

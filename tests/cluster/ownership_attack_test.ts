@@ -30,8 +30,11 @@ import {
 } from "./support/attacker.ts";
 import { type AttemptEnds, compareAttempts } from "./support/attempts.ts";
 import { apply, withCluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { type PodMaker, tokenOfOrphan } from "./support/orphans.ts";
 import { reporterOf, statusOf } from "./support/pushing.ts";
+
+const withSharedCluster = shareCluster();
 
 /** Result of an attempt: a token, and the TrainJob that it is for. */
 interface Loot {
@@ -290,7 +293,7 @@ const attemptsOf = (attack: Attack) =>
   );
 
 Deno.test("with the admission policy no user can report for somebody else's TrainJob", (t) =>
-  withCluster(async (cluster) => {
+  withSharedCluster(async (cluster) => {
     const attack = await createAttack(cluster, { policy: true });
     const { client } = cluster.plane;
     const { trainJob } = await attack.victim();
@@ -314,7 +317,7 @@ Deno.test("with the admission policy no user can report for somebody else's Trai
   }, { inProcess: true }));
 
 Deno.test("without the admission policy only the listed attempts reach somebody else's TrainJob", (t) =>
-  withCluster(async (cluster) => {
+  withSharedCluster(async (cluster) => {
     const attack = await createAttack(cluster, { policy: false });
     await compareAttempts(t, attemptsOf(attack), "without");
   }, { inProcess: true }));

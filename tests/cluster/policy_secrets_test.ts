@@ -8,7 +8,10 @@ import { parts } from "../../deploy/parts.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { apply, type Cluster, withCluster } from "./support/installation.ts";
+import { apply, type Cluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 const ROLE = `${MANAGER.name}-${POLICY_SECRETS.role}`;
 const ADVICE = `bind the ClusterRole ${ROLE} to the manager's service account ` +
@@ -98,7 +101,7 @@ async function starts({ plane: { client } }: Cluster, job: Keyed): Promise<void>
 }
 
 Deno.test("without the right to Secrets jobs that need keys wait, nothing of them is made, and a RoleBinding starts them in its namespace", async () => {
-  await withCluster(async (cluster) => {
+  await withSharedCluster(async (cluster) => {
     const { plane: { client }, kubectl } = cluster;
     const folder = new URL("../../deploy/runtimes", import.meta.url).pathname;
     await kubectl(["apply", "--validate=false", "-k", folder]);

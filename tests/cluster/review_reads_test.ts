@@ -3,13 +3,15 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { KubeError } from "../../platform/kube/errors.ts";
 import { trainJob } from "../support/standalone.ts";
-import { withCluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 /** More than the 200 reads at once, and fewer than an address may send reviews. */
 const COUNT = 350;
 
 Deno.test("a real API server passes 429 and Retry-After on if a review has no reads left", async () => {
-  await withCluster(async ({ plane }) => {
+  await withSharedCluster(async ({ plane }) => {
     const create = (name: string, honorRetryAfter: boolean) =>
       plane.client.create(KINDS.trainJob, trainJob(name, `made-up-${name}`), { honorRetryAfter });
     const names = Array.from({ length: COUNT }, (_, index) => `job-${index}`);

@@ -20,10 +20,13 @@ import { encodeSecret } from "../../webhook/certificate_secret.ts";
 import { servingNames } from "../../webhook/serving_names.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { type Installation, withCluster } from "./support/installation.ts";
+import { type Installation } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { managerSettings } from "./support/manager.ts";
 import { reporterOf, statusOf } from "./support/pushing.ts";
 import { portOf, startService, type TestService } from "./support/service.ts";
+
+const withSharedCluster = shareCluster();
 
 const SECRET = { namespace: MANAGER.namespace, name: MANAGER.certificateSecret };
 /** A rotation takes seconds: as long as watches take here, with much to spare. */
@@ -124,7 +127,7 @@ async function startReplica(
 }
 
 Deno.test("certificates rotate before they expire and when the Secret is deleted, and no caller fails twice", async (t) => {
-  await withCluster(async ({ plane, installation, manager: first }) => {
+  await withSharedCluster(async ({ plane, installation, manager: first }) => {
     const { client } = plane;
     // The replicas of this test are its own, behind Services.
     await first.kill();

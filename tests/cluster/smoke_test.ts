@@ -4,6 +4,9 @@ import { KINDS } from "../../crds/kinds.ts";
 import { processesThatMention } from "../support/processes.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { withCluster } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 /** Pushes its progress as `docs/guides/push.md` says, with what every container is given. */
 const REPORT = `cat > push.ts <<'END'
@@ -56,7 +59,7 @@ Deno.test("a TrainJob of two nodes runs to Complete on a real control plane, wit
 });
 
 Deno.test("a deletion in the foreground ends while no replica answers the webhooks", () =>
-  withCluster(async ({ plane: { client }, kubectl, manager }) => {
+  withSharedCluster(async ({ plane: { client }, kubectl, manager }) => {
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("quick", "true"));
     const patched = { manager: "example.com/queue", trainingRuntimeSpec: { template: {} } };
     const specs = { plain: {}, patched: { runtimePatches: [patched] } };

@@ -8,8 +8,11 @@ import { CA_KEY, childNames, OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { requestToken, shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
-import { apply, withCluster } from "./support/installation.ts";
+import { apply } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { reporterOf } from "./support/pushing.ts";
+
+const withSharedCluster = shareCluster();
 
 const inDefault = (name: string) => ({ namespace: "default", name });
 const TUNER = "tuner";
@@ -68,7 +71,7 @@ function prunedCrd() {
 }
 
 Deno.test("a stop is stored in a real API server's TrainJob, or refused where its definition drops it", (t) =>
-  withCluster(async ({ plane, manager }) => {
+  withSharedCluster(async ({ plane, manager }) => {
     const { client } = plane;
     const at = { client, status: manager.statusUrl };
     await apply(plane, accounts());

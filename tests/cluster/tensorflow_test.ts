@@ -7,9 +7,12 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { until } from "../support/until.ts";
 import { readManifests } from "./parity/loopback_webhooks.ts";
 import { upstreamTrainerSources } from "./parity/upstream_trainer.ts";
-import { crdsServed, kubectl, withCluster } from "./support/installation.ts";
+import { crdsServed, kubectl } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 import { trainJob, trainJobThat } from "../support/standalone.ts";
 import type { ControlPlane } from "./control_plane/control_plane.ts";
+
+const withSharedCluster = shareCluster();
 
 const RUNTIME = "tensorflow-distributed";
 const PLURALS = ["trainingruntimes", "clustertrainingruntimes"];
@@ -43,7 +46,7 @@ Deno.test("a runtime whose policy tensorflow the definitions dropped never runs 
   const upstreams = await Promise.all(
     PLURALS.map((plural) => readManifests(`${base}/trainer.kubeflow.org_${plural}.yaml`)),
   );
-  await withCluster(async ({ plane }) => {
+  await withSharedCluster(async ({ plane }) => {
     const { client } = plane;
     const job = await trainJobThat(
       client,

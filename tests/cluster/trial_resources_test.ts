@@ -15,7 +15,10 @@ import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { createResourceTrial, pushUntilStopped } from "../support/trial_resources.ts";
 import { installTrials } from "../support/trials.ts";
 import { until } from "../support/until.ts";
-import { apply, serviceAccountToken, withCluster } from "./support/installation.ts";
+import { apply, serviceAccountToken } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster();
 
 const RESOURCE = { kind: "Job", version: "v1", group: "batch" };
 const JOB = trialResourceKind(RESOURCE, "jobs");
@@ -39,7 +42,7 @@ const role = (name: string, rules: object[], subject: { namespace: string; name:
 const ofJobs = (verbs: string[]) => [{ apiGroups: ["batch"], resources: ["jobs"], verbs }];
 
 Deno.test("a Trial over a batch Job is followed once the right is granted, and stopped", () =>
-  withCluster(async ({ plane, manager }) => {
+  withSharedCluster(async ({ plane, manager }) => {
     const { client } = plane;
     await installTrials(client);
     await apply(plane, [

@@ -10,7 +10,6 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../crds/names.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_KIND_LIST, V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts";
-import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { V1_API_VERSION, V1_LABELS } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { KubeMeta } from "../../platform/kube/resource.ts";
@@ -25,8 +24,10 @@ import {
   tokenOfLog,
 } from "./support/attacker.ts";
 import { type AttemptEnds, type AttemptToPush, compareAttempts } from "./support/attempts.ts";
-import { apply, crdsServed, withCluster } from "./support/installation.ts";
 import { type PodMaker, tokenOfOrphan } from "./support/orphans.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster("v1");
 
 /** A job of somebody else, with one of its pods. */
 interface Victim {
@@ -241,26 +242,16 @@ function attemptsOf(
   );
 }
 
-const OPTIONS = {
-  inProcess: true,
-  plane: {
-    async beforeControllers(plane: Parameters<typeof crdsServed>[0]) {
-      await apply(plane, v1CrdManifests());
-      await crdsServed(plane, []);
-    },
-  },
-};
-
 Deno.test("with the admission policy no user can report for somebody else's v1 job", (t) =>
-  withCluster(async (cluster) => {
+  withSharedCluster(async (cluster) => {
     const attack = await createAttack(cluster, { policy: true });
     const kinds = V1_KIND_LIST.map(({ kind }) => kind);
     await compareAttempts(t, attemptsOf(attack, kinds), "withPolicy");
-  }, OPTIONS));
+  }, { inProcess: true }));
 
 Deno.test("without the admission policy only the listed attempts reach somebody else's v1 job", (t) =>
-  withCluster(async (cluster) => {
+  withSharedCluster(async (cluster) => {
     const attack = await createAttack(cluster, { policy: false });
     // What the policy refuses depends on the kind; what is decided by UIDs does not.
     await compareAttempts(t, attemptsOf(attack, ["PyTorchJob", "MPIJob"]), "without");
-  }, OPTIONS));
+  }, { inProcess: true }));

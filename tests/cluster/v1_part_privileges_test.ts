@@ -5,8 +5,6 @@
 import assert from "node:assert/strict";
 import { clusterRulesOf, type ManagerPart } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
-import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import {
   V1_ELASTIC_PART,
   V1_GANGS_PART,
@@ -18,11 +16,12 @@ import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { until } from "../support/until.ts";
-import { installPodGroupCrds } from "./parity/pod_group_crds.ts";
 import { MANAGER_USER } from "./support/conserved.ts";
-import { apply, type Cluster, crdsServed, withCluster } from "./support/installation.ts";
+import { apply, type Cluster } from "./support/installation.ts";
 import { allows, privilegesOf, textOf, useOf } from "./support/privileges.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
 
+const withSharedCluster = shareCluster("v1");
 const NAMESPACE = "default";
 const keyOf = (name: string) => ({ namespace: NAMESPACE, name });
 const PATIENT = { timeoutMs: 60_000 };
@@ -209,7 +208,7 @@ function withParts(
   parts: readonly ManagerPart[],
   work: (cluster: Cluster) => Promise<void>,
 ): Promise<void> {
-  return withCluster(work, {
+  return withSharedCluster(work, {
     node: false,
     flags: {
       featureGates: "TrainJobProgress=false",
@@ -218,15 +217,7 @@ function withParts(
       ...(gangSchedulerName !== undefined && { gangSchedulerName }),
     },
     parts: ["controller", V1_JOBS_PART, ...parts],
-    plane: {
-      scheduler: false,
-      audit: [{ level: "Metadata", users: [MANAGER_USER] }, { level: "None" }],
-    },
-    async beforeManager({ plane }) {
-      await apply(plane, [...v1CrdManifests(), PRIORITY_CLASS]);
-      await crdsServed(plane, V1_KIND_LIST.map((kind) => `crd/${v1CrdName(kind)}`));
-      await installPodGroupCrds(plane);
-    },
+    beforeManager: ({ plane }) => apply(plane, [PRIORITY_CLASS]),
   });
 }
 

@@ -7,8 +7,7 @@ import { MANAGER_PARTS } from "../../app/manager/rights.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../crds/names.ts";
-import { V1_KINDS, v1CrdName } from "../../crds/v1/kinds.ts";
-import { v1CrdManifests } from "../../crds/v1/manifests.ts";
+import { V1_KINDS } from "../../crds/v1/kinds.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
 import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
@@ -17,7 +16,10 @@ import { programIn, TELL } from "../support/pod_program.ts";
 import { progress } from "../support/standalone.ts";
 import { createTrial, installTrials, lossAbove, trialThat } from "../support/trials.ts";
 import { until } from "../support/until.ts";
-import { apply, crdsServed, withCluster } from "./support/installation.ts";
+import { apply } from "./support/installation.ts";
+import { shareCluster } from "./support/shared_cluster.ts";
+
+const withSharedCluster = shareCluster("v1");
 
 const keyOf = (name: string) => ({ namespace: "default", name });
 const TFJOB = V1_RESOURCES.TFJob;
@@ -48,7 +50,7 @@ function tfJob(name: string, trialUid?: string) {
 }
 
 Deno.test("a Trial over a TFJob is recorded and stopped, and no template makes a pod another job's", () =>
-  withCluster(async ({ plane: { client }, manager }) => {
+  withSharedCluster(async ({ plane: { client }, manager }) => {
     await until("the policy is enforced", async () => {
       const metadata = { ...keyOf("forged"), labels: CLAIMS };
       const containers = [{ name: "a", image: "none" }];
@@ -104,8 +106,7 @@ Deno.test("a Trial over a TFJob is recorded and stopped, and no template makes a
     flags: { jobset: "external", observationSink: "memory" },
     parts: MANAGER_PARTS.filter((it) => it !== "executor"),
     async beforeManager({ plane }) {
-      await apply(plane, [...v1CrdManifests(), ...parts(DEFAULTS).admission_policy]);
-      await crdsServed(plane, [`crd/${v1CrdName(V1_KINDS.TFJob)}`]);
+      await apply(plane, parts(DEFAULTS).admission_policy);
       await installTrials(plane.client);
     },
   }));

@@ -31,8 +31,9 @@ export function auditPolicy(rules: true | readonly unknown[]): string {
   });
 }
 
-/** Reads what a log has so far; a last line that is half written is left out. */
-export async function readAuditLog(file: string): Promise<AuditEvent[]> {
-  const lines = (await Deno.readTextFile(file)).split("\n").slice(0, -1);
+/** Reads what a log has so far, behind so many bytes; a last line that is half written is left out. */
+export async function readAuditLog(file: string, from = 0): Promise<AuditEvent[]> {
+  const text = new TextDecoder().decode((await Deno.readFile(file)).subarray(from));
+  const lines = text.split("\n").slice(0, -1);
   return lines.filter((line) => line !== "").map((line) => eventSchema.parse(JSON.parse(line)));
 }

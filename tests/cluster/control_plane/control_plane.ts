@@ -54,6 +54,8 @@ export interface ControlPlane {
   kubeconfigFor(name: string, who: Identity | { readonly token: string }): Promise<string>;
   /** What the API server has answered so far, where auditing is on. */
   auditLog(): Promise<AuditEvent[]>;
+  /** The same control plane for one of several tests: with a folder and an audit log of its own. */
+  lend(): Promise<ControlPlane>;
   /** Ends every program and removes the folder. Safe to call again. */
   stop(): Promise<void>;
 }
@@ -196,6 +198,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
       daemons.scheduler.stop("SIGKILL"),
     ]);
   });
+  const auditFile = `${folder}/${FILES.auditLog}`;
   let stopped: Promise<void> | undefined;
   let started: AsyncDisposable = cleanup;
   const plane: ControlPlane = {
@@ -208,7 +211,12 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
     etcdUrl: `http://127.0.0.1:${ports.etcd}`,
     ...daemons,
     kubeconfigFor,
-    auditLog: () => readAuditLog(`${folder}/${FILES.auditLog}`),
+    auditLog: () => readAuditLog(auditFile),
+    async lend() {
+      const { size: from } = await Deno.stat(auditFile);
+      const own = await Deno.makeTempDir({ dir: folder });
+      return { ...plane, folder: own, auditLog: () => readAuditLog(auditFile, from) };
+    },
     stop: () => stopped ??= Promise.resolve(started[Symbol.asyncDispose]()),
   };
   await startDaemons(plane, options);

@@ -73,7 +73,10 @@ export function apiServerFlags({ folder, ports }: Places, options: ControlPlaneO
   ];
 }
 
-/** Flags of kube-controller-manager; it serves nothing. Its rates are Kubernetes' own, as in a cluster of users. */
+/**
+ * Flags of kube-controller-manager; it serves nothing. Its calls a second are Kubernetes' own, as in a cluster of
+ * users; the accounts of all controllers, which it makes when it starts, do not wait for them.
+ */
 export function controllerManagerFlags(
   { folder }: Places,
   kubeconfig: string,
@@ -86,6 +89,7 @@ export function controllerManagerFlags(
     "--use-service-account-credentials",
     "--leader-elect=false",
     "--secure-port=0",
+    "--kube-api-burst=300",
     ...options.flags?.controllerManager ?? [],
   ];
 }

@@ -20,6 +20,7 @@
  * `withCluster(work, options)`: control plane + installation + one manager that is ready + one node
  * (`node: false` for none). `withControlPlane` of `../control_plane/control_plane.ts` is the plane
  * alone; `install(plane)` and `startTestNode(plane)` put the rest on it. All stop whatever happens.
+ * A start costs 7 s of a core: tests that need no plane of their own take that of `shared_cluster.ts`.
  */
 import { z } from "zod";
 import { managerRbac } from "../../../app/manager/manager_roles.ts";
@@ -38,7 +39,7 @@ import { until } from "../../support/until.ts";
 import {
   type ControlPlane,
   type ControlPlaneOptions,
-  startControlPlane,
+  withControlPlane,
 } from "../control_plane/control_plane.ts";
 import {
   managerSettings,
@@ -128,10 +129,19 @@ export async function serviceAccountToken(
   return tokenSchema.parse(answer).status.token;
 }
 
-async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<void> {
+/** The rights of the manager's account. */
+const rightsOf = ({ parts }: InstallOptions) =>
+  managerRbac({ namespace: MANAGER.namespace, serviceAccount: MANAGER.name }, {}, parts);
+
+/** Puts Milepost's objects into the cluster: all but the rights of its account, and others with them. */
+export async function installWithoutRights(
+  plane: ControlPlane,
+  { jobSetCrd = true }: InstallOptions = {},
+  others: readonly unknown[] = [],
+): Promise<void> {
   const namespace = MANAGER.namespace;
   const crds = crdManifests().filter(({ spec }) =>
-    (options.jobSetCrd ?? true) || spec.names.kind !== KINDS.jobSet.kind
+    jobSetCrd || spec.names.kind !== KINDS.jobSet.kind
   );
   await apply(plane, [
     { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } },
@@ -139,7 +149,7 @@ async function applyAll(plane: ControlPlane, options: InstallOptions): Promise<v
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: MANAGER.name, namespace } },
     lease(DEFAULTS),
     ...publicConfiguration(DEFAULTS),
-    ...managerRbac({ namespace, serviceAccount: MANAGER.name }, {}, options.parts),
+    ...others,
   ]);
   const names = crds.map(({ metadata }) => `crd/${metadata.name}`);
   await crdsServed(plane, names);
@@ -150,7 +160,11 @@ export async function install(
   plane: ControlPlane,
   options: InstallOptions = {},
 ): Promise<Installation> {
-  await applyAll(plane, options);
+  await installWithoutRights(plane, options, rightsOf(options));
+  return await installationOn(plane);
+}
+
+async function installationOn(plane: ControlPlane): Promise<Installation> {
   const account = { namespace: MANAGER.namespace, name: MANAGER.name };
   const token = await serviceAccountToken(plane.client, account);
   const kubeconfig = await plane.kubeconfigFor("manager", { token });
@@ -184,32 +198,28 @@ export interface Cluster {
   kubectl(args: readonly string[], stdin?: string): Promise<string>;
 }
 
-/** Options of {@link withCluster}. */
-export interface ClusterOptions extends ManagerStart, InstallOptions {
-  readonly plane?: ControlPlaneOptions;
+/** Options of an installation with its manager and node. */
+export interface SharedClusterOptions extends ManagerStart, Pick<InstallOptions, "parts"> {
   /** Default true. */
   readonly node?: boolean;
   /** Called before the manager starts. */
   readonly beforeManager?: (installation: Installation) => Promise<void>;
 }
 
-/** Runs `work` with a whole cluster, which is stopped whatever happens. */
-export async function withCluster(
+/** Options of {@link withCluster}. */
+export interface ClusterOptions extends SharedClusterOptions, InstallOptions {
+  readonly plane?: ControlPlaneOptions;
+}
+
+/** Runs `work` with an installation, a manager that is ready and a node, which are stopped whatever happens. */
+async function onInstallation(
+  installation: Installation,
   work: (cluster: Cluster) => Promise<void>,
-  options: ClusterOptions = {},
+  options: SharedClusterOptions,
 ): Promise<void> {
   await using cleanup = new AsyncDisposableStack();
-  const installing = Promise.withResolvers<Installation>();
-  const plane = await startControlPlane({
-    ...options.plane,
-    async beforeControllers(serving) {
-      await options.plane?.beforeControllers?.(serving);
-      installing.resolve(await install(serving, options));
-    },
-  });
-  cleanup.defer(() => plane.stop());
-  const installation = await installing.promise;
   cleanup.defer(() => installation.stop());
+  const { plane } = installation;
   await options.beforeManager?.(installation);
   const manager = await installation.startManager(options);
   const node = options.node ?? true ? await startTestNode(plane) : undefined;
@@ -221,4 +231,29 @@ export async function withCluster(
     node,
     kubectl: (args, stdin) => kubectl(plane, args, stdin),
   });
+}
+
+/** Runs `work` with a whole cluster, which is stopped whatever happens. */
+export async function withCluster(
+  work: (cluster: Cluster) => Promise<void>,
+  options: ClusterOptions = {},
+): Promise<void> {
+  const installing = Promise.withResolvers<Installation>();
+  await withControlPlane(async () => onInstallation(await installing.promise, work, options), {
+    ...options.plane,
+    async beforeControllers(serving) {
+      await options.plane?.beforeControllers?.(serving);
+      installing.resolve(await install(serving, options));
+    },
+  });
+}
+
+/** Runs `work` on a control plane that has all of Milepost but the rights of its account. */
+export async function onSharedPlane(
+  plane: ControlPlane,
+  work: (cluster: Cluster) => Promise<void>,
+  options: SharedClusterOptions,
+): Promise<void> {
+  await apply(plane, rightsOf(options));
+  await onInstallation(await installationOn(plane), work, options);
 }

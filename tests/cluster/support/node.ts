@@ -24,7 +24,8 @@ export async function startTestNode(plane: ControlPlane, name = "node-a"): Promi
   const [tlsCert, tlsKey] = [`${plane.folder}/${name}.crt`, `${plane.folder}/${name}.key`];
   await Deno.writeTextFile(tlsCert, cert);
   await Deno.writeTextFile(tlsKey, key, { mode: 0o600 });
-  const clientCa = `${plane.folder}/ca.crt`;
+  const clientCa = `${plane.folder}/${name}-clients.crt`;
+  await Deno.writeTextFile(clientCa, plane.ca.cert);
   const node = await startNode({
     kubeconfig,
     nodeName: name,
