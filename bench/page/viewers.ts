@@ -20,7 +20,7 @@ import { freePort } from "../../tests/support/free_port.ts";
 import { progress, requestToken, shellRuntime, trainJob } from "../../tests/support/standalone.ts";
 import type { StandaloneProcess } from "../../tests/support/milepost_process.ts";
 import { until } from "../../tests/support/until.ts";
-import { peakRssMb } from "../process_stats.ts";
+import { cpuSeconds, peakRssMb } from "../process_stats.ts";
 import { type Benchmark, type Measure, quantile } from "../result.ts";
 import { inFolder, withStandaloneIn } from "../standalone_folder.ts";
 
@@ -197,12 +197,15 @@ async function measure(
   await pushFor(pushers, http);
   const ratios: number[] = [];
   const [alone, beside]: number[][] = [[], []];
+  const costs: number[] = [];
   for (let pair = 1; pair <= PAIRS; pair++) {
     await sleep(REST_MS);
     const without = quantile(await pushFor(pushers, http), 0.99);
     const looking = await openViewers(url, viewing, query);
     await sleep(REST_MS);
+    const before = await cpuSeconds(page.child.pid);
     const withThem = quantile(await pushFor(pushers, http), 0.99);
+    costs.push((await cpuSeconds(page.child.pid) - before) * 1_000 / SECONDS / VIEWERS);
     await looking.end();
     say(`pair ${pair} of ${PAIRS}: ${without.toFixed(1)} and ${withThem.toFixed(1)} ms`);
     alone?.push(without);
@@ -223,6 +226,11 @@ async function measure(
       value: quantile(beside ?? [], 0.5),
       unit: "ms",
       beside: { name: "without", value: quantile(alone ?? [], 0.5) },
+    },
+    {
+      name: "processor time of ui a viewer, each second",
+      value: quantile(costs, 0.5),
+      unit: "ms",
     },
     {
       name: `most memory of ui with ${VIEWERS} streams`,

@@ -1,4 +1,5 @@
-/** Curves of one job as followers hold them: packed numbers, changed by news, of which viewers get fewer points. Pure. */
+/** Curves of one job as followers hold them: packed numbers, changed by news, of which viewers get fewer points. Pure but for what viewers share. */
+import { createSizedCache } from "../../platform/base/bounded_cache.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import type { CurveAsk, CurvePoint, CurvesNews } from "../../crds/wire/shown_curves.ts";
 import { addPoint, mergedFor } from "./bucket_points.ts";
@@ -10,8 +11,9 @@ const NUMBERS = 4;
 /** Bytes of the objects of a job, of a metric and of a mark, about. */
 const [JOB_BYTES, METRIC_BYTES, MARK_BYTES] = [400, 250, 150];
 
-/** Choices of metrics and points of which the answers are kept with the curves. */
-const SHARED_ANSWERS = 16;
+/** Bytes of the answers that are kept for others who ask for the same, and of one point there with its JSON, about. */
+const SHARED_BYTES = 16 << 20;
+const POINT_BYTES = 200;
 
 interface HeldMetric {
   readonly name: string;
@@ -26,8 +28,8 @@ export interface HeldCurves {
   readonly marks: CurvesNews["marks"];
   /** Bytes that they take, about. */
   readonly bytes: number;
-  /** What viewers were given of them: those of one job mostly ask for the same. */
-  readonly shared: Map<string, CurvesNews>;
+  /** No others of this process have it. */
+  readonly id: number;
 }
 
 /** Which part of the curves a viewer sees. */
@@ -37,6 +39,25 @@ export interface CurvesChoice extends Pick<CurveAsk, "points" | "fromMs" | "toMs
 }
 
 const NONE = new Float64Array();
+
+let made = 0;
+/** What viewers were given: those of one job mostly ask for the same. */
+const shared = createSizedCache<CurvesNews>(
+  SHARED_BYTES,
+  ({ metrics, marks }) =>
+    bytesOf(
+      metrics.map(({ name, points }) => ({ name, bytes: points.length * POINT_BYTES })),
+      marks,
+    ),
+);
+
+function bytesOf(
+  metrics: readonly { readonly name: string; readonly bytes: number }[],
+  marks: CurvesNews["marks"],
+): number {
+  return metrics.reduce((sum, { name, bytes }) => sum + METRIC_BYTES + 2 * name.length + bytes, 0) +
+    marks.reduce((sum, { text }) => sum + MARK_BYTES + 2 * text.length, JOB_BYTES);
+}
 
 /** Returns the numbers before a time, and these points behind them. */
 function packed(before: Float64Array, sinceMs: number, points: readonly CurvePoint[]) {
@@ -74,11 +95,11 @@ export function heldAfter(
       numbers: packed(numbersIn(before?.metrics ?? [], metric), sinceMs ?? 0, points),
     };
   });
-  const bytes = [
-    ...metrics.map(({ name, numbers }) => METRIC_BYTES + 2 * name.length + numbers.byteLength),
-    ...marks.map(({ text }) => MARK_BYTES + 2 * text.length),
-  ].reduce((sum, it) => sum + it, JOB_BYTES);
-  const after = { uid, metrics, marks, bytes, shared: new Map() };
+  const bytes = bytesOf(
+    metrics.map(({ name, numbers }) => ({ name, bytes: numbers.byteLength })),
+    marks,
+  );
+  const after = { uid, metrics, marks, bytes, id: ++made };
   return before !== undefined && areSame(before, after) ? before : after;
 }
 
@@ -163,15 +184,14 @@ export function shownCurves(
   const old = before && inRange(before, choice);
   const isTail = old !== undefined && widthFor(old, points) === width;
   const sinceMs = isTail ? differsSince(all, old, width) : undefined;
-  const key = JSON.stringify({ ...choice, sinceMs });
-  const known = held.shared.get(key);
+  const key = JSON.stringify([held.id, choice, sinceMs]);
+  const known = shared.get(key);
   if (known !== undefined) return known;
   const metrics = all.filter(({ name }) => names?.includes(name) ?? true).map(
     ({ numbers, ...curve }) => ({ ...curve, points: mergedPoints(numbers, width, sinceMs ?? 0) }),
   );
   const { uid, marks } = held;
   const shown = { uid, ...(sinceMs !== undefined && { sinceMs }), metrics, marks: [...marks] };
-  if (held.shared.size >= SHARED_ANSWERS) held.shared.clear();
-  held.shared.set(key, shown);
+  shared.set(key, shown);
   return shown;
 }

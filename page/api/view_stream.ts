@@ -101,8 +101,9 @@ class ViewStream {
   /** Follows the jobs that are there now, which may be others of the same names. */
   #followJobs(): void {
     const seen = new Map(this.view.jobs.seen.map((job) => [job.uid, job]));
-    for (const [uid, { stop }] of this.#followed) {
-      if (seen.has(uid)) continue;
+    for (const [uid, { stop, known }] of this.#followed) {
+      // One without a place may have one now.
+      if (seen.has(uid) && known.outage === undefined) continue;
       stop();
       this.#followed.delete(uid);
     }

@@ -80,13 +80,14 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   ): Promise<CurveAnswer> {
     if (signal.aborted) return refusal(CLOSING);
     if (ask.fromMs !== undefined || ask.toMs !== undefined) return await askRange(ask, jobs, user);
+    const { jobs: _, logs: __, ...choice } = ask;
     const watched = jobs.map((it) => places.watch(it, user));
     const all = watched.filter((it) => it !== undefined);
     const isKnown = ({ value }: MirroredJob) => value !== undefined;
     const outage = () => outageOf(all) ?? (all.length < watched.length ? NO_PLACE : undefined);
     if (!all.some(isKnown) && outage() === undefined) await wait(all, asking);
     if (signal.aborted) return refusal(CLOSING);
-    const curves = all.flatMap(({ value }) => value === undefined ? [] : [shownCurves(value, ask)]);
+    const curves = all.flatMap(({ value }) => value === undefined ? [] : [shownCurves(value, choice)]);
     if (curves.length > 0 || jobs.length === 0) return { curves, left: [] };
     return refusal(outage() ?? NOT_YET);
   }
