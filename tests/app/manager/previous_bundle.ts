@@ -2,7 +2,7 @@
 import { run } from "../../support/command.ts";
 
 /** The last commit of the previous version. */
-export const PREVIOUS = "95f1aa68c5ee716688ef66cf3244dded4fbda91a";
+export const PREVIOUS = "f1a521439323d1632a2eb141dba416f0f8731644";
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
 async function must(command: string, args: string[], cwd: string): Promise<string> {
