@@ -36,26 +36,10 @@ export const followedJob = <Value>(job: JobRef): FollowedJob<Value> => ({
   listeners: createListeners(),
 });
 
-/** What a source says while it is open. */
-export interface SourceEvents<Value> {
-  /** Returns the jobs that are followed now; those that had news last come last. */
-  jobs(): readonly FollowedJob<Value>[];
-  /** Something came, be it a sign of life. */
-  heard(): void;
-  /** This is known of the job now; the same is no news. */
-  keep(followed: FollowedJob<Value>, value: Value | undefined, outage?: Outage): void;
-  /** An outage is over. */
-  well(): void;
-  /** There is no news now, says who gives them. */
-  outage(outage: Outage): void;
-  /** It is to be opened anew after so long. */
-  openAnew(afterMs: number): void;
-}
-
 /** Options of {@link FollowedJobs}. */
 export interface FollowedJobsOptions<Value> {
-  /** Follows the jobs until `signal` aborts, or until it ends, then resolves with why. Never throws. */
-  readonly open: (events: SourceEvents<Value>, signal: AbortSignal) => Promise<Outage>;
+  /** Follows the jobs until `signal` aborts, or until the source ends, then resolves with why. Never throws. */
+  readonly open: (jobs: FollowedJobs<Value>, signal: AbortSignal) => Promise<Outage>;
   readonly clock: Clock;
   /** 0 to 1. */
   readonly random: () => number;
@@ -91,6 +75,11 @@ export class FollowedJobs<Value> {
     return this.#byUid.size;
   }
 
+  /** The jobs; those that had news last come last. */
+  get all(): readonly FollowedJob<Value>[] {
+    return [...this.#byUid.values()];
+  }
+
   /** Resolves when nothing runs any more: when it has no jobs, or the signal has aborted. */
   get ended(): Promise<void> {
     return this.#running;
@@ -124,6 +113,29 @@ export class FollowedJobs<Value> {
     void clock.sleep(waitMs, change.signal).then(() => change.abort());
   }
 
+  /** Something came from the source, be it a sign of life. */
+  heard(): void {
+    this.#heardMs = this.options.clock.monotonic();
+  }
+
+  /** The source says this of a job; the same again is no news. */
+  keep(followed: FollowedJob<Value>, value: Value | undefined, outage?: Outage): void {
+    const { uid } = followed.job;
+    const isSame = value === followed.value && outage === followed.outage;
+    if (isSame || this.#byUid.get(uid) !== followed) return;
+    [followed.value, followed.outage] = [value, outage];
+    this.#byUid.delete(uid);
+    this.#byUid.set(uid, followed);
+    this.#tell(followed);
+  }
+
+  /** Why there is no news now; undefined: there is again. */
+  setOutage(outage: Outage | undefined): void {
+    if (outage === undefined && this.#outage === undefined) return;
+    this.#outage = outage;
+    this.#byUid.forEach((it) => this.#tell(it));
+  }
+
   async #run(): Promise<void> {
     const { clock, random, signal, togetherMs, openEveryMs, goodMs, retry } = this.options;
     if (togetherMs > 0) await clock.sleep(togetherMs, signal);
@@ -141,7 +153,7 @@ export class FollowedJobs<Value> {
       if (isToBeOpened || signal.aborted) continue;
       // An attempt that nobody answers takes long, too.
       failures = this.#heardMs - this.#openedMs >= goodMs ? 0 : failures + 1;
-      if (failures > 0) this.#setOutage(outage);
+      if (failures > 0) this.setOutage(outage);
       const pauseMs = backoffMs(Math.max(1, failures), retry, random);
       await clock.sleep(Math.max(pauseMs, outage.retryAfterMs ?? 0), signal);
     }
@@ -151,44 +163,18 @@ export class FollowedJobs<Value> {
 
   /** Follows until the source ends, or is to be opened anew. */
   async #open(change: AbortSignal): Promise<Outage> {
-    const { open, clock, signal } = this.options;
+    const { open, signal } = this.options;
     const over = new AbortController();
     const forgets = [signal, change].map((it) => onAbort(it, () => over.abort()));
     try {
-      return await open({
-        jobs: () => [...this.#byUid.values()],
-        heard: () => this.#heardMs = clock.monotonic(),
-        keep: (followed, ...known) => this.#keep(followed, ...known),
-        well: () => this.#endOutage(),
-        outage: (outage) => this.#setOutage(outage),
-        openAnew: (afterMs) => this.openAnew(afterMs),
-      }, over.signal);
+      return await open(this, over.signal);
     } finally {
       over.abort();
       for (const forget of forgets) forget();
     }
   }
 
-  #keep(followed: FollowedJob<Value>, value: Value | undefined, outage?: Outage): void {
-    const { uid } = followed.job;
-    const isSame = value === followed.value && outage === followed.outage;
-    if (isSame || this.#byUid.get(uid) !== followed) return;
-    [followed.value, followed.outage] = [value, outage];
-    this.#byUid.delete(uid);
-    this.#byUid.set(uid, followed);
-    this.#tell(followed);
-  }
-
   #tell(followed: FollowedJob<Value>): void {
     followed.listeners.notify(this.knownOf(followed));
-  }
-
-  #setOutage(outage: Outage | undefined): void {
-    this.#outage = outage;
-    this.#byUid.forEach((it) => this.#tell(it));
-  }
-
-  #endOutage(): void {
-    if (this.#outage !== undefined) this.#setOutage(undefined);
   }
 }

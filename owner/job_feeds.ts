@@ -9,7 +9,6 @@ import {
   FollowedJobs,
   type Known,
   type Outage,
-  type SourceEvents,
 } from "./followed_group.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 
@@ -56,19 +55,19 @@ export function createJobFeeds<State extends JobVersion, Value>(
   const closed = new AbortController();
 
   /** Passes the news of an answer on. */
-  function deliver({ keep }: SourceEvents<Value>, states: readonly State[]): void {
+  function deliver(group: Group, states: readonly State[]): void {
     for (const state of states) {
       const feed = byUid.get(state.uid)?.feed;
       if (feed === undefined) continue;
       feed.cursor = state.cursor;
       const value = valueAfter(state, feed.value);
-      if (value !== undefined) keep(feed, value);
+      if (value !== undefined) group.keep(feed, value);
     }
   }
 
-  async function open(events: SourceEvents<Value>, signal: AbortSignal): Promise<Outage> {
+  async function open(group: Group, signal: AbortSignal): Promise<Outage> {
     while (!signal.aborted) {
-      const entries = events.jobs().map(({ job, cursor }) => ({ job, cursor }));
+      const entries = group.all.map(({ job, cursor }) => ({ job, cursor }));
       const states = await poll(entries, POLL_MS, signal).catch((error: unknown) => {
         log.error("cannot read the state of jobs from its owner; retrying", {
           problem: messageOf(error),
@@ -76,9 +75,9 @@ export function createJobFeeds<State extends JobVersion, Value>(
         return undefined;
       });
       if (states === undefined) break;
-      events.heard();
-      events.well();
-      deliver(events, states);
+      group.heard();
+      group.setOutage(undefined);
+      deliver(group, states);
       await clock.sleep(PACE_MS, signal);
     }
     return NO_OWNER;

@@ -87,7 +87,9 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
     const outage = () => outageOf(all) ?? (all.length < watched.length ? NO_PLACE : undefined);
     if (!all.some(isKnown) && outage() === undefined) await wait(all, asking);
     if (signal.aborted) return refusal(CLOSING);
-    const curves = all.flatMap(({ value }) => value === undefined ? [] : [shownCurves(value, choice)]);
+    const curves = all.flatMap(({ value }) =>
+      value === undefined ? [] : [shownCurves(value, choice)]
+    );
     if (curves.length > 0 || jobs.length === 0) return { curves, left: [] };
     return refusal(outage() ?? NOT_YET);
   }

@@ -7,7 +7,6 @@ import {
   FollowedJobs,
   type FollowedJobsOptions,
   type Outage,
-  type SourceEvents,
 } from "../../owner/followed_group.ts";
 import type { CurvesNews } from "../../crds/wire/shown_curves.ts";
 import { followManager } from "./manager_stream.ts";
@@ -34,7 +33,7 @@ const TOO_LARGE: Outage = {
     "these come when there is room",
 };
 
-type Events = SourceEvents<HeldCurves>;
+type Group = FollowedJobs<HeldCurves>;
 
 /** Options of {@link mirroredJobs}. */
 export interface MirroredJobsOptions
@@ -48,58 +47,58 @@ export interface MirroredJobsOptions
 }
 
 /** Returns the jobs of one stream, none at first. */
-export function mirroredJobs(options: MirroredJobsOptions): FollowedJobs<HeldCurves> {
+export function mirroredJobs(options: MirroredJobsOptions): Group {
   const { manager, missing, fit, clock, random, signal } = options;
   /** How often the manager was asked again in a row. */
   let asked = 0;
 
-  const askAgain = ({ openAnew }: Events) => openAnew(backoffMs(++asked, AGAIN, random));
+  const askAgain = (group: Group) => group.openAnew(backoffMs(++asked, AGAIN, random));
 
-  function keep({ keep }: Events, followed: MirroredJob, news: CurvesNews): void {
+  function keep(group: Group, followed: MirroredJob, news: CurvesNews): void {
     const held = heldAfter(followed.value, news);
     if (held === undefined || held === followed.value) return;
     const fits = fit(followed, held);
-    keep(followed, fits ? held : undefined, fits ? undefined : TOO_LARGE);
+    group.keep(followed, fits ? held : undefined, fits ? undefined : TOO_LARGE);
   }
 
   /** Takes what the manager says. Returns the UIDs of the jobs that it speaks of. */
-  function take(events: Events, news: ManagerNews): readonly string[] {
+  function take(group: Group, news: ManagerNews): readonly string[] {
     if (news.kind === "outage") {
-      events.outage(news);
+      group.setOutage(news);
       // The manager does not say that it is over until curves change.
-      askAgain(events);
+      askAgain(group);
       return [];
     }
-    const jobs = new Map(events.jobs().map((it) => [it.job.uid, it]));
+    const jobs = new Map(group.all.map((it) => [it.job.uid, it]));
     for (const shown of news.all) {
       const followed = jobs.get(shown.uid);
-      if (followed !== undefined) keep(events, followed, shown);
+      if (followed !== undefined) keep(group, followed, shown);
     }
-    events.well();
+    group.setOutage(undefined);
     return news.all.map(({ uid }) => uid);
   }
 
   /** Marks the jobs that were not told of: the manager does not know them yet, or not any more. */
-  function markAbsent(events: Events, jobs: readonly MirroredJob[], told: ReadonlySet<string>) {
+  function markAbsent(group: Group, jobs: readonly MirroredJob[], told: ReadonlySet<string>) {
     const absent = jobs.filter(({ job, value }) =>
       !told.has(job.uid) && (value === undefined || value.metrics.length === 0)
     );
-    for (const it of absent) keep(events, it, { uid: it.job.uid, metrics: [], marks: [] });
+    for (const it of absent) keep(group, it, { uid: it.job.uid, metrics: [], marks: [] });
     if (absent.length === 0) asked = 0;
-    else askAgain(events);
+    else askAgain(group);
   }
 
-  async function open(events: Events, over: AbortSignal): Promise<Outage> {
+  async function open(group: Group, over: AbortSignal): Promise<Outage> {
     const client = manager();
     if (client === undefined) return { reason: missing() };
-    const jobs = events.jobs();
+    const jobs = group.all;
     const told = new Set<string>();
     let isWell = true;
     const onOpen = async () => {
       await clock.sleep(ABSENT_MS, over);
       if (over.aborted) return;
-      if (isWell) events.well();
-      markAbsent(events, jobs, told);
+      if (isWell) group.setOutage(undefined);
+      markAbsent(group, jobs, told);
     };
     return await followManager({
       client,
@@ -108,9 +107,9 @@ export function mirroredJobs(options: MirroredJobsOptions): FollowedJobs<HeldCur
       onOpen: () => void onOpen(),
       onNews(news) {
         isWell = news.kind !== "outage";
-        for (const uid of take(events, news)) told.add(uid);
+        for (const uid of take(group, news)) told.add(uid);
       },
-      onHeard: events.heard,
+      onHeard: () => group.heard(),
     });
   }
 
