@@ -1,4 +1,4 @@
-/** Queue of appends to a DBManager service: the appends of a log that wait together go in one call. */
+/** Queue of appends to a DBManager service: those of one log one after another, of a few logs at a time. */
 import { status } from "@grpc/grpc-js";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
@@ -9,7 +9,13 @@ import { knownRow } from "./known_row.ts";
 import { LogWrites, type PendingAppend } from "./log_writes.ts";
 import { BACKOFF, type PeerHealth } from "./peer_health.ts";
 import { SinkError } from "../../owner/observations/sink.ts";
-import { REFUSALS, Unsettled, writeOnce, type WriteOnceParts } from "./write_once.ts";
+import {
+  REFUSALS,
+  ROWS_PER_CALL,
+  Unsettled,
+  writeOnce,
+  type WriteOnceParts,
+} from "./write_once.ts";
 
 /** Options of {@link GrpcWriter}. */
 export interface GrpcWriterOptions extends WriteOnceParts {
@@ -22,8 +28,6 @@ export interface GrpcWriterOptions extends WriteOnceParts {
   readonly maxWaitingRows: number;
 }
 
-/** Most rows of appends that go in one call. */
-const ROWS_PER_BATCH = 1000;
 /** Most logs that are remembered for rows of unknown outcome. */
 const MAX_LOGS = 10_000;
 
@@ -78,7 +82,6 @@ export class GrpcWriter {
         );
       const pending: PendingAppend = {
         rows: known,
-        alone: false,
         mayBeSent: false,
         isOver: false,
         settle: (error) => {
@@ -167,33 +170,30 @@ export class GrpcWriter {
       const trialName = await this.#queue.take();
       if (trialName === undefined) return;
       const writes = this.#logs.get(trialName);
-      if (writes !== undefined) await this.#writeBatch(writes);
+      if (writes !== undefined) await this.#writeNext(writes);
       this.#queue.done(trialName);
       this.#forgetIdle(trialName);
     }
   }
 
-  /** Writes one batch of one log. Never throws. */
-  async #writeBatch(writes: LogWrites): Promise<void> {
+  /** Writes one append of one log. Never throws. */
+  async #writeNext(writes: LogWrites): Promise<void> {
     const { clock, peer } = this.#options;
     const wait = Math.max(writes.notBefore - clock.monotonic(), peer.pauseMs);
     if (wait > 0) return this.#queue.addAfter(writes.trialName, wait);
-    const batch = writes.takeBatch(ROWS_PER_BATCH);
-    if (batch.length === 0) return;
-    const unsent = batch.filter(({ mayBeSent }) => !mayBeSent);
-    for (const append of unsent) append.mayBeSent = true;
-    const rows = new Map(batch.flatMap((it) => it.rows).map((row) => [row.id, row]));
+    const append = writes.take();
+    if (append === undefined) return;
+    const { rows, mayBeSent } = append;
+    append.mayBeSent = true;
     try {
-      await writeOnce(this.#options, writes, [...rows.values()], this.#stop.signal);
+      await writeOnce(this.#options, writes, rows, this.#stop.signal);
       this.#succeeded(writes);
-      writes.written(batch);
+      writes.written(append);
       if (writes.hasWork) this.#queue.add(writes.trialName);
     } catch (error) {
       const wasNotSent = error instanceof CallError && error.wasNotSent;
-      if (wasNotSent && rows.size <= ROWS_PER_BATCH) {
-        for (const append of unsent) append.mayBeSent = false;
-      }
-      this.#failed(writes, batch, error);
+      if (wasNotSent && rows.length <= ROWS_PER_CALL) append.mayBeSent = mayBeSent;
+      this.#failed(writes, append, error);
     }
   }
 
@@ -203,23 +203,19 @@ export class GrpcWriter {
     this.#options.peer.succeeded();
   }
 
-  #failed(writes: LogWrites, batch: readonly PendingAppend[], error: unknown): void {
+  #failed(writes: LogWrites, append: PendingAppend, error: unknown): void {
     const { clock, peer } = this.#options;
     const now = clock.monotonic();
-    writes.giveBack(batch);
+    writes.giveBack(append);
     if (this.#stop.signal.aborted) return writes.endAll(this.#closing());
     if (error instanceof Unsettled) {
       writes.notBefore = now + Math.min(250, writes.unsettledMs(now));
       return this.#queue.addAfter(writes.trialName, writes.notBefore - now);
     }
     const code = codeOf(error);
-    const [first] = batch;
-    if (REFUSALS.has(code) && batch.length === 1 && first !== undefined) {
-      first.settle(new SinkError("refused", `the DB manager: ${messageOf(error)}`));
-    } else if (OF_ONE_CALL.has(code) || REFUSALS.has(code)) {
-      for (const append of batch) append.alone = true;
-    }
-    peer.failed(messageOf(error), !REFUSALS.has(code) && !OF_ONE_CALL.has(code));
+    const isRefused = REFUSALS.has(code);
+    if (isRefused) append.settle(new SinkError("refused", `the DB manager: ${messageOf(error)}`));
+    peer.failed(messageOf(error), !isRefused && !OF_ONE_CALL.has(code));
     const delay = this.#queue.addRateLimited(writes.trialName, peer.pauseMs);
     writes.notBefore = now + delay;
   }

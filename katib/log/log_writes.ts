@@ -13,8 +13,6 @@ const CHECK_EVERY_MS = 20;
 /** An append that waits, is under way, or is over. */
 export interface PendingAppend {
   readonly rows: readonly KnownRow[];
-  /** Whether it is sent without others, since it failed with them. */
-  alone: boolean;
   /** Whether its rows may have reached the peer. */
   mayBeSent: boolean;
   /** Whether its caller has been answered. */
@@ -28,7 +26,7 @@ export class LogWrites {
   /** Monotonic time at which a retry may begin. */
   notBefore = 0;
   #waiting: PendingAppend[] = [];
-  #underWay: readonly PendingAppend[] = [];
+  #underWay: PendingAppend | undefined;
   readonly #uncertain = new Set<string>();
   #lostTrack: boolean;
   /** Monotonic time at which every abandoned write has appeared or never will. */
@@ -49,38 +47,25 @@ export class LogWrites {
     return this.#waiting.some(({ isOver }) => !isOver);
   }
 
-  /** Whether a batch was taken and neither written nor given back. */
+  /** Whether an append was taken and neither written nor given back. */
   get isUnderWay(): boolean {
-    return this.#underWay.length > 0;
+    return this.#underWay !== undefined;
   }
 
   add(append: PendingAppend): void {
     this.#waiting.push(append);
   }
 
-  /** Forgets appends whose callers have been answered. */
-  #dropOver(): void {
+  /** Takes the oldest append whose caller still waits. See {@link giveBack}. */
+  take(): PendingAppend | undefined {
     this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
+    return this.#underWay = this.#waiting.shift();
   }
 
-  /** Takes the oldest appends, up to `maxRows` rows but at least one append. See {@link giveBack}. */
-  takeBatch(maxRows: number): PendingAppend[] {
-    this.#dropOver();
-    let rows = 0;
-    let count = 0;
-    for (const { alone, rows: { length } } of this.#waiting) {
-      if (count > 0 && (alone || rows + length > maxRows)) break;
-      rows += length;
-      count++;
-      if (alone) break;
-    }
-    return this.#underWay = this.#waiting.splice(0, count);
-  }
-
-  /** Puts a failed batch back to the front. */
-  giveBack(batch: readonly PendingAppend[]): void {
-    this.#underWay = [];
-    this.#waiting.unshift(...batch.filter(({ isOver }) => !isOver));
+  /** Puts a failed append back to the front. */
+  giveBack(append: PendingAppend): void {
+    this.#underWay = undefined;
+    this.#waiting.unshift(append);
   }
 
   /** Rejects all appends that wait. */
@@ -108,8 +93,7 @@ export class LogWrites {
    * may still come into the log, and a read before that would miss it.
    */
   unreadableMs(now: number): number {
-    const isGivenUp = this.#underWay.some(({ isOver }) => isOver);
-    return isGivenUp ? CHECK_EVERY_MS : this.unsettledMs(now);
+    return this.#underWay?.isOver ? CHECK_EVERY_MS : this.unsettledMs(now);
   }
 
   /** Marks rows that are about to be sent. Returns a function that undoes this if they were not sent. */
@@ -127,15 +111,14 @@ export class LogWrites {
     this.#bound();
   }
 
-  /** Notes that a batch is in the log. Rows that wait again, or whose caller gave up, stay uncertain. */
-  written(batch: readonly PendingAppend[]): void {
-    this.#underWay = [];
-    const again = new Set(this.#waiting.flatMap(({ rows }) => rows.map(({ id }) => id)));
-    const certain = batch.filter(({ isOver }) => !isOver);
-    for (const { id } of certain.flatMap(({ rows }) => rows)) {
-      if (!again.has(id)) this.#uncertain.delete(id);
+  /** Notes that an append is in the log. Rows that wait again, or whose caller gave up, stay uncertain. */
+  written({ rows, isOver, settle }: PendingAppend): void {
+    this.#underWay = undefined;
+    if (!isOver) {
+      const again = new Set(this.#waiting.flatMap(({ rows }) => rows.map(({ id }) => id)));
+      for (const { id } of rows) if (!again.has(id)) this.#uncertain.delete(id);
+      settle(undefined);
     }
-    for (const { settle } of certain) settle(undefined);
     this.#bound();
   }
 

@@ -20,7 +20,7 @@ export interface WriteOnceParts {
 }
 
 /** Most rows of one call: Katib's statement takes four values for each row, and 65,535 in all. */
-const ROWS_PER_CALL = 5000;
+export const ROWS_PER_CALL = 5000;
 /** Errors of the rows themselves: they will not be accepted later either. */
 export const REFUSALS: ReadonlySet<number> = new Set([
   status.INVALID_ARGUMENT,
