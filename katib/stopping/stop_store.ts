@@ -7,13 +7,12 @@ import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import {
   type DecidedStop,
-  type StopStore,
   type StoreOutcome,
   storeStep,
 } from "../../owner/observations/stop_decision.ts";
 import { hasOtherEnd } from "./stop_writes.ts";
 
-/** Options of {@link createStopStore}. */
+/** Options of {@link storeStop}. */
 export interface StopStoreOptions {
   /** Its writes are fenced: they leave only while this replica leads. */
   readonly client: Pick<KubeClient, "get" | "patch">;
@@ -25,49 +24,45 @@ export interface StopStoreOptions {
 /** Attempts of one decision: progress by itself changes a job every second. */
 const ATTEMPTS = 5;
 
-/** Creates a {@link StopStore}. */
-export function createStopStore(options: StopStoreOptions): StopStore {
+/** Whether the Trial has ended by itself: then there is nothing to stop. */
+async function trialHasEnded(
+  { client, deadlineMs }: StopStoreOptions,
+  { kind, namespace, name, uid }: LogKey,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (kind !== "trial") return false;
+  const bounds = { signal, deadlineMs };
+  const trial = await getOrUndefined(client, KINDS.trial, { namespace, name }, bounds);
+  return trial?.metadata.uid === uid && hasOtherEnd(trial);
+}
+
+/** Stores a decision; see {@link Stopper.store}. */
+export async function storeStop(
+  options: StopStoreOptions,
+  decided: DecidedStop,
+  key: LogKey,
+  signal: AbortSignal,
+): Promise<StoreOutcome> {
   const { client, clock, deadlineMs } = options;
-
-  /** Whether the Trial has ended by itself: then there is nothing to stop. */
-  async function trialHasEnded(key: LogKey, signal: AbortSignal): Promise<boolean> {
-    if (key.kind !== "trial") return false;
-    const { namespace, name, uid } = key;
+  const { kind, namespace, name } = decided.job;
+  // The status of a job that another operator runs is not ours: only the log decides.
+  if (kind.isForeign) return { kind: "pruned" };
+  let hasWritten = false;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const bounds = { signal, deadlineMs };
-    const trial = await getOrUndefined(client, KINDS.trial, { namespace, name }, bounds);
-    return trial?.metadata.uid === uid && hasOtherEnd(trial);
-  }
-
-  async function store(
-    decided: DecidedStop,
-    key: LogKey,
-    signal: AbortSignal,
-  ): Promise<StoreOutcome> {
-    const { kind, namespace, name } = decided.job;
-    // The status of a job that another operator runs is not ours: only the log decides.
-    if (kind.isForeign) return { kind: "pruned" };
-    let hasWritten = false;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const bounds = { signal, deadlineMs };
-      const job = await getOrUndefined(client, kind, { namespace, name }, bounds);
-      const step = storeStep(job, decided, clock.now());
-      if (step.kind !== "patch") return step;
-      // It was written, and is not there.
-      if (hasWritten && job?.status?.stop === undefined) return { kind: "pruned" };
-      if (await trialHasEnded(key, signal)) return { kind: "trial ended" };
-      try {
-        const patch = { type: "merge", body: step.body } as const;
-        const options = { subresource: "status", ...bounds };
-        await client.patch(kind, { namespace, name }, patch, options);
-        hasWritten = true;
-      } catch (error) {
-        if (!isConflict(error) && !isNotFound(error)) throw error;
-      }
+    const job = await getOrUndefined(client, kind, { namespace, name }, bounds);
+    const step = storeStep(job, decided, clock.now());
+    if (step.kind !== "patch") return step;
+    // It was written, and is not there.
+    if (hasWritten && job?.status?.stop === undefined) return { kind: "pruned" };
+    if (await trialHasEnded(options, key, signal)) return { kind: "trial ended" };
+    const patch = { type: "merge", body: step.body } as const;
+    try {
+      await client.patch(kind, { namespace, name }, patch, { subresource: "status", ...bounds });
+      hasWritten = true;
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
     }
-    throw new Error(
-      `${kind.kind} ${namespace}/${name} changed during each of ${ATTEMPTS} attempts`,
-    );
   }
-
-  return { store };
+  throw new Error(`${kind.kind} ${namespace}/${name} changed during each of ${ATTEMPTS} attempts`);
 }

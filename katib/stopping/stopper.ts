@@ -12,15 +12,17 @@ import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Kind, KubeMeta, ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../../owner/observations/observations.ts";
+import type { LogKey } from "../../trials/recording/observation_row.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import {
+  type DecidedStop,
   decisionOf,
   describeStop,
-  type StopStore,
+  type StoreOutcome,
 } from "../../owner/observations/stop_decision.ts";
 import { endForeignJob } from "./foreign_end.ts";
 import { HALT_MS, haltJob } from "./halt.ts";
-import { createStopStore, type StopStoreOptions } from "./stop_store.ts";
+import { type StopStoreOptions, storeStop } from "./stop_store.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
 const log = getLogger(["milepost", "katib"]);
@@ -55,18 +57,10 @@ class TrialStopper implements Stopper {
   /** UIDs of jobs whose Trial's end was written here, or may have been. */
   readonly #ended = createBoundedCache<true>(REMEMBERED);
 
-  readonly #store: StopStore;
-  /** The same for a stop that is under way, whose calls are short: the end of the Trial waits for them. */
-  readonly #keeping: StopStore;
+  constructor(private readonly options: StopperOptions) {}
 
-  constructor(private readonly options: StopperOptions) {
-    this.#store = createStopStore(options);
-    const deadlineMs = Math.min(options.deadlineMs, HALT_MS);
-    this.#keeping = createStopStore({ ...options, deadlineMs });
-  }
-
-  get store(): Stopper["store"] {
-    return this.#store.store;
+  async store(decided: DecidedStop, key: LogKey, signal: AbortSignal): Promise<StoreOutcome> {
+    return await storeStop(this.options, decided, key, signal);
   }
 
   async stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome> {
@@ -123,8 +117,11 @@ class TrialStopper implements Stopper {
   ): Promise<"kept" | "changed" | "not kept"> {
     if (ref.kind.isForeign) return "not kept";
     if (storedStopOf(job) !== undefined) return "kept";
+    // Its calls are short: the end of the Trial waits for them.
+    const deadlineMs = Math.min(this.options.deadlineMs, HALT_MS);
     try {
-      const { kind } = await this.#keeping.store({ job: ref, decision }, key, signal);
+      const options = { ...this.options, deadlineMs };
+      const { kind } = await storeStop(options, { job: ref, decision }, key, signal);
       if (kind === "stopped") return "kept";
       return kind === "pruned" || kind === "elsewhere" ? "not kept" : "changed";
     } catch (error) {

@@ -10,7 +10,7 @@ import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { LogRange } from "./sink.ts";
 import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
-import type { StopDecision, StopStore } from "./stop_decision.ts";
+import type { DecidedStop, StopDecision, StoreOutcome } from "./stop_decision.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 
 /** The outcome of a stop. */
@@ -44,7 +44,12 @@ export interface StopRequest {
 }
 
 /** Stops trials and TrainJobs. */
-export interface Stopper extends StopStore {
+export interface Stopper {
+  /**
+   * Stores a decision about the job, unless its status holds one; a shorter grace shortens that one's. `key`
+   * is the Trial's if the job is stopped as its trial. Idempotent. Rejects if the outcome is not known.
+   */
+  store(decided: DecidedStop, key: LogKey, signal: AbortSignal): Promise<StoreOutcome>;
   /**
    * Writes a stop. Idempotent: each part is written once, also by another owner that finds it half done.
    * Rejects if it could not be written; the caller tries again.

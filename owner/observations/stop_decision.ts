@@ -4,7 +4,6 @@ import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { Control } from "../../crds/wire/push_answer.ts";
 
 /** The reason to stop a trial: its last rule was met. */
@@ -129,15 +128,6 @@ export type StoreOutcome =
   | { readonly kind: "pruned" }
   /** The Trial has ended in another way. */
   | { readonly kind: "trial ended" };
-
-/** Stores decisions. */
-export interface StopStore {
-  /**
-   * Stores a decision about the job, unless its status holds one; a shorter grace shortens that one's. `key`
-   * is the Trial's if the job is stopped as its trial. Idempotent. Rejects if the outcome is not known.
-   */
-  store(decided: DecidedStop, key: LogKey, signal: AbortSignal): Promise<StoreOutcome>;
-}
 
 /** Returns the first decision, with a shorter grace if the second one ends earlier. */
 function shortened(first: JobStop, second: StopDecision, nowMs: number): JobStop {
