@@ -3,6 +3,7 @@ import { z } from "zod";
 import { TRAINJOB_STATES } from "../names.ts";
 import { SORT_KEYS } from "./row.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
+import { strictQuery } from "../../platform/http/strict_query.ts";
 
 /** Bounds of a query. */
 export const LIST_LIMITS = {
@@ -51,44 +52,19 @@ const listQuerySchema = z.strictObject({
 /** A query. */
 export type ListQuery = Readonly<z.infer<typeof listQuerySchema>>;
 
-const isList = (name: string) => name === "namespace" || name === "kind" || name === "state";
-
-/** Most problems that one response names. */
-const MAX_CAUSES = 20;
-/** Characters of an unknown name that a problem repeats. */
-const MAX_NAME = 64;
+const LISTS = ["namespace", "kind", "state"];
 
 /** Reads parameters, each of which may be given once unless it is a list. */
 export function listQuery(
   given: URLSearchParams,
 ): { readonly query: ListQuery } | { readonly causes: readonly FailureCause[] } {
-  const twice = [...new Set(given.keys())].filter((name) =>
-    !isList(name) && given.getAll(name).length > 1
+  const read = strictQuery(
+    given,
+    listQuerySchema,
+    (name, all) => LISTS.includes(name) ? all : all[0],
   );
-  const values = Object.fromEntries(
-    [...new Set(given.keys())].map((name) => [
-      name,
-      isList(name) ? given.getAll(name) : given.get(name),
-    ]),
-  );
-  const parsed = listQuerySchema.safeParse(values);
-  const issues = parsed.error?.issues ?? [];
-  const causes = [
-    ...twice.map((name) => ({ field: name.slice(0, MAX_NAME), message: "must be given once" })),
-    ...issues.flatMap((issue) =>
-      issue.code === "unrecognized_keys"
-        ? issue.keys.map((key) => ({
-          field: key.slice(0, MAX_NAME),
-          message: `is an unknown parameter; known: ${
-            Object.keys(listQuerySchema.shape).join(", ")
-          }`,
-        }))
-        : [{ field: String(issue.path[0] ?? ""), message: issue.message }]
-    ),
-  ];
-  if (causes.length > 0 || !parsed.success) return { causes: causes.slice(0, MAX_CAUSES) };
-  if (parsed.data.sort === "metric" && parsed.data.sortMetric === undefined) {
+  if ("query" in read && read.query.sort === "metric" && read.query.sortMetric === undefined) {
     return { causes: [{ field: "sortMetric", message: "must name the metric to sort by" }] };
   }
-  return { query: parsed.data };
+  return read;
 }

@@ -1,0 +1,39 @@
+/** Strict reading of a query: every parameter is known, and is given once unless it is a list. Pure. */
+import type { z } from "zod";
+import type { FailureCause } from "./refusals.ts";
+
+/** Most problems that one response names. */
+const MAX_CAUSES = 20;
+/** Characters of an unknown name that a problem repeats. */
+const MAX_NAME = 64;
+
+/** Returns the value of a parameter that was given so many times, at least once: an array for one that is a list. */
+export type ParameterValue = (name: string, given: readonly string[]) => unknown;
+
+/** Reads a query by a schema of its parameters. Problems of names come before those of values. */
+export function strictQuery<Schema extends z.ZodObject>(
+  query: URLSearchParams,
+  schema: Schema,
+  valueOf: ParameterValue,
+): { readonly query: z.infer<Schema> } | { readonly causes: readonly FailureCause[] } {
+  const known = Object.keys(schema.shape);
+  const causes: FailureCause[] = [];
+  const values: Record<string, unknown> = {};
+  for (const name of new Set(query.keys())) {
+    const field = name.slice(0, MAX_NAME);
+    const given = query.getAll(name);
+    if (!known.includes(name)) {
+      causes.push({ field, message: `is an unknown parameter; known: ${known.join(", ")}` });
+      continue;
+    }
+    values[name] = valueOf(name, given);
+    const isList = Array.isArray(values[name]);
+    if (!isList && given.length > 1) causes.push({ field, message: "must be given once" });
+  }
+  const parsed = schema.safeParse(values);
+  for (const { path, message } of parsed.error?.issues ?? []) {
+    causes.push({ field: String(path[0] ?? ""), message });
+  }
+  if (causes.length > 0 || !parsed.success) return { causes: causes.slice(0, MAX_CAUSES) };
+  return { query: parsed.data };
+}
