@@ -1,4 +1,4 @@
-/** State of a job as trial controllers see it. Pure. */
+/** Job and its observation as trial controllers see them. Pure. */
 import type { AnyJob, JobKind, JobResult } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, obstacleOf, suspensionOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS, OBSERVATION_REASONS } from "../../crds/names.ts";
@@ -6,7 +6,10 @@ import type { TrialSpec } from "../../crds/trial.ts";
 import { outcomeOf } from "../../trials/mapping/outcome.ts";
 import { mappingOf } from "../../trials/mapping/trial_template.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
+import type { Position } from "../../crds/wire/observation.ts";
+import type { ObservationSeen } from "../../owner/observations/observation_asks.ts";
 import type { Observation } from "./messages.ts";
+import { positionText } from "./position.ts";
 
 /** The state, and the condition that decides it. */
 export type JobState = Pick<Observation, "state" | "reason" | "message">;
@@ -76,4 +79,20 @@ export function jobState(kind: JobKind, job: AnyJob, outcome: JobOutcome): JobSt
   return kind.hasBegun(job)
     ? { state: "Running" }
     : { state: "Running", reason: OBSERVATION_REASONS.created };
+}
+
+/** Puts together how the job stands and what the owner knows. `next`: where to read on, if anywhere. */
+export function observationOf(
+  state: JobState,
+  { trial, primaryPod, metrics, rows }: ObservationSeen,
+  next: Position | undefined,
+): Observation {
+  return {
+    ...state,
+    ...(trial === undefined ? {} : { trial }),
+    ...(primaryPod === undefined ? {} : { primaryPod }),
+    metrics,
+    log: rows,
+    ...(next === undefined ? {} : { continue: positionText(next) }),
+  };
 }

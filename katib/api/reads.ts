@@ -14,11 +14,10 @@ import {
   runEventLoop,
 } from "../../platform/http/event_stream.ts";
 import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts";
-import { jobState } from "./observation_state.ts";
+import { jobState, observationOf } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
 import { behind } from "./position.ts";
 import { createWatch, type PageRead } from "./stream.ts";
-import { observationOf } from "./view.ts";
 
 const LATE = {
   retryAfterMs: 1000,

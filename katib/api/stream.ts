@@ -3,9 +3,8 @@ import type { Position } from "../../crds/wire/observation.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ObservationSeen } from "../../owner/observations/observation_asks.ts";
 import { eventText, type StreamEnd, type WriteEvents } from "../../platform/http/event_stream.ts";
-import type { JobState } from "./observation_state.ts";
+import { type JobState, observationOf } from "./observation_state.ts";
 import { behind } from "./position.ts";
-import { observationOf } from "./view.ts";
 
 /** What has changed: the log, or the object of the job. */
 export type Changed = "log" | "job";
