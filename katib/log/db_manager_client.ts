@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { type ChannelCredentials, Client, credentials, Metadata, status } from "@grpc/grpc-js";
 import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { parseAddress } from "../../platform/http/replicas/calls.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import { type ClientTls, probeProtocol } from "./peer_protocol.ts";
@@ -83,14 +84,6 @@ function describe(code: number, details: string): string {
   return `${status[code]}: ${details}${hint}`;
 }
 
-function splitAddress(address: string): { host: string; port: number } {
-  const at = address.lastIndexOf(":");
-  return {
-    host: address.slice(0, at).replace(/^\[(.*)\]$/, "$1"),
-    port: Number(address.slice(at + 1)),
-  };
-}
-
 function credentialsOf({ cert, key, ca }: ClientTls): ChannelCredentials {
   return credentials.createSsl(Buffer.from(ca), Buffer.from(key), Buffer.from(cert));
 }
@@ -117,7 +110,8 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
 
   async function open(): Promise<Channel> {
     const own = tls?.();
-    const probe = { ...splitAddress(address), clock, deadlineMs };
+    const { host, port } = parseAddress(address) ?? { host: address, port: 0 };
+    const probe = { host, port, clock, deadlineMs };
     const protocol = own === undefined
       ? "plaintext"
       : known ?? await probeProtocol({ ...probe, tls: own });

@@ -10,7 +10,7 @@ import { controllerOf } from "../../platform/kube/owner_references.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import type { PlanSource } from "../../owner/observations/observations.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import { aboutJob, aboutTrial, type Notice } from "../../trials/plan/notice.ts";
+import { aboutLog, type Notice } from "../../trials/plan/notice.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import { primaryContainerProblem } from "../../trials/plan/primary_container.ts";
 
@@ -34,8 +34,7 @@ function hasTemplate({ metadata }: AnyJob): boolean {
 function noticesOf({ key, job, mapping }: ObservationPlan, jobSet: JobSet): Notice[] {
   const problem = mapping && primaryContainerProblem(mapping, jobSet);
   if (problem === undefined) return [];
-  const about = key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob(job);
-  return [{ about, ...problem }];
+  return [{ about: aboutLog(key, job), ...problem }];
 }
 
 /** Checks each JobSet that is made or changed, until the returned function is called. */

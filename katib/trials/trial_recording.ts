@@ -7,10 +7,9 @@ import { aborted } from "../../platform/base/aborted.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
-import type { EventSubject } from "../../platform/kube/event_object.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import type { Leadership } from "../../platform/kube/leading/leadership.ts";
-import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
+import { aboutLog } from "../../trials/plan/notice.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { ObservationSink, SinkTraits } from "../../owner/observations/sink.ts";
 import { createStopper } from "../stopping/stopper.ts";
@@ -56,15 +55,10 @@ const READ_MS = 2_000;
 /** Longest time of one write to it, in milliseconds. */
 const WRITE_MS = 5_000;
 
-/** Returns the Trial, or the job without one, as the subject of an event. */
-function aboutPlan({ key, job }: ObservationPlan): EventSubject {
-  return key.kind === "trial" ? aboutTrial({ metadata: key }) : aboutJob(job);
-}
-
 /** Returns callbacks that record events about a log. */
 function logEvents(events: Pick<EventRecorder, "record">) {
-  const warn = (plan: ObservationPlan, reason: string, message: string) =>
-    events.record(aboutPlan(plan), { type: "Warning", reason, message });
+  const warn = ({ key, job }: ObservationPlan, reason: string, message: string) =>
+    events.record(aboutLog(key, job), { type: "Warning", reason, message });
   return {
     onRefused: (plan, problem) =>
       warn(
