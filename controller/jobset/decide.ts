@@ -14,7 +14,7 @@ import { missingJobs, podProblem } from "./policy/creation.ts";
 import { applyFailurePolicy } from "./policy/failure.ts";
 import { startable } from "./policy/startup.ts";
 import { isSuccessful } from "./policy/success.ts";
-import { type JobPatch, resumeJobs, unsuspended } from "./policy/suspension.ts";
+import { type JobPatch, resumptions, unsuspended } from "./policy/suspension.ts";
 import { terminalCondition, timeToDeletion } from "./policy/ttl.ts";
 import { invalidParts } from "./problems.ts";
 import { type JobRequest, renderClaim, renderService } from "./render.ts";
@@ -197,14 +197,9 @@ function withWork(context: Context, draft: StatusDraft, hasService: boolean): Wo
   if (claims === "unknown" || claims.leaving.length > 0 || tooLarge !== undefined) {
     return { work, draft: next, undone: draft };
   }
-  const { patches, inProgress } = resumeJobs(
-    spec,
-    { ...buckets, active: living(buckets.active) },
-    counters,
-  );
-  if (inProgress) next = withCondition(next, CHANGES.startupInProgress, now);
-  else next = withCondition(next, CHANGES.resumed, now);
-  return { work: { ...work, resumeJobs: patches }, draft: next, undone: draft };
+  if (order !== "in_progress") next = withCondition(next, CHANGES.resumed, now);
+  const resumeJobs = resumptions(replicatedJobs, living(buckets.active));
+  return { work: { ...work, resumeJobs }, draft: next, undone: draft };
 }
 
 function afterTheEnd({ jobSet, spec, buckets, now }: Context, draft: StatusDraft): Plan {

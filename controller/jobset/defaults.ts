@@ -1,23 +1,19 @@
 /** Defaults of a JobSet's spec, applied in memory only, whether or not a webhook set them. */
-import type { FailurePolicyRule, JobSet, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
+import type { JobSet, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
 import type { JobTemplateSpec, PersistentVolumeClaim } from "../../platform/kube/kubernetes.ts";
 import { restartsOneJob } from "./job_restarts.ts";
 
+/** A part of a JobSet's spec with every default. */
+type Resolved<Field extends "network" | "successPolicy" | "failurePolicy" | "coordinator"> =
+  Required<NonNullable<JobSetSpec[Field]>>;
+
 /** A replicated job with every default. */
-export interface ResolvedReplicatedJob {
-  readonly name: string;
-  readonly groupName: string;
-  readonly replicas: number;
-  readonly template: JobTemplateSpec;
-  readonly dependsOn: readonly { readonly name: string; readonly status: "Ready" | "Complete" }[];
-}
+export type ResolvedReplicatedJob = Required<
+  Pick<ReplicatedJob, "name" | "groupName" | "replicas" | "template" | "dependsOn">
+>;
 
 /** A failure policy with every default. */
-export interface ResolvedFailurePolicy {
-  readonly maxRestarts: number;
-  readonly restartStrategy: "Recreate" | "BlockingRecreate" | "InPlaceRestart";
-  readonly rules: readonly FailurePolicyRule[];
-}
+export type ResolvedFailurePolicy = Resolved<"failurePolicy">;
 
 /** A claim that the JobSet makes for its pods. */
 export interface ResolvedVolumeClaim {
@@ -35,25 +31,14 @@ export interface ResolvedVolumeClaim {
 /** A JobSet's spec with every default. */
 export interface ResolvedSpec {
   readonly replicatedJobs: readonly ResolvedReplicatedJob[];
-  readonly network: {
-    readonly enableDNSHostnames: boolean;
-    readonly subdomain: string;
-    readonly publishNotReadyAddresses: boolean;
-  };
-  readonly successPolicy: {
-    readonly operator: "All" | "Any";
-    readonly targetReplicatedJobs: readonly string[];
-  };
+  readonly network: Resolved<"network">;
+  readonly successPolicy: Resolved<"successPolicy">;
   readonly failurePolicy?: ResolvedFailurePolicy;
   /** Whether a rule of the failure policy restarts single Jobs, which then have counters of their own. */
   readonly restartsSingleJobs: boolean;
   readonly inOrder: boolean;
   readonly suspend: boolean;
-  readonly coordinator?: {
-    readonly replicatedJob: string;
-    readonly jobIndex: number;
-    readonly podIndex: number;
-  };
+  readonly coordinator?: Resolved<"coordinator">;
   readonly ttlSecondsAfterFinished?: number;
   readonly volumeClaims: readonly ResolvedVolumeClaim[];
 }

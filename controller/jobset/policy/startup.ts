@@ -10,7 +10,7 @@ function startedJobs(counters: Counters, name: string): number {
 }
 
 /** Reports whether all Jobs of the replicated job are ready or finished. */
-export function isStarted(job: ResolvedReplicatedJob, counters: Counters): boolean {
+function isStarted(job: ResolvedReplicatedJob, counters: Counters): boolean {
   return startedJobs(counters, job.name) === job.replicas;
 }
 

@@ -1,11 +1,10 @@
 /** Suspension and resumption of the Jobs of a JobSet. Pure. */
-import type { JobSet, ReplicatedJobStatus } from "../../../crds/jobset.ts";
+import type { JobSet } from "../../../crds/jobset.ts";
 import { FOREGROUND_FINALIZER } from "../../../crds/names.ts";
 import type { WatchedJob } from "../../../crds/watched.ts";
-import { type Buckets, finishOf, replicatedJobOf } from "../buckets.ts";
-import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
+import { finishOf, replicatedJobOf } from "../buckets.ts";
+import type { ResolvedReplicatedJob } from "../defaults.ts";
 import { templatePatch } from "../template_record.ts";
-import { dependenciesHold, isStarted } from "./startup.ts";
 import { terminalCondition } from "./ttl.ts";
 
 /** A change of one Job, as a JSON merge patch. */
@@ -56,29 +55,13 @@ function resumeJob(job: WatchedJob, replicatedJob: ResolvedReplicatedJob): JobPa
   };
 }
 
-/** The work of a resumption in this pass. */
-export interface Resumption {
-  readonly patches: readonly JobPatch[];
-  /** Whether, with InOrder, a replicated job is still waited for. */
-  readonly inProgress: boolean;
-}
-
-/** Returns the patches that resume suspended Jobs, as far as dependencies and order allow. */
-export function resumeJobs(
-  spec: ResolvedSpec,
-  { active }: Buckets,
-  counters: readonly ReplicatedJobStatus[],
-): Resumption {
-  const patches: JobPatch[] = [];
-  for (const replicatedJob of spec.replicatedJobs) {
-    if (spec.inOrder && isStarted(replicatedJob, counters)) continue;
-    if (!dependenciesHold(replicatedJob, spec, counters)) continue;
-    patches.push(
-      ...active.filter((job) =>
-        job.spec?.suspend === true && replicatedJobOf(job) === replicatedJob.name
-      ).map((job) => resumeJob(job, replicatedJob)),
-    );
-    if (spec.inOrder) return { patches, inProgress: true };
-  }
-  return { patches, inProgress: false };
+/** Returns the patches that resume the suspended ones of these Jobs, of the replicated jobs that may start. */
+export function resumptions(
+  replicatedJobs: readonly ResolvedReplicatedJob[],
+  jobs: readonly WatchedJob[],
+): JobPatch[] {
+  return replicatedJobs.flatMap((replicatedJob) =>
+    jobs.filter((job) => job.spec?.suspend === true && replicatedJobOf(job) === replicatedJob.name)
+      .map((job) => resumeJob(job, replicatedJob))
+  );
 }
