@@ -1,6 +1,4 @@
 /** Controller of the jobs of one v1 kind: its sources and its loop. */
-import { sameJson } from "../../platform/base/json.ts";
-import { ANNOTATIONS } from "../../crds/names.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_GROUP, V1_LABELS } from "../../crds/v1/names.ts";
 import {
@@ -9,11 +7,11 @@ import {
   createController,
 } from "../../platform/kube/controller.ts";
 import type { Cache } from "../../platform/kube/watching/informer.ts";
-import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
 import { createOwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
 import { type Observer, type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
+import { isProgressOnly } from "../progress_change.ts";
 import { hasEnded } from "./condition_list.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconcile.ts";
 import { objectsOfJobs } from "./replica_objects.ts";
@@ -25,31 +23,6 @@ export interface V1ControllerOptions extends Omit<ReconcilerOptions, "objects" |
   readonly controllerMetrics?: ControllerMetrics;
   /** Calls the listener after each change of the CAs. Returns a function that ends this. */
   readonly onCaChange?: ((listener: () => void) => (() => void) | void) | undefined;
-}
-
-/** The progress of a job, in either place. */
-const progressOf = ({ metadata, status }: V1Job) => [
-  status?.trainerStatus,
-  metadata.annotations?.[ANNOTATIONS.trainerStatus],
-];
-
-/** A job without its progress, which others write. */
-const withoutProgress = ({ metadata, status, ...job }: V1Job) => ({
-  ...job,
-  metadata: {
-    ...metadata,
-    annotations: { ...metadata.annotations, [ANNOTATIONS.trainerStatus]: undefined },
-    resourceVersion: undefined,
-    managedFields: undefined,
-  },
-  status: { ...status, trainerStatus: undefined },
-});
-
-/** Reports whether only the progress of a job has changed. */
-function isProgressAlone({ type, object, old }: Change<V1Job>): boolean {
-  if (type !== "updated" || old === undefined) return false;
-  return !sameJson(progressOf(object), progressOf(old)) &&
-    sameJson(withoutProgress(object), withoutProgress(old));
 }
 
 /** Creates the controller of one kind. The caller runs the caches; those of pods and Services need `replicaIndexes`. */
@@ -76,7 +49,7 @@ export function createV1Controller(options: V1ControllerOptions): Controller {
   const sources = [
     watch(
       caches.jobs,
-      (change) => isProgressAlone(change) ? [] : [keyOf(change.object)],
+      (change) => isProgressOnly(change) ? [] : [keyOf(change.object)],
       jobWrites,
     ),
     watchObjects(caches.pods, objects.pods.writes),

@@ -1,18 +1,16 @@
 /** Memory of JobSets that ended and were deleted, so that their TrainJobs do not run them again. */
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
-import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import type { Observer } from "../../platform/kube/sources.ts";
+import { terminalCondition } from "../jobset/policy/ttl.ts";
 
 /** JobSets that are remembered; each is needed until its TrainJob is reconciled next. */
 const REMEMBERED = 2000;
 
 /** Reports whether the JobSet has completed or failed. */
 export function hasEnded({ status }: JobSet): boolean {
-  return isConditionTrue(status?.conditions, JOBSET_CONDITIONS.completed) ||
-    isConditionTrue(status?.conditions, JOBSET_CONDITIONS.failed);
+  return terminalCondition(status) !== undefined;
 }
 
 /** The last states of JobSets that were deleted. */

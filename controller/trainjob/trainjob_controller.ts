@@ -8,7 +8,6 @@ import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { findCondition } from "../../platform/kube/conditions.ts";
 import { createNotices } from "../../platform/base/notices.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { sameJson } from "../../platform/base/json.ts";
 import {
   type Controller,
   type ControllerMetrics,
@@ -20,6 +19,7 @@ import { controllerOf } from "../../platform/kube/owner_references.ts";
 import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
 import type { Executor } from "../runtime/draft.ts";
+import { isProgressOnly } from "../progress_change.ts";
 import { type ChildCacheFactory, createChildCaches } from "./child_caches.ts";
 import { createChildConfigMaps } from "./child_config_maps.ts";
 import type { WaitCheck } from "./job_events.ts";
@@ -104,18 +104,6 @@ function waitsForChildren({ status }: TrainJob): boolean {
     findCondition(status?.conditions, TRAINJOB_CONDITIONS.resourcesCreated)?.status === "False";
 }
 
-/** Reports whether only the progress changed, which happens up to 50 times a second and needs no work. */
-function isProgressAlone(now: TrainJob, old: TrainJob | undefined): boolean {
-  if (old === undefined) return false;
-  if (sameJson(now.status?.trainerStatus, old.status?.trainerStatus)) return false;
-  const rest = ({ metadata, status, ...job }: TrainJob) => ({
-    ...job,
-    metadata: { ...metadata, resourceVersion: undefined, managedFields: undefined },
-    status: { ...status, trainerStatus: undefined },
-  });
-  return sameJson(rest(now), rest(old));
-}
-
 /** The runtimes of one kind. They change seldom, so that searching all TrainJobs is cheaper than an index. */
 function watchRuntimes<T extends AnyTrainingRuntime>(
   runtimes: Informer<T>,
@@ -150,7 +138,7 @@ function sourcesOf(
   const sources = [
     watch(
       trainJobs,
-      ({ object, old }) => isProgressAlone(object, old) ? [] : [keyOf(object)],
+      (change) => isProgressOnly(change) ? [] : [keyOf(change.object)],
     ),
     watch(informers.jobSets, parents, endedJobSets),
     watch(informers.configMaps, parents),
