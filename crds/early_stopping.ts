@@ -1,7 +1,7 @@
 /** Parsers of the annotations of TrainJobs about trials. */
 import { z } from "zod";
 import { parseDuration } from "../platform/base/duration.ts";
-import type { FieldProblem } from "./field_problem.ts";
+import { fieldPath, type FieldProblem } from "./field_problem.ts";
 import { readGoFloat } from "../platform/base/go_float.ts";
 import { EARLY_STOPPING_GRACE_MAX_MS, PUSH_LIMITS } from "./names.ts";
 
@@ -92,25 +92,17 @@ function shapeError(what: string) {
     issue.code === "unrecognized_keys" ? undefined : `must be ${what}`;
 }
 
-/** A step into an object, as JSON paths write it. */
-function step(part: PropertyKey): string {
-  if (typeof part === "number") return `[${part}]`;
-  const name = String(part);
-  return /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
-}
-
-function pathOf(parts: readonly PropertyKey[]): string {
-  return parts.map(step).join("").replace(/^\./, "");
-}
-
 /** Most problems that are reported at once. */
 const PROBLEMS_MAX = 20;
 
 function problemsOf(error: z.ZodError): FieldProblem[] {
   return error.issues.flatMap((issue): FieldProblem[] =>
     issue.code === "unrecognized_keys"
-      ? issue.keys.map((key) => ({ field: pathOf([...issue.path, key]), message: "is not known" }))
-      : [{ field: pathOf(issue.path), message: issue.message }]
+      ? issue.keys.map((key) => ({
+        field: fieldPath([...issue.path, key]),
+        message: "is not known",
+      }))
+      : [{ field: fieldPath(issue.path), message: issue.message }]
   ).slice(0, PROBLEMS_MAX);
 }
 

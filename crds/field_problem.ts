@@ -23,6 +23,18 @@ const REASONS: Readonly<Record<FieldProblemType, CauseReason>> = {
   Unsupported: "FieldValueNotSupported",
 };
 
+/** A step into an object, as JSON paths write it. */
+function step(part: PropertyKey): string {
+  if (typeof part === "number") return `[${part}]`;
+  const name = String(part);
+  return /^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+/** Returns the path of a field from the steps to it, as problems name it. */
+export function fieldPath(steps: readonly PropertyKey[]): string {
+  return steps.map(step).join("").replace(/^\./, "");
+}
+
 /** A field that has to be there. */
 export function required(field: string, message: string): FieldProblem {
   return { type: "Required", field, message };

@@ -1,11 +1,7 @@
 /** RuntimePatch: changes of a TrainJob, or of Kueue, to the template of its runtime. */
 import { z } from "zod";
 import { schemas } from "../platform/kube/kubernetes.ts";
-import { atomicList, embeddedMeta, int64, listMap } from "./schema_marks.ts";
-
-const immutable = {
-  "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "field is immutable" }],
-};
+import { atomicList, embeddedMeta, immutable, int64, listMap } from "./schema_marks.ts";
 
 const containerPatchSchema = z.looseObject({
   name: z.string().min(1).max(253),

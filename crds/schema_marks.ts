@@ -2,6 +2,11 @@
 import { z } from "zod";
 import { type ObjectMeta, schemas } from "../platform/kube/kubernetes.ts";
 
+/** Mark of a field that cannot be changed. */
+export const immutable = {
+  "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "field is immutable" }],
+};
+
 /** A list that is merged by the values of `keys` (`x-kubernetes-list-type: map`). */
 export function listMap<T extends z.ZodType>(item: T, keys: string[]) {
   return z.array(item).meta({

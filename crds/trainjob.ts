@@ -13,11 +13,7 @@ import {
   TRAINJOB_STATES,
 } from "./names.ts";
 import { runtimePatchSchema } from "./runtime_patch.ts";
-import { atomicList, int32, int64, listMap } from "./schema_marks.ts";
-
-const immutable = {
-  "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "field is immutable" }],
-};
+import { atomicList, immutable, int32, int64, listMap } from "./schema_marks.ts";
 
 const runtimeRefSchema = z.looseObject({
   name: z.string().min(1).max(253),

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
+import { fieldPath } from "../field_problem.ts";
 import type { JobRef } from "../job_kind.ts";
 import { containerSchema, type Sample, sampleOf, sampleSchema, wholeNumber } from "./sample.ts";
 
@@ -49,17 +50,10 @@ const pushSchema = z.object({
   container: containerSchema,
 }, { error: "must be a JSON object with trainerStatus" }).nullable();
 
-function fieldOf(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((field, part) => {
-    if (typeof part === "number") return `${field}[${part}]`;
-    return field === "" ? String(part) : `${field}.${String(part)}`;
-  }, "");
-}
-
 /** Returns the problems, at most {@link MAX_CAUSES}, with the paths of fields below `root`. */
 export function causesOf(error: z.ZodError, root: readonly PropertyKey[] = []): FailureCause[] {
   return error.issues.slice(0, MAX_CAUSES).map((issue) => ({
-    field: fieldOf([...root, ...issue.path]),
+    field: fieldPath([...root, ...issue.path]),
     message: issue.message,
   }));
 }

@@ -37,23 +37,29 @@ export interface ReviewedAction {
   readonly verb: string;
   readonly kind: Pick<Kind<unknown>, "group" | "version" | "plural">;
   readonly subresource?: string;
+  /** Absent: every namespace. */
   readonly namespace?: string | undefined;
+  /** Absent: every object. */
   readonly name?: string | undefined;
 }
+
+/** Returns the action as reviews of access describe it. */
+export const attributesOf = (
+  { kind: { group, version, plural: resource }, ...action }: ReviewedAction,
+) => ({ ...action, group, version, resource });
 
 type Client = Pick<KubeClient, "create">;
 
 /** Returns whether the client's own user may do that. */
 export async function mayDo(
   client: Client,
-  { kind: { group, version, plural: resource }, ...action }: ReviewedAction,
+  action: ReviewedAction,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const resourceAttributes = { ...action, group, version, resource };
   const asked = {
     apiVersion: apiVersionOf(ACCESS),
     kind: ACCESS.kind,
-    spec: { resourceAttributes },
+    spec: { resourceAttributes: attributesOf(action) },
   };
   const { status } = await client.create(ACCESS, asked, { signal, deadlineMs: DEADLINE_MS });
   return status?.allowed === true;

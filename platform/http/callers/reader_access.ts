@@ -175,20 +175,13 @@ export function createAccess(options: AccessOptions): Access {
       const first = isOpen || verb === "update";
       const retryAfterMs = isShared ? 0 : turns.takeShare(subject, clock.monotonic(), first);
       if (retryAfterMs > 0) return { retryAfterMs };
-      const attributes = {
-        verb,
-        group,
-        version,
-        resource,
-        ...(namespace !== undefined && { namespace }),
-        ...(name !== undefined && { name }),
-      };
+      const action = { verb, kind, namespace, name };
       const asked = await accessReviews.ask({
         key,
         subject,
         first,
         ask: async (signal) => {
-          const may = await reviewAccess(client, reader, attributes, { signal });
+          const may = await reviewAccess(client, reader, action, { signal });
           rights.set(key, may, may ? BELIEVED_MS.allowed : believeDenied(key, namespace));
           return may;
         },

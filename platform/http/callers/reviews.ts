@@ -1,6 +1,7 @@
 /** TokenReview and SubjectAccessReview: what the API server says of callers. */
 import { KUBERNETES_KINDS } from "../../kube/kubernetes_kinds.ts";
 import type { KubeClient } from "../../kube/client.ts";
+import { attributesOf, type ReviewedAction } from "../../kube/self_reviews.ts";
 
 /** Outcomes of questions about tokens: label of `token_reviews_total{result}`. */
 export type ReviewResult = "authenticated" | "refused" | "unavailable" | "over_budget";
@@ -26,19 +27,6 @@ export type RequestReview = (
   audiences: readonly string[],
   signal: AbortSignal,
 ) => Promise<ReviewedUser | undefined>;
-
-/** An operation on a resource, as SubjectAccessReview describes it. */
-export interface ResourceAttributes {
-  readonly verb: string;
-  readonly group?: string;
-  readonly version: string;
-  readonly resource: string;
-  readonly subresource?: string;
-  /** Absent: every namespace. */
-  readonly namespace?: string;
-  /** Absent: every object. */
-  readonly name?: string;
-}
 
 /** Bounds of a review. */
 export interface ReviewBounds {
@@ -87,7 +75,7 @@ export function createReviewRequests(client: ReviewClient): RequestReview {
 export async function reviewAccess(
   client: ReviewClient,
   { username, uid, groups = [], extra }: User,
-  attributes: ResourceAttributes,
+  action: ReviewedAction,
   bounds: ReviewBounds = {},
 ): Promise<boolean> {
   const { status } = await client.create(KUBERNETES_KINDS.subjectAccessReview, {
@@ -99,7 +87,7 @@ export async function reviewAccess(
       groups: [...groups],
       ...(uid === undefined ? {} : { uid }),
       ...(extra === undefined ? {} : { extra: copied(extra) }),
-      resourceAttributes: { ...attributes },
+      resourceAttributes: attributesOf(action),
     },
   }, boundsOf(bounds));
   return status?.allowed === true && status.denied !== true;
