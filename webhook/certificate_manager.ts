@@ -55,14 +55,10 @@ export interface ServingCertificates {
 export interface CertificateManagerOptions {
   readonly store: ObjectStore<Secret>;
   readonly address: ServingAddress;
-  /** Name of the Secret in the address's namespace. */
-  readonly secretName?: string;
   readonly clock: Clock;
   readonly policy?: CertificatePolicy;
   /** Says when the Secret may have changed, such as an informer's `onChange`. */
   readonly changes?: ChangeSource;
-  /** Time between checks where `changes` is silent, in milliseconds. */
-  readonly resyncMs?: number;
   /**
    * Whether this replica may change what is stored. One that may not adopts what it finds, whatever
    * its age; only where nothing usable is stored and it holds nothing it makes a start. Default: it may.
@@ -109,10 +105,7 @@ async function applyAction(
 /** Creates the manager of the Secret; it does nothing before `ensure` or `run`. */
 export function createCertificateManager(options: CertificateManagerOptions): CertificateManager {
   const { store, address, clock, policy = CERTIFICATE_POLICY } = options;
-  const key = {
-    namespace: address.namespace,
-    name: options.secretName ?? MANAGER.certificateSecret,
-  };
+  const key = { namespace: address.namespace, name: MANAGER.certificateSecret };
   const wanted = servingNames(address);
   const listeners = createListeners();
   let held: CompleteCertificateSet | undefined;
@@ -232,7 +225,7 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
         changes: options.changes,
         pass: async () => {
           await ensure(signal);
-          return Math.max(0, Math.min(options.resyncMs ?? RESYNC_MS, askAgainAt - clock.now()));
+          return Math.max(0, Math.min(RESYNC_MS, askAgainAt - clock.now()));
         },
       }, signal),
   };

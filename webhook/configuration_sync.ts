@@ -31,8 +31,6 @@ export interface ConfigurationSyncOptions {
   readonly clock: Clock;
   /** Says when a configuration or the CA bundle may have changed. */
   readonly changes?: ChangeSource;
-  /** Time between checks where `changes` is silent, in milliseconds. */
-  readonly resyncMs?: number;
 }
 
 /** Keeps both configurations. */
@@ -84,7 +82,7 @@ async function keep<T extends Configuration>(
 
 /** Creates the sync; it does nothing before `sync` or `run`. */
 export function createConfigurationSync(options: ConfigurationSyncOptions): ConfigurationSync {
-  const { store, desired, clock, changes, resyncMs = RESYNC_MS } = options;
+  const { store, desired, clock, changes } = options;
   const settled = new Map<string, Settled>();
 
   async function sync(signal?: AbortSignal): Promise<void> {
@@ -114,7 +112,7 @@ export function createConfigurationSync(options: ConfigurationSyncOptions): Conf
         changes,
         pass: async () => {
           await sync(signal);
-          return resyncMs;
+          return RESYNC_MS;
         },
       }, signal),
   };
