@@ -2,7 +2,6 @@
  * HTTP side of admission, without sockets. What is refused gets a `metav1.Status`; what breaks inside
  * gets 500 without a word about the cause, and a line of log.
  */
-import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
 import { ReadBudgetError } from "../platform/http/limits/read_budget.ts";
 import { createFairTurns } from "../platform/base/fair_turns.ts";
@@ -26,6 +25,7 @@ import type { AddressList } from "../platform/http/limits/address_list.ts";
 import type { ReservedPlaces } from "../platform/http/limits/reserved_places.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import { answerInTime } from "../platform/base/deadline.ts";
+import { jsonOfBytes } from "../platform/base/json.ts";
 import { messageOf, TransportError } from "../platform/kube/errors.ts";
 import {
   type AdmissionHandler,
@@ -147,14 +147,6 @@ function costOf(request: HttpRequest, { bodyBytes }: AdmissionLimits): number {
   return Math.max(LEAST_COST, Number(request.header("content-length") ?? bodyBytes));
 }
 
-function parseJson(bytes: Uint8Array): { ok: true; value: unknown } | { ok: false } {
-  try {
-    return { ok: true, value: JSON.parse(Buffer.from(bytes).toString("utf8")) };
-  } catch {
-    return { ok: false };
-  }
-}
-
 /** Returns the decision of a handler; if a read has failed or was not allowed, that it can be made later. */
 async function outcomeOf(
   handler: AdmissionHandler,
@@ -197,9 +189,9 @@ export function createAdmissionHttp(
     bytes: Uint8Array,
     context: ReviewContext,
   ): Promise<HttpResponse> {
-    const value = parseJson(bytes);
-    if (!value.ok) return failure(400, "BadRequest", "body must be JSON");
-    const review = decodeReview(value.value);
+    const value = jsonOfBytes(bytes);
+    if (value === undefined) return failure(400, "BadRequest", "body must be JSON");
+    const review = decodeReview(value);
     if (!review.ok) return failure(400, "BadRequest", review.problem);
     const outcome = await outcomeOf(handler, review.request, context);
     return okResponse(encodeReview(review.request.uid, outcome));

@@ -9,6 +9,7 @@ import {
 } from "../../webhook/admission_http.ts";
 import type { HttpResponse } from "../../platform/http/message.ts";
 import { TransportError } from "../../platform/kube/errors.ts";
+import { ALLOWED } from "../../webhook/reviewed_objects.ts";
 import { WEBHOOK_PATHS } from "../../webhook/webhook_paths.ts";
 import { settlePromises } from "../support/fake_clock.ts";
 import { admissionOptions, admissionRequest, manualClock, review, trainJob } from "./builders.ts";
@@ -37,6 +38,17 @@ function send(
     admissionRequest({ method, url, headers, body }),
   );
 }
+
+Deno.test("`createAdmissionHttp()` refuses JSON that is not UTF-8, of which the API server stores none", async () => {
+  const request = admissionRequest({ url: PATH, body: [] });
+  const readBody = () => Promise.resolve(Uint8Array.of(34, 255, 34));
+  const { status, body } = await createAdmissionHttp({ [PATH]: () => ALLOWED }, manualClock())({
+    ...request,
+    readBody,
+  });
+  assert.equal(status, 400);
+  assert.match(body, /must be JSON/);
+});
 
 const refusals: Record<string, { sent: Sent; code: number; message: RegExp }> = {
   "an empty body": { sent: { body: [] }, code: 400, message: /must not be empty/ },
