@@ -45,8 +45,8 @@ export interface ReviewedAction {
 
 /** Returns the action as reviews of access describe it. */
 export const attributesOf = (
-  { kind: { group, version, plural: resource }, ...action }: ReviewedAction,
-) => ({ ...action, group, version, resource });
+  { verb, kind: { group, version, plural: resource }, ...where }: ReviewedAction,
+) => ({ verb, group: group || undefined, version, resource, ...where });
 
 type Client = Pick<KubeClient, "create">;
 

@@ -79,9 +79,10 @@ export interface AccessOptions {
   readonly accessReviews: FairRate;
   /** `token_reviews_total{result}`. */
   readonly onReview?: (result: ReviewResult) => void;
-  /** Tokens, and answers about readers and jobs, remembered each. Default 20000. */
-  readonly maxAnswers?: number;
 }
+
+/** Tokens, and answers about readers and jobs, that are remembered each. */
+const MAX_ANSWERS = 20_000;
 
 /** Lifetime of cached answers, in milliseconds: a revoked right ends within it. */
 export const BELIEVED_MS = {
@@ -108,12 +109,12 @@ function readerOf(
 
 /** Creates an {@link Access}. */
 export function createAccess(options: AccessOptions): Access {
-  const { audience, client, clock, onReview, maxAnswers = 20_000 } = options;
+  const { audience, client, clock, onReview } = options;
   const turns = options.accessReviews;
-  const readers = createExpiringMemory<Reader | "refused">(clock, maxAnswers);
-  const rights = createExpiringMemory<boolean>(clock, maxAnswers);
-  const deniedBefore = createExpiringMemory<true>(clock, maxAnswers);
-  const accepted = createBoundedCache<true>(maxAnswers);
+  const readers = createExpiringMemory<Reader | "refused">(clock, MAX_ANSWERS);
+  const rights = createExpiringMemory<boolean>(clock, MAX_ANSWERS);
+  const deniedBefore = createExpiringMemory<true>(clock, MAX_ANSWERS);
+  const accepted = createBoundedCache<true>(MAX_ANSWERS);
   const tokenReviews = createReviewCalls<Reader | "refused">({
     clock,
     about: "tokens",

@@ -3,6 +3,7 @@
  * token that the API server knows identifies the caller; a SubjectAccessReview decides whether it may read.
  */
 import { createHash } from "node:crypto";
+import { KINDS } from "../../../crds/kinds.ts";
 import { reviewAccess, reviewToken, type User } from "../../../platform/http/callers/reviews.ts";
 import { createExpiringMemory } from "../../../platform/base/expiring_memory.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
@@ -59,8 +60,7 @@ export function createAccessCheck({ client, clock, nodeName }: AccessCheckOption
     if (known !== undefined) return known;
     const may = await reviewAccess(client, user, {
       verb: "get",
-      version: "v1",
-      resource: "nodes",
+      kind: KINDS.node,
       subresource: "proxy",
       name: nodeName,
     }, bounds);
