@@ -2,7 +2,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, childNames } from "../../crds/names.ts";
 import type { JobChild } from "./kind_rules.ts";
-import { ownerOf } from "./owner.ts";
+import { metadataOf } from "./owner.ts";
 import type { Run } from "./run.ts";
 
 /** Returns the ConfigMap. */
@@ -10,11 +10,7 @@ export function caOf(run: Run, caBundle: string): JobChild {
   const object = {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: {
-      name: childNames.tlsConfig(run.name),
-      namespace: run.namespace,
-      ownerReferences: [ownerOf(run)],
-    },
+    metadata: metadataOf(run, childNames.tlsConfig(run.name)),
     data: { [CA_KEY]: caBundle },
   };
   return { kind: KINDS.configMap, object, changes: ["data"] };

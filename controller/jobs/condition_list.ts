@@ -1,4 +1,5 @@
 /** List of a v1 job's conditions, as kubeflow/training-operator keeps it (`pkg/util/status.go`). */
+import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { V1Condition } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS, type V1ConditionType } from "../../crds/v1/names.ts";
 
@@ -19,25 +20,10 @@ const ENDS: readonly string[] = [V1_CONDITIONS.succeeded, V1_CONDITIONS.failed];
 /** What an ended job is not. */
 const ENDED: readonly string[] = [V1_CONDITIONS.running, V1_CONDITIONS.restarting];
 
-/** Returns the condition of a type. */
-export function conditionOf(
-  conditions: readonly V1Condition[] | undefined,
-  type: V1ConditionType,
-): V1Condition | undefined {
-  return conditions?.find((it) => it.type === type);
-}
-
-/** Whether the condition of a type is True. */
-export function isTrue(
-  conditions: readonly V1Condition[] | undefined,
-  type: V1ConditionType,
-): boolean {
-  return conditionOf(conditions, type)?.status === "True";
-}
-
 /** Whether the job has succeeded or failed. */
 export function hasEnded(conditions: readonly V1Condition[] | undefined): boolean {
-  return isTrue(conditions, V1_CONDITIONS.succeeded) || isTrue(conditions, V1_CONDITIONS.failed);
+  return isConditionTrue(conditions, V1_CONDITIONS.succeeded) ||
+    isConditionTrue(conditions, V1_CONDITIONS.failed);
 }
 
 /**
@@ -49,9 +35,9 @@ export function withCondition(
   wanted: NewCondition,
   now: string,
 ): readonly V1Condition[] {
-  const known = conditionOf(conditions, wanted.type);
+  const known = findCondition(conditions, wanted.type);
   const isSame = known?.status === wanted.status && known.reason === wanted.reason;
-  if (isSame || isTrue(conditions, V1_CONDITIONS.failed)) return conditions;
+  if (isSame || isConditionTrue(conditions, V1_CONDITIONS.failed)) return conditions;
   const since = known?.status === wanted.status ? known.lastTransitionTime ?? now : now;
   const replaced = wanted.status === "True" ? OPPOSITES[wanted.type] : undefined;
   const ends = wanted.status === "True" && ENDS.includes(wanted.type);

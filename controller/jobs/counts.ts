@@ -6,6 +6,7 @@ import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { Counts, PodsByType } from "./kind_rules.ts";
 import { replicaLabels } from "./owner.ts";
 import type { Replicas, Run } from "./run.ts";
+import { NO_PODS } from "./kinds/verdicts.ts";
 import { isTerminating, judgeFailedPod, planPodSlots } from "./slots.ts";
 
 type Tally = { -readonly [Field in keyof Counts]: Counts[Field] };
@@ -28,14 +29,7 @@ export function groupPods(run: Run, pods: readonly Pod[]): PodsByType {
     run.replicas.map((of) => [of.type, { of, plan: planPodSlots(run, of, pods) }]),
   );
   const counts = new Map([...plans].map(([type, { of, plan }]): [string, Counts] => {
-    const tally = {
-      active: 0,
-      succeeded: 0,
-      failed: 0,
-      permanent: 0,
-      toRestart: 0,
-      drained: 0,
-    };
+    const tally = { ...NO_PODS };
     for (const { pod } of plan.single) count(tally, run, of, pod);
     // Their pods were collected since.
     tally.succeeded += plan.missing.length - plan.wanted.length;

@@ -6,7 +6,8 @@ import { type CleanPodPolicy, V1_CONDITIONS, type V1ConditionType } from "../../
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { caOf } from "./ca.ts";
 import { expiryMs, podsToClean } from "./clean_up.ts";
-import { hasEnded, isTrue, type NewCondition, withCondition } from "./condition_list.ts";
+import { hasEnded, type NewCondition, withCondition } from "./condition_list.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { completedTexts, groupPods, replicaStatuses } from "./counts.ts";
 import type { JobCount } from "./job_metrics.ts";
 import { autoscalerOf } from "./hpa.ts";
@@ -41,7 +42,7 @@ class Conditions {
   }
 
   has(type: V1ConditionType): boolean {
-    return isTrue(this.list, type);
+    return isConditionTrue(this.list, type);
   }
 
   set(...wanted: readonly NewCondition[]): void {
@@ -95,7 +96,7 @@ function allSucceeded(status: V1Status): V1Status["replicaStatuses"] {
 /** The clean-up policy; what a limit or a stop has ended leaves no pod running. */
 function policyOf({ cleanPodPolicy, status }: Run): CleanPodPolicy {
   if (endedByLimit(status)) return "All";
-  const isStopped = isTrue(status.conditions, V1_CONDITIONS.earlyStopped);
+  const isStopped = isConditionTrue(status.conditions, V1_CONDITIONS.earlyStopped);
   return isStopped && cleanPodPolicy === "None" ? "Running" : cleanPodPolicy;
 }
 
@@ -114,7 +115,7 @@ function decideEnded(observed: ObservedRun): Plan {
   const completionTime = status.completionTime ?? rfc3339(nowMs);
   const expiry = expiryMs({ ...run, status: { ...status, completionTime } });
   const deleteJob = expiry !== undefined && nowMs >= expiry;
-  const succeeded = isTrue(status.conditions, V1_CONDITIONS.succeeded);
+  const succeeded = isConditionTrue(status.conditions, V1_CONDITIONS.succeeded);
   return {
     ...NOTHING,
     deletePods,

@@ -3,7 +3,7 @@ import { COSCHEDULING, VOLCANO } from "../../crds/gang_names.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
-import { ownerOf } from "./owner.ts";
+import { metadataOf } from "./owner.ts";
 import { memberOfCoscheduling } from "../runtime/gangs/coscheduling.ts";
 import { memberOfVolcano } from "../runtime/gangs/volcano.ts";
 import { sumOfRequests } from "../runtime/pod_requests.ts";
@@ -62,15 +62,13 @@ function commonSpec({ run, collected }: Members, priorityOf: (name: string) => n
 }
 
 function groupOf(run: Run, { group, version }: { group: string; version: string }, spec: object) {
-  const { namespace, name, annotations } = run;
+  const { name, annotations } = run;
   return {
     apiVersion: `${group}/${version}`,
     kind: "PodGroup",
     metadata: {
-      name,
-      namespace,
+      ...metadataOf(run, name),
       ...(Object.keys(annotations).length > 0 && { annotations: { ...annotations } }),
-      ownerReferences: [ownerOf(run)],
     },
     spec,
   };

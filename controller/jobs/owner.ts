@@ -9,6 +9,13 @@ export function ownerOf({ kind, name, uid }: Pick<Run, "kind" | "name" | "uid">)
   return controllerReference({ apiVersion: V1_API_VERSION, kind: kind.kind, name, uid });
 }
 
+/** Returns the metadata of an object of that name that is made for the job. */
+export const metadataOf = (run: Run, name: string) => ({
+  name,
+  namespace: run.namespace,
+  ownerReferences: [ownerOf(run)],
+});
+
 /** Returns the labels of everything that belongs to the job, in both generations. */
 function jobLabels({ kind, name }: Pick<Run, "kind" | "name">): Record<string, string> {
   return {

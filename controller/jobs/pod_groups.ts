@@ -1,5 +1,5 @@
 /** Pod group of a job whose pods a gang scheduler places together: kept while the job runs, deleted after. */
-import { isObject } from "../../platform/base/json.ts";
+import { at, isObject } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
@@ -10,12 +10,6 @@ import type { Run } from "./run.ts";
 
 /** A phase of a group whose pods have to wait. */
 const WAITS: readonly unknown[] = [undefined, "", "Pending"];
-
-/** Returns a field of an object within an object. */
-function fieldIn(object: unknown, outer: string, inner: string): unknown {
-  const value = isObject(object) ? object[outer] : undefined;
-  return isObject(value) ? value[inner] : undefined;
-}
 
 /** Returns the values of the priority classes that the pods name; of one that does not exist it is 0. */
 async function prioritiesOf({ client, signal }: JobWriter, run: Run) {
@@ -47,12 +41,12 @@ async function writeGroup(
   const key = { namespace: run.namespace, name: run.name };
   const live = await getOrUndefined(client, groupKind, key, { signal });
   const wanted = group(members, await prioritiesOf(writer, run));
-  const queue = fieldIn(live, "spec", "queue");
+  const queue = at(live, "spec", "queue");
   const spec = isObject(wanted.spec) && queue ? { ...wanted.spec, queue } : wanted.spec;
   const object = { ...wanted, spec };
   if (!(await writeChild(writer, { kind: groupKind, object, changes: ["spec"] }))) return false;
   if (live === undefined) metrics.created("podGroup");
-  return !admitsGroups || !WAITS.includes(fieldIn(live, "status", "phase"));
+  return !admitsGroups || !WAITS.includes(at(live, "status", "phase"));
 }
 
 /** Deletes the group of a job that does not run. What it throws is told by an event first. */

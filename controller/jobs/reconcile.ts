@@ -16,7 +16,8 @@ import { OUTDATED_RETRY_MS } from "../../platform/kit/fresh_read.ts";
 import { createNotices } from "../../platform/base/notices.ts";
 import { type OwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { shorten } from "../shorten.ts";
-import { hasEnded, isTrue } from "./condition_list.ts";
+import { hasEnded } from "./condition_list.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { decide, refused } from "./decide.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
@@ -127,7 +128,7 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
     run: Run,
     invalid: Notice | undefined,
   ): Promise<Plan> {
-    const isBegun = isTrue(run.status.conditions, V1_CONDITIONS.created);
+    const isBegun = isConditionTrue(run.status.conditions, V1_CONDITIONS.created);
     if (invalid !== undefined && !isBegun) return refused(run, invalid, clock.now());
     const { isWhole, ...observed } = await observe(writer);
     const decided = decide({

@@ -2,7 +2,7 @@
 import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
-import { isTrue } from "./condition_list.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { Replica, Replicas, Run } from "./run.ts";
 import { isTerminating, judgeFailedPod, planPodSlots, planSlots } from "./slots.ts";
 import { type FailedPods, type Failures, reasonOf } from "./verdict.ts";
@@ -45,7 +45,8 @@ function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
   const all = single.map(({ pod }) => pod).filter(isFailed);
   const toRestart = all.filter((pod) => judgeFailedPod(run, of, pod) === "restart");
   const failed = toRestart.filter((pod) => !isTerminating(pod));
-  const restarts = failed.length > 0 || isTrue(run.status.conditions, V1_CONDITIONS.restarting);
+  const restarts = failed.length > 0 ||
+    isConditionTrue(run.status.conditions, V1_CONDITIONS.restarting);
   return {
     create: wanted.map((index) => ({ of, index })),
     collected: missing.length - wanted.length,

@@ -6,7 +6,7 @@ import { MASTER_ROLE, V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts
 import { unshared } from "../runtime/copy.ts";
 import { trainingContainer } from "./defaults.ts";
 import type { KindRules } from "./kind_rules.ts";
-import { ownerOf, replicaLabels } from "./owner.ts";
+import { metadataOf, replicaLabels } from "./owner.ts";
 import { type Replica, replicaName, type Run } from "./run.ts";
 
 function withEnvironment(container: Container, variables: readonly EnvVar[]): Container {
@@ -56,8 +56,7 @@ export function podOf(run: Run, rules: KindRules, replica: Replica, trial?: stri
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
-      name: replicaName(run, replica),
-      namespace: run.namespace,
+      ...metadataOf(run, replicaName(run, replica)),
       labels: {
         ...withoutClaims(labels),
         ...replicaLabels(run, replica),
@@ -67,7 +66,6 @@ export function podOf(run: Run, rules: KindRules, replica: Replica, trial?: stri
       },
       ...(annotations && { annotations }),
       ...(finalizers && { finalizers }),
-      ownerReferences: [ownerOf(run)],
     },
     spec: rules.shape?.(run, replica, spec) ?? spec,
   });

@@ -1,7 +1,7 @@
 /** Service of a replica: headless, and with the name of its pod. */
 import type { Service } from "../../platform/kube/kubernetes.ts";
 import { trainingContainer } from "./defaults.ts";
-import { ownerOf, replicaLabels, replicaSelector } from "./owner.ts";
+import { metadataOf, replicaLabels, replicaSelector } from "./owner.ts";
 import { type Replica, replicaName, type Run } from "./run.ts";
 
 /** Returns the Service of a replica. */
@@ -11,10 +11,8 @@ export function serviceOf(run: Run, replica: Replica): Service {
     apiVersion: "v1",
     kind: "Service",
     metadata: {
-      name: replicaName(run, replica),
-      namespace: run.namespace,
+      ...metadataOf(run, replicaName(run, replica)),
       labels: replicaLabels(run, replica),
-      ownerReferences: [ownerOf(run)],
     },
     spec: {
       clusterIP: "None",

@@ -2,8 +2,9 @@
 import type { EnvVar } from "../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
-import { STEPS } from "../../crds/names.ts";
-import { type Draft, jobsOfStep } from "./draft.ts";
+import { RENDEZVOUS_PORT, STEPS } from "../../crds/names.ts";
+import { declarePort } from "./container_environment.ts";
+import { type Draft, jobsOfStep, trainerContainer } from "./draft.ts";
 
 function annotation(key: string): NonNullable<EnvVar["valueFrom"]> {
   return { fieldRef: { fieldPath: `metadata.annotations['${key}']` } };
@@ -37,4 +38,10 @@ export function trainerJobName(draft: Draft): string {
 /** Returns the endpoint of the first pod of the trainer, where the nodes of most frameworks meet (G5). */
 export function firstNode(draft: Draft): string {
   return endpointOf(draft, trainerJobName(draft), 0, 0);
+}
+
+/** Declares the port at which the nodes meet in the container that trains. */
+export function declareRendezvous(draft: Draft): void {
+  const container = trainerContainer(draft);
+  if (container) declarePort(container, RENDEZVOUS_PORT);
 }

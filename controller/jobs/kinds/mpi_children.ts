@@ -6,7 +6,7 @@ import type { ConfigMap, Pod, ServiceAccount } from "../../../platform/kube/kube
 import { JOB_LIMITS } from "../../../crds/job_limits.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { JobChild, PodsByType } from "../kind_rules.ts";
-import { ownerOf } from "../owner.ts";
+import { metadataOf } from "../owner.ts";
 import { replicaName, replicasOf, type Run } from "../run.ts";
 import { isTerminating } from "../slots.ts";
 import { namesOf } from "./rendezvous.ts";
@@ -48,14 +48,10 @@ export function mpiPodLists(run: Run) {
   return [{ name, pieces: filePieces(run), maxBytes: JOB_LIMITS.configMapBytes }];
 }
 
-function metadataOf(run: Run, name: string) {
-  return {
-    name,
-    namespace: run.namespace,
-    labels: { app: run.name },
-    ownerReferences: [ownerOf(run)],
-  };
-}
+const labelled = (run: Run, name: string) => ({
+  ...metadataOf(run, name),
+  labels: { app: run.name },
+});
 
 /** The ConfigMap. */
 function configMapOf(run: Run, workers: ReturnType<typeof workersOf>): ConfigMap {
@@ -70,7 +66,7 @@ function configMapOf(run: Run, workers: ReturnType<typeof workersOf>): ConfigMap
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: metadataOf(run, configMapName(run)),
+    metadata: labelled(run, configMapName(run)),
     data: {
       [MPI_FILES.hostfile]: hosts.map((host) => hostLine(host, slots)).join(""),
       [MPI_FILES.remoteShell]: remoteShell(run),
@@ -101,7 +97,7 @@ export function mpiRole(run: Run, byType: PodsByType): JobChild {
   const object = {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "Role",
-    metadata: metadataOf(run, launcherName(run)),
+    metadata: labelled(run, launcherName(run)),
     rules: [
       { apiGroups: [""], resources: ["pods"], verbs: ["get", "list", "watch"] },
       ...resourceNames.length > 0 ? [exec] : [],
@@ -117,12 +113,12 @@ function accountOf(run: Run, byType: PodsByType): JobChild[] {
   const account: ServiceAccount = {
     apiVersion: "v1",
     kind: "ServiceAccount",
-    metadata: metadataOf(run, name),
+    metadata: labelled(run, name),
   };
   const binding = {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "RoleBinding",
-    metadata: metadataOf(run, name),
+    metadata: labelled(run, name),
     subjects: [{ kind: "ServiceAccount", name: own ?? name, namespace: run.namespace }],
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name },
   };

@@ -2,7 +2,8 @@
 import type { Counts, PodsByType, TypeVerdict } from "../kind_rules.ts";
 import { replicasOf, type Run } from "../run.ts";
 
-const NO_PODS: Counts = {
+/** Counts of a type without pods. */
+export const NO_PODS: Counts = {
   active: 0,
   succeeded: 0,
   failed: 0,

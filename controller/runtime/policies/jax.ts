@@ -1,8 +1,6 @@
 /** ML policy jax: the variables of `jax.distributed`. */
 import { JAX_ENV, RENDEZVOUS_PORT } from "../../../crds/names.ts";
-import { declarePort } from "../container_environment.ts";
-import { trainerContainer } from "../draft.ts";
-import { COMPLETION_INDEX, firstNode } from "../pod_addresses.ts";
+import { COMPLETION_INDEX, declareRendezvous, firstNode } from "../pod_addresses.ts";
 import { trainerCount } from "../node_counts.ts";
 import type { Policy } from "../policy.ts";
 
@@ -13,8 +11,5 @@ export const jax: Policy = {
     { name: JAX_ENV.processId, valueFrom: COMPLETION_INDEX },
     { name: JAX_ENV.coordinatorAddress, value: `${firstNode(draft)}:${RENDEZVOUS_PORT}` },
   ],
-  apply(draft) {
-    const container = trainerContainer(draft);
-    if (container) declarePort(container, RENDEZVOUS_PORT);
-  },
+  apply: declareRendezvous,
 };

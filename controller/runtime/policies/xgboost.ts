@@ -1,9 +1,8 @@
 /** ML policy xgboost: the variables by which workers find their tracker. */
 import { type FieldProblem, forbidden } from "../../../crds/field_problem.ts";
 import { RENDEZVOUS_PORT, XGBOOST_ENV } from "../../../crds/names.ts";
-import { declarePort } from "../container_environment.ts";
 import { type Draft, trainerContainer } from "../draft.ts";
-import { COMPLETION_INDEX, firstNode } from "../pod_addresses.ts";
+import { COMPLETION_INDEX, declareRendezvous, firstNode } from "../pod_addresses.ts";
 import { trainerCount } from "../node_counts.ts";
 import { gpusOf } from "../node_resources.ts";
 import type { Policy } from "../policy.ts";
@@ -33,8 +32,5 @@ export const xgboost: Policy = {
     { name: XGBOOST_ENV.taskId, valueFrom: COMPLETION_INDEX },
     { name: XGBOOST_ENV.numWorker, value: String(workers(draft)) },
   ],
-  apply(draft) {
-    const container = trainerContainer(draft);
-    if (container) declarePort(container, RENDEZVOUS_PORT);
-  },
+  apply: declareRendezvous,
 };
