@@ -18,7 +18,8 @@ import type { PodLogRequest } from "../../standalone/apiserver/operations/pod_lo
 import { StatusError } from "../../standalone/apiserver/objects/status_error.ts";
 import { createJobController } from "../../standalone/jobs/job_controller.ts";
 import { jobPodIndexes } from "../../standalone/jobs/job_reconciler.ts";
-import { LogProblem, startKubelet } from "../../standalone/kubelet/kubelet.ts";
+import { startKubelet } from "../../standalone/kubelet/kubelet.ts";
+import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
 import type { Kubelet } from "../../standalone/kubelet/kubelet_options.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { createScheduler } from "../../standalone/kubelet/scheduler.ts";

@@ -1,5 +1,6 @@
 /** Reading of a Job's pods: phase, tracking, times. Pure. */
-import type { Pod } from "../../platform/kube/kubernetes.ts";
+import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
+import { findCondition } from "../../platform/kube/conditions.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 
 /** Whether the Job controller has not counted the pod for good yet. */
@@ -29,9 +30,12 @@ export function isTerminating(pod: Pod): boolean {
 
 /** Whether the pod's Ready condition is True. */
 export function isReady(pod: Pod): boolean {
-  return pod.status?.conditions?.some(({ type, status }) =>
-    type === "Ready" && status === "True"
-  ) ?? false;
+  return findCondition(pod.status?.conditions, "Ready")?.status === "True";
+}
+
+/** All containers of the pod, the init containers first. */
+export function containersOf({ spec }: Pod): Container[] {
+  return [...spec?.initContainers ?? [], ...spec?.containers ?? []];
 }
 
 /** Statuses of all containers, the init containers first. */

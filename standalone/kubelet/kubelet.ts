@@ -41,8 +41,6 @@ import { removeAllBut, removeIfThere } from "./processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
-export { LogProblem } from "./logs/log_keys.ts";
-
 class RunningKubelet implements Kubelet {
   readonly node: NodeOffer;
   readonly rewritingReason: string | undefined;
@@ -77,11 +75,7 @@ class RunningKubelet implements Kubelet {
     const markPrefix = `${id}/`;
     this.#memoryFolder = memoryFolder(id, folders);
     this.#processes = createProcesses({ clock, bookFolder: folders.book, markPrefix });
-    this.#logs = createLogStore({
-      folder: folders.logs,
-      now: () => clock.now(),
-      mostBytes: options.mostLogBytes,
-    });
+    this.#logs = createLogStore({ folder: folders.logs, now: () => clock.now() });
     this.#book = createAddressBook(folders.root);
     const facts = machineFacts(options, folders.root);
     const { hostIP, cpu, memoryBytes: memory, diskBytes } = facts;

@@ -52,8 +52,6 @@ export interface KubeletOptions {
   readonly mountNamespaces?: boolean;
   /** Puts a command of the program into a folder of the containers' search path. */
   readonly provideCommand?: (folder: string) => void;
-  /** A log file is put aside at this size, in bytes. Default 10 MiB. */
-  readonly mostLogBytes?: number;
 }
 
 /** A pod whose log is asked for. */

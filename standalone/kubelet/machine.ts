@@ -1,4 +1,5 @@
 /** The kubelet's machine: folders, address, programs. */
+import { rmSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 
@@ -63,11 +64,7 @@ export function kubeletId({ root }: DataFolders): string {
 }
 
 function makeEmptyFolder(path: string): void {
-  try {
-    Deno.removeSync(path, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+  rmSync(path, { recursive: true, force: true });
   Deno.mkdirSync(path, { mode: 0o700 });
 }
 
@@ -99,11 +96,7 @@ export function hostAddress(): string {
 function provideDeno({ bin }: DataFolders): void {
   if (Deno.build.standalone) return;
   const link = `${bin}/deno`;
-  try {
-    Deno.removeSync(link);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+  rmSync(link, { force: true });
   Deno.symlinkSync(Deno.execPath(), link);
 }
 

@@ -13,6 +13,7 @@ import { StartProblem } from "./processes/processes.ts";
 import { createTokenSource, type TokenSource } from "./volumes/tokens.ts";
 import type { ObjectSource } from "./volumes/volume_files.ts";
 import { createVolumes, type PodVolumes } from "./volumes/pod_volumes.ts";
+import { containersOf } from "../jobs/pods.ts";
 import { removeIfThere } from "./processes/removal.ts";
 
 const CALL_MS = 10_000;
@@ -60,8 +61,7 @@ export class PodLauncher {
       claims: around.claims,
       memoryFolder: `${this.#memoryFolder}/volumes`,
     });
-    const specs = [...pod.spec?.initContainers ?? [], ...pod.spec?.containers ?? []];
-    this.#specs = new Map(specs.map((spec) => [spec.name, spec]));
+    this.#specs = new Map(containersOf(pod).map((spec) => [spec.name, spec]));
   }
 
   /** Gives the pod's GPUs back. None of its processes may run. */

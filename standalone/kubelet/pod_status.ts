@@ -3,6 +3,7 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { setCondition } from "../../platform/kube/conditions.ts";
+import { containersOf, containerStatuses } from "../jobs/pods.ts";
 import {
   type ContainerView,
   type Ended,
@@ -70,9 +71,7 @@ function stateOf(input: StatusInput, view: ContainerView, id: string): Container
 }
 
 function containerStatus(input: StatusInput, view: ContainerView): ContainerStatus {
-  const spec = input.pod.spec;
-  const image = [...spec?.initContainers ?? [], ...spec?.containers ?? []]
-    .find((container) => container.name === view.name)?.image ?? "";
+  const image = containersOf(input.pod).find(({ name }) => name === view.name)?.image ?? "";
   const id = containerId(input.pod, view);
   const state = stateOf(input, view, id);
   const last = state.waiting && view.phase.kind === "ended" ? view.phase.ended : view.last;
@@ -184,11 +183,7 @@ export function recall(
   name: string,
   now: number,
 ): (Pick<ContainerView, "phase" | "restarts" | "last"> & { interrupted: boolean }) | undefined {
-  const statuses = [
-    ...pod.status?.containerStatuses ?? [],
-    ...pod.status?.initContainerStatuses ?? [],
-  ];
-  const told = statuses.find((status) => status.name === name);
+  const told = containerStatuses(pod).find((status) => status.name === name);
   if (!told) return undefined;
   const last = endedOf(told.lastState, now);
   const base = { restarts: told.restartCount, last };

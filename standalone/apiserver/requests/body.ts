@@ -1,4 +1,5 @@
 /** Bodies of requests: JSON, YAML and protobuf, of a bounded size. */
+import { Buffer } from "node:buffer";
 import { parse as parseYaml } from "yaml";
 import { badRequest, tooLarge, unsupportedMediaType } from "../objects/status_error.ts";
 import { duplicateFields } from "./duplicate_fields.ts";
@@ -23,13 +24,7 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     if (size > BODY_MAX_BYTES) throw tooLarge(BODY_MAX_BYTES);
     chunks.push(chunk);
   }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return bytes;
+  return Buffer.concat(chunks);
 }
 
 /** Reads a body of at most 3 MiB as text. Throws 413. */

@@ -57,7 +57,8 @@ export interface ContainerPaths {
 
 const DEFAULT_MESSAGE_PATH = "/dev/termination-log";
 
-async function isThere(path: string): Promise<boolean> {
+/** Reports whether there is a file or folder, of which this user may know. */
+export async function isThere(path: string): Promise<boolean> {
   return await Deno.stat(path).then(() => true, () => false);
 }
 

@@ -5,6 +5,7 @@ import {
   type ContainerPaths,
   containerPaths,
   type ContainerPathsContext,
+  isThere,
 } from "./container_paths.ts";
 import { buildCommand, buildEnvironment, referencesOf } from "./environment.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
@@ -33,10 +34,6 @@ export interface LaunchContext extends ContainerPathsContext {
   readonly baseEnv: Readonly<Record<string, string>>;
   /** Variables of Services, to which a container's own may refer. */
   readonly services: Readonly<Record<string, string>>;
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await Deno.stat(path).then(() => true, () => false);
 }
 
 /** Reads all ConfigMaps and Secrets that the environment names. */

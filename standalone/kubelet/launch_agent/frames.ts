@@ -59,13 +59,6 @@ export function encodeFrame(
   return result;
 }
 
-function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const result = new Uint8Array(first.length + second.length);
-  result.set(first);
-  result.set(second, first.length);
-  return result;
-}
-
 /**
  * Splits a stream into frames. Throws a {@link FrameProblem} for one that is too long, before it is read. Leaves the
  * stream open when it ends early, since it is one half of a connection.
@@ -75,7 +68,7 @@ export async function* readFrames(
 ): AsyncGenerator<Frame, void> {
   let rest = new Uint8Array();
   for await (const chunk of stream.values({ preventCancel: true })) {
-    rest = joined(rest, chunk);
+    rest = Buffer.concat([rest, chunk]);
     while (rest.length >= HEADER_BYTES) {
       const length = new DataView(rest.buffer, rest.byteOffset).getUint32(1);
       if (length > MOST_FRAME_BYTES) {

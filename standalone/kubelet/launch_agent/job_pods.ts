@@ -1,6 +1,7 @@
 /** Pods of MPI jobs that the launch agent can reach: each by its job and its host names, and each with a token. */
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { identityOf, type PodAddress, type PodIdentity } from "../names/addresses.ts";
+import { SUFFIXES } from "../names/name_replacement.ts";
 import type { RunningProcess } from "../processes/processes.ts";
 import type { MpiPod } from "./mpi_pods.ts";
 
@@ -34,7 +35,7 @@ export function hostNames(
   if (subdomain === "") return names;
   const short = `${hostname}.${subdomain}`;
   const long = `${short}.${namespace}`;
-  for (const end of ["", ".svc", ".svc.cluster.local"]) names.add(`${long}${end}`);
+  for (const suffix of SUFFIXES) names.add(`${long}${suffix}`);
   return names.add(short);
 }
 

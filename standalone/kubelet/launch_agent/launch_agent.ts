@@ -1,4 +1,5 @@
 /** Launch agent of MPI jobs: commands of a launcher run in the other pods of its job, without SSH. */
+import { rmSync } from "node:fs";
 import { getLogger } from "@logtape/logtape";
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { LAUNCH_AGENT } from "../../../crds/pod_names.ts";
@@ -47,11 +48,7 @@ function socketPath(folders: readonly string[]): string {
 
 /** Makes the socket, only for this user; one that an earlier run left behind is replaced. */
 function listenAt(path: string): Deno.UnixListener {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+  rmSync(path, { force: true });
   const listener = Deno.listen({ transport: "unix", path });
   Deno.chmodSync(path, 0o600);
   return listener;

@@ -1,6 +1,7 @@
 /** Choice of the container start that a log request means. Pure. */
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
+import { containersOf, containerStatuses } from "../../jobs/pods.ts";
 import type { LogKey } from "./logs.ts";
 
 /** There is no such log. `code` is the HTTP status that fits. */
@@ -13,20 +14,7 @@ export class LogProblem extends Error {
   }
 }
 
-type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
-
-function statusOf(pod: Pod, container: string): ContainerStatus | undefined {
-  const statuses = [
-    ...pod.status?.initContainerStatuses ?? [],
-    ...pod.status?.containerStatuses ?? [],
-  ];
-  return statuses.find(({ name }) => name === container);
-}
-
-function isContainerOf(pod: Pod, container: string): boolean {
-  const specs = [...pod.spec?.initContainers ?? [], ...pod.spec?.containers ?? []];
-  return specs.some(({ name }) => name === container);
-}
+type ContainerStatus = ReturnType<typeof containerStatuses>[number];
 
 /** Returns whether a container has run at least once, by its status. */
 function hasRun({ lastState, state }: ContainerStatus): boolean {
@@ -45,10 +33,10 @@ export function logKeyOf(
   isOpen: (key: LogKey) => boolean,
 ): LogKey {
   const name = pod.metadata?.name ?? "";
-  if (!isContainerOf(pod, container)) {
+  if (!containersOf(pod).some(({ name }) => name === container)) {
     throw new LogProblem(`container ${container} is not valid for pod ${name}`, 400);
   }
-  const status = statusOf(pod, container);
+  const status = containerStatuses(pod).find(({ name }) => name === container);
   const told = { podUid: pod.metadata?.uid ?? "", container, attempt: status?.restartCount ?? 0 };
   const next = { ...told, attempt: told.attempt + 1 };
   const key = isOpen(next) ? next : told;

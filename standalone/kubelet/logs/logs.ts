@@ -1,4 +1,5 @@
 /** Container logs: files in CRI format, of bounded size. */
+import { Buffer } from "node:buffer";
 import { getLogger } from "@logtape/logtape";
 import { onAbort } from "../../../platform/base/aborted.ts";
 import { createKeyedListeners } from "../../../platform/base/keyed_listeners.ts";
@@ -44,6 +45,7 @@ export interface LogStoreOptions {
 }
 
 const NEWLINE = 10;
+const LINE_END = Uint8Array.of(NEWLINE);
 /** A line longer than this is cut into pieces, marked `P`, as CRI does. */
 const LONGEST_LINE = 16_384;
 const DEFAULT_MOST_BYTES = 10 * 2 ** 20;
@@ -53,19 +55,12 @@ function rfc3339Nano(ms: number): string {
   return new Date(ms).toISOString().replace("Z", "000000Z");
 }
 
-function join(a: Uint8Array, b: Uint8Array): Uint8Array {
-  const both = new Uint8Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
-}
-
 /** Cuts a stream of bytes into lines and pieces of long lines. */
 class LineCutter {
   #rest: Uint8Array = new Uint8Array();
 
   *push(chunk: Uint8Array): Generator<{ text: Uint8Array; whole: boolean }> {
-    let data = this.#rest.length > 0 ? join(this.#rest, chunk) : chunk;
+    let data = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk;
     while (data.length > 0) {
       const end = data.indexOf(NEWLINE);
       if (end >= 0 && end <= LONGEST_LINE) {
@@ -146,7 +141,7 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       ) => {
         const head = encoder.encode(`${rfc3339Nano(now())} ${stream} ${whole ? "F" : "P"} `);
         try {
-          file.append(join(join(head, text), Uint8Array.of(NEWLINE)));
+          file.append(Buffer.concat([head, text, LINE_END]));
         } catch (error) { // a full disk must not end the program whose output this is
           if (!lossy) logger.error("Cannot write a container's log", { path, error });
           lossy = true;

@@ -1,6 +1,7 @@
 /** Hosts files of namespaces: the names of their pods and Services for the processes' own resolvers. */
 import { getLogger } from "@logtape/logtape";
 import { messageOf } from "../../../platform/kube/errors.ts";
+import { SUFFIXES } from "./name_replacement.ts";
 import type { PodIdentity } from "./addresses.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -18,7 +19,7 @@ const RESERVED = new Set(["localhost"]);
 /** The lines of a name of a namespace, longest form first; the short form is only for that namespace. */
 function lines(address: string, name: string, namespace: string, isOwn: boolean): string[] {
   const long = `${name}.${namespace}`;
-  const forms = [`${long}.svc.cluster.local`, `${long}.svc`, long, ...isOwn ? [name] : []];
+  const forms = [...SUFFIXES.map((suffix) => `${long}${suffix}`), ...isOwn ? [name] : []];
   return forms.filter((form) => !RESERVED.has(form)).map((form) => `${address} ${form}`);
 }
 

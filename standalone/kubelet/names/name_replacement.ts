@@ -15,8 +15,8 @@ export interface NameTable {
 
 /** A run of characters that may be a host name or an address. */
 const HOST = /[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?/g;
-/** Suffixes that may follow a Service's or pod's short name. */
-const SUFFIXES = ["", ".svc", ".svc.cluster.local"];
+/** Suffixes that may follow the name of a Service or pod with its namespace, the longest first. */
+export const SUFFIXES = [".svc.cluster.local", ".svc", ""];
 
 /** Cuts `.<namespace>[.svc[.cluster.local]]` off; undefined if the name has no such end. */
 function withoutNamespace(name: string, namespace: string): string | undefined {

@@ -1,20 +1,17 @@
 /** Atomic update of a folder: a reader sees all old files or all new ones. */
+import { Buffer } from "node:buffer";
 import type { VolumeFiles } from "./volume_files.ts";
 import { removeIfThere } from "../processes/removal.ts";
 
 /** The link that stands for the present set; replaced by one rename. */
 const DATA = "..data";
 
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
-}
-
 /** Whether two sets hold the same files. */
 export function sameFiles(a: VolumeFiles | undefined, b: VolumeFiles): boolean {
   if (a === undefined || a.size !== b.size) return false;
   return [...b].every(([path, file]) => {
     const old = a.get(path);
-    return old !== undefined && old.mode === file.mode && sameBytes(old.data, file.data);
+    return old !== undefined && old.mode === file.mode && Buffer.compare(old.data, file.data) === 0;
   });
 }
 

@@ -2,6 +2,7 @@
  * Private root of a container: a tree of mount points that mirrors the machine's root as far as mounts need
  * it, and the tables (fstab) by which the machine's folders and the container's mounts come onto it.
  */
+import { rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ConfigProblem } from "../containers/field_refs.ts";
 import type { MountedPath } from "./mount_paths.ts";
@@ -157,11 +158,7 @@ export function writePrivateRoot(folder: string, mounts: readonly MountedPath[])
       places.set(target, kind);
     }
   }
-  try {
-    Deno.removeSync(folder, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+  rmSync(folder, { recursive: true, force: true });
   const own = new Set(places.keys());
   const machine = [...mirrored].sort().map((above) => mirror(above, tree, mirrored, own));
   for (const [target, kind] of places) {
