@@ -9,16 +9,11 @@ import {
   type JWK,
 } from "jose";
 import { createPublicKey } from "node:crypto";
+import type { Store } from "../storage/store.ts";
 
 /** The one algorithm of service-account tokens. */
 export const SIGNING_ALGORITHM = "RS256";
 const SETTING = "service-account-signing-key";
-
-/** Settings in which the key outlives the process. */
-export interface KeySettings {
-  setting(name: string): string | undefined;
-  setSetting(name: string, value: string): void;
-}
 
 /** A signing key and its public key. */
 export interface SigningKeys {
@@ -34,7 +29,7 @@ export interface SigningKeys {
  * `initial` or a generated one. The settings are as secret as the key. Throws if it is not an RSA key.
  */
 export async function loadSigningKeys(
-  settings: KeySettings,
+  settings: Pick<Store, "setting" | "setSetting">,
   initial?: string,
 ): Promise<SigningKeys> {
   let pem = settings.setting(SETTING);

@@ -1,5 +1,5 @@
 /** Defaults and validation of CustomResourceDefinitions. */
-import { isObject, objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
+import { asTexts, at, isObject, objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject, SentObject } from "../objects/api_object.ts";
 import { invalid, required, type StatusCause } from "../../../crds/status_cause.ts";
 import { dnsLabel1035 } from "../../../crds/name_syntax.ts";
@@ -23,6 +23,16 @@ export function definitionDefaults(sent: SentObject): SentObject {
   const listKind = textAt(names, "listKind") || `${kind}List`;
   const conversion = isObject(spec.conversion) ? spec.conversion : { strategy: "None" };
   return { ...sent, spec: { ...spec, names: { ...names, singular, listKind }, conversion } };
+}
+
+/** Returns the part of a definition's status that follows its spec; versions that were stored once stay. */
+export function specStatus(definition: unknown) {
+  const stored = objectsAt(definition, "spec", "versions").filter((one) => one.storage === true);
+  const before = asTexts(at(definition, "status", "storedVersions"));
+  return {
+    acceptedNames: objectAt(definition, "spec", "names"),
+    storedVersions: [...new Set([...before, ...stored.map((one) => textAt(one, "name") ?? "")])],
+  };
 }
 
 /** Returns the problems of a version's schema. */

@@ -1,11 +1,6 @@
 /** Controllers of namespaces and CustomResourceDefinitions: both go only after the objects that they hold. */
-import {
-  type JsonObject,
-  objectAt,
-  objectsAt,
-  sameJson,
-  textAt,
-} from "../../../platform/base/json.ts";
+import { type JsonObject, objectAt, sameJson, textAt } from "../../../platform/base/json.ts";
+import { specStatus } from "../kinds/definitions.ts";
 import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { ignoring } from "../objects/status_error.ts";
@@ -110,17 +105,9 @@ async function finishDefinition(context: Context, name: string): Promise<void> {
   }));
 }
 
-/** Returns the status that a definition should have, from its names and versions. */
+/** Returns the status that a definition should have. */
 function definitionStatus(definition: ApiObject): JsonObject {
-  const status = objectAt(definition, "status");
-  const stored = objectsAt(definition.spec, "versions").filter((one) => one.storage === true)
-    .map((one) => textAt(one, "name"));
-  const before = Array.isArray(status.storedVersions) ? status.storedVersions : [];
-  return {
-    ...status,
-    acceptedNames: objectAt(definition.spec, "names"),
-    storedVersions: [...new Set([...before, ...stored])],
-  };
+  return { ...objectAt(definition, "status"), ...specStatus(definition) };
 }
 
 async function refreshDefinition(context: Context, name: string): Promise<void> {

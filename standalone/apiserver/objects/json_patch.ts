@@ -63,11 +63,14 @@ function at(
   change(container, parts.at(-1) ?? "");
 }
 
-function add(root: unknown, path: string, value: unknown, operation: Operation): unknown {
+/** Sets a member; in a list it inserts the value, unless the operation replaces. */
+function put(root: unknown, path: string, value: unknown, operation: Operation): unknown {
   if (path === "") return value;
+  const replaced = operation.op === "replace" ? 1 : 0;
   at(root, path, operation, (container, token) => {
     if (Array.isArray(container)) {
-      container.splice(indexOf(container, token, operation, container.length + 1), 0, value);
+      const index = indexOf(container, token, operation, container.length + 1 - replaced);
+      container.splice(index, replaced, value);
     } else setKey(container, token, value);
   });
   return root;
@@ -81,22 +84,11 @@ function remove(root: unknown, path: string, operation: Operation): void {
   });
 }
 
-function replace(root: unknown, path: string, value: unknown, operation: Operation): unknown {
-  if (path === "") return value;
-  at(root, path, operation, (container, token) => {
-    if (Array.isArray(container)) {
-      container[indexOf(container, token, operation, container.length)] = value;
-    } else setKey(container, token, value);
-  });
-  return root;
-}
-
 function apply(root: unknown, operation: Operation): unknown {
   switch (operation.op) {
     case "add":
-      return add(root, operation.path, structuredClone(operation.value), operation);
     case "replace":
-      return replace(root, operation.path, structuredClone(operation.value), operation);
+      return put(root, operation.path, structuredClone(operation.value), operation);
     case "remove":
       remove(root, operation.path, operation);
       return root;
@@ -105,12 +97,12 @@ function apply(root: unknown, operation: Operation): unknown {
       throw wrong(operation, "the test failed: the value differs");
     case "copy": {
       const value = structuredClone(read(root, operation.from, operation));
-      return add(root, operation.path, value, operation);
+      return put(root, operation.path, value, operation);
     }
     case "move": {
       const value = read(root, operation.from, operation);
       remove(root, operation.from, operation);
-      return add(root, operation.path, value, operation);
+      return put(root, operation.path, value, operation);
     }
   }
 }

@@ -1,7 +1,8 @@
 /** Context of operations: the parts of the server, and the call that an operation serves. */
 import { isObject, sameJson } from "../../../platform/base/json.ts";
 import type { Access } from "../access/access.ts";
-import { serviceAccountUser, type User } from "../access/user.ts";
+import { serviceAccountUser } from "../access/user.ts";
+import type { AdmissionRequest } from "../admission/admission_request.ts";
 import type { Admit } from "../admission/admission.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
@@ -25,13 +26,9 @@ export interface Context {
 }
 
 /** Call of an operation: the object, the user and the options. */
-export interface Call {
+export interface Call
+  extends Pick<AdmissionRequest, "subresource" | "namespace" | "name" | "user" | "dryRun"> {
   readonly resource: Resource;
-  readonly subresource?: string;
-  readonly namespace?: string;
-  readonly name?: string;
-  readonly user: User;
-  readonly dryRun: boolean;
   readonly fieldValidation: "Ignore" | "Warn" | "Strict";
   /** Paths of the fields that the client sent more than once. */
   readonly duplicateFields?: () => string[];

@@ -1,10 +1,9 @@
 /** Lists of objects: selection, pages, and consistency between pages. */
 import { z } from "zod";
-import type { Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { badRequest, expired, invalidOptions } from "../objects/status_error.ts";
-import type { Context } from "./context.ts";
-import { asServed } from "./context.ts";
+import { badRequest, expired, invalidOptions, type StatusError } from "../objects/status_error.ts";
+import { asServed, type Call, type Context } from "./context.ts";
+import { wholeNumber } from "./query_parameters.ts";
 import { selectorOf } from "./selectors.ts";
 
 /** A page of a list. */
@@ -41,19 +40,14 @@ function orderKey({ metadata }: ApiObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-/** Parses the query parameter `resourceVersion`. Throws 400. */
+/** Returns the revision of the query parameter `resourceVersion`. Throws 400. */
 export function revisionOf(query: URLSearchParams): number | undefined {
-  const given = query.get("resourceVersion") ?? "";
-  if (given === "") return undefined;
-  if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw badRequest(`Invalid value: "${given}": resourceVersion must be a whole number`);
+  return wholeNumber(query, "resourceVersion");
 }
 
-function limitOf(query: URLSearchParams): number {
-  const given = query.get("limit") ?? "";
-  if (given === "" || given === "0") return Infinity;
-  if (/^\d{1,9}$/.test(given)) return Number(given);
-  throw badRequest(`Invalid value: "${given}": limit must be a whole number`);
+/** 422: the query parameter `resourceVersionMatch` does not fit. */
+export function wrongMatch(detail: string): StatusError {
+  return invalidOptions("ListOptions", "resourceVersionMatch", detail);
 }
 
 /** Returns the revision that the client asks for; undefined for the current one. */
@@ -61,16 +55,12 @@ function wantedRevision({ store }: Context, query: URLSearchParams): number | un
   const revision = revisionOf(query);
   const match = query.get("resourceVersionMatch");
   if (match && match !== "Exact" && match !== "NotOlderThan") {
-    throw invalidOptions(
-      "ListOptions",
-      "resourceVersionMatch",
+    throw wrongMatch(
       `Unsupported value: "${match}": supported values: "Exact", "NotOlderThan", ""`,
     );
   }
   if (match && revision === undefined) {
-    throw invalidOptions(
-      "ListOptions",
-      "resourceVersionMatch",
+    throw wrongMatch(
       "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
     );
   }
@@ -86,8 +76,7 @@ function wantedRevision({ store }: Context, query: URLSearchParams): number | un
  */
 export function listObjects(
   context: Context,
-  resource: Resource,
-  namespace: string | undefined,
+  { resource, namespace }: Call,
   query: URLSearchParams,
 ): Page {
   const { store } = context;
@@ -100,7 +89,7 @@ export function listObjects(
   const selects = selectorOf(query, resource);
   const rest = all.filter((object) => token === undefined || orderKey(object) > token.after);
   const selected = selects ? rest.filter(selects) : rest;
-  const items = selected.slice(0, limitOf(query));
+  const items = selected.slice(0, wholeNumber(query, "limit") || Infinity);
   const remaining = selected.length - items.length;
   const last = items.at(-1);
   return {

@@ -1,6 +1,7 @@
 /** Create and update strategy: the fields of an object that the server sets and protects. */
-import { compact, objectAt, objectsAt, sameJson, textAt } from "../../../platform/base/json.ts";
+import { compact, objectAt, objectsAt, sameJson } from "../../../platform/base/json.ts";
 import { FOREGROUND_FINALIZER } from "../../../crds/names.ts";
+import { specStatus } from "../kinds/definitions.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject, Metadata, SentObject } from "../objects/api_object.ts";
 import * as field from "../../../crds/status_cause.ts";
@@ -90,7 +91,7 @@ const INITIAL_FIELDS: Readonly<
   },
 };
 
-function definitionStatus({ spec }: SentObject, now: string) {
+function definitionStatus(definition: SentObject, now: string) {
   const condition = (type: string, reason: string, message: string) => ({
     type,
     status: "True",
@@ -98,14 +99,12 @@ function definitionStatus({ spec }: SentObject, now: string) {
     reason,
     message,
   });
-  const stored = objectsAt(spec, "versions").filter((version) => version.storage === true);
   return {
-    acceptedNames: { ...objectAt(spec, "names") },
+    ...specStatus({ spec: definition.spec }),
     conditions: [
       condition("NamesAccepted", "NoConflicts", "no conflicts found"),
       condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
     ],
-    storedVersions: stored.map((version) => textAt(version, "name") ?? ""),
   };
 }
 

@@ -48,13 +48,12 @@ export function needsVersion({ custom, group, resource }: Resource): boolean {
  * patch of a custom kind's status ignores it. Throws 422.
  */
 export function sameUid(next: unknown, current: ApiObject, { resource, subresource }: Call) {
-  const { kind, apiVersion, metadata } = current;
+  const { metadata } = current;
   const uid = textAt(next, "metadata", "uid");
   if (uid === undefined || uid === metadata.uid || !isObject(next)) return next;
   if (resource.custom && subresource === "status") {
     return { ...next, metadata: { ...objectAt(next, "metadata"), uid: metadata.uid } };
   }
-  const group = apiVersion.includes("/") ? apiVersion.split("/")[0] ?? "" : "";
   const cause = field.invalid("metadata.uid", uid, "field is immutable");
-  throw invalid({ group, kind }, metadata.name, [cause]);
+  throw invalid(resource, metadata.name, [cause]);
 }

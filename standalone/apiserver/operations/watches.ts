@@ -3,11 +3,12 @@ import { onAbort } from "../../../platform/base/aborted.ts";
 import { after, every, systemClock } from "../../../platform/base/clock.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { expired, invalidOptions, type StatusError } from "../objects/status_error.ts";
+import { expired, type StatusError } from "../objects/status_error.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { Change } from "../storage/store.ts";
-import { asServed, type Context } from "./context.ts";
-import { revisionOf } from "./lists.ts";
+import { asServed, type Call, type Context } from "./context.ts";
+import { revisionOf, wrongMatch } from "./lists.ts";
+import { isTrue } from "./query_parameters.ts";
 import { selectorOf } from "./selectors.ts";
 
 /** An event of a watch. */
@@ -27,15 +28,6 @@ const BOOKMARK_INTERVAL_MS = 60_000;
 const DEFAULT_TIMEOUT_SECONDS = 3600;
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
 
-/** Options of a watch. */
-export interface WatchOptions {
-  readonly resource: Resource;
-  readonly namespace: string | undefined;
-  readonly name: string | undefined;
-  readonly query: URLSearchParams;
-  readonly present: Present;
-}
-
 interface Start {
   /** Objects to send first. */
   readonly objects: ApiObject[];
@@ -44,24 +36,16 @@ interface Start {
   readonly announced: boolean;
 }
 
-function isTrue(query: URLSearchParams, name: string): boolean {
-  return /^(1|true)$/i.test(query.get(name) ?? "");
-}
-
-function startOf({ store }: Context, { resource, namespace, query }: WatchOptions): Start {
+function startOf({ store }: Context, { resource, namespace }: Call, query: URLSearchParams): Start {
   const revision = revisionOf(query);
   const initial = isTrue(query, "sendInitialEvents");
   if (initial && query.get("resourceVersionMatch") !== "NotOlderThan") {
-    throw invalidOptions(
-      "ListOptions",
-      "resourceVersionMatch",
+    throw wrongMatch(
       "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
     );
   }
   if (!query.has("sendInitialEvents") && query.get("resourceVersionMatch")) {
-    throw invalidOptions(
-      "ListOptions",
-      "resourceVersionMatch",
+    throw wrongMatch(
       "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
     );
   }
@@ -93,7 +77,7 @@ function endsService({ type, key, object }: Change, { custom, resource, group }:
     object.metadata.name === `${resource}.${group}`;
 }
 
-function selectorFor({ resource, namespace, name, query }: WatchOptions) {
+function selectorFor({ resource, namespace, name }: Call, query: URLSearchParams) {
   const selects = selectorOf(query, resource);
   return (object: ApiObject) =>
     (namespace === undefined || object.metadata.namespace === namespace) &&
@@ -114,11 +98,16 @@ function bookmark(resource: Resource, revision: number, annotations?: Record<str
  * stream ends at its timeout, when the client disconnects, when the server closes, when the kind is no
  * longer served, or with an ERROR event when the client is too slow.
  */
-export function watchObjects(context: Context, options: WatchOptions): ReadableStream<Uint8Array> {
+export function watchObjects(
+  context: Context,
+  call: Call,
+  query: URLSearchParams,
+  present: Present,
+): ReadableStream<Uint8Array> {
   const { store, closing } = context;
-  const { resource, query, present } = options;
-  const selects = selectorFor(options);
-  const start = startOf(context, options);
+  const { resource } = call;
+  const selects = selectorFor(call, query);
+  const start = startOf(context, call, query);
   const allowBookmarks = isTrue(query, "allowWatchBookmarks");
   const seconds = Number(query.get("timeoutSeconds") ?? "") || DEFAULT_TIMEOUT_SECONDS;
   const encoder = new TextEncoder();

@@ -39,17 +39,8 @@ export function admissionRequest(
   objects: { object?: unknown; oldObject?: unknown; options?: unknown },
 ): AdmissionRequest {
   const { group, version, kind, resource } = call.resource;
-  return {
-    operation,
-    kind: { group, version, kind },
-    resource: { group, version, resource },
-    subresource: call.subresource,
-    namespace: call.namespace,
-    name: call.name,
-    user: call.user,
-    dryRun: call.dryRun,
-    ...objects,
-  };
+  const names = { kind: { group, version, kind }, resource: { group, version, resource } };
+  return { ...call, ...names, operation, ...objects };
 }
 
 /** Decodes a body: handles unknown fields as `fieldValidation` says, drops them, and fills in defaults. */
@@ -143,6 +134,12 @@ function nameOf(sent: SentObject, call: Call): string {
   ]);
 }
 
+/** Stores an object in the version in which its kind is stored, and returns it in that of the resource. */
+function save({ store }: Context, resource: Resource, object: ApiObject): ApiObject {
+  const version = { ...resource, version: resource.storageVersion };
+  return inVersion(store.put(resource, inVersion(object, version)), resource);
+}
+
 /** Creates an object and returns it as stored. */
 export async function createObject(
   context: Context,
@@ -167,8 +164,7 @@ export async function createObject(
   checkNamespace(context, call, name);
   if (store.get(resource, namespace, name)) throw alreadyExists(resource, name);
   if (call.dryRun) return object;
-  const version = { ...resource, version: resource.storageVersion };
-  return inVersion(store.put(resource, inVersion(object, version)), resource);
+  return save(context, resource, object);
 }
 
 /** Says if an update completes a pending deletion. */
@@ -227,8 +223,7 @@ async function tryUpdate(
     store.remove(resource, namespace, name);
     return object;
   }
-  const version = { ...resource, version: resource.storageVersion };
-  return inVersion(store.put(resource, inVersion(object, version)), resource);
+  return save(context, resource, object);
 }
 
 /**

@@ -1,8 +1,19 @@
 /** Media types that a client accepts, and the form of the response that they ask for. */
+import type { Resource } from "../kinds/api_resource.ts";
 import { notAcceptable } from "../objects/status_error.ts";
 
 /** Form of a response. */
 export type Form = "json" | "table" | "metadata";
+
+/** View of the objects of a kind that a client asks for. */
+export interface View {
+  readonly resource: Resource;
+  readonly form: Form;
+  /** Part of its object that a row of a table has: `None`, `Metadata` or `Object`. */
+  readonly includeObject: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
 
 interface MediaType {
   readonly type: string;

@@ -1,26 +1,16 @@
 /** Presentation of objects and lists: whole, as metadata only, or as a table. */
 import type { JsonObject } from "../../../platform/base/json.ts";
-import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
+import { apiVersionOf } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Page } from "../operations/lists.ts";
 import type { Present } from "../operations/watches.ts";
-import type { Form } from "./media_types.ts";
+import type { View } from "./media_types.ts";
 import { tableOf } from "./printed_table.ts";
 
 const META = "meta.k8s.io/v1";
 
 function metadataOnly({ metadata }: ApiObject): JsonObject {
   return { kind: "PartialObjectMetadata", apiVersion: META, metadata };
-}
-
-/** View of the objects of a kind that a client asks for. */
-export interface View {
-  readonly resource: Resource;
-  readonly form: Form;
-  /** Part of its object that a row of a table has: `None`, `Metadata` or `Object`. */
-  readonly includeObject: string;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 /** Presents one object. */
@@ -32,18 +22,13 @@ export function presentObject(view: View, object: ApiObject): unknown {
  * Returns a function that presents the objects of a watch. Of a watch of tables only the first has column
  * definitions.
  */
-export function presenter({ resource, form, includeObject, now }: View): Present {
-  if (form === "json") return (object) => object;
-  if (form === "metadata") return metadataOnly;
+export function presenter(view: View): Present {
+  if (view.form === "json") return (object) => object;
+  if (view.form === "metadata") return metadataOnly;
   let first = true;
   return (object) => {
-    const metadata = { resourceVersion: object.metadata.resourceVersion };
-    const table = tableOf(resource, [object], {
-      now: now(),
-      include: includeObject,
-      metadata,
-      withColumns: first,
-    });
+    const { resourceVersion } = object.metadata;
+    const table = tableOf(view, [object], { resourceVersion }, first);
     first = false;
     return table;
   };
@@ -51,15 +36,8 @@ export function presenter({ resource, form, includeObject, now }: View): Present
 
 /** Presents a page of a list. */
 export function presentList(view: View, { items, metadata }: Page): unknown {
-  const { resource, form, includeObject, now } = view;
-  if (form === "table") {
-    return tableOf(resource, items, {
-      now: now(),
-      include: includeObject,
-      metadata: { ...metadata },
-      withColumns: true,
-    });
-  }
+  const { resource, form } = view;
+  if (form === "table") return tableOf(view, items, { ...metadata }, true);
   if (form === "metadata") {
     return {
       kind: "PartialObjectMetadataList",

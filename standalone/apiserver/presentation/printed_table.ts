@@ -4,17 +4,8 @@ import type { Column, Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { jsonPath } from "../objects/json_path.ts";
 import { age } from "../../../platform/base/human_duration.ts";
+import type { View } from "./media_types.ts";
 import { NAME_COLUMN, type PrinterColumn, printersOf } from "./printer_columns.ts";
-
-/** Options of {@link tableOf}. */
-export interface TableOptions {
-  /** Milliseconds since the epoch, for ages. */
-  readonly now: number;
-  /** `None`, `Metadata` or `Object`. */
-  readonly include: string;
-  readonly metadata: JsonObject;
-  readonly withColumns: boolean;
-}
 
 /** Returns the cell of a custom kind's column: what its path finds, in the column's type. */
 function customCell(column: Column): PrinterColumn["cell"] {
@@ -39,14 +30,7 @@ function columnsOf(resource: Resource): readonly PrinterColumn[] {
   if (known) return known;
   const made = [
     NAME_COLUMN,
-    ...resource.columns.map((column): PrinterColumn => ({
-      name: column.name,
-      type: column.type,
-      format: column.format,
-      description: column.description,
-      priority: column.priority,
-      cell: customCell(column),
-    })),
+    ...resource.columns.map((column) => ({ ...column, cell: customCell(column) })),
   ];
   custom.set(resource, made);
   return made;
@@ -71,19 +55,20 @@ function included(object: ApiObject, include: string): unknown {
 
 /** Returns a table of objects of one kind. */
 export function tableOf(
-  resource: Resource,
+  { resource, includeObject, now }: View,
   objects: ApiObject[],
-  options: TableOptions,
+  metadata: JsonObject,
+  withColumns: boolean,
 ): JsonObject {
-  const columns = columnsOf(resource);
+  const [columns, time] = [columnsOf(resource), now()];
   return {
     kind: "Table",
     apiVersion: "meta.k8s.io/v1",
-    metadata: options.metadata,
-    columnDefinitions: options.withColumns ? columns.map(definition) : [],
+    metadata,
+    columnDefinitions: withColumns ? columns.map(definition) : [],
     rows: objects.map((object) => ({
-      cells: columns.map(({ cell }) => cell(object, options.now)),
-      object: included(object, options.include),
+      cells: columns.map(({ cell }) => cell(object, time)),
+      object: included(object, includeObject),
     })),
   };
 }

@@ -1,18 +1,13 @@
 /** Printer columns of the built-in kinds in `kubectl get`. */
 import { isObject, numberAt, objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
-import type { Resource } from "../kinds/api_resource.ts";
+import type { Column, Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { boundSubjects } from "./binding_columns.ts";
 import { age, humanDuration } from "../../../platform/base/human_duration.ts";
 import { podRestarts, podStatus, readyContainers } from "./pod_columns.ts";
 
 /** A column with its cell for an object. */
-export interface PrinterColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly format?: string;
-  readonly description?: string;
-  readonly priority?: number;
+export interface PrinterColumn extends Omit<Column, "jsonPath"> {
   readonly cell: (object: ApiObject, now: number) => unknown;
 }
 

@@ -1,8 +1,9 @@
 /** Requests for `pods/log`. */
 import { compact, objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import { badRequest, methodNotAllowed, StatusError } from "../objects/status_error.ts";
+import { badRequest, StatusError } from "../objects/status_error.ts";
 import type { PodLogRequest } from "../operations/pod_logs.ts";
+import { isTrue, wholeNumber } from "../operations/query_parameters.ts";
 import { existing } from "../operations/writes.ts";
 import type { Operation } from "./operation.ts";
 
@@ -28,26 +29,20 @@ function containerOf(pod: ApiObject, asked: string | null): string {
   );
 }
 
-function whole(query: URLSearchParams, name: string): number | undefined {
-  const given = query.get(name);
-  if (given === null || given === "") return undefined;
-  if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw badRequest(`${name} must be a whole number of at least 0`);
-}
-
 function logRequest(pod: ApiObject, query: URLSearchParams, signal: AbortSignal): PodLogRequest {
-  const isTrue = (name: string) => /^(1|true)$/i.test(query.get(name) ?? "");
+  const isSet = (name: string) => isTrue(query, name);
+  const whole = (name: string) => wholeNumber(query, name);
   return compact({
     pod,
     namespace: pod.metadata.namespace ?? "",
     name: pod.metadata.name,
     container: containerOf(pod, query.get("container")),
-    follow: isTrue("follow"),
-    previous: isTrue("previous"),
-    timestamps: isTrue("timestamps"),
-    tailLines: whole(query, "tailLines"),
-    limitBytes: whole(query, "limitBytes"),
-    sinceSeconds: whole(query, "sinceSeconds"),
+    follow: isSet("follow"),
+    previous: isSet("previous"),
+    timestamps: isSet("timestamps"),
+    tailLines: whole("tailLines"),
+    limitBytes: whole("limitBytes"),
+    sinceSeconds: whole("sinceSeconds"),
     sinceTime: query.get("sinceTime") ?? undefined,
     signal,
   });
@@ -81,7 +76,6 @@ function untilDisconnected(
 
 /** Serves the log of one container. Throws 400, 404 and 501. */
 export async function podLog({ context, incoming, call }: Operation): Promise<Response> {
-  if (incoming.info.verb !== "get") throw methodNotAllowed();
   const pod = existing(context, call);
   const left = new AbortController();
   const signal = AbortSignal.any([left.signal, context.closing]);

@@ -1,5 +1,6 @@
 /** Request info: verb and resource, or another path, by method and URL. */
 
+import { isTrue } from "../operations/query_parameters.ts";
 import type { PathAttributes, ResourceAttributes } from "../access/user.ts";
 
 /** A request for a resource. */
@@ -68,7 +69,7 @@ export function requestInfo(method: string, url: URL): RequestInfo {
   const scoped = scopedPathOf(deprecatedWatch ? tail.slice(1) : tail);
   const [resource, name, subresource, ...more] = scoped.parts;
   if (resource === undefined || more.length > 0) return path;
-  const watch = deprecatedWatch || /^(1|true)$/i.test(url.searchParams.get("watch") ?? "");
+  const watch = deprecatedWatch || isTrue(url.searchParams, "watch");
   const selected = /(?:^|,)metadata\.name==?([^,]+)/.exec(
     url.searchParams.get("fieldSelector") ?? "",
   )?.[1];

@@ -20,8 +20,8 @@ import { listObjects } from "../operations/lists.ts";
 import { mayCreate, sameUid } from "../operations/update_rules.ts";
 import { watchObjects } from "../operations/watches.ts";
 import { createObject, existing, updateObject } from "../operations/writes.ts";
-import { acceptedForm } from "../presentation/media_types.ts";
-import { presenter, presentList, presentObject, type View } from "../presentation/presenter.ts";
+import { acceptedForm, type View } from "../presentation/media_types.ts";
+import { presenter, presentList, presentObject } from "../presentation/presenter.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import { type Body, readBody, readJson } from "./body.ts";
 import { type Incoming, type Operation, respond } from "./operation.ts";
@@ -83,19 +83,14 @@ function respondObject(operation: Operation, object: ApiObject, status = 200): R
 
 function watch(operation: Operation): Response {
   const { context, incoming: { url }, call } = operation;
-  const stream = watchObjects(context, {
-    resource: call.resource,
-    namespace: call.namespace,
-    name: call.name,
-    query: url.searchParams,
-    present: presenter(viewOf(operation)),
-  });
+  const present = presenter(viewOf(operation));
+  const stream = watchObjects(context, call, url.searchParams, present);
   return new Response(stream, { headers: { "content-type": "application/json" } });
 }
 
 function list(operation: Operation): Response {
   const { context, incoming, call } = operation;
-  const page = listObjects(context, call.resource, call.namespace, incoming.url.searchParams);
+  const page = listObjects(context, call, incoming.url.searchParams);
   return respond(operation, presentList(viewOf(operation), page));
 }
 
@@ -137,7 +132,7 @@ async function remove(operation: Operation): Promise<Response> {
 async function removeCollection(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
   const options = await readDeleteOptions(operation);
-  const page = listObjects(context, call.resource, call.namespace, incoming.url.searchParams);
+  const page = listObjects(context, call, incoming.url.searchParams);
   const items: ApiObject[] = [];
   for (const { metadata } of page.items) {
     const { namespace, name } = metadata;

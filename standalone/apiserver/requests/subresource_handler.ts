@@ -106,7 +106,6 @@ async function scale(operation: Operation): Promise<Response> {
 /** Binds an unassigned pod to a node, for a scheduler. */
 async function bind(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
-  if (incoming.info.verb !== "create") throw methodNotAllowed();
   const nodeName = textAt(objectAt(await readJson(incoming.request), "target"), "name");
   if (!nodeName) throw badRequest("target.name must be the name of a node");
   const main = { ...call, subresource: undefined };
@@ -132,7 +131,6 @@ async function bind(operation: Operation): Promise<Response> {
 
 async function evict(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
-  if (incoming.info.verb !== "create") throw methodNotAllowed();
   const body = await readJson(incoming.request);
   const options = deleteOptions(
     isObject(body) ? body.deleteOptions : undefined,
@@ -144,7 +142,6 @@ async function evict(operation: Operation): Promise<Response> {
 
 async function token(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
-  if (incoming.info.verb !== "create") throw methodNotAllowed();
   const serviceAccount = existing(context, call);
   const body = await readJson(incoming.request);
   const answer = await context.access.createToken(serviceAccount, body);
@@ -154,7 +151,6 @@ async function token(operation: Operation): Promise<Response> {
 /** Replaces the finalizers in a namespace's spec. */
 async function finalize(operation: Operation): Promise<Response> {
   const { context, incoming, call } = operation;
-  if (incoming.info.verb !== "update") throw methodNotAllowed();
   const body = await readJson(incoming.request);
   const { finalizers } = objectAt(body, "spec");
   const next = await updateObject(context, call, (current) => ({
@@ -164,20 +160,24 @@ async function finalize(operation: Operation): Promise<Response> {
   return respond(operation, next);
 }
 
-const HANDLERS: Readonly<Record<string, Handler>> = {
-  log: podLog,
-  binding: bind,
-  eviction: evict,
-  token,
-  finalize,
+/** Subresources with the one verb of each. */
+const HANDLERS: Readonly<Record<string, { readonly verb: string; readonly handle: Handler }>> = {
+  log: { verb: "get", handle: podLog },
+  binding: { verb: "create", handle: bind },
+  eviction: { verb: "create", handle: evict },
+  token: { verb: "create", handle: token },
+  finalize: { verb: "update", handle: finalize },
 };
 
 /** Handles a request for a subresource. Throws a `StatusError`. */
 export async function handleSubresource(operation: Operation): Promise<Response> {
   const { resource, subresource = "" } = operation.call;
   if (subresource === "scale") return await scale(operation);
-  const handler = HANDLERS[subresource];
-  if (handler && resource.subresources.includes(subresource)) return await handler(operation);
+  const known = HANDLERS[subresource];
+  if (known && resource.subresources.includes(subresource)) {
+    if (operation.incoming.info.verb !== known.verb) throw methodNotAllowed();
+    return await known.handle(operation);
+  }
   if (sameKey(resource, KEYS.pods) && UNSUPPORTED_SUBRESOURCES.includes(subresource)) {
     const message = `pods/${subresource} is not supported by this API server: its pods are ` +
       "processes of this machine";

@@ -12,17 +12,6 @@ export interface SavedObject {
   readonly object: ApiObject;
 }
 
-/** Database of the store. */
-export interface Database {
-  readonly revision: number;
-  load(): SavedObject[];
-  write(key: ResourceKey, object: ApiObject, revision: number): void;
-  erase(key: ResourceKey, namespace: string | undefined, name: string, revision: number): void;
-  setting(name: string): string | undefined;
-  setSetting(name: string, value: string): void;
-  close(): void;
-}
-
 /** WAL survives `kill -9`; the exclusive lock prevents a second server on the same folder. */
 const SCHEMA = `
   PRAGMA locking_mode = EXCLUSIVE;
@@ -68,7 +57,7 @@ function openFile(dataDir: string): DatabaseSync {
 }
 
 /** Opens `apiserver.db` in the folder, or a database in memory. */
-export function openDatabase(dataDir?: string): Database {
+export function openDatabase(dataDir?: string) {
   const database = dataDir === undefined ? new DatabaseSync(":memory:") : openFile(dataDir);
   if (dataDir === undefined) database.exec(SCHEMA);
   const put = database.prepare("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)");
@@ -93,21 +82,25 @@ export function openDatabase(dataDir?: string): Database {
 
   return {
     revision: Number(setting("revision") ?? "1"),
-    load: () =>
+    load: (): SavedObject[] =>
       z.array(savedRow).parse(database.prepare("SELECT grp, resource, body FROM objects").all())
         .map(({ grp, resource, body }) => ({
           key: { group: grp, resource },
           object: savedBody.parse(JSON.parse(body)),
         })),
-    write: ({ group, resource }, object, revision) =>
+    write: ({ group, resource }: ResourceKey, object: ApiObject, revision: number) =>
       atOnce(revision, () => {
         const { namespace, name } = object.metadata;
         put.run(group, resource, namespace ?? "", name, JSON.stringify(object));
       }),
-    erase: ({ group, resource }, namespace, name, revision) =>
-      atOnce(revision, () => drop.run(group, resource, namespace ?? "", name)),
+    erase: (
+      { group, resource }: ResourceKey,
+      namespace: string | undefined,
+      name: string,
+      revision: number,
+    ) => atOnce(revision, () => drop.run(group, resource, namespace ?? "", name)),
     setting,
-    setSetting: (name, value) => void save.run(name, value),
+    setSetting: (name: string, value: string) => void save.run(name, value),
     close: () => database.close(),
   };
 }
