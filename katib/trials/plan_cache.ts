@@ -206,7 +206,6 @@ class CachedPlans implements PlanCache {
   isPrimary(
     plan: ObservationPlan,
     pod: { readonly name: string; readonly uid: string },
-    signal: AbortSignal,
   ): boolean | undefined | Promise<boolean | undefined> {
     const { mapping, needsLabel } = plan;
     const keys = [...Object.keys(mapping?.primaryPodLabels ?? {}), LABELS.trial];
@@ -217,15 +216,15 @@ class CachedPlans implements PlanCache {
       return mapping === undefined || isPrimaryPod(mapping, labels);
     };
     const { kind, namespace } = plan.job;
-    const labels = this.#labels.get(kind)?.of({ namespace, ...pod }, keys, signal);
+    const labels = this.#labels.get(kind)?.of({ namespace, ...pod }, keys);
     if (!(labels instanceof Promise)) return judge(labels);
     return labels.then(judge, () => undefined);
   }
 
-  presentRun(plan: ObservationPlan, signal: AbortSignal): PresentRun | Promise<PresentRun> {
+  presentRun(plan: ObservationPlan): PresentRun | Promise<PresentRun> {
     const pods = this.options.jobs.get(plan.job.kind)?.pods;
     if (pods === undefined) return ONE_RUN;
-    return presentRunOf(pods, plan.job, (pod) => this.isPrimary(plan, pod, signal));
+    return presentRunOf(pods, plan.job, (pod) => this.isPrimary(plan, pod));
   }
 
   async trialOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<string | undefined> {

@@ -22,11 +22,7 @@ export interface PodLabels {
    * Returns the labels of the pod, at least those of `keys`, or undefined if that very pod was deleted.
    * Rejects if they cannot be read now.
    */
-  of(
-    pod: PodIdentity,
-    keys: readonly string[],
-    signal: AbortSignal,
-  ): Labels | undefined | Promise<Labels | undefined>;
+  of(pod: PodIdentity, keys: readonly string[]): Labels | undefined | Promise<Labels | undefined>;
 }
 
 /** Options of {@link createPodLabels}. */

@@ -77,9 +77,9 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
         new SinkError("unavailable", `the observation log did not answer within ${sinkMs} ms`),
     }, work);
 
-  async function presentRunOf(asked: ObservationPlan, signal: AbortSignal): Promise<PresentRun> {
+  async function presentRunOf(asked: ObservationPlan): Promise<PresentRun> {
     try {
-      return laterRun(last?.present, await presentRun(asked, signal));
+      return laterRun(last?.present, await presentRun(asked));
     } catch (cause) {
       const problem = `the pods of the job are not known now: ${messageOf(cause)}`;
       throw new SinkError("unavailable", problem, { cause, wroteNothing: true });
@@ -93,7 +93,7 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
       const rows = await sink.read(asked.key, signal);
       const isKept = asked.rules.length === 0 ||
         (keepsRuns && rows.every(({ run }) => run !== undefined));
-      return [rows, isKept ? ONE_RUN : await presentRunOf(asked, signal)] as const;
+      return [rows, isKept ? ONE_RUN : await presentRunOf(asked)] as const;
     });
     const replayed = createLogState(asked, rows, { present, keepsRuns, before: last });
     readAtMs = clock.monotonic();
@@ -127,7 +127,7 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
     },
     async hasNewRun({ present }) {
       if (keepsRuns || plan().rules.length === 0) return false;
-      return !isSameRun(present, await inTime((signal) => presentRunOf(plan(), signal)));
+      return !isSameRun(present, await inTime(() => presentRunOf(plan())));
     },
     inTime,
   };

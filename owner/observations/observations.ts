@@ -89,10 +89,9 @@ export interface PlanSource {
   isPrimary(
     plan: ObservationPlan,
     pod: Push["pod"],
-    signal: AbortSignal,
   ): boolean | undefined | Promise<boolean | undefined>;
   /** Returns the run of the primary pod that started last, by the caches. Rejects if it cannot be known now. */
-  presentRun(plan: ObservationPlan, signal: AbortSignal): PresentRun | Promise<PresentRun>;
+  presentRun(plan: ObservationPlan): PresentRun | Promise<PresentRun>;
 }
 
 /** The state of a job's log at its owner. */

@@ -123,7 +123,7 @@ export function createObservations(options: ObservationsOptions): Observations {
             return sink.traits;
           },
         },
-        presentRun: (plan, signal) => plans.presentRun(plan, signal),
+        presentRun: (plan) => plans.presentRun(plan),
         clock,
         sinkMs,
         leading: () => leading() && !closed.signal.aborted,
@@ -215,7 +215,7 @@ export function createObservations(options: ObservationsOptions): Observations {
     if (plan.kind === "unknown") return { retryAfterMs: RETRY_AFTER_MS, reason: plan.why };
     if (plan.kind === "gone") return gone(plan.why);
     if (plan.kind !== "plan") return undefined;
-    const isPrimary = plans.isPrimary(plan, push.pod, signal);
+    const isPrimary = plans.isPrimary(plan, push.pod);
     return isPrimary instanceof Promise
       ? isPrimary.then((it) => record(plan, it, push, signal))
       : record(plan, isPrimary, push, signal);

@@ -335,7 +335,7 @@ for (const [sentence, { labels, want }] of Object.entries(PODS)) {
     const world = new World();
     const plan = await world.plan(world.put(trial(), jobOf(trial())));
     world.cluster.put(KINDS.pod, podWith(labels));
-    equal(world.plans.isPrimary(plan, POD, signal), want);
+    equal(world.plans.isPrimary(plan, POD), want);
     deepEqual(world.reads, []);
   });
 }
@@ -345,23 +345,23 @@ Deno.test("`isPrimary()` reads a pod whose labels the cache does not keep, once"
   const of = trial({ primaryPodLabels: { role: "master" } });
   const plan = await world.plan(world.put(of, jobOf(of)));
   world.cluster.put(KINDS.pod, podWith({ role: "master" }));
-  deepEqual(await Promise.all([1, 2, 3].map(() => world.plans.isPrimary(plan, POD, signal))), [
+  deepEqual(await Promise.all([1, 2, 3].map(() => world.plans.isPrimary(plan, POD))), [
     true,
     true,
     true,
   ]);
-  equal(world.plans.isPrimary(plan, POD, signal), true);
+  equal(world.plans.isPrimary(plan, POD), true);
   deepEqual(world.reads, ["get Pod ml/p"]);
 });
 
 Deno.test("`isPrimary()` is not known of a pod that is gone, nor while nobody answers", async () => {
   const world = new World();
   const plan = await world.plan(world.put(trial(), jobOf(trial())));
-  equal(await world.plans.isPrimary(plan, POD, signal), undefined);
+  equal(await world.plans.isPrimary(plan, POD), undefined);
   world.cluster.put(KINDS.pod, { metadata: { ...podWith(PRIMARY).metadata, uid: "another" } });
-  equal(await world.plans.isPrimary(plan, POD, signal), undefined);
+  equal(await world.plans.isPrimary(plan, POD), undefined);
   world.cluster.faults.push(() => new Error("connection refused"));
-  equal(await world.plans.isPrimary(plan, { name: "q", uid: "q" }, signal), undefined);
+  equal(await world.plans.isPrimary(plan, { name: "q", uid: "q" }), undefined);
 });
 
 Deno.test("`isPrimary()` of an adopted trial asks for the trial's label", async () => {
@@ -370,11 +370,11 @@ Deno.test("`isPrimary()` of an adopted trial asks for the trial's label", async 
   const of = trial({ metricsCollector: { collector: { kind: "StdOut" } } });
   const plan = await world.plan(world.put(of, jobOf(of)));
   world.cluster.put(KINDS.pod, podWith(PRIMARY));
-  equal(world.plans.isPrimary(plan, POD, signal), false);
+  equal(world.plans.isPrimary(plan, POD), false);
   world.cluster.edit(KINDS.pod, "ml/p", {
     metadata: { labels: { "trainer.kubeflow.org/trial": "t1" } },
   });
-  equal(world.plans.isPrimary(plan, POD, signal), true);
+  equal(world.plans.isPrimary(plan, POD), true);
 });
 
 /** Puts a pod of the job, which has started if it has a time. */
@@ -389,12 +389,12 @@ function putPod(world: World, uid: string, labels: Record<string, string>, start
 Deno.test("`presentRun()` is the primary pod that started last", async () => {
   const world = new World();
   const plan = await world.plan(world.put(trial(), jobOf(trial())));
-  deepEqual(await world.plans.presentRun(plan, signal), NO_RUN);
+  deepEqual(await world.plans.presentRun(plan), NO_RUN);
   putPod(world, "pending", PRIMARY);
-  deepEqual(await world.plans.presentRun(plan, signal), NO_RUN);
+  deepEqual(await world.plans.presentRun(plan), NO_RUN);
   putPod(world, "one", PRIMARY, "2026-01-01T00:00:01Z");
   const one = { run: "one", since: "2026-01-01T00:00:01.000000Z" };
-  deepEqual(await world.plans.presentRun(plan, signal), one);
+  deepEqual(await world.plans.presentRun(plan), one);
   const other = { ...PRIMARY, "batch.kubernetes.io/job-completion-index": "1" };
   putPod(world, "other", other, "2026-01-01T00:00:09Z");
   putPod(
@@ -403,9 +403,9 @@ Deno.test("`presentRun()` is the primary pod that started last", async () => {
     { ...PRIMARY, "trainer.kubeflow.org/trainjob-name": "t2" },
     "2026-01-01T00:00:09Z",
   );
-  deepEqual(await world.plans.presentRun(plan, signal), one);
+  deepEqual(await world.plans.presentRun(plan), one);
   putPod(world, "two", PRIMARY, "2026-01-01T00:00:02Z");
-  deepEqual(await world.plans.presentRun(plan, signal), {
+  deepEqual(await world.plans.presentRun(plan), {
     run: "two",
     since: "2026-01-01T00:00:02.000000Z",
   });
@@ -417,13 +417,13 @@ Deno.test("`presentRun()` is not an earlier pod's while it is not known whether 
   const of = trial({ primaryPodLabels: { role: "master" } });
   const plan = await world.plan(world.put(of, jobOf(of)));
   putPod(world, "one", { role: "master" }, "2026-01-01T00:00:01Z");
-  equal((await world.plans.presentRun(plan, signal)).run, "one");
+  equal((await world.plans.presentRun(plan)).run, "one");
   let isDown = true;
   world.cluster.faults.push(() => isDown ? new Error("connection refused") : undefined);
   putPod(world, "two", { role: "master" }, "2026-01-01T00:00:02Z");
-  await rejects(async () => await world.plans.presentRun(plan, signal), /pod two is a primary pod/);
+  await rejects(async () => await world.plans.presentRun(plan), /pod two is a primary pod/);
   isDown = false;
-  equal((await world.plans.presentRun(plan, signal)).run, "two");
+  equal((await world.plans.presentRun(plan)).run, "two");
 });
 
 Deno.test("`trialOf()` names the Trial whose claim holds and whose metrics come by push", async () => {
