@@ -1,4 +1,5 @@
 /** State that the leader owns: that of the term that runs here; nothing on other replicas. */
+import { comeAgain } from "../platform/http/replicas/owner_router.ts";
 import type { AskKind } from "./ask_kind.ts";
 import type { AcceptPush } from "../crds/wire/push_answer.ts";
 import { onAbort } from "../platform/base/aborted.ts";
@@ -41,8 +42,7 @@ export function createOwnedState(options: TermOptions): OwnedState {
     },
     accept(push, signal) {
       if (term !== undefined) return term.accept(push, signal);
-      const reason = "this replica does not own the status of jobs";
-      return { retryAfterMs: 1000, reason };
+      return comeAgain("this replica does not own the status of jobs");
     },
     ask: async (kind, ask, signal) => term && await kind.answer(term, ask, signal),
     changes: {

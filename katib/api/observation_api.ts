@@ -1,4 +1,5 @@
 /** Observation API: its routes, and what each of them answers. */
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { getLogger } from "@logtape/logtape";
 import { type Answer, type Api, type Arrival, createApi } from "../../platform/http/api_shell.ts";
 import { apiOfReaders } from "../../platform/http/callers/reader_checks.ts";
@@ -60,10 +61,7 @@ function fewAtATime(ask: ApiParts["ask"], max = MAX_READS): ApiParts["ask"] {
   let inHand = 0;
   return async (asked, signal) => {
     if (inHand >= max) {
-      return {
-        retryAfterMs: 1000,
-        reason: "too many observation logs are being read: try again soon",
-      };
+      return comeAgain("too many observation logs are being read: try again soon");
     }
     inHand += 1;
     try {
@@ -104,8 +102,7 @@ export function createObservationApi(options: ObservationApiOptions): Api {
     },
     unreachable(problem) {
       log.debug("cannot look up the job of an observation", { problem });
-      const reason = "the job could not be looked up now: try again soon";
-      return notNow({ reason, retryAfterMs: 1000 });
+      return notNow(comeAgain("the job could not be looked up now: try again soon"));
     },
     onAnswer({ request }, result, route) {
       if (route?.kind === undefined) return;

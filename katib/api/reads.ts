@@ -1,4 +1,5 @@
 /** Responses to authorized readers: a page of an observation, or a stream of them. */
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import type { Position } from "../../crds/wire/observation.ts";
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { notNow, type Refusal } from "../../platform/http/refusals.ts";
@@ -19,10 +20,9 @@ import type { Observation } from "./messages.ts";
 import { behind } from "./position.ts";
 import { createWatch, type PageRead } from "./stream.ts";
 
-const LATE = {
-  retryAfterMs: 1000,
-  reason: "the owner of this job's observation log did not answer in time: try again soon",
-};
+const LATE = comeAgain(
+  "the owner of this job's observation log did not answer in time: try again soon",
+);
 
 /** Reads pages, few at a time, each within a deadline. */
 function askInTime(

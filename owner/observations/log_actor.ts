@@ -1,4 +1,5 @@
 /** Actor of one log at its owner: writes queued pushes in batches, and answers them when they are stored. */
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { getLogger } from "@logtape/logtape";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
@@ -56,22 +57,19 @@ export interface LogActor {
   drained(): Promise<void>;
 }
 
-/** Times after which clients should retry, in milliseconds; much later for rows that will not be accepted. */
-const RETRY_AFTER_MS = { soon: 1_000, refused: 10_000 } as const;
+/** Time after which clients should retry what was refused, in milliseconds: it will not be accepted. */
+const REFUSED_RETRY_MS = 10_000;
 
 /** Interval between reads of a log to which others may write, in milliseconds. */
 const REFRESH_MS = 60_000;
 
-const REFUSED = {
-  notOwner: {
-    retryAfterMs: RETRY_AFTER_MS.soon,
-    reason: "this replica no longer owns the observation log: try again soon",
-  },
-  tooMany: {
-    retryAfterMs: RETRY_AFTER_MS.soon,
-    reason: "too many pushes of this job wait for the observation log: try again soon",
-  },
-} as const;
+/** The answer of a replica whose term is over. */
+export const NOT_OWNER = comeAgain(
+  "this replica no longer owns the observation log: try again soon",
+);
+const TOO_MANY = comeAgain(
+  "too many pushes of this job wait for the observation log: try again soon",
+);
 
 const logger = getLogger(["milepost", "katib"]);
 
@@ -119,11 +117,6 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     }
   }
 
-  const refusal = (reason: string, retryAfterMs: number = RETRY_AFTER_MS.soon): PushAnswer => ({
-    retryAfterMs,
-    reason,
-  });
-
   /** Writes rows. If the sink wrote nothing the state before holds; otherwise the log must be replayed. */
   async function append(rows: readonly ObservationRow[], takeBack: () => void): Promise<void> {
     let wroteNothing = false;
@@ -150,7 +143,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     // An owner that was paused writes nothing when it wakes (docs/decisions/0014).
     if (!leading()) {
       loaded.drop();
-      return batch.map(() => REFUSED.notOwner);
+      return batch.map(() => NOT_OWNER);
     }
     let { verdict } = log;
     const wasOpen = verdict === undefined;
@@ -180,15 +173,15 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       loaded.drop();
       const { namespace, name } = plan.job;
       logger.error("cannot record a push", { namespace, name, error });
-      return refusal("the push could not be recorded: see the log of the manager");
+      return comeAgain("the push could not be recorded: see the log of the manager");
     }
     if (error.kind === "unavailable") {
-      return refusal("the observation log is not available: try again soon", error.retryAfterMs);
+      return comeAgain("the observation log is not available: try again soon", error.retryAfterMs);
     }
     onRefused(plan, error.message);
-    return refusal(
+    return comeAgain(
       `the observation log refused the push: ${error.message}`,
-      Math.max(RETRY_AFTER_MS.refused, error.retryAfterMs),
+      Math.max(REFUSED_RETRY_MS, error.retryAfterMs),
     );
   }
 
@@ -201,7 +194,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
         const answer = failed(error);
         answers = batch.map(() => answer);
       }
-      batch.forEach(({ answer }, index) => answer(answers[index] ?? REFUSED.notOwner));
+      batch.forEach(({ answer }, index) => answer(answers[index] ?? NOT_OWNER));
     }
   }
 
@@ -239,7 +232,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     },
     accept(push, signal) {
       return new Promise((answer) => {
-        if (!queue.add({ push, signal, answer })) return answer(REFUSED.tooMany);
+        if (!queue.add({ push, signal, answer })) return answer(TOO_MANY);
         pod = push.pod.name;
         wake();
       });

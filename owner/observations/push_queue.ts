@@ -1,4 +1,5 @@
 /** Bounded queue of pushes that wait for one log. */
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
 
@@ -24,10 +25,7 @@ const MAX_WAITING = 256;
 /** Most samples of a batch, unless one push has more. */
 const MAX_SAMPLES = 2_000;
 
-const ABANDONED: PushAnswer = {
-  retryAfterMs: 1_000,
-  reason: "the client has closed the request",
-};
+const ABANDONED = comeAgain("the client has closed the request");
 
 function samplesOf({ earlier }: Push): number {
   return 1 + (earlier?.length ?? 0);

@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { settledOrAborted } from "../../platform/base/aborted.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
-import type { Refused } from "../../platform/http/replicas/owner_router.ts";
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { SinkError } from "./sink.ts";
 import {
   controlOf,
@@ -45,10 +45,8 @@ export interface StoredStops {
 const INTERVAL_MS = 5_000;
 /** Targets that are looked up at a time. */
 const AT_ONCE = 16;
-/** Times after which clients may try again, in milliseconds: soon, or when somebody has changed the cluster. */
-const RETRY_AFTER_MS = { soon: 1_000, pruned: 60_000 } as const;
-
-const soon = (reason: string): Refused => ({ retryAfterMs: RETRY_AFTER_MS.soon, reason });
+/** Time after which clients may try again what somebody has to change the cluster for, in milliseconds. */
+const PRUNED_RETRY_MS = 60_000;
 
 const jobText = ({ kind, namespace, name }: JobRef) => `${kind.kind} ${namespace}/${name}`;
 
@@ -73,7 +71,7 @@ function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
       return { refusal: "elsewhere", reason };
     }
     case "changed":
-      return soon(`another Trial controls ${what} now: try again`);
+      return comeAgain(`another Trial controls ${what} now: try again`);
     case "pruned": {
       const { kind, progress } = job.kind;
       const isPatched = progress?.at === "status" && progress.orAnnotation !== undefined;
@@ -81,7 +79,7 @@ function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
         (isPatched
           ? "`milepost crds --v1 --patch` prints what adds the field"
           : "install the one that comes with Milepost");
-      return { retryAfterMs: RETRY_AFTER_MS.pruned, reason };
+      return comeAgain(reason, PRUNED_RETRY_MS);
     }
   }
 }
@@ -145,7 +143,7 @@ export function createStoredStops(options: StoredStopsOptions): StoredStops {
         const { namespace, name } = request.job;
         const problem = messageOf(error);
         log.debug("cannot store the decision to stop a job early", { namespace, name, problem });
-        return soon(`the decision could not be stored: ${problem}`);
+        return comeAgain(`the decision could not be stored: ${problem}`);
       }
     },
     withControl(job, answer) {

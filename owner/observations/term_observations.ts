@@ -1,6 +1,6 @@
 /** Observations of one term: an actor for each log, and a stop for each trial whose rules were met. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Refused } from "../../platform/http/replicas/owner_router.ts";
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
@@ -19,7 +19,7 @@ import type { Push } from "../../crds/wire/push.ts";
 import { isPrimaryContainer } from "../../trials/mapping/outcome.ts";
 import { recordBestEffort } from "./best_effort.ts";
 import { createDeletions } from "./log_deletions.ts";
-import { createLogActor, type LogActor } from "./log_actor.ts";
+import { createLogActor, type LogActor, NOT_OWNER } from "./log_actor.ts";
 import { createObservationReader } from "./observation_reader.ts";
 import { createOpenTrials } from "./open_trials.ts";
 import { createPlainLogs } from "./plain_logs.ts";
@@ -58,27 +58,18 @@ export interface ObservationsOptions {
 
 /** Logs that are replayed at a time: each may be long, and a new owner needs all of them. */
 const REPLAYS = 16;
-/** Time after which clients should retry, in milliseconds. */
-const RETRY_AFTER_MS = 1_000;
-
-const CLOSED: Refused = {
-  retryAfterMs: RETRY_AFTER_MS,
-  reason: "this replica no longer owns the observation log: try again soon",
-};
 /** Most logs that are remembered as ended: those of Trials that were deleted a moment ago. */
 const ENDED = 10_000;
 
 /** Returns the answer to a push of a trial that is being deleted. */
 const gone = (why: string): PushAnswer => ({
   gone: true,
-  retryAfterMs: RETRY_AFTER_MS,
-  reason: `nothing more is recorded: ${why}`,
+  ...comeAgain(`nothing more is recorded: ${why}`),
 });
 
-const UNKNOWN_POD: PushAnswer = {
-  retryAfterMs: RETRY_AFTER_MS,
-  reason: "it is not known yet whether this is the primary pod of the trial: try again soon",
-};
+const UNKNOWN_POD = comeAgain(
+  "it is not known yet whether this is the primary pod of the trial: try again soon",
+);
 
 const ENDED_TRIAL: PushAnswer = {
   ok: true,
@@ -196,7 +187,7 @@ export function createObservations(options: ObservationsOptions): Observations {
     push: Push,
     signal: AbortSignal,
   ): PushAnswer | undefined | Promise<PushAnswer> {
-    if (closed.signal.aborted) return CLOSED;
+    if (closed.signal.aborted) return NOT_OWNER;
     if (endedLogs.has(logKeyText(plan.key))) return gone("the job's Trial was deleted");
     // The Trial's observation is fixed: what came now would be only in the log.
     const stopped = answerStopped(plan.job);
@@ -212,7 +203,7 @@ export function createObservations(options: ObservationsOptions): Observations {
   }
 
   function recordByPlan(plan: PlanDecision, push: Push, signal: AbortSignal) {
-    if (plan.kind === "unknown") return { retryAfterMs: RETRY_AFTER_MS, reason: plan.why };
+    if (plan.kind === "unknown") return comeAgain(plan.why);
     if (plan.kind === "gone") return gone(plan.why);
     if (plan.kind !== "plan") return undefined;
     const isPrimary = plans.isPrimary(plan, push.pod);
@@ -268,7 +259,7 @@ export function createObservations(options: ObservationsOptions): Observations {
 
   return {
     accept(push, signal) {
-      if (closed.signal.aborted) return CLOSED;
+      if (closed.signal.aborted) return NOT_OWNER;
       const plan = plans.planFor(push.job, signal);
       const answer = plan instanceof Promise
         ? plan.then((it) => recordByPlan(it, push, signal))
@@ -286,7 +277,7 @@ export function createObservations(options: ObservationsOptions): Observations {
       return stop === undefined ? log : settleBoth(log, stop, signal);
     },
     async requestStop(request, signal) {
-      if (closed.signal.aborted) return CLOSED;
+      if (closed.signal.aborted) return NOT_OWNER;
       return await storedStops.request(request, signal);
     },
     forget(job, asked = false) {

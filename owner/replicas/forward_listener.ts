@@ -1,4 +1,5 @@
 /** Listener for calls of other replicas, which need a certificate of our CA. */
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
@@ -47,14 +48,11 @@ export interface ForwardListenerOptions {
   readonly acceptDeadlineMs?: number;
 }
 
-const LATE: ForwardAnswer = { retryAfterMs: 1000, reason: "the owner is slow: try again soon" };
+const LATE = comeAgain("the owner is slow: try again soon");
 
 type Judge = AnsweredCall["answer"];
 
-const NOT_UNDERSTOOD: ForwardAnswer = {
-  retryAfterMs: 1000,
-  reason: "the owner does not understand the push: try again soon",
-};
+const NOT_UNDERSTOOD = comeAgain("the owner does not understand the push: try again soon");
 
 /** Judges the forwarded pushes of a call, each for itself. */
 function createPushJudge(

@@ -4,17 +4,16 @@ import { notNow } from "../../platform/http/refusals.ts";
 import { refuse } from "./status_refusals.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
-import type { Refused } from "../../platform/http/replicas/owner_router.ts";
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { type Exchange, type Outcome, required, type StageRun } from "./exchange.ts";
 import type { AcceptPush, ControlNow, PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push, PushOrigin } from "../../crds/wire/push.ts";
 import { plausible } from "./plausible_time.ts";
 
 /** The answer for an owner that is slow. */
-export const LATE: Refused = {
-  retryAfterMs: 1000,
-  reason: "the owner of this job's status did not answer in time: try again soon",
-};
+export const LATE = comeAgain(
+  "the owner of this job's status did not answer in time: try again soon",
+);
 
 /** How long the owner may take to answer. */
 export interface AcceptDeadline {

@@ -1,4 +1,5 @@
 /** Handler of the status endpoint: runs requests through their chains. Knows no socket. */
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { getLogger } from "@logtape/logtape";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
@@ -68,10 +69,7 @@ export interface PushHandlerOptions {
   readonly onRead?: (kind: "read" | "watch", result: RequestResult) => void;
 }
 
-const NOT_CHECKED = notNow({
-  reason: "the request could not be checked now: try again soon",
-  retryAfterMs: 1000,
-});
+const NOT_CHECKED = notNow(comeAgain("the request could not be checked now: try again soon"));
 
 /** The job, and who called, as log fields. */
 const logged = ({ job, identity }: Exchange) => ({

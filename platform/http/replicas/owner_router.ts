@@ -17,6 +17,12 @@ export interface Refused {
   readonly gone?: boolean | undefined;
 }
 
+/** Returns the answer to come again, after a second unless it says otherwise. */
+export const comeAgain = (reason: string, retryAfterMs = 1000): Refused => ({
+  retryAfterMs,
+  reason,
+});
+
 /** Returns the answer to a request, from the owner on any replica; at once if nothing has to be waited for. */
 export type AskOwner<Ask, Answer> = (
   ask: Ask,
@@ -54,14 +60,14 @@ const RETRY_MS = 100;
 /** Time after which a client may retry, in milliseconds. */
 const RETRY_AFTER_MS = 2000;
 
-const NO_OWNER: Refused = {
-  retryAfterMs: RETRY_AFTER_MS,
-  reason: "no replica owns the status of jobs right now: try again soon",
-};
-const TOO_MANY: Refused = {
-  retryAfterMs: RETRY_AFTER_MS,
-  reason: "too many requests wait for the replica that owns the status of jobs: try again soon",
-};
+const NO_OWNER = comeAgain(
+  "no replica owns the status of jobs right now: try again soon",
+  RETRY_AFTER_MS,
+);
+const TOO_MANY = comeAgain(
+  "too many requests wait for the replica that owns the status of jobs: try again soon",
+  RETRY_AFTER_MS,
+);
 
 /**
  * Creates a router of requests to their owner. A request that cannot reach it is held and tried again for
