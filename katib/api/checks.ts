@@ -2,7 +2,6 @@
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
-import type { Reader } from "../../platform/http/callers/reader_access.ts";
 import {
   type Identified,
   identify,
@@ -83,41 +82,29 @@ export interface Granted extends Identified {
   readonly query: ObservationQuery;
 }
 
-/** Returns the reader if it may get the job. Also called while a stream is open. */
-export async function mayRead(
+/** Returns why the reader of an open stream may not read on; undefined if it may. */
+export async function refusalOfReader(
   parts: Pick<ApiParts, "access">,
   token: ReaderToken,
   job: JobName,
-): Promise<{ readonly reader: Reader } | Refusal> {
+): Promise<Refusal | undefined> {
   const caller = await readerOfToken(parts, token);
   if ("why" in caller) return caller;
-  return await refusalOfRights(parts, caller.reader, asObject(job), "get") ?? caller;
+  return await refusalOfRights(parts, caller.reader, asObject(job), "get");
 }
 
-/** Checks the caller of a read: the claims of its token, the API server's review, its rate and its rights. */
-export async function check(
-  parts: ApiParts,
-  request: HttpRequest,
-  asked: Pick<Granted, "job" | "query">,
-): Promise<Granted | Refusal> {
-  const caller = await identify(parts, request);
-  if ("why" in caller) return caller;
-  const may = await mayRead(parts, caller.token, asked.job);
-  if ("why" in may) return may;
-  parts.peers.proved(request.peer, parts.clock.monotonic());
-  return { ...asked, token: caller.token, reader: may.reader };
-}
-
-/** Checks the caller of a request to stop a job, as {@link check} does; it may update the job. */
-export async function checkStop(
+/** Checks who calls, at what rate, and that they may do that with the job. */
+export async function checkCaller(
   parts: ApiParts,
   request: HttpRequest,
   job: JobName,
-): Promise<{ readonly reader: Reader } | Refusal> {
-  const caller = await identify(parts, request, { take: parts.takeStop, limit: "stop_limit" });
+  verb: "get" | "update",
+): Promise<Identified | Refusal> {
+  const rate = verb === "get" ? {} : { take: parts.takeStop, limit: "stop_limit" } as const;
+  const caller = await identify(parts, request, rate);
   if ("why" in caller) return caller;
-  const refused = await refusalOfRights(parts, caller.reader, asObject(job), "update");
+  const refused = await refusalOfRights(parts, caller.reader, asObject(job), verb);
   if (refused !== undefined) return refused;
   parts.peers.proved(request.peer, parts.clock.monotonic());
-  return { reader: caller.reader };
+  return caller;
 }

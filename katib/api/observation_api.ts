@@ -4,7 +4,7 @@ import { getLogger } from "@logtape/logtape";
 import { type Answer, type Api, type Arrival, createApi } from "../../platform/http/api_shell.ts";
 import { apiOfReaders } from "../../platform/http/callers/reader_checks.ts";
 import { FRESH_JSON, jsonResponse, okResponse } from "../../platform/http/json_responses.ts";
-import { type ApiParts, check, type Granted, unknownJob } from "./checks.ts";
+import { type ApiParts, checkCaller, type Granted, unknownJob } from "./checks.ts";
 import { invalid, notNow, type RequestResult } from "../../platform/http/refusals.ts";
 import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./observation_openapi.ts";
@@ -97,8 +97,8 @@ export function createObservationApi(options: ObservationApiOptions): Api {
       if (stops) return await stopJob(parts, request, job);
       const query = observationQuery(queryOf(request.url));
       if ("causes" in query) return invalid("query", query.causes);
-      const granted = await check(options, request, { job, query });
-      return "why" in granted ? granted : await observe(granted);
+      const caller = await checkCaller(options, request, job, "get");
+      return "why" in caller ? caller : await observe({ ...caller, job, query });
     },
     unreachable(problem) {
       log.debug("cannot look up the job of an observation", { problem });

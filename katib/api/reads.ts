@@ -5,7 +5,7 @@ import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { notNow, type Refusal } from "../../platform/http/refusals.ts";
 import { refuseReader } from "../../platform/http/callers/reader_refusals.ts";
 import { ROOM_MS } from "../../platform/http/limits/stream_limits.ts";
-import { type ApiParts, type Granted, type JobName, mayRead } from "./checks.ts";
+import { type ApiParts, type Granted, type JobName, refusalOfReader } from "./checks.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { ofOpenStream, refusalOfStream } from "../../platform/http/callers/reader_checks.ts";
 import {
@@ -75,8 +75,8 @@ async function readOn(
   { token, job }: Granted,
   uid: string,
 ): Promise<Reauthorization> {
-  const may = await mayRead(ofOpenStream(parts), token, job);
-  if ("why" in may) return refusalOfStream(may);
+  const refused = await refusalOfReader(ofOpenStream(parts), token, job);
+  if (refused !== undefined) return refusalOfStream(refused);
   return await isGone(parts, job, uid) ? { kind: "job", reason: "Deleted" } : undefined;
 }
 

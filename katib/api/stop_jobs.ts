@@ -17,7 +17,7 @@ import {
   type Refusal,
   refusal,
 } from "../../platform/http/refusals.ts";
-import { type ApiParts, checkStop, type JobName, jobText, unknownJob } from "./checks.ts";
+import { type ApiParts, checkCaller, type JobName, jobText, unknownJob } from "./checks.ts";
 import {
   STOP_REQUEST_LIMITS,
   type StopAnswer,
@@ -62,7 +62,7 @@ export async function stopJob(
   request: HttpRequest,
   name: JobName,
 ): Promise<HttpResponse | Refusal> {
-  const granted = await checkStop(parts, request, name);
+  const granted = await checkCaller(parts, request, name, "update");
   if ("why" in granted) return granted;
   const { reader } = granted;
   const read = await readStop(request);
