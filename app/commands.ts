@@ -221,11 +221,6 @@ function runVersion(): Promise<void> {
   return Promise.resolve();
 }
 
-/** `milepost example`: one of the programs that the examples run in pods. */
-async function runExample({ argument = "" }: Given): Promise<void> {
-  await runExampleProgram(argument);
-}
-
 /** `milepost completion`: a script for a shell. */
 function runCompletion({ argument = "" }: Given): Promise<void> {
   const script = COMPLETIONS.get(argument);
@@ -295,7 +290,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     description: `run a program of the examples: ${EXAMPLE_PROGRAMS.join(", ")}`,
     settings: z.strictObject({}),
     argument: "name",
-    run: runExample,
+    run: ({ argument = "" }) => runExampleProgram(argument),
   },
   {
     name: "completion",

@@ -67,19 +67,15 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
   const { clock, configuration } = context;
   const { caches, certificates, events, executor, runtimeDefinitions } = parts;
   const { leaderClient: client } = parts;
-  const metrics = controllerMetricsOf(context.metrics);
-  const informers = { ...caches, jobs: caches.batchJobs };
-  const managerName = configuration.serviceName;
-  const maxPods = configuration.maxPodsPerJob;
   const shared = {
     client,
-    managerName,
-    informers,
+    managerName: configuration.serviceName,
+    informers: { ...caches, jobs: caches.batchJobs },
     events,
     clock,
-    maxPods,
+    maxPods: configuration.maxPodsPerJob,
     workers: WORKERS,
-    metrics,
+    metrics: controllerMetricsOf(context.metrics),
   };
   const progress = {
     caBundle: () => certificates.current().caBundle,

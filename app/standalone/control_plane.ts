@@ -70,34 +70,24 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-/** The users that Milepost itself connects as, as Kubernetes names them. */
-const USERS = {
-  manager: {
-    name: `system:serviceaccount:${MANAGER.namespace}:${MANAGER.name}`,
-    groups: ["system:serviceaccounts", `system:serviceaccounts:${MANAGER.namespace}`],
-  },
-  jobController: {
-    name: "system:serviceaccount:kube-system:job-controller",
-    groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system"],
-  },
-  scheduler: { name: "system:kube-scheduler", groups: [] },
-  kubelet: { name: `system:node:${NODE_NAME}`, groups: ["system:nodes"] },
-} as const;
-type UserName = keyof typeof USERS;
-
-/** Tokens of these users, created at each start. */
+/** The users that Milepost itself connects as, as Kubernetes names them, with tokens that are created at each start. */
 function staticUsers() {
-  const tokens = {
-    manager: crypto.randomUUID(),
-    jobController: crypto.randomUUID(),
-    scheduler: crypto.randomUUID(),
-    kubelet: crypto.randomUUID(),
+  const user = (name: string, ...groups: string[]) => ({
+    token: crypto.randomUUID(),
+    user: { name, groups },
+  });
+  const account = (namespace: string, name: string) =>
+    user(
+      `system:serviceaccount:${namespace}:${name}`,
+      "system:serviceaccounts",
+      `system:serviceaccounts:${namespace}`,
+    );
+  return {
+    manager: account(MANAGER.namespace, MANAGER.name),
+    jobController: account("kube-system", "job-controller"),
+    scheduler: user("system:kube-scheduler"),
+    kubelet: user(`system:node:${NODE_NAME}`, "system:nodes"),
   };
-  const users = Object.entries(USERS).map(([name, user]) => ({
-    token: tokens[name as UserName],
-    user: { name: user.name, groups: [...user.groups] },
-  }));
-  return { tokens, users };
 }
 
 /** Pod logs of the API server, read from the kubelet. */
@@ -150,14 +140,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   exceptThisMachine();
   const folder = await takeDataFolder(options.dataDir);
   cleanup.defer(() => folder.release());
-  const { tokens, users } = staticUsers();
+  const users = staticUsers();
   let kubelet: Kubelet | undefined;
   const api = await openApiServer({
     ...(folder.isTemporary ? {} : { dataDir: `${folder.path}/api` }),
     port: options.port,
     signingKey: options.signingKey,
     hostname: HOST,
-    users,
+    users: Object.values(users),
     podLogs: async (request) => await Promise.resolve(answerLogs(kubelet, request)),
   });
   cleanup.defer(() => api.close());
@@ -183,9 +173,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     loops.abort();
     await Promise.all(running);
   });
-  running.push(runJobs(clientAs(tokens.jobController), loops.signal));
+  running.push(runJobs(clientAs(users.jobController.token), loops.signal));
   if (options.kubelet ?? true) {
-    const kubeletClient = clientAs(tokens.kubelet);
+    const kubeletClient = clientAs(users.kubelet.token);
     const events = createEventRecorder({
       client: kubeletClient,
       clock: systemClock,
@@ -206,7 +196,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       provideCommand,
     });
     const scheduler = createScheduler({
-      client: clientAs(tokens.scheduler),
+      client: clientAs(users.scheduler.token),
       clock: systemClock,
       node: kubelet.node,
     });
@@ -223,7 +213,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     client,
     adminToken: api.adminToken,
     rewritingReason: kubelet?.rewritingReason,
-    managerClient: clientAs(tokens.manager, options.onManagerRequest),
+    managerClient: clientAs(users.manager.token, options.onManagerRequest),
     stop: () => started.disposeAsync(),
   };
 }

@@ -11,28 +11,23 @@ import type { JobView } from "../url_state.ts";
 /** Least time between two drawings, in milliseconds. */
 const DRAW_MS = 150;
 
+const WORDS = {
+  loading: "Loading…",
+  followed: "Followed",
+  hidden: "Not followed while the page is hidden",
+  ended: "The log has ended",
+};
+
 /** Says how it is with the log, in a line beside its choices. */
 function LogSign({ state }: { state: LogState }) {
-  switch (state.phase) {
-    case "loading":
-      return <span class="quiet" role="status">Loading…</span>;
-    case "followed":
-      return <span class="quiet" role="status">Followed</span>;
-    case "hidden":
-      return <span class="quiet" role="status">Not followed while the page is hidden</span>;
-    case "ended":
-      return <span class="quiet" role="status">The log has ended</span>;
-    case "waiting":
-    case "broken":
-      return (
-        <span role="status">
-          {state.phase === "waiting" ? "No log yet" : "Broken off"}: {plainText(state.reason)}.{" "}
-          <span class="quiet">Trying again by itself.</span>
-        </span>
-      );
-    default:
-      return null;
-  }
+  if (state.phase === "gone" || state.phase === "failed") return null;
+  if (!("reason" in state)) return <span class="quiet" role="status">{WORDS[state.phase]}</span>;
+  return (
+    <span role="status">
+      {state.phase === "waiting" ? "No log yet" : "Broken off"}: {plainText(state.reason)}.{" "}
+      <span class="quiet">Trying again by itself.</span>
+    </span>
+  );
 }
 
 const namesOf = (names: readonly string[], value: string) =>
