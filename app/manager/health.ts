@@ -5,6 +5,7 @@ import {
   DEFAULT_SERVER_LIMITS,
   type ServerLimits,
 } from "../../platform/http/limits/server_limits.ts";
+import { pathOf } from "../../platform/http/routes.ts";
 import type { HttpResponse } from "../../platform/http/message.ts";
 import { type Server, startServer } from "../../platform/http/server.ts";
 import type { Clock } from "../../platform/base/clock.ts";
@@ -29,8 +30,6 @@ const text = (status: number, body: string): HttpResponse => ({
   headers: { "Content-Type": "text/plain; charset=utf-8" },
   body: `${body}\n`,
 });
-
-const pathOf = (url: string): string => url.split("?", 1)[0] ?? "";
 
 /** Serves liveness and readiness; `/readyz` names what is not ready. */
 export function startHealthServer(

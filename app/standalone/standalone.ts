@@ -6,14 +6,13 @@ import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
-import type { PageServer } from "../../page/server/page_server.ts";
+import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
 import { createPassedView } from "../../page/server/proxied_view.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
 import { createManagerAccess, type ManagerAccess } from "../../page/user_cluster/manager_access.ts";
-import { startPage } from "../ui/start_page.ts";
 import { grantTrialResources, publishStatusPort } from "./prerequisites.ts";
 import { installRuntimes } from "./runtimes.ts";
 
@@ -61,7 +60,7 @@ function startPageOf(
   manager: ManagerAccess,
   { port, kinds }: { readonly port: number; readonly kinds: JobKinds },
 ): Promise<PageServer> {
-  return startPage({
+  return startPageServer({
     port,
     client,
     clock: systemClock,

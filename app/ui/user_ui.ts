@@ -1,8 +1,8 @@
 /** `milepost ui`: the page on loopback for the cluster of a kubeconfig, with the rights of its user. */
-import type { PageServer } from "../../page/server/page_server.ts";
+import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
 import { ownName } from "../../platform/kube/self_reviews.ts";
 import { createJobView } from "../../page/api/job_view.ts";
-import { createSessions, startPage } from "./start_page.ts";
+import { createBrowserSessions } from "../../page/server/browser_sessions.ts";
 import { createUserAccess } from "../../page/user_cluster/user_access.ts";
 import {
   openUserCluster,
@@ -45,13 +45,13 @@ export async function startUserUi(
   const { connection } = parts;
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const user = await ownName(client, signal) ?? connection.getCurrentUser()?.name ?? "";
-  const sessions = createSessions(clock);
+  const sessions = createBrowserSessions({ clock });
   const { caches, ensureCached } = jobs;
   const readers = createUserAccess({ clock, sessions, rights, user, ensureCached });
   const { ask, follow } = mirror;
   const view = createJobView({ kinds, caches, readers, namespaces, ask, follow, streams: STREAMS });
   cleanup.defer(() => view.close());
-  const page = await startPage({
+  const page = await startPageServer({
     port: options.port,
     client,
     clock,

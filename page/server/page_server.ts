@@ -5,7 +5,11 @@ import {
   type ServerLimits,
 } from "../../platform/http/limits/server_limits.ts";
 import { startServer } from "../../platform/http/server.ts";
-import type { BrowserSessions } from "./browser_sessions.ts";
+import type { PageFacts } from "../../crds/wire/details.ts";
+import { ownName } from "../../platform/kube/self_reviews.ts";
+import { PAGE_ASSET_LIST } from "../assets/page_assets.ts";
+import { type Assets, assetsOf } from "./assets.ts";
+import { type BrowserSessions, createBrowserSessions } from "./browser_sessions.ts";
 import { createPageHandler, type PageHandlerOptions } from "./page_handler.ts";
 
 const HOST = "127.0.0.1";
@@ -14,12 +18,20 @@ const HOST = "127.0.0.1";
 const LIMITS: ServerLimits = { ...DEFAULT_SERVER_LIMITS, connections: connectionsInAll(256) };
 
 /** Options of {@link startPageServer}. */
-export interface PageServerOptions extends Omit<PageHandlerOptions, "host"> {
+export interface PageServerOptions
+  extends Omit<PageHandlerOptions, "host" | "facts" | "assets" | "sessions"> {
   /** 0: one that is free. */
   readonly port: number;
-  /** The setting that chooses the port, for messages. */
-  readonly portSetting: string;
-  readonly sessions: BrowserSessions;
+  /** Default: the page's. */
+  readonly assets?: Assets;
+  /** Default: new ones. */
+  readonly sessions?: BrowserSessions;
+  /** URL of the API server. */
+  readonly server: string;
+  /** The user's name if the API server does not say it. */
+  readonly user: string;
+  /** Returns what is not shown, and why, as sentences. Default: all is shown. */
+  readonly missing?: () => readonly string[];
 }
 
 /** A running server. */
@@ -33,16 +45,23 @@ export interface PageServer {
 
 /** Starts it. Throws a `ConfigurationError` if its port is taken. */
 export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
-  const { port, portSetting, clock, sessions } = options;
+  const { port, clock, client, server: apiServer, user, missing = () => [] } = options;
+  const { assets = assetsOf(PAGE_ASSET_LIST), sessions = createBrowserSessions({ clock }) } =
+    options;
   let host = "";
+  let name: string | undefined;
+  async function facts(signal: AbortSignal): Promise<PageFacts> {
+    name ??= await ownName(client, signal);
+    return { user: name ?? user, server: apiServer, canChange: true, missing: missing() };
+  }
   const server = await startServer({
     name: "page",
     port,
-    portSetting,
+    portSetting: "--ui-port",
     hostname: HOST,
     clock,
     limits: LIMITS,
-    handle: createPageHandler({ ...options, host: () => host }),
+    handle: createPageHandler({ ...options, assets, sessions, facts, host: () => host }),
   });
   host = `${HOST}:${server.port}`;
   const url = `http://${host}`;

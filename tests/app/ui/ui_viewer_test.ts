@@ -1,7 +1,7 @@
 /** Tests of the page for a user of few rights: what it shows, what it refuses, and that it learns of nothing else. */
 import assert from "node:assert/strict";
 import { createManagerAccess } from "../../../page/user_cluster/manager_access.ts";
-import { startPage } from "../../../app/ui/start_page.ts";
+import { startPageServer } from "../../../page/server/page_server.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
@@ -36,7 +36,7 @@ Deno.test("a user who may list the jobs of one namespace sees those, changes not
     const { status: url, caBundle } = all;
     const manager = createManagerAccess({ url, token, caBundle: () => caBundle.call(all) });
     cleanup.defer(() => manager.close());
-    const page = await startPage({
+    const page = await startPageServer({
       port: 0,
       client: own,
       clock: systemClock,

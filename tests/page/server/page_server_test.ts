@@ -5,7 +5,6 @@ import { systemClock } from "../../../platform/base/clock.ts";
 import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { assetsOf } from "../../../page/server/assets.ts";
-import { createBrowserSessions } from "../../../page/server/browser_sessions.ts";
 import { MAX_BODY_BYTES } from "../../../page/server/page_routes.ts";
 import { type PageServer, startPageServer } from "../../../page/server/page_server.ts";
 import { CONTENT_SECURITY_POLICY } from "../../../page/server/security_headers.ts";
@@ -30,16 +29,12 @@ async function withServer(work: (server: PageServer, viewed: string[]) => Promis
   const viewed: string[] = [];
   const page = await startPageServer({
     port: 0,
-    portSetting: "--ui-port",
     clock: systemClock,
     kinds: JOB_KINDS,
     client,
     assets: ASSETS,
-    sessions: createBrowserSessions({
-      clock: systemClock,
-      randomBytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
-    }),
-    facts: () => Promise.resolve({ user: "ada", server, canChange: true }),
+    server,
+    user: "ada",
     manager: () => client,
     view: ({ url }) => {
       viewed.push(url);
