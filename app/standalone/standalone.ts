@@ -7,7 +7,7 @@ import { onAbort } from "../../platform/base/aborted.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
-import { createPassedView } from "../../page/server/proxied_view.ts";
+import { createProxiedView } from "../../page/server/proxied_view.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
@@ -67,7 +67,7 @@ function startPageOf(
     kinds,
     server,
     user: STANDALONE.kubeconfigName,
-    view: createPassedView(manager.client),
+    view: createProxiedView(manager.client),
     manager: () => manager.client,
   });
 }

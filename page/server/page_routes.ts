@@ -13,6 +13,7 @@ import {
   unavailable,
 } from "../../platform/http/refusals.ts";
 import { queryOf, type Route } from "../../platform/http/routes.ts";
+import type { ManagerClient } from "../../views/followed_curves.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { BoundedReads } from "../../views/details/bounded_reads.ts";
@@ -33,7 +34,7 @@ export interface PageParts {
   /** Answers requests for the list, for curves and for the stream of both. */
   readonly view: HttpHandler;
   /** Returns the manager as the viewer reaches it; undefined if nothing can be stopped through it now. */
-  readonly manager: () => Pick<KubeClient, "read" | "stream"> | undefined;
+  readonly manager: () => ManagerClient | undefined;
 }
 
 /** A call of a visitor. */

@@ -16,7 +16,7 @@ const CALL_LIMITS = {
 } as const;
 
 /** A call to a server behind this one. */
-export interface PassedCall extends PathRequest {
+export interface ProxiedCall extends PathRequest {
   readonly path: string;
   /** A response that is passed on as it comes: its media type, and how long it may be silent. */
   readonly streamed?: { readonly type: string; readonly idleMs: number };
@@ -27,9 +27,6 @@ export interface PassedCall extends PathRequest {
 /** Says that the manager does not take the tokens by which users call the API server. */
 export const TOKEN_NOT_TAKEN = "the manager does not accept this user's token: " +
   "it takes tokens of the API server with --read-with-api-tokens alone";
-
-/** The server behind this one. */
-export type PassClient = Pick<KubeClient, "read" | "stream">;
 
 /** Writes a body as fast as its reader takes it; it is given up when the reader goes. */
 async function pump(
@@ -84,9 +81,9 @@ function streamedResponse(response: OpenResponse, wanted: string, end: () => voi
  * refusal if there is one. Only headers that are named here are passed, in either direction.
  */
 export async function proxy(
-  client: PassClient,
+  client: Pick<KubeClient, "read" | "stream">,
   request: Pick<HttpRequest, "signal">,
-  { path, streamed, isManager = false, ...init }: PassedCall,
+  { path, streamed, isManager = false, ...init }: ProxiedCall,
 ): Promise<HttpResponse> {
   const over = new AbortController();
   const end = () => over.abort();

@@ -45,7 +45,7 @@ export async function searchList(
   }
   const found = await Promise.all(SEARCH_KINDS.map((kind) => kind.list(reader, namespaces)));
   const list: SearchList = {
-    searches: found.flatMap(({ rows }) => rows),
+    searches: found.flatMap(({ searches }) => searches),
     denied: found.flatMap(({ denied }) => denied),
     absent: found.flatMap(({ absent }) => absent),
     ...(found.some(({ isCut }) => isCut) && { isCut: true }),

@@ -12,6 +12,7 @@ import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http
 import { type Refusal, refusalResponse, unauthorized } from "../../platform/http/refusals.ts";
 import { pathOf } from "../../platform/http/routes.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import type { ManagerClient } from "../../views/followed_curves.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { KubeError } from "../../platform/kube/errors.ts";
 import type { Assets } from "./assets.ts";
@@ -32,7 +33,7 @@ export interface TokenSiteOptions extends Pick<PageParts, "kinds" | "clock" | "v
   /** Returns the API server as the user with that token. */
   readonly clientOf: (token: string) => KubeClient;
   /** The same of the manager; undefined if there is none. */
-  readonly managerOf: (token: string) => Pick<KubeClient, "read" | "stream"> | undefined;
+  readonly managerOf: (token: string) => ManagerClient | undefined;
 }
 
 /** Between two checks that a user may still follow a log, in milliseconds. */

@@ -18,8 +18,8 @@ import { EXPERIMENTS, rowOfExperiment, searchOfExperiment } from "./katib_object
 import { type ReadTrial, readTrial, trialOf } from "./katib_trials.ts";
 import { objectiveOfJobs, type ReadJob, readJob, trialsOfJobs } from "./labelled_jobs.ts";
 import { type FoundSearch, type FoundTrial, SEARCH_LIMITS } from "./search.ts";
-import type { SearchRow } from "../../crds/wire/searches.ts";
-import type { FoundSearches, SearchKind, SearchReader } from "./search_kind.ts";
+import type { SearchList, SearchRow } from "../../crds/wire/searches.ts";
+import type { SearchKind, SearchReader } from "./search_kind.ts";
 import type { Denied } from "../../crds/wire/row.ts";
 import { stopsOfTrials } from "./stopped_trial_jobs.ts";
 
@@ -114,7 +114,7 @@ function readScope(reader: SearchReader, namespace: string | undefined) {
   ]);
 }
 
-async function list(reader: SearchReader, namespaces: readonly string[]): Promise<FoundSearches> {
+async function list(reader: SearchReader, namespaces: readonly string[]): Promise<SearchList> {
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const rows = new Map<string, SearchRow>();
   const groups = new Map<string, Labelled>();
@@ -137,10 +137,10 @@ async function list(reader: SearchReader, namespaces: readonly string[]): Promis
     Date.parse(other.created ?? "") - Date.parse(one.created ?? "") || 0
   );
   return {
-    rows: all.slice(0, SEARCH_LIMITS.searches),
+    searches: all.slice(0, SEARCH_LIMITS.searches),
     denied,
-    isCut: isCut || all.length > SEARCH_LIMITS.searches,
     absent: [...absent],
+    ...((isCut || all.length > SEARCH_LIMITS.searches) && { isCut: true }),
   };
 }
 

@@ -1,9 +1,8 @@
 /** Kind of search: how its searches are found and read. Each kind is a file, and a row of the table of kinds. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { BoundedReads } from "../../views/details/bounded_reads.ts";
-import type { Denied } from "../../crds/wire/row.ts";
 import type { FoundSearch } from "./search.ts";
-import type { SearchRow } from "../../crds/wire/searches.ts";
+import type { SearchList } from "../../crds/wire/searches.ts";
 
 /** What a kind reads with, as the viewer. */
 export interface SearchReader extends BoundedReads {
@@ -12,22 +11,12 @@ export interface SearchReader extends BoundedReads {
   readonly viewer: string;
 }
 
-/** Searches of a kind. */
-export interface FoundSearches {
-  readonly rows: readonly SearchRow[];
-  readonly denied: readonly Denied[];
-  /** More are there than were read. */
-  readonly isCut: boolean;
-  /** Kinds of objects that the cluster does not have. */
-  readonly absent: readonly string[];
-}
-
 /** A kind of search. */
 export interface SearchKind {
   /** `<plural>.<group>`, in addresses. */
   readonly id: string;
   /** Lists searches of namespaces; without any, of all of them. */
-  list(reader: SearchReader, namespaces: readonly string[]): Promise<FoundSearches>;
+  list(reader: SearchReader, namespaces: readonly string[]): Promise<SearchList>;
   /** Returns undefined if there is none of that name. Throws if nothing of it may be read. */
   read(
     reader: SearchReader,

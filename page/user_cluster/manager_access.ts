@@ -1,19 +1,17 @@
 /** Access to a manager's status port, whatever CA signs its certificate and whatever token is good by then. */
-import type { KubeClient } from "../../platform/kube/client.ts";
+import type { ManagerClient } from "../../views/followed_curves.ts";
 import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
 import {
   createTokenClients,
   type TokenClients,
 } from "../../platform/kube/connection/token_clients.ts";
 
-type Manager = Pick<KubeClient, "read" | "stream">;
-
 /** The manager as it is reached. */
 export interface ManagerAccess {
   /** With the token of the options. */
-  readonly client: Manager;
+  readonly client: ManagerClient;
   /** With another token. */
-  withToken(token: string): Manager;
+  withToken(token: string): ManagerClient;
   close(): void;
 }
 
@@ -47,7 +45,7 @@ export function createManagerAccess(
     return clients;
   }
 
-  const withToken = (token: () => string | Promise<string>): Manager => ({
+  const withToken = (token: () => string | Promise<string>): ManagerClient => ({
     read: async (path, options) => await clientsNow().of(await token()).read(path, options),
     stream: async (path, options) => await clientsNow().of(await token()).stream(path, options),
   });

@@ -274,12 +274,12 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
         isForbidden,
       );
       const nothing = await KATIB_SEARCH.list(reader(none), []);
-      assert.deepEqual(nothing.rows, []);
+      assert.deepEqual(nothing.searches, []);
       assert.ok(nothing.denied.some(({ kind }) => kind === "experiments.kubeflow.org"));
       const planned = await KATIB_SEARCH.read(reader(experiments), search);
       assert.deepEqual(planned?.trials, []);
       assert.ok(planned?.denied?.includes("trials.kubeflow.org"));
-      const { rows, denied } = await KATIB_SEARCH.list(reader(experiments), ["default"]);
+      const { searches: rows, denied } = await KATIB_SEARCH.list(reader(experiments), ["default"]);
       assert.deepEqual(rows.map(({ name }) => name), ["many"]);
       assert.ok(
         denied.some(({ kind, namespace }) =>

@@ -7,7 +7,7 @@ import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { connectionTo, loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
-import { createPassedView } from "../../../page/server/proxied_view.ts";
+import { createProxiedView } from "../../../page/server/proxied_view.ts";
 import { observer } from "../../support/observer.ts";
 import { openSession } from "../../support/page_client.ts";
 import { requestToken, shellRuntime, trainJob, withStandalone } from "../../support/standalone.ts";
@@ -43,7 +43,7 @@ Deno.test("a user who may list the jobs of one namespace sees those, changes not
       kinds: JOB_KINDS,
       server,
       user: "viewer",
-      view: createPassedView(manager.client),
+      view: createProxiedView(manager.client),
       manager: () => manager.client,
     });
     cleanup.defer(() => page.close(0));
