@@ -111,24 +111,18 @@ function mountRefusals(container: Container, volumes: ReadonlySet<string>, path:
 /** Refusals of a container's probes and hooks. */
 function handlerRefusals(container: Container, path: string): FieldProblem[] {
   const found: FieldProblem[] = [];
+  const add = (field: string, message: string) =>
+    found.push({ field: `${path}.${field}`, message });
   for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"] as const) {
-    if (container[probe]?.httpGet?.scheme === "HTTPS") {
-      found.push({
-        field: `${path}.${probe}.httpGet.scheme`,
-        message: "use HTTP, exec or tcpSocket",
-      });
-    }
-    if (container[probe]?.grpc) {
-      found.push({ field: `${path}.${probe}.grpc`, message: "use exec, httpGet or tcpSocket" });
-    }
+    const { httpGet, grpc } = container[probe] ?? {};
+    if (httpGet?.scheme === "HTTPS") add(`${probe}.httpGet.scheme`, "use HTTP, exec or tcpSocket");
+    if (grpc) add(`${probe}.grpc`, "use exec, httpGet or tcpSocket");
   }
   const { postStart, preStop, stopSignal } = container.lifecycle ?? {};
-  if (postStart) {
-    found.push({ field: `${path}.lifecycle.postStart`, message: "only preStop.exec runs" });
-  }
-  if (stopSignal) found.push({ field: `${path}.lifecycle.stopSignal`, message: "SIGTERM is sent" });
+  if (postStart) add("lifecycle.postStart", "only preStop.exec runs");
+  if (stopSignal) add("lifecycle.stopSignal", "SIGTERM is sent");
   for (const hook of present(preStop ?? {}).filter((key) => key !== "exec" && key !== "sleep")) {
-    found.push({ field: `${path}.lifecycle.preStop.${hook}`, message: "only exec and sleep run" });
+    add(`lifecycle.preStop.${hook}`, "only exec and sleep run");
   }
   return found;
 }

@@ -137,18 +137,14 @@ export class PodWorker {
   }
 
   #manage(spec: Container, role: ContainerRole): ManagedContainer {
-    const { clock, processes, logs, backOff, markPrefix, recordEvent } = this.#around;
+    const { clock, recordEvent } = this.#around;
     const known = recall(this.#pod, spec.name, clock.now());
     if (known?.interrupted) this.#interrupted = true;
     return new ManagedContainer({
+      ...this.#around,
       spec,
       role,
       known,
-      clock,
-      processes,
-      logs,
-      backOff,
-      markPrefix,
       podUid: this.#pod.metadata?.uid ?? "",
       address: this.#address.loopback,
       graceMs: (this.#pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000,

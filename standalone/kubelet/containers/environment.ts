@@ -14,25 +14,29 @@ export interface ReferencedObjects {
   secret(name: string): Secret | undefined;
 }
 
-/** Names of all that a container's environment refers to. */
-export interface References {
-  readonly configMaps: ReadonlySet<string>;
-  readonly secrets: ReadonlySet<string>;
+/** Kind of an object with data by key. */
+export type DataKind = keyof ReferencedObjects;
+
+/** Reference to a ConfigMap or a Secret. */
+interface Reference {
+  readonly name?: string;
+  readonly optional?: boolean;
 }
 
-/** Objects that must be read before {@link buildEnvironment}. */
-export function referencesOf(container: Container): References {
-  const configMaps = new Set<string>();
-  const secrets = new Set<string>();
-  for (const source of container.envFrom ?? []) {
-    if (source.configMapRef?.name) configMaps.add(source.configMapRef.name);
-    if (source.secretRef?.name) secrets.add(source.secretRef.name);
-  }
-  for (const { valueFrom } of container.env ?? []) {
-    if (valueFrom?.configMapKeyRef?.name) configMaps.add(valueFrom.configMapKeyRef.name);
-    if (valueFrom?.secretKeyRef?.name) secrets.add(valueFrom.secretKeyRef.name);
-  }
-  return { configMaps, secrets };
+/** Returns the reference that is given, with the kind of its object. */
+function referenceOf<T extends Reference>(configMap: T | undefined, secret: T | undefined) {
+  const given = configMap ?? secret;
+  const kind: DataKind = configMap ? "configMap" : "secret";
+  return given && { ...given, kind, name: given.name ?? "" };
+}
+
+/** Names of the objects of a kind that must be read before {@link buildEnvironment}. */
+export function namesOf({ envFrom = [], env = [] }: Container, kind: DataKind): Set<string> {
+  const all = [
+    ...envFrom.map(({ configMapRef, secretRef }) => referenceOf(configMapRef, secretRef)),
+    ...env.map(({ valueFrom: from }) => referenceOf(from?.configMapKeyRef, from?.secretKeyRef)),
+  ];
+  return new Set(all.flatMap((one) => one?.kind === kind && one.name !== "" ? [one.name] : []));
 }
 
 /**
@@ -51,27 +55,20 @@ function decodeBase64(value: string): string {
   return new TextDecoder().decode(Uint8Array.fromBase64(value));
 }
 
-/** A Secret's values as text. */
-function secretTexts(secret: Secret): Record<string, string> {
-  const texts = Object.entries(secret.data ?? {}).map(([key, value]) => [key, decodeBase64(value)]);
-  return Object.fromEntries(texts);
+/** The values of an object as texts; undefined if there is no such object. */
+function textsOf(
+  { kind, name }: { kind: DataKind; name: string },
+  objects: ReferencedObjects,
+): Readonly<Record<string, string>> | undefined {
+  const object = objects[kind](name);
+  const data = object && (object.data ?? {});
+  if (kind === "configMap" || data === undefined) return data;
+  return Object.fromEntries(Object.entries(data).map(([key, it]) => [key, decodeBase64(it)]));
 }
 
-/** One key of a ConfigMap or Secret; undefined if it is optional and not there. */
-function readKey(
-  what: "configmap" | "secret",
-  name: string,
-  ref: { key: string; optional?: boolean },
-  data: Readonly<Record<string, string>> | undefined,
-): string | undefined {
-  const value = data?.[ref.key];
-  if (value !== undefined || ref.optional) return value;
-  throw new ConfigProblem(
-    data === undefined
-      ? `${what} "${name}" not found`
-      : `couldn't find key ${ref.key} in ${what} "${name}"`,
-  );
-}
+/** An object for a message. */
+const title = ({ kind, name }: { kind: DataKind; name: string }) =>
+  `${kind.toLowerCase()} "${name}"`;
 
 /** Input of {@link buildEnvironment}. */
 interface Context {
@@ -93,14 +90,16 @@ function valueOf(
   if (!from) return expand(variable.value ?? "", env);
   if (from.fieldRef) return readField(pod, from.fieldRef.fieldPath, facts);
   if (from.resourceFieldRef) return readResource(container, from.resourceFieldRef, facts);
-  if (from.configMapKeyRef) {
-    const name = from.configMapKeyRef.name ?? "";
-    return readKey("configmap", name, from.configMapKeyRef, objects.configMap(name)?.data);
-  }
-  if (from.secretKeyRef) {
-    const name = from.secretKeyRef.name ?? "";
-    const secret = objects.secret(name);
-    return readKey("secret", name, from.secretKeyRef, secret && secretTexts(secret));
+  const reference = referenceOf(from.configMapKeyRef, from.secretKeyRef);
+  if (reference) {
+    const texts = textsOf(reference, objects);
+    const value = texts?.[reference.key];
+    if (value !== undefined || reference.optional) return value;
+    throw new ConfigProblem(
+      texts === undefined
+        ? `${title(reference)} not found`
+        : `couldn't find key ${reference.key} in ${title(reference)}`,
+    );
   }
   throw new ConfigProblem(`env "${variable.name}": this valueFrom is not supported`);
 }
@@ -109,19 +108,13 @@ function valueOf(
 function bulk({ container, objects }: Context): Record<string, string> {
   const env: Record<string, string> = {};
   for (const source of container.envFrom ?? []) {
-    const ref = source.configMapRef ?? source.secretRef;
-    const name = ref?.name ?? "";
-    const secret = source.secretRef ? objects.secret(name) : undefined;
-    const data = source.configMapRef
-      ? objects.configMap(name) && (objects.configMap(name)?.data ?? {})
-      : secret && secretTexts(secret);
-    if (data === undefined) {
-      if (ref?.optional) continue;
-      throw new ConfigProblem(
-        `${source.configMapRef ? "configmap" : "secret"} "${name}" not found`,
-      );
+    const reference = referenceOf(source.configMapRef, source.secretRef);
+    const texts = reference && textsOf(reference, objects);
+    if (texts === undefined) {
+      if (reference === undefined || reference.optional) continue;
+      throw new ConfigProblem(`${title(reference)} not found`);
     }
-    for (const [key, value] of Object.entries(data)) env[`${source.prefix ?? ""}${key}`] = value;
+    for (const [key, value] of Object.entries(texts)) env[`${source.prefix ?? ""}${key}`] = value;
   }
   return env;
 }

@@ -7,7 +7,7 @@ import {
   type ContainerPathsContext,
   isThere,
 } from "./container_paths.ts";
-import { buildCommand, buildEnvironment, referencesOf } from "./environment.ts";
+import { buildCommand, buildEnvironment, type DataKind, namesOf } from "./environment.ts";
 import { ConfigProblem, type PodFacts } from "./field_refs.ts";
 import { exceptPods } from "./inherited_environment.ts";
 import { StartProblem } from "../processes/processes.ts";
@@ -36,20 +36,16 @@ export interface LaunchContext extends ContainerPathsContext {
   readonly services: Readonly<Record<string, string>>;
 }
 
-/** Reads all ConfigMaps and Secrets that the environment names. */
-async function readReferences(container: Container, objects: ObjectSource) {
-  const { configMaps, secrets } = referencesOf(container);
-  const maps = await Promise.all(
-    [...configMaps].map(async (name) => [name, await objects.configMap(name)] as const),
-  );
-  const hidden = await Promise.all(
-    [...secrets].map(async (name) => [name, await objects.secret(name)] as const),
-  );
-  const byName = { maps: new Map(maps), secrets: new Map(hidden) };
-  return {
-    configMap: (name: string) => byName.maps.get(name),
-    secret: (name: string) => byName.secrets.get(name),
-  };
+/** Reads the objects of a kind that the environment names, all at once. */
+async function readObjects<T>(
+  container: Container,
+  kind: DataKind,
+  read: (name: string) => Promise<T>,
+): Promise<(name: string) => T | undefined> {
+  const names = [...namesOf(container, kind)];
+  const found = await Promise.all(names.map(async (name) => [name, await read(name)] as const));
+  const byName = new Map(found);
+  return (name) => byName.get(name);
 }
 
 /** The program's file: as given if it has a slash, else the first on the search path. */
@@ -80,7 +76,11 @@ async function findProgram(
  */
 export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
   const { pod, container, folder, facts, names, baseEnv } = context;
-  const objects = await readReferences(container, context.objects);
+  const [configMap, secret] = await Promise.all([
+    readObjects(container, "configMap", context.objects.configMap),
+    readObjects(container, "secret", context.objects.secret),
+  ]);
+  const objects = { configMap, secret };
   const raw = buildEnvironment({ pod, container, objects, facts, services: context.services });
   const words = buildCommand(container, { ...baseEnv, ...raw });
   if (words.length === 0) throw new ConfigProblem("no command specified");

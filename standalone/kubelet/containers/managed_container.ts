@@ -1,12 +1,10 @@
 /** One container of a pod over all its starts: its process, its probes, its state. */
 import type { Container } from "../../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
-import { type Backoff, exponentialMs } from "../../../platform/base/backoff.ts";
-import type { Clock } from "../../../platform/base/clock.ts";
+import { exponentialMs } from "../../../platform/base/backoff.ts";
 import { superviseProbes } from "./container_probes.ts";
 import type { Launch } from "./launch.ts";
 import type { CommandStreams } from "../launch_agent/job_pods.ts";
-import type { LogStore } from "../logs/logs.ts";
 import {
   type ContainerPhase,
   type ContainerRole,
@@ -14,22 +12,18 @@ import {
   type Ended,
   restartDelayMs,
 } from "../pod_plan.ts";
-import type { Processes, RunningProcess } from "../processes/processes.ts";
+import type { PodSurroundings } from "../pod_surroundings.ts";
+import type { RunningProcess } from "../processes/processes.ts";
 import { runCommand } from "../processes/run_command.ts";
 
 /** Options of {@link ManagedContainer}. */
-export interface ContainerOptions {
+export interface ContainerOptions
+  extends Pick<PodSurroundings, "clock" | "processes" | "logs" | "backOff" | "markPrefix"> {
   readonly spec: Container;
   readonly role: ContainerRole;
   readonly podUid: string;
   /** Address of the pod. */
   readonly address: string;
-  readonly clock: Clock;
-  readonly processes: Processes;
-  readonly logs: LogStore;
-  readonly backOff: Backoff;
-  /** Begins the marks of its processes. */
-  readonly markPrefix: string;
   /** Grace of a container that a probe ends, in milliseconds. */
   readonly graceMs: number;
   /** Its state before this kubelet started. */

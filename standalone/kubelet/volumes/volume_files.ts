@@ -76,35 +76,15 @@ function pick(
   return files;
 }
 
-async function configMapFiles(
-  source: { name?: string; items?: Item[]; optional?: boolean },
-  mode: number,
-  objects: ObjectSource,
-): Promise<VolumeFiles> {
-  const name = source.name ?? "";
-  const object = await objects.configMap(name);
-  const data = object && new Map([
-    ...Object.entries(object.data ?? {}).map(([key, text]) => [key, encoder.encode(text)] as const),
-    ...Object.entries(object.binaryData ?? {}).map(([key, text]) =>
-      [key, Uint8Array.fromBase64(text)] as const
-    ),
+/** The contents of an object by key, of which some are texts and some base64. */
+function contents(
+  texts: Readonly<Record<string, string>> = {},
+  base64: Readonly<Record<string, string>> = {},
+): Map<string, Uint8Array> {
+  return new Map([
+    ...Object.entries(texts).map(([key, text]) => [key, encoder.encode(text)] as const),
+    ...Object.entries(base64).map(([key, text]) => [key, Uint8Array.fromBase64(text)] as const),
   ]);
-  return pick(`configmap "${name}"`, data, source, mode);
-}
-
-async function secretFiles(
-  source: { name?: string; items?: Item[]; optional?: boolean },
-  mode: number,
-  objects: ObjectSource,
-): Promise<VolumeFiles> {
-  const name = source.name ?? "";
-  const object = await objects.secret(name);
-  const data = object && new Map(
-    Object.entries(object.data ?? {}).map(([key, text]) =>
-      [key, Uint8Array.fromBase64(text)] as const
-    ),
-  );
-  return pick(`secret "${name}"`, data, source, mode);
 }
 
 /** The container that a resourceFieldRef of a volume names. */
@@ -138,8 +118,18 @@ async function projectionFiles(
   mode: number,
   context: VolumeContext,
 ): Promise<VolumeFiles> {
-  if (part.configMap) return await configMapFiles(part.configMap, mode, context.objects);
-  if (part.secret) return await secretFiles(part.secret, mode, context.objects);
+  const { configMap, secret } = part;
+  if (configMap) {
+    const name = configMap.name ?? "";
+    const object = await context.objects.configMap(name);
+    const data = object && contents(object.data, object.binaryData);
+    return pick(`configmap "${name}"`, data, configMap, mode);
+  }
+  if (secret) {
+    const name = secret.name ?? "";
+    const object = await context.objects.secret(name);
+    return pick(`secret "${name}"`, object && contents({}, object.data), secret, mode);
+  }
   if (part.downwardAPI) return downwardFiles(part.downwardAPI.items, mode, context);
   if (!part.serviceAccountToken) return new Map();
   const token = await context.tokens.token(part.serviceAccountToken);
@@ -156,20 +146,14 @@ export async function volumeFiles(
   context: VolumeContext,
 ): Promise<VolumeFiles | undefined> {
   const { configMap, secret, downwardAPI, projected } = volume;
-  if (configMap) {
-    return await configMapFiles(configMap, configMap.defaultMode ?? DEFAULT_MODE, context.objects);
-  }
-  if (secret) {
-    const source = { name: secret.secretName, items: secret.items, optional: secret.optional };
-    return await secretFiles(source, secret.defaultMode ?? DEFAULT_MODE, context.objects);
-  }
-  if (downwardAPI) {
-    return downwardFiles(downwardAPI.items, downwardAPI.defaultMode ?? DEFAULT_MODE, context);
+  const mode = (configMap ?? secret ?? downwardAPI ?? projected)?.defaultMode ?? DEFAULT_MODE;
+  if (configMap || secret || downwardAPI) {
+    const named = secret && { ...secret, name: secret.secretName };
+    return await projectionFiles({ configMap, secret: named, downwardAPI }, mode, context);
   }
   if (!projected) return undefined;
   const files: VolumeFiles = new Map();
   for (const part of projected.sources ?? []) {
-    const mode = projected.defaultMode ?? DEFAULT_MODE;
     for (const [path, file] of await projectionFiles(part, mode, context)) files.set(path, file);
   }
   return files;
