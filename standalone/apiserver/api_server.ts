@@ -3,7 +3,7 @@ import { after, systemClock } from "../../platform/base/clock.ts";
 import { createAccess } from "./access/access.ts";
 import type { StaticToken } from "./access/authenticator.ts";
 import { createAdmission } from "./admission/admission.ts";
-import { createRegistry } from "./kinds/registry.ts";
+import { Registry } from "./kinds/registry.ts";
 import { bootstrap } from "./lifecycle/bootstrap.ts";
 import { startEventExpiry } from "./lifecycle/event_expiry.ts";
 import { startGarbageCollector } from "./lifecycle/garbage_collector.ts";
@@ -31,8 +31,6 @@ export interface ApiServerOptions {
   readonly signingKey?: string;
   /** Users with fixed tokens besides the administrator, such as the kubelet. */
   readonly users?: readonly StaticToken[];
-  /** Namespaces to create at the first start, besides those of Kubernetes itself. */
-  readonly namespaces?: readonly string[];
   /** Number of changes that are kept for watches that start in the past. */
   readonly historyLimit?: number;
   /** Current time in milliseconds since the epoch. */
@@ -56,8 +54,7 @@ const CLOSE_TIMEOUT_MS = 2000;
 const ADMIN_TOKEN_SETTING = "admin-token";
 
 function randomToken(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return crypto.getRandomValues(new Uint8Array(32)).toHex();
 }
 
 /** Starts listening. Throws an error that names the address if it is in use. */
@@ -92,7 +89,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     const certificate = await servingCertificate(store, { now: now(), hostname });
     const adminToken = store.setting(ADMIN_TOKEN_SETTING) ?? randomToken();
     store.setSetting(ADMIN_TOKEN_SETTING, adminToken);
-    const registry = createRegistry(store);
+    const registry = new Registry(store);
     const closing = new AbortController();
     const address = { url: "" };
     const access = await createAccess({
@@ -133,7 +130,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       await Promise.all(stops.map((stop) => stop()));
       await shutDown(server, cut);
     };
-    await bootstrap(context, options.namespaces ?? []).catch(async (error) => {
+    await bootstrap(context).catch(async (error) => {
       await close();
       throw error;
     });

@@ -24,12 +24,8 @@ const AUTHORIZATION = "authorization.k8s.io/v1";
 export function createReviews(options: ReviewOptions): CreateReview {
   const reviews: Readonly<Record<string, (body: unknown, user: User) => unknown>> = {
     tokenreviews: (body) => reviewToken(body, options),
-    selfsubjectreviews: (_body, user) => ({
-      kind: "SelfSubjectReview",
-      apiVersion: AUTHENTICATION,
-      metadata: {},
-      status: { userInfo: userInfo(user) },
-    }),
+    selfsubjectreviews: (_body, user) =>
+      answer(AUTHENTICATION, "SelfSubjectReview", undefined, { userInfo: userInfo(user) }),
     subjectaccessreviews: (body) => reviewSubject("SubjectAccessReview", body, options),
     localsubjectaccessreviews: (body) => reviewLocal(body, options),
     selfsubjectaccessreviews: (body, user) =>
@@ -45,6 +41,11 @@ export function createReviews(options: ReviewOptions): CreateReview {
   };
 }
 
+/** Returns a review with its result. */
+function answer(apiVersion: string, kind: string, spec: unknown, status: unknown) {
+  return { kind, apiVersion, metadata: {}, ...(spec !== undefined && { spec }), status };
+}
+
 async function reviewToken(body: unknown, options: ReviewOptions): Promise<unknown> {
   const token = textAt(body, "spec", "token") ?? "";
   if (token === "") {
@@ -53,16 +54,12 @@ async function reviewToken(body: unknown, options: ReviewOptions): Promise<unkno
   const requested = asTexts(at(body, "spec", "audiences"));
   const audiences = requested.length > 0 ? requested : options.audiences;
   const verdict = await options.authenticator.authenticateToken(token, audiences);
-  return {
-    kind: "TokenReview",
-    apiVersion: AUTHENTICATION,
-    metadata: {},
-    // The token itself is not sent back: the client has it.
-    spec: requested.length > 0 ? { audiences: requested } : {},
-    status: verdict.ok
-      ? { authenticated: true, user: userInfo(verdict.user), audiences: verdict.audiences }
-      : { authenticated: false, user: {}, error: `invalid bearer token: ${verdict.reason}` },
-  };
+  // The token itself is not sent back: the client has it.
+  const spec = requested.length > 0 ? { audiences: requested } : {};
+  const status = verdict.ok
+    ? { authenticated: true, user: userInfo(verdict.user), audiences: verdict.audiences }
+    : { authenticated: false, user: {}, error: `invalid bearer token: ${verdict.reason}` };
+  return answer(AUTHENTICATION, "TokenReview", spec, status);
 }
 
 function reviewedUser(body: unknown): User {
@@ -122,13 +119,7 @@ function accessReview(
         name: attribute("name"),
       },
   );
-  return {
-    kind,
-    apiVersion: AUTHORIZATION,
-    metadata: {},
-    spec,
-    status: { allowed, ...(reason !== "" && { reason }) },
-  };
+  return answer(AUTHORIZATION, kind, spec, { allowed, ...(reason !== "" && { reason }) });
 }
 
 function reviewRules(body: unknown, user: User, options: ReviewOptions): unknown {
@@ -137,21 +128,15 @@ function reviewRules(body: unknown, user: User, options: ReviewOptions): unknown
     throw badRequest("no namespace on request: set spec.namespace");
   }
   const rules = options.authorizer.rulesOf(user, namespace);
-  return {
-    kind: "SelfSubjectRulesReview",
-    apiVersion: AUTHORIZATION,
-    metadata: {},
-    spec: { namespace },
-    status: {
-      resourceRules: rules.filter((rule) => rule.resources.length > 0).map((rule) => ({
-        verbs: rule.verbs,
-        apiGroups: rule.apiGroups,
-        resources: rule.resources,
-        ...(rule.resourceNames.length > 0 && { resourceNames: rule.resourceNames }),
-      })),
-      nonResourceRules: rules.filter((rule) => rule.nonResourceURLs.length > 0)
-        .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
-      incomplete: false,
-    },
-  };
+  return answer(AUTHORIZATION, "SelfSubjectRulesReview", { namespace }, {
+    resourceRules: rules.filter((rule) => rule.resources.length > 0).map((rule) => ({
+      verbs: rule.verbs,
+      apiGroups: rule.apiGroups,
+      resources: rule.resources,
+      ...(rule.resourceNames.length > 0 && { resourceNames: rule.resourceNames }),
+    })),
+    nonResourceRules: rules.filter((rule) => rule.nonResourceURLs.length > 0)
+      .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+    incomplete: false,
+  });
 }

@@ -164,18 +164,16 @@ function checkClaims(
   if (!exists(account, serviceaccount.uid, now)) {
     return { ok: false, reason: "service_account_gone" };
   }
-  if (pod !== undefined && !exists(store.get(KEYS.pods, namespace, pod.name), pod.uid, now)) {
-    return { ok: false, reason: "pod_gone" };
-  }
-  if (
-    secret !== undefined &&
-    !exists(store.get(KEYS.secrets, namespace, secret.name), secret.uid, now)
-  ) return { ok: false, reason: "secret_gone" };
   // A pod's token outlives the Node object: only a token bound to the node itself becomes invalid with it.
-  if (
-    node !== undefined && pod === undefined &&
-    !exists(store.get(KEYS.nodes, undefined, node.name), node.uid, now)
-  ) return { ok: false, reason: "node_gone" };
+  const bound = [
+    { reference: pod, key: KEYS.pods, where: namespace, reason: "pod_gone" },
+    { reference: secret, key: KEYS.secrets, where: namespace, reason: "secret_gone" },
+    { reference: pod ? undefined : node, key: KEYS.nodes, where: undefined, reason: "node_gone" },
+  ];
+  for (const { reference, key, where, reason } of bound) {
+    if (!reference || exists(store.get(key, where, reference.name), reference.uid, now)) continue;
+    return { ok: false, reason };
+  }
   return {
     ok: true,
     user: { ...user, uid: serviceaccount.uid, extra: extraOf(claims) },

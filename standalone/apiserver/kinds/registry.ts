@@ -9,20 +9,6 @@ import type { ResourceKey, Store } from "../storage/store.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
 import type { Column, Resource } from "./api_resource.ts";
 
-/** Registry of kinds. */
-export interface Registry {
-  /** Every kind in every served version. */
-  all(): readonly Resource[];
-  /** By path: group, version, plural. */
-  byPath(group: string, version: string, resource: string): Resource | undefined;
-  /** By `apiVersion` and `kind` as an object has them, for owner references. */
-  byKind(apiVersion: string, kind: string): Resource | undefined;
-  /** By store key, in any version. */
-  byKey(key: ResourceKey): Resource | undefined;
-  /** Returns the schema of a kind, compiled on first use; undefined if it has none. */
-  schemaOf(resource: Resource): Schema | undefined;
-}
-
 const versionSchema = z.looseObject({
   name: z.string(),
   served: z.boolean(),
@@ -83,7 +69,8 @@ function resourcesOfDefinition(definition: ApiObject): Resource[] {
   }));
 }
 
-class StoreRegistry implements Registry {
+/** Registry that follows the definitions in a store. */
+export class Registry {
   #custom: Resource[] = [];
   #byPath = new Map<string, Resource>();
   readonly #schemas = new WeakMap<Resource, { schema: Schema | undefined }>();
@@ -92,9 +79,7 @@ class StoreRegistry implements Registry {
   constructor(readonly store: Store) {
     this.#refresh();
     store.subscribe((change) => {
-      if (sameKey(change.key, KEYS.customResourceDefinitions)) {
-        this.#refresh();
-      }
+      if (sameKey(change.key, KEYS.customResourceDefinitions)) this.#refresh();
     });
   }
 
@@ -109,14 +94,17 @@ class StoreRegistry implements Registry {
     );
   }
 
+  /** Returns every kind in every served version. */
   all(): readonly Resource[] {
     return [...BUILT_IN, ...this.#custom];
   }
 
+  /** Returns the kind of a path: group, version, plural. */
   byPath(group: string, version: string, resource: string): Resource | undefined {
     return this.#byPath.get(`${group}/${version}/${resource}`);
   }
 
+  /** Returns a kind by `apiVersion` and `kind` as an object has them, for owner references. */
   byKind(apiVersion: string, kind: string): Resource | undefined {
     const slash = apiVersion.indexOf("/");
     const group = slash < 0 ? "" : apiVersion.slice(0, slash);
@@ -124,10 +112,12 @@ class StoreRegistry implements Registry {
     return ofGroup.find((one) => one.version === apiVersion.slice(slash + 1)) ?? ofGroup[0];
   }
 
+  /** Returns a kind by its store key, in any version. */
   byKey(key: ResourceKey): Resource | undefined {
     return this.all().find((one) => sameKey(one, key));
   }
 
+  /** Returns the schema of a kind, compiled on first use; undefined if it has none. */
   schemaOf(resource: Resource): Schema | undefined {
     const known = this.#schemas.get(resource);
     if (known) return known.schema;
@@ -137,9 +127,4 @@ class StoreRegistry implements Registry {
     this.#schemas.set(resource, { schema });
     return schema;
   }
-}
-
-/** Creates a registry that follows the definitions in the store. */
-export function createRegistry(store: Store): Registry {
-  return new StoreRegistry(store);
 }

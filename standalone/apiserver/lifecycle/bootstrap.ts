@@ -22,8 +22,8 @@ async function ensure(
 }
 
 /** Creates the bootstrap objects that are missing. */
-export async function bootstrap(context: Context, namespaces: readonly string[]): Promise<void> {
-  for (const name of new Set([...NAMESPACES, ...namespaces])) {
+export async function bootstrap(context: Context): Promise<void> {
+  for (const name of NAMESPACES) {
     await ensure(context, "", "namespaces", { metadata: { name } });
   }
   for (const object of bootstrapRbac()) {

@@ -1,5 +1,5 @@
 /** Label and field selectors of lists and watches. */
-import { isObject } from "../../../platform/base/json.ts";
+import { at } from "../../../platform/base/json.ts";
 import { type LabelRequirement, meetsSelector } from "../../../crds/label_selector.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest } from "../objects/status_error.ts";
@@ -88,8 +88,7 @@ const COUNTED = new Set(["status.succeeded"]);
 
 /** Returns the text of a field; empty if it is missing. */
 function fieldText(object: ApiObject, path: string): string {
-  let value: unknown = object;
-  for (const part of path.split(".")) value = isObject(value) ? value[part] : undefined;
+  const value = at(object, ...path.split("."));
   if (value === undefined || value === null) return COUNTED.has(path) ? "0" : "";
   return `${value}`;
 }

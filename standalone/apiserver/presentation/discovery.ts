@@ -64,6 +64,13 @@ function subresourcesOf(resource: Resource): Subresource[] {
   ];
 }
 
+function otherNames({ shortNames, categories }: Resource): JsonObject {
+  return {
+    ...(shortNames.length > 0 && { shortNames }),
+    ...(categories.length > 0 && { categories }),
+  };
+}
+
 function plainResources(resource: Resource): JsonObject[] {
   const { namespaced } = resource;
   const main = {
@@ -72,8 +79,7 @@ function plainResources(resource: Resource): JsonObject[] {
     namespaced,
     kind: resource.kind,
     verbs: verbsOf(resource),
-    ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
-    ...(resource.categories.length > 0 && { categories: resource.categories }),
+    ...otherNames(resource),
   };
   const others = subresourcesOf(resource).map(({ name, group, version, kind, verbs }) => ({
     name: `${resource.resource}/${name}`,
@@ -119,15 +125,10 @@ function aggregatedResource(resource: Resource): JsonObject {
     scope: resource.namespaced ? "Namespaced" : "Cluster",
     singularResource: resource.singular,
     verbs: verbsOf(resource),
-    ...(resource.shortNames.length > 0 && { shortNames: resource.shortNames }),
-    ...(resource.categories.length > 0 && { categories: resource.categories }),
-    subresources: subresourcesOf(resource).map(({ name, verbs, ...responseKind }) => ({
+    ...otherNames(resource),
+    subresources: subresourcesOf(resource).map(({ name, verbs, group, version, kind }) => ({
       subresource: name,
-      responseKind: {
-        group: responseKind.group,
-        version: responseKind.version,
-        kind: responseKind.kind,
-      },
+      responseKind: { group, version, kind },
       verbs,
     })),
   };

@@ -1,4 +1,5 @@
 /** OpenAPI documents, as far as kubectl needs them for `explain` and validation. */
+import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../../../platform/base/json.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
@@ -20,12 +21,6 @@ function pathOf(groupVersion: GroupVersion): string {
     : `apis/${apiVersionOf(groupVersion)}`;
 }
 
-function hash(text: string): string {
-  let value = 5381;
-  for (let i = 0; i < text.length; i++) value = (value * 33 + text.charCodeAt(i)) >>> 0;
-  return value.toString(16).toUpperCase();
-}
-
 /** Returns the document at `/openapi/v3`: the paths of each group and version's document. */
 export function openApiIndex(registry: Registry): JsonObject {
   const contents = new Map<string, unknown[]>();
@@ -36,15 +31,13 @@ export function openApiIndex(registry: Registry): JsonObject {
   }
   const paths: JsonObject = {};
   for (const [path, content] of contents) {
-    const stamp = hash(JSON.stringify(content));
+    const stamp = createHash("sha256").update(JSON.stringify(content)).digest("hex");
     paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${stamp}` };
   }
   return { paths };
 }
 
-function gvkOf({ group, version, kind }: Resource): JsonObject {
-  return { group, version, kind };
-}
+const gvkOf = ({ group, version, kind }: Resource) => ({ group, version, kind });
 
 /** Returns the name of a kind's schema; that of a custom kind begins with its reversed group, as upstream. */
 function schemaNameOf(resource: Resource): string {
