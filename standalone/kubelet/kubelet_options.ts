@@ -19,12 +19,6 @@ export interface KubeletOptions {
   readonly hostIP?: string;
   /** Port of the log endpoint that the node reports; none if nothing serves logs. */
   readonly endpointPort?: number;
-  /** Labels of the node beside the usual ones. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** Version of the node that `kubectl get nodes` shows. Default `v1.36.0-milepost`. */
-  readonly version?: string;
-  /** Most pods at a time. Default 110. */
-  readonly mostPods?: number;
   /**
    * GPUs for pods, of which each gets its own to see. Without the list CUDA_VISIBLE_DEVICES of
    * containers is not touched.

@@ -15,11 +15,10 @@ export function machineFacts(options: KubeletOptions, folder: string): MachineFa
     cpu: navigator.hardwareConcurrency,
     memoryBytes: Deno.systemMemoryInfo().total,
     diskBytes: blocks * bsize,
-    mostPods: options.mostPods ?? 110,
+    mostPods: 110,
     gpus: options.gpus?.length,
     endpointPort: options.endpointPort,
-    labels: options.labels,
-    version: options.version ?? "v1.36.0-milepost",
+    version: "v1.36.0-milepost",
   };
 }
 

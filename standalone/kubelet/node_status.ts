@@ -23,8 +23,6 @@ export interface MachineFacts {
   readonly mostPods: number;
   /** GPUs for pods; undefined on a machine without NVIDIA's driver. */
   readonly gpus?: number;
-  /** Labels beside those that every node has. */
-  readonly labels?: Readonly<Record<string, string>>;
   /** Version that `kubectl get nodes` shows. */
   readonly version: string;
   /** Port of the log endpoint, on `hostIP`. */
@@ -46,13 +44,12 @@ const RETRY_MS = 2000;
 const CALL = { deadlineMs: 10_000 };
 
 /** Labels of the node. */
-export function nodeLabels({ name, labels }: MachineFacts): Record<string, string> {
+export function nodeLabels({ name }: MachineFacts): Record<string, string> {
   const arch = Deno.build.arch === "x86_64" ? "amd64" : "arm64";
   return {
     [NODES.hostnameLabel]: name,
     [NODES.osLabel]: "linux",
     [NODES.archLabel]: arch,
-    ...labels,
   };
 }
 

@@ -1,7 +1,6 @@
 /** Probes of one container in their order: startup first, then readiness and liveness. */
 import type { Container } from "../../../platform/kube/kubernetes.ts";
-import type { Clock } from "../../../platform/base/clock.ts";
-import { type Probe, type ProbeResult, type ProbeTarget, watchProbe } from "./probes.ts";
+import { type Probe, type ProbeResult, type Probing, verdicts } from "./probes.ts";
 
 /** Notifications about a running container. */
 export interface ProbeListener {
@@ -12,52 +11,33 @@ export interface ProbeListener {
 }
 
 /** Options of {@link superviseProbes}. */
-export interface SuperviseOptions {
+export interface SuperviseOptions extends Probing {
   readonly container: Container;
-  readonly target: ProbeTarget;
-  readonly clock: Clock;
-  /** Aborts when the container ends. */
-  readonly signal: AbortSignal;
   readonly listener: ProbeListener;
-}
-
-/** Resolves with the first verdict; undefined if the container ended before. */
-async function firstVerdict(
-  probe: Probe,
-  { target, clock, signal }: SuperviseOptions,
-): Promise<ProbeResult | undefined> {
-  const decided = new AbortController();
-  let verdict: ProbeResult | undefined;
-  await watchProbe({
-    probe,
-    target,
-    clock,
-    signal: AbortSignal.any([signal, decided.signal]),
-    onVerdict: (result) => {
-      verdict = result;
-      decided.abort();
-    },
-  });
-  return verdict;
 }
 
 /** Asks the probes until the container ends. A container without probes is ready at once. */
 export async function superviseProbes(options: SuperviseOptions): Promise<void> {
-  const { container, target, clock, signal, listener } = options;
-  const { startupProbe, readinessProbe, livenessProbe } = container;
+  const { startupProbe, readinessProbe, livenessProbe } = options.container;
+  const { listener, signal } = options;
   if (startupProbe) {
-    const verdict = await firstVerdict(startupProbe, options);
-    if (signal.aborted || verdict === undefined) return;
+    const { value: verdict } = await verdicts(startupProbe, options).next();
+    if (signal.aborted || !verdict) return;
     if (!verdict.ok) return listener.onUnhealthy(startupProbe, verdict.message);
   }
   listener.onStarted();
   if (!readinessProbe) listener.onReady(true);
-  const watch = (probe: Probe | undefined, onVerdict: (result: ProbeResult) => void) =>
-    probe ? watchProbe({ probe, target, clock, signal, onVerdict }) : Promise.resolve();
+  const watch = async (
+    probe: Probe | undefined,
+    onVerdict: (result: ProbeResult, probe: Probe) => void,
+  ) => {
+    if (!probe) return;
+    for await (const result of verdicts(probe, options)) onVerdict(result, probe);
+  };
   await Promise.all([
     watch(readinessProbe, (result) => listener.onReady(result.ok)),
-    watch(livenessProbe, (result) => {
-      if (!result.ok && livenessProbe) listener.onUnhealthy(livenessProbe, result.message);
+    watch(livenessProbe, (result, probe) => {
+      if (!result.ok) listener.onUnhealthy(probe, result.message);
     }),
   ]);
 }

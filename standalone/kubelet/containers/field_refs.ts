@@ -28,37 +28,31 @@ function mapLines(map: Record<string, string> | undefined): string {
     .join("\n");
 }
 
+/** The parts of a pod that may be named, by their path. */
+const FIELDS: Readonly<Record<string, (pod: Pod, facts: PodFacts) => string | undefined>> = {
+  "metadata.name": ({ metadata }) => metadata?.name,
+  "metadata.namespace": ({ metadata }) => metadata?.namespace,
+  "metadata.uid": ({ metadata }) => metadata?.uid,
+  "metadata.labels": ({ metadata }) => mapLines(metadata?.labels),
+  "metadata.annotations": ({ metadata }) => mapLines(metadata?.annotations),
+  "spec.nodeName": (_pod, { nodeName }) => nodeName,
+  "spec.serviceAccountName": ({ spec }) => spec?.serviceAccountName || "default",
+  "status.podIP": (_pod, { podIP }) => podIP,
+  "status.podIPs": (_pod, { podIP }) => podIP,
+  "status.hostIP": (_pod, { hostIP }) => hostIP,
+  "status.hostIPs": (_pod, { hostIP }) => hostIP,
+};
+
 /** The part of the pod that a `fieldPath` names. Throws a {@link ConfigProblem} for an unknown path. */
 export function readField(pod: Pod, fieldPath: string, facts: PodFacts): string {
-  const meta = pod.metadata ?? {};
-  const keyed = /^metadata\.(labels|annotations)\['([^']*)'\]$/.exec(fieldPath);
-  if (keyed?.[2] !== undefined) {
-    const map = keyed[1] === "labels" ? meta.labels : meta.annotations;
-    return map?.[keyed[2]] ?? "";
+  const [, list, key] = /^metadata\.(labels|annotations)\['([^']*)'\]$/.exec(fieldPath) ?? [];
+  if (key !== undefined) {
+    const map = list === "labels" ? pod.metadata?.labels : pod.metadata?.annotations;
+    return map?.[key] ?? "";
   }
-  switch (fieldPath) {
-    case "metadata.name":
-      return meta.name ?? "";
-    case "metadata.namespace":
-      return meta.namespace ?? "";
-    case "metadata.uid":
-      return meta.uid ?? "";
-    case "metadata.labels":
-      return mapLines(meta.labels);
-    case "metadata.annotations":
-      return mapLines(meta.annotations);
-    case "spec.nodeName":
-      return facts.nodeName;
-    case "spec.serviceAccountName":
-      return pod.spec?.serviceAccountName || "default";
-    case "status.podIP":
-    case "status.podIPs":
-      return facts.podIP;
-    case "status.hostIP":
-    case "status.hostIPs":
-      return facts.hostIP;
-  }
-  throw new ConfigProblem(`fieldRef.fieldPath "${fieldPath}" is not supported`);
+  const read = Object.hasOwn(FIELDS, fieldPath) ? FIELDS[fieldPath] : undefined;
+  if (!read) throw new ConfigProblem(`fieldRef.fieldPath "${fieldPath}" is not supported`);
+  return read(pod, facts) ?? "";
 }
 
 /** A resourceFieldRef, as env and downwardAPI files have it. */

@@ -95,18 +95,19 @@ async function askProbe(
   }
 }
 
-/** Probes periodically until `signal` aborts; reports each change of the verdict. */
-export async function watchProbe(
-  options: {
-    readonly probe: Probe;
-    readonly target: ProbeTarget;
-    readonly clock: Clock;
-    readonly signal: AbortSignal;
-    /** Called the verdict: the first one, and when it changes. */
-    readonly onVerdict: (result: ProbeResult) => void;
-  },
-): Promise<void> {
-  const { probe, target, clock, signal, onVerdict } = options;
+/** What is probed, and how long. */
+export interface Probing {
+  readonly target: ProbeTarget;
+  readonly clock: Clock;
+  /** Aborts when the container ends. */
+  readonly signal: AbortSignal;
+}
+
+/** Probes periodically until the container ends; yields the first verdict, and each that differs from the one before. */
+export async function* verdicts(
+  probe: Probe,
+  { target, clock, signal }: Probing,
+): AsyncGenerator<ProbeResult, void> {
   const good = probe.successThreshold ?? 1;
   const bad = probe.failureThreshold ?? 3;
   let verdict: boolean | undefined;
@@ -118,7 +119,7 @@ export async function watchProbe(
     run = { ok: result.ok, length: run.ok === result.ok ? run.length + 1 : 1 };
     if (run.length >= (result.ok ? good : bad) && verdict !== result.ok) {
       verdict = result.ok;
-      onVerdict(result);
+      yield result;
     }
     await clock.sleep((probe.periodSeconds ?? 10) * 1000, signal);
   }

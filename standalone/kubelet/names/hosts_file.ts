@@ -1,6 +1,7 @@
 /** Hosts files of namespaces: the names of their pods and Services for the processes' own resolvers. */
 import { getLogger } from "@logtape/logtape";
 import { messageOf } from "../../../platform/kube/errors.ts";
+import { ifThere } from "../processes/if_there.ts";
 import { SUFFIXES } from "./name_replacement.ts";
 import type { PodIdentity } from "./addresses.ts";
 
@@ -60,11 +61,7 @@ export function withHostsFileFirst(nsswitch: string): string | undefined {
 
 /** Reads a file of the machine; empty if there is none. */
 export function machineFile(path: string): string {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return "";
-  }
+  return ifThere(() => Deno.readTextFileSync(path)) ?? "";
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Process table of `/proc`: processes with start time, session and mark. */
 import { CONTAINER_MARK_ENV } from "../../../crds/pod_names.ts";
+import { ifThere } from "./if_there.ts";
 
 /** Facts of `/proc/<pid>/stat`. */
 export interface ProcessFacts {
@@ -11,13 +12,7 @@ export interface ProcessFacts {
   readonly zombie: boolean;
 }
 
-function readText(path: string): string | undefined {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return undefined; // gone in between, or another user's
-  }
-}
+const readText = (path: string) => ifThere(() => Deno.readTextFileSync(path));
 
 /** The facts of a process; undefined if there is no such process. */
 export function processFacts(pid: number): ProcessFacts | undefined {
@@ -42,12 +37,8 @@ function markOf(pid: number): string | undefined {
 /** The pipes to which a process writes its output and errors; none if it is gone or another user's. */
 export function outputPipes(pid: number): string[] {
   return [1, 2].flatMap((fd) => {
-    try {
-      const target = Deno.readLinkSync(`/proc/${pid}/fd/${fd}`);
-      return target.startsWith("pipe:") ? [target] : [];
-    } catch {
-      return [];
-    }
+    const target = ifThere(() => Deno.readLinkSync(`/proc/${pid}/fd/${fd}`));
+    return target?.startsWith("pipe:") ? [target] : [];
   });
 }
 

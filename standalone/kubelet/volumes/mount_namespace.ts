@@ -6,6 +6,7 @@ import { messageOf } from "../../../platform/kube/errors.ts";
 import { machineFile, withHostsFileFirst } from "../names/hosts_file.ts";
 import type { MountedPath } from "./mount_paths.ts";
 import { PRIVATE_ROOT, writePrivateRoot } from "./private_root.ts";
+import { ifThere } from "../processes/if_there.ts";
 import { removeIfThere } from "../processes/removal.ts";
 
 /** The user whose processes run. */
@@ -76,13 +77,7 @@ shift 4
 exec "$@"
 `;
 
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
+const isFile = (path: string) => ifThere(() => Deno.statSync(path).isFile) ?? false;
 
 /** The file of a program on a search path; its name if there is none. */
 function fileOf(program: string, searchPath: string): string {

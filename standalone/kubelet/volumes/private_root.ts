@@ -5,6 +5,7 @@
 import { rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ConfigProblem } from "../containers/field_refs.ts";
+import { ifThere } from "../processes/if_there.ts";
 import type { MountedPath } from "./mount_paths.ts";
 
 /** Names in the folder of {@link writePrivateRoot}. */
@@ -32,13 +33,7 @@ interface Placed extends MountedPath {
   readonly found: Kind | undefined;
 }
 
-function infoOf(path: string): Deno.FileInfo | undefined {
-  try {
-    return Deno.lstatSync(path);
-  } catch {
-    return undefined; // it is not there, or not for this user
-  }
-}
+const infoOf = (path: string) => ifThere(() => Deno.lstatSync(path));
 
 function kindOf(info: Deno.FileInfo | undefined): Kind | undefined {
   return info && (info.isDirectory ? "folder" : "file");
@@ -75,10 +70,8 @@ export function withoutLinks(path: string, links = 0): string {
 /** Looks a mount's source and place up. Throws a {@link ConfigProblem} if it cannot be mounted. */
 function placed(mount: MountedPath): Placed {
   const target = withoutLinks(mount.mountPath);
-  let source: Deno.FileInfo;
-  try {
-    source = Deno.statSync(mount.hostPath);
-  } catch {
+  const source = ifThere(() => Deno.statSync(mount.hostPath));
+  if (source === undefined) {
     throw new ConfigProblem(`cannot mount "${mount.mountPath}": the volume has no such path`);
   }
   if (KERNEL_FOLDERS.some((folder) => target === folder || isBelow(target, folder))) {
@@ -103,14 +96,6 @@ function tableLine(source: string, target: string): string {
   return `${field(source)} ${field(target)} none rbind 0 0\n`;
 }
 
-function namesIn(folder: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(folder)];
-  } catch {
-    return []; // it is not there, or not for this user to list
-  }
-}
-
 /** A mirror of one of the machine's folders: returns the table's lines for what is in it. */
 function mirror(
   folder: string,
@@ -119,7 +104,8 @@ function mirror(
   places: ReadonlySet<string>,
 ): string {
   Deno.mkdirSync(`${tree}${folder}`, { recursive: true });
-  return namesIn(folder).map(({ name, isDirectory, isSymlink }) => {
+  const entries = ifThere(() => [...Deno.readDirSync(folder)]) ?? [];
+  return entries.map(({ name, isDirectory, isSymlink }) => {
     const path = `${folder === "/" ? "" : folder}/${name}`;
     if (mirrored.has(path) || places.has(path)) return "";
     if (isSymlink) {
