@@ -1,5 +1,5 @@
 /** Access control of the server: authentication, authorization, reviews and service-account tokens. */
-import type { Store } from "../storage/store.ts";
+import type { Store } from "../storage/sqlite_store.ts";
 import { type Authenticator, createAuthenticator, type StaticToken } from "./authenticator.ts";
 import { type Authorizer, createAuthorizer } from "./authorizer.ts";
 import { jwksDocument, openIdConfiguration } from "./openid_discovery.ts";

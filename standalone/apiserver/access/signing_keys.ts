@@ -9,7 +9,7 @@ import {
   type JWK,
 } from "jose";
 import { createPublicKey } from "node:crypto";
-import type { Store } from "../storage/store.ts";
+import type { Store } from "../storage/sqlite_store.ts";
 
 /** The one algorithm of service-account tokens. */
 export const SIGNING_ALGORITHM = "RS256";

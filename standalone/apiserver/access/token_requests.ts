@@ -3,7 +3,14 @@ import { asTexts, at, isObject, textAt } from "../../../platform/base/json.ts";
 import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import * as field from "../../../crds/status_cause.ts";
-import { badRequest, conflict, invalid, notFound } from "../objects/status_error.ts";
+import {
+  badRequest,
+  conflict,
+  invalid,
+  notFound,
+  type StatusError,
+} from "../objects/status_error.ts";
+import { lifetimeProblem } from "../schemas/rules/field_checks.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import type {
@@ -12,8 +19,6 @@ import type {
   TokenSubject,
 } from "./service_account_tokens.ts";
 
-const MIN_SECONDS = 600;
-const MAX_SECONDS = 2 ** 32;
 const DEFAULT_SECONDS = 3600;
 
 /** Options of {@link createTokenRequests}. */
@@ -63,16 +68,17 @@ export function createTokenRequests(options: TokenRequestOptions): CreateToken {
 
 function secondsOf(body: unknown): number {
   const seconds = at(body, "spec", "expirationSeconds") ?? DEFAULT_SECONDS;
-  const refuse = (message: string) =>
-    invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", [
-      field.invalid("spec.expirationSeconds", seconds, message),
-    ]);
-  if (typeof seconds !== "number" || !Number.isInteger(seconds)) {
-    throw refuse("must be an integer");
+  if (Number.isInteger(seconds) && typeof seconds === "number") {
+    const problem = lifetimeProblem(seconds);
+    if (problem === undefined) return seconds;
+    throw refusal(seconds, problem);
   }
-  if (seconds < MIN_SECONDS) throw refuse("may not specify a duration less than 10 minutes");
-  if (seconds > MAX_SECONDS) throw refuse("may not specify a duration larger than 2^32 seconds");
-  return seconds;
+  throw refusal(seconds, "must be an integer");
+}
+
+function refusal(seconds: unknown, problem: string): StatusError {
+  const cause = field.invalid("spec.expirationSeconds", seconds, problem);
+  return invalid({ group: "authentication.k8s.io", kind: "TokenRequest" }, "", [cause]);
 }
 
 /** Returns name and UID of a bound object. Throws if it is missing or has another UID than the reference. */

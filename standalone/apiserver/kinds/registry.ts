@@ -5,7 +5,8 @@ import type { ApiObject } from "../objects/api_object.ts";
 import { kubernetesKindSchema } from "../schemas/kubernetes_schemas.ts";
 import { compileSchema, type Schema } from "../schemas/schema.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
-import type { ResourceKey, Store } from "../storage/store.ts";
+import type { Store } from "../storage/sqlite_store.ts";
+import type { ResourceKey } from "../storage/store.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
 import type { Column, Resource } from "./api_resource.ts";
 

@@ -1,7 +1,7 @@
 /** Serving certificate of the API server, and the certificate authority that issues it. */
 import { z } from "zod";
 import { issueCertificate, makeAuthority } from "../../../platform/base/certificates.ts";
-import type { Store } from "../storage/store.ts";
+import type { Store } from "../storage/sqlite_store.ts";
 
 /** Certificate and key of the server, and the CA that clients trust, as PEM. */
 export interface ServingCertificate {

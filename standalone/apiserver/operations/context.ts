@@ -7,7 +7,7 @@ import type { Admit } from "../admission/admission.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
-import type { Store } from "../storage/store.ts";
+import type { Store } from "../storage/sqlite_store.ts";
 import type { PodLogs } from "./pod_logs.ts";
 
 /** Parts of the server that operations use. */

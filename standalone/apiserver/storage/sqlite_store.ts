@@ -6,7 +6,7 @@ import { createListeners } from "../../../platform/base/listeners.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { expired } from "../objects/status_error.ts";
 import { openDatabase, type SavedObject } from "./database.ts";
-import type { Change, ResourceKey, Store } from "./store.ts";
+import type { Change, ObjectReader, ResourceKey } from "./store.ts";
 
 /** Options of {@link openStore}. */
 export interface StoreOptions {
@@ -35,7 +35,8 @@ interface Table {
   readonly objects: Map<string, ApiObject>;
 }
 
-class SqliteStore implements Store {
+/** Store of objects, their history, and settings of the server. */
+export class Store implements ObjectReader {
   readonly #tables = new Map<string, Table>();
   readonly #listeners = createListeners<Change>();
   readonly #history: Change[] = [];
@@ -66,6 +67,7 @@ class SqliteStore implements Store {
     return table;
   }
 
+  /** The revision of the last write. */
   get revision(): number {
     return this.#revision;
   }
@@ -82,6 +84,7 @@ class SqliteStore implements Store {
     return wanted.sort(byName);
   }
 
+  /** Writes an object and returns it with the next resource version. The write is durable on return. */
   put(key: ResourceKey, object: ApiObject): ApiObject {
     const revision = this.#revision + 1;
     const metadata = { ...object.metadata, resourceVersion: `${revision}` };
@@ -100,6 +103,7 @@ class SqliteStore implements Store {
     return stored;
   }
 
+  /** Removes an object; returns false if there is none. The removal is durable on return. */
   remove(key: ResourceKey, namespace: string | undefined, name: string): boolean {
     const previous = this.get(key, namespace, name);
     if (!previous) return false;
@@ -144,11 +148,13 @@ class SqliteStore implements Store {
     return this.#history.slice(start);
   }
 
+  /** Returns the changes of a kind after a revision. Throws 410 if the history does not reach back. */
   changesSince(key: ResourceKey, revision: number): Change[] {
     const name = tableName(key);
     return this.#since(revision).filter((change) => tableName(change.key) === name);
   }
 
+  /** Returns the objects as they were at a revision. Throws 410 if the history does not reach back. */
   listAt(key: ResourceKey, namespace: string | undefined, revision: number): ApiObject[] {
     const objects = new Map(
       this.list(key).map((o) => [objectName(o.metadata.namespace, o.metadata.name), o]),
@@ -163,14 +169,17 @@ class SqliteStore implements Store {
       .sort(byName);
   }
 
+  /** Calls `listener` after each change, in order. Returns a function that ends the subscription. */
   subscribe(listener: (change: Change) => void): () => void {
     return this.#listeners.add(listener);
   }
 
+  /** Returns the kinds that have objects. */
   keys(): ResourceKey[] {
     return [...this.#tables.values()].filter((t) => t.objects.size > 0).map((t) => t.key);
   }
 
+  /** Returns a value that outlives the process, such as a signing key. */
   setting(name: string): string | undefined {
     return this.database.setting(name);
   }
@@ -189,5 +198,5 @@ class SqliteStore implements Store {
  * has it open.
  */
 export function openStore({ dataDir, historyLimit = 5_000 }: StoreOptions = {}): Store {
-  return new SqliteStore(openDatabase(dataDir), historyLimit);
+  return new Store(openDatabase(dataDir), historyLimit);
 }

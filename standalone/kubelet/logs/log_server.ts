@@ -8,7 +8,6 @@ import {
 import type { HttpRequest, HttpResponse, ResponseSink } from "../../../platform/http/message.ts";
 import { type Server, startServer } from "../../../platform/http/server.ts";
 import { assertUsable, type TlsIdentity } from "../../../platform/http/tls.ts";
-import { onAbort } from "../../../platform/base/aborted.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../../platform/kube/errors.ts";
 import type { CheckAccess, Proof } from "./log_access.ts";
@@ -61,22 +60,9 @@ function refusal(code: number, message: string): HttpResponse {
 }
 
 /** Hands the log on as it comes. Throws if the reader goes, or the server closes, before its end. */
-async function copy(log: ReadableStream<Uint8Array>, sink: ResponseSink): Promise<void> {
-  const reader = log.getReader();
-  const gone = () =>
-    void reader.cancel().catch((error) =>
-      logger.debug("Cannot cancel the reader of a log", { error })
-    );
-  const forget = onAbort(sink.signal, gone);
-  try {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      await sink.write(part.value);
-    }
-    if (sink.signal.aborted) throw new Error("the log was not handed on to its end");
-  } finally {
-    forget();
-    await reader.cancel();
-  }
+function copy(log: ReadableStream<Uint8Array>, sink: ResponseSink): Promise<void> {
+  const writable = new WritableStream<Uint8Array>({ write: (part) => sink.write(part) });
+  return log.pipeTo(writable, { signal: sink.signal });
 }
 
 async function respond(options: LogServerOptions, request: HttpRequest): Promise<HttpResponse> {

@@ -25,8 +25,6 @@ export interface AddressBook {
   identities(): PodIdentity[];
   /** Forgets the pods for which `keep` returns false. */
   prune(keep: (identity: PodIdentity) => boolean): void;
-  /** How many addresses are in use. */
-  readonly size: number;
 }
 
 /** Most addresses that one book hands out; the range has four million. */
@@ -99,9 +97,6 @@ export function createAddressBook(salt: string): AddressBook {
         hosts.delete(key);
         taken.delete(host);
       }
-    },
-    get size() {
-      return hosts.size;
     },
   };
 }

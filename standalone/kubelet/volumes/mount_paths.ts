@@ -1,18 +1,13 @@
 /** Rewriting of mount paths in texts to the volumes' folders on this machine. Pure. */
 
+import type { Container } from "../../../platform/kube/kubernetes.ts";
+
 /** A path in the container's file system, and the path on this machine. */
 export interface MountedPath {
   /** Absolute, without a slash at the end. */
   readonly mountPath: string;
   /** Absolute path of the file or folder that stands there. */
   readonly hostPath: string;
-}
-
-/** The fields of a volume mount that matter here. */
-export interface MountLike {
-  readonly name: string;
-  readonly mountPath: string;
-  readonly subPath?: string;
 }
 
 /** The path without slashes at its end and without doubled ones. */
@@ -23,7 +18,7 @@ export function normalizePath(path: string): string {
 
 /** The mounts of a container, given the folder of each volume. */
 export function mountedPaths(
-  mounts: readonly MountLike[],
+  mounts: NonNullable<Container["volumeMounts"]>,
   volumeFolder: (name: string) => string,
 ): MountedPath[] {
   return mounts.map((mount) => ({

@@ -60,3 +60,9 @@ export function checkRange(
   if (typeof value !== "number" || (value >= least && value <= most)) return [];
   return [invalid(field, value, `must be between ${least} and ${most}, inclusive`)];
 }
+
+/** Returns the problem of the lifetime of a service-account token. */
+export function lifetimeProblem(seconds: number): string | undefined {
+  if (seconds < 600) return "may not specify a duration less than 10 minutes";
+  return seconds > 2 ** 32 ? "may not specify a duration larger than 2^32 seconds" : undefined;
+}

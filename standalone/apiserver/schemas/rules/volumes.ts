@@ -1,5 +1,11 @@
 /** Validation of volumes: unique names, and one source each. */
-import { asObjects, at, type JsonObject, textAt } from "../../../../platform/base/json.ts";
+import {
+  asObjects,
+  at,
+  type JsonObject,
+  numberAt,
+  textAt,
+} from "../../../../platform/base/json.ts";
 import {
   forbidden,
   invalid,
@@ -8,7 +14,7 @@ import {
   under,
 } from "../../../../crds/status_cause.ts";
 import { dnsLabel } from "../../../../crds/name_syntax.ts";
-import { checkItemName } from "./field_checks.ts";
+import { checkItemName, lifetimeProblem } from "./field_checks.ts";
 
 /** Checks the volumes and adds their names to `names`. */
 export function checkVolumes(list: unknown, path: string, names: Set<string>): StatusCause[] {
@@ -59,26 +65,11 @@ function checkProjected(sources: unknown, path: string): StatusCause[] {
 
 function checkToken(token: unknown, path: string): StatusCause[] {
   if (token === undefined) return [];
-  const causes: StatusCause[] = [];
-  const seconds = at(token, "expirationSeconds");
-  if (typeof seconds === "number" && seconds < 600) {
-    causes.push(
-      invalid(
-        under(path, "expirationSeconds"),
-        seconds,
-        "may not specify a duration less than 10 minutes",
-      ),
-    );
-  }
-  if (typeof seconds === "number" && seconds > 2 ** 32) {
-    causes.push(
-      invalid(
-        under(path, "expirationSeconds"),
-        seconds,
-        "may not specify a duration larger than 2^32 seconds",
-      ),
-    );
-  }
+  const seconds = numberAt(token, "expirationSeconds");
+  const problem = seconds === undefined ? undefined : lifetimeProblem(seconds);
+  const causes = problem === undefined
+    ? []
+    : [invalid(under(path, "expirationSeconds"), seconds, problem)];
   // The real server reports the field of the volume, not that of the source.
   if ((textAt(token, "path") ?? "") === "") {
     causes.push(required(`${path.replace(/\.sources\[.*$/, "")}.path`));
