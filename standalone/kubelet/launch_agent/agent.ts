@@ -14,12 +14,14 @@ async function writeAll(output: Output, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await output.write(bytes.subarray(at));
 }
 
-/** A sender of frames, which do not mix. */
-function createSender(connection: WritableStream<Uint8Array>) {
-  const writer = connection.getWriter();
-  // The end of the connection is found where it is read.
-  return (kind: number, payload: Uint8Array | string = ""): Promise<void> =>
-    writer.write(encodeFrame(kind, payload)).catch(() => {});
+/** A queue of what is sent: frames do not mix. */
+function createSender(output: Output) {
+  let sent = Promise.resolve();
+  return (kind: number, payload: Uint8Array | string = ""): Promise<void> => {
+    // The end of the connection is found where it is read.
+    sent = sent.then(() => writeAll(output, encodeFrame(kind, payload))).catch(() => {});
+    return sent;
+  };
 }
 
 type Send = ReturnType<typeof createSender>;
@@ -57,7 +59,7 @@ async function launch(args: readonly string[]): Promise<number> {
   const token = Deno.env.get(LAUNCH_AGENT.tokenEnv);
   if (!path || !token) throw new Error("it runs in pods of MPI jobs only");
   const conn = await Deno.connect({ transport: "unix", path });
-  const send = createSender(conn.writable);
+  const send = createSender(conn);
   const { host, command, hasInput } = parsed;
   await send(FRAMES.request, JSON.stringify({ token, host, command }));
   for (const name of PASSED_SIGNALS) {

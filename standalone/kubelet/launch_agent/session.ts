@@ -54,14 +54,13 @@ function inputPipe() {
 /** A connection of an agent. */
 export class Session {
   readonly #conn: Deno.Conn;
-  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #members: Members;
   readonly #clock: Clock;
   readonly #over = new AbortController();
+  #sent: Promise<void> = Promise.resolve();
 
   constructor(conn: Deno.Conn, members: Members, clock: Clock) {
     this.#conn = conn;
-    this.#writer = conn.writable.getWriter();
     this.#members = members;
     this.#clock = clock;
   }
@@ -159,11 +158,12 @@ export class Session {
   }
 
   /** Sends a frame after those before it; waits until the agent takes it, or is gone. */
-  async #send(kind: number, payload: Uint8Array | string = ""): Promise<void> {
-    try {
-      await this.#writer.write(encodeFrame(kind, payload));
-    } catch {
-      // The connection broke.
-    }
+  #send(kind: number, payload: Uint8Array | string = ""): Promise<void> {
+    this.#sent = this.#sent.then(() => this.#write(encodeFrame(kind, payload))).catch(() => {});
+    return this.#sent;
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length;) at += await this.#conn.write(bytes.subarray(at));
   }
 }
