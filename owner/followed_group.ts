@@ -121,11 +121,11 @@ export class FollowedJobs<Value> {
   /** The source says this of a job; the same again is no news. */
   keep(followed: FollowedJob<Value>, value: Value | undefined, outage?: Outage): void {
     const { uid } = followed.job;
-    const isSame = value === followed.value && outage === followed.outage;
-    if (isSame || this.#byUid.get(uid) !== followed) return;
-    [followed.value, followed.outage] = [value, outage];
+    if (this.#byUid.get(uid) !== followed) return;
     this.#byUid.delete(uid);
     this.#byUid.set(uid, followed);
+    if (value === followed.value && outage === followed.outage) return;
+    [followed.value, followed.outage] = [value, outage];
     this.#tell(followed);
   }
 

@@ -54,30 +54,33 @@ export function createJobFeeds<State extends JobVersion, Value>(
   const byUid = new Map<string, { readonly feed: FollowedJob<Value>; readonly group: Group }>();
   const closed = new AbortController();
 
-  /** Passes the news of an answer on. */
-  function deliver(group: Group, states: readonly State[]): void {
-    for (const state of states) {
-      const feed = byUid.get(state.uid)?.feed;
+  /** Asks for the jobs as they are followed now, and passes the answer on to these. Returns whether there was one. */
+  async function ask(group: Group, waitMs: number, signal: AbortSignal): Promise<boolean> {
+    const asked = group.all;
+    const entries = asked.map(({ job, cursor }) => ({ job, cursor }));
+    const states = await poll(entries, waitMs, signal).catch((error: unknown) => {
+      log.error("cannot read the state of jobs from its owner; retrying", {
+        problem: messageOf(error),
+      });
+      return undefined;
+    });
+    // A job that was left and is followed anew has no part in it: its cursor is another one.
+    const feeds = new Map(asked.map((it) => [it.job.uid, it]));
+    for (const state of states ?? []) {
+      const feed = feeds.get(state.uid);
       if (feed === undefined) continue;
       feed.cursor = state.cursor;
-      const value = valueAfter(state, feed.value);
-      if (value !== undefined) group.keep(feed, value);
+      group.keep(feed, valueAfter(state, feed.value) ?? feed.value);
     }
+    return states !== undefined;
   }
 
   async function open(group: Group, signal: AbortSignal): Promise<Outage> {
-    while (!signal.aborted) {
-      const entries = group.all.map(({ job, cursor }) => ({ job, cursor }));
-      const states = await poll(entries, POLL_MS, signal).catch((error: unknown) => {
-        log.error("cannot read the state of jobs from its owner; retrying", {
-          problem: messageOf(error),
-        });
-        return undefined;
-      });
-      if (states === undefined) break;
+    // The first answer comes at once, so that the end of an outage is told.
+    for (let waitMs = 0; !signal.aborted; waitMs = POLL_MS) {
+      if (!await ask(group, waitMs, signal)) break;
       group.heard();
       group.setOutage(undefined);
-      deliver(group, states);
       await clock.sleep(PACE_MS, signal);
     }
     return NO_OWNER;

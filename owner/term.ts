@@ -144,7 +144,15 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
     curves: createWaitingPolls<CurvesReading>({
       read({ uid }, before) {
         const cursor = store.cursorOf(uid);
-        return cursor === before ? undefined : { uid, cursor, curves: store.newsOf(uid, before) };
+        if (cursor === before) return undefined;
+        // Made when they are read: an answer may have no room for them. What is newer than the cursor comes twice.
+        return {
+          uid,
+          cursor,
+          get curves() {
+            return store.newsOf(uid, before);
+          },
+        };
       },
       clock,
     }),

@@ -111,6 +111,7 @@ export class Series {
 
   /** Empties a row for another metric. */
   clearRow(row: number): void {
+    this.#reshapes++;
     this.#buckets.fill(NaN, this.#at(row, 0), this.#at(row + 1, 0));
     this.#setNewest(row, -Infinity, NaN);
   }

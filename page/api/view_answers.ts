@@ -79,7 +79,7 @@ export function missingJson({ missing = [], ofUnknownKind = [] }: AskedJobs): st
  * hundred jobs may have twenty times that. Each is written when it is asked for.
  */
 export function* curveAnswers(
-  all: readonly CurvesNews[],
+  all: Iterable<CurvesNews>,
   jobs: AskedJobs,
 ): Generator<CurvesJson, void> {
   const byUid = new Map(jobs.seen.map((job) => [job.uid, job]));

@@ -46,10 +46,10 @@ export function pollEveryMs(tookMs: number, streams: number): number {
 
 /** A job whose curves a stream sends. */
 interface StreamedJob {
-  readonly known: Known<HeldCurves>;
+  known: Known<HeldCurves>;
   /** The curves as they were sent last. */
   sent?: HeldCurves | undefined;
-  readonly stop: () => void;
+  stop: () => void;
 }
 
 /** The work of one stream. */
@@ -103,7 +103,7 @@ class ViewStream {
     const seen = new Map(this.view.jobs.seen.map((job) => [job.uid, job]));
     for (const [uid, { stop, known }] of this.#followed) {
       // One without a place may have one now.
-      if (seen.has(uid) && known.outage === undefined) continue;
+      if (seen.has(uid) && (known.outage === undefined || known.value !== undefined)) continue;
       stop();
       this.#followed.delete(uid);
     }
@@ -111,17 +111,12 @@ class ViewStream {
   }
 
   #followJob(uid: string, job: JobRef): void {
-    let known: Known<HeldCurves> = {};
-    const stop = this.parts.follow(job, (next) => {
-      known = next;
+    const followed: StreamedJob = { known: {}, stop() {} };
+    this.#followed.set(uid, followed);
+    followed.stop = this.parts.follow(job, (known) => {
+      followed.known = known;
       this.#listener();
     }, this.user);
-    this.#followed.set(uid, {
-      stop,
-      get known() {
-        return known;
-      },
-    });
   }
 
   /** Sends what is new, and the next news only after a while: many jobs change at once, and viewers are many. */
@@ -166,16 +161,19 @@ class ViewStream {
     // Who views only a job that is not there shall not wait for its curves.
     if (changed.size > 0 || isOver || missing !== this.#lastMissing) {
       this.#lastMissing = missing;
-      const news = changed.entries().map(([uid, value]) =>
-        shownCurves(value, choice, this.#followed.get(uid)?.sent)
-      );
-      for (const { told, json } of curveAnswers([...news], jobs)) {
+      // Each is made when it is written, of the jobs that the viewer may see then.
+      const news = changed.entries().filter(([uid]) => this.#followed.has(uid)).map((
+        [uid, value],
+      ) => shownCurves(value, choice, this.#followed.get(uid)?.sent));
+      for (const { told, json } of curveAnswers(news, jobs)) {
         await write(eventOfJson("curves", this.#nextId(), json));
         for (const uid of told) {
           const job = this.#followed.get(uid);
           if (job !== undefined) job.sent = changed.get(uid);
         }
       }
+      // Who gets curves takes an outage for over.
+      this.#lastOutage = "";
     }
     if (outage !== undefined && outage !== this.#lastOutage) {
       await write(eventText("outage", this.#nextId(), { reason: outage }));

@@ -102,6 +102,8 @@ export class MirrorPlaces {
 
   /** Makes room for curves: those that nobody views give way. Returns whether there is. */
   #fit(followed: MirroredJob, held: HeldCurves): boolean {
+    // It may have given way to another one of the same event.
+    if (this.#byUid.get(followed.job.uid) !== followed) return false;
     const hasRoom = () => this.#bytes + held.bytes - bytesOf(followed) <= this.options.maxBytes;
     for (const it of this.#unused.keys()) {
       if (hasRoom()) break;

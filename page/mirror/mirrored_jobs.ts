@@ -80,8 +80,8 @@ export function mirroredJobs(options: MirroredJobsOptions): Group {
 
   /** Marks the jobs that were not told of: the manager does not know them yet, or not any more. */
   function markAbsent(group: Group, jobs: readonly MirroredJob[], told: ReadonlySet<string>) {
-    const absent = jobs.filter(({ job, value }) =>
-      !told.has(job.uid) && (value === undefined || value.metrics.length === 0)
+    const absent = jobs.filter(({ job, value, outage }) =>
+      !told.has(job.uid) && outage === undefined && (value?.metrics.length ?? 0) === 0
     );
     for (const it of absent) keep(group, it, { uid: it.job.uid, metrics: [], marks: [] });
     if (absent.length === 0) asked = 0;

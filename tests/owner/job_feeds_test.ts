@@ -178,3 +178,42 @@ Deno.test("what a follower gets is made of the news and of what it had", async (
   assert.deepEqual(lastCall().asked, ["a@c3"], "the cursor goes on without a value, too");
   await feeds.close();
 });
+
+Deno.test("a job that is left and followed anew is asked for from its beginning, whatever was under way", async () => {
+  const { clock, feeds, heard, follow, lastCall } = start();
+  follow("other");
+  const stop = follow("a");
+  await clock.advance(50);
+  lastCall().answer([counted("a", 1)]);
+  await clock.advance(50);
+  const underWay = lastCall();
+  assert.deepEqual(underWay.asked, ["other@", "a@c1"]);
+  stop();
+  follow("a", "again");
+  underWay.answer([counted("a", 2)]);
+  await clock.advance(50);
+  assert.deepEqual(lastCall().asked, ["other@", "a@"]);
+  lastCall().answer([counted("a", 3)]);
+  await settle();
+  assert.deepEqual(heard, ["a:1", "again:3"]);
+  await feeds.close();
+});
+
+Deno.test("the first call after a failure does not wait for news", async () => {
+  const waits: number[] = [];
+  let isOwned = false;
+  const { clock, feeds, heard, follow } = start({
+    poll: (_entries, waitMs, signal) => {
+      waits.push(waitMs);
+      if (waitMs > 0) return clock.sleep(waitMs, signal).then(() => []);
+      return Promise.resolve(isOwned ? [] : undefined);
+    },
+  });
+  follow("a");
+  await clock.advance(300);
+  isOwned = true;
+  await clock.advance(1_000);
+  assert.deepEqual([...new Set(heard)], ["a:outage", "a:undefined"]);
+  assert.deepEqual(waits.slice(-2), [0, 10_000]);
+  await feeds.close();
+});

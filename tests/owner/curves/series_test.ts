@@ -226,3 +226,10 @@ Deno.test("shownFloat() is within seven digits, and keeps the order", () => {
     if (one <= other) assert.ok(shownFloat(one) <= shownFloat(other));
   }));
 });
+
+Deno.test("a row for another metric changes points of all times, and says so", () => {
+  const series = seriesOf([{ timeMs: START_MS, value: 1 }]);
+  const before = series.reshapes;
+  series.clearRow(0);
+  assert.ok(series.reshapes > before);
+});

@@ -447,6 +447,33 @@ Deno.test("curves take no more memory than they may: those that nobody looks at 
   assert.deepEqual(lastOf(await ask([job("c")], answer)), { "uid-c": 1 });
 });
 
+Deno.test("a job that gives way to another one of the same event takes no memory any more", async () => {
+  await using it = start({ maxBytes: 9_500 });
+  const { clock, manager, mirror } = it;
+  const curves = (name: string, metrics: readonly string[], count: number, value = 1) => ({
+    ...curvesOf(name, []),
+    metrics: metrics.map((name) => ({
+      name,
+      points: Array.from({ length: count }, (_, n) => [AT + n * 1000, 1, 1, value]),
+    })),
+  });
+  const heard: string[] = [];
+  mirror.follow(job("a"), ({ value, outage }) => {
+    heard.push(outage?.reason ?? String(value?.metrics.length));
+  });
+  const stop = mirror.follow(job("b"), () => {});
+  await clock.advance(200);
+  const send = async (...all: object[]) => {
+    manager.streams[0]?.event("curves", { curves: all });
+    await clock.advance(0);
+  };
+  await send(curves("a", ["loss"], 1), curves("b", ["loss"], 1));
+  stop();
+  await send(curves("a", ["loss", "rate"], 128), curves("b", ["loss"], 120));
+  await send(curves("a", ["loss", "rate"], 128, 2));
+  assert.deepEqual(heard, ["1", "2", "2"]);
+});
+
 Deno.test("curves that found no room are asked for again when there is room, and only then", async () => {
   await using it = start({ maxBytes: 10_000 });
   const { clock, manager, mirror, ask } = it;
