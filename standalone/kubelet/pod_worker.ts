@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { createSleeper, type Sleeper } from "../../platform/base/sleeper.ts";
 import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
+import { isOlderVersion } from "../../platform/kit/own_writes.ts";
 import { hasEnded } from "../jobs/pods.ts";
 import type { PodAddress } from "./names/addresses.ts";
 import { ManagedContainer } from "./containers/managed_container.ts";
@@ -38,9 +39,9 @@ function restartPolicyOf(pod: Pod): RestartPolicy {
   return policy === "Never" || policy === "OnFailure" ? policy : "Always";
 }
 
-/** The resource version of an object as a number, if it is one. */
-function versionOf(pod: Pod): number {
-  return Number(pod.metadata?.resourceVersion ?? NaN);
+/** Whether a pod is an older version of another. */
+function isOlder(pod: Pod, than: Pod): boolean {
+  return isOlderVersion(pod.metadata?.resourceVersion, than.metadata?.resourceVersion);
 }
 
 /** One pod. */
@@ -100,7 +101,7 @@ export class PodWorker {
 
   /** Takes a newer version of the pod. */
   update(pod: Pod): void {
-    if (versionOf(pod) < versionOf(this.#pod)) return;
+    if (isOlder(pod, this.#pod)) return;
     this.#pod = pod;
     this.wake();
   }
@@ -260,7 +261,7 @@ export class PodWorker {
       now: clock.now(),
     });
     const { stored, retryAt } = await this.#writes.writeStatus(this.#pod, status);
-    if (stored && !(versionOf(stored) < versionOf(this.#pod))) this.#pod = stored;
+    if (stored && !isOlder(stored, this.#pod)) this.#pod = stored;
     return retryAt;
   }
 

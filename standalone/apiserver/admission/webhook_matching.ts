@@ -46,12 +46,8 @@ export const webhookSchema = z.object({
 /** One webhook of a configuration. */
 export type Webhook = z.infer<typeof webhookSchema>;
 
-/** Says if a webhook is called; `failed` means that a condition could not be evaluated. */
-export type Match =
-  | { readonly outcome: "call" | "skip" }
-  | { readonly outcome: "failed"; readonly message: string };
-
-const SKIP: Match = { outcome: "skip" };
+/** Whether a webhook is called, or the problem of a condition that could not be evaluated. */
+export type Match = boolean | string;
 
 function includes(list: readonly string[], value: string): boolean {
   return list.includes("*") || list.includes(value);
@@ -125,10 +121,10 @@ function conditionsMatch(webhook: Webhook, request: AdmissionRequest): Match {
   let failure: string | undefined;
   for (const { name, expression } of webhook.matchConditions) {
     const result = evaluate(expression, variables);
-    if (result === false) return SKIP;
+    if (result === false) return false;
     if (result !== true) failure ??= `match condition "${name}": ${result}`;
   }
-  return failure === undefined ? { outcome: "call" } : { outcome: "failed", message: failure };
+  return failure ?? true;
 }
 
 function evaluate(
@@ -150,7 +146,6 @@ export function matchWebhook(
   request: AdmissionRequest,
   store: ObjectReader,
 ): Match {
-  const matches = rulesMatch(webhook, request) && namespaceMatches(webhook, request, store) &&
-    objectMatches(webhook, request);
-  return matches ? conditionsMatch(webhook, request) : SKIP;
+  return rulesMatch(webhook, request) && namespaceMatches(webhook, request, store) &&
+    objectMatches(webhook, request) && conditionsMatch(webhook, request);
 }

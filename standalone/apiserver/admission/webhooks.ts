@@ -63,11 +63,11 @@ function denied(
 /** Says if the webhook must be called. Throws if its conditions fail and its policy is `Fail`. */
 function isCalled(webhook: Webhook, request: AdmissionRequest, store: ObjectReader): boolean {
   const match = matchWebhook(webhook, request, store);
-  if (match.outcome === "failed") {
+  if (typeof match === "string") {
     if (webhook.failurePolicy === "Ignore") return false;
-    throw new StatusError(403, "Forbidden", `webhook "${webhook.name}": ${match.message}`);
+    throw new StatusError(403, "Forbidden", `webhook "${webhook.name}": ${match}`);
   }
-  if (match.outcome === "skip") return false;
+  if (!match) return false;
   if (request.dryRun && !["None", "NoneOnDryRun"].includes(webhook.sideEffects)) {
     throw badRequest(`admission webhook "${webhook.name}" does not support dry run`);
   }

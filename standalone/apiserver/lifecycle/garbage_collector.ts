@@ -11,19 +11,8 @@ import { createSerialQueue, type SerialQueue } from "./serial_queue.ts";
 
 const CONTROLLER = "generic-garbage-collector";
 
-interface Item {
-  readonly key: ResourceKey;
-  readonly namespace?: string;
-  readonly name: string;
-}
-
 function idOf(key: ResourceKey, { metadata }: ApiObject): string {
   return [key.group, key.resource, metadata.namespace ?? "", metadata.name].join(" ");
-}
-
-function itemOf(id: string): Item {
-  const [group = "", resource = "", namespace = "", name = ""] = id.split(" ");
-  return { key: { group, resource }, namespace: namespace || undefined, name };
 }
 
 /** Index of objects by the UIDs of their owners. */
@@ -103,9 +92,10 @@ class GarbageCollector {
   }
 
   #read(id: string): { resource: Resource; object: ApiObject } | undefined {
-    const { key, namespace, name } = itemOf(id);
+    const [group = "", plural = "", namespace = "", name = ""] = id.split(" ");
+    const key = { group, resource: plural };
     const resource = this.context.registry.byKey(key);
-    const object = this.context.store.get(key, namespace, name);
+    const object = this.context.store.get(key, namespace || undefined, name);
     return resource && object && { resource, object: inVersion(object, resource) };
   }
 

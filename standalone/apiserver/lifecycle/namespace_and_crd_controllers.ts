@@ -34,11 +34,8 @@ async function deleteObjects(
 
 /** Returns each stored kind once, whatever its versions. */
 function storedKinds({ registry }: Context): Resource[] {
-  const kinds = new Map<string, Resource>();
-  for (const one of registry.all()) {
-    if (!one.review) kinds.set(`${one.group}/${one.resource}`, one);
-  }
-  return [...kinds.values()];
+  const kinds = registry.all().filter(({ review }) => !review);
+  return [...new Map(kinds.map((one) => [`${one.group}/${one.resource}`, one])).values()];
 }
 
 async function finishNamespace(context: Context, name: string): Promise<void> {

@@ -3,13 +3,6 @@ import { z } from "zod";
 import { issueCertificate, makeAuthority } from "../../../platform/base/certificates.ts";
 import type { Store } from "../storage/sqlite_store.ts";
 
-/** Certificate and key of the server, and the CA that clients trust, as PEM. */
-export interface ServingCertificate {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-}
-
 const YEAR_MS = 365 * 24 * 3600 * 1000;
 const CA_LIFE_MS = 10 * YEAR_MS;
 /** A serving certificate that expires within this time is renewed at start. */
@@ -30,6 +23,9 @@ const saved = z.object({
   notAfter: z.number(),
 });
 type Saved = z.infer<typeof saved>;
+
+/** Certificate and key of the server, and the CA that clients trust, as PEM. */
+export type ServingCertificate = Omit<Saved, "notAfter">;
 
 async function make(now: number, hostname: string): Promise<Saved> {
   const subject = `CN=milepost-apiserver-ca-${crypto.randomUUID().slice(0, 8)}`;

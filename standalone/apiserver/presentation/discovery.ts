@@ -103,13 +103,10 @@ function resourceList(resources: readonly Resource[], groupVersion: string): Jso
 
 /** Returns the versions of each group, both in the order of discovery. */
 function groupsOf(resources: readonly Resource[]): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  for (const { group, version } of resources) {
-    const versions = groups.get(group) ?? [];
-    if (!versions.includes(version)) versions.push(version);
-    groups.set(group, versions);
-  }
-  return groups;
+  const groups = [...Map.groupBy(resources, ({ group }) => group)];
+  return new Map(
+    groups.map(([group, all]) => [group, [...new Set(all.map(({ version }) => version))]]),
+  );
 }
 
 function groupDocument(group: string, versions: string[]): JsonObject {

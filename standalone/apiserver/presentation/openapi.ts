@@ -23,14 +23,9 @@ function pathOf(groupVersion: GroupVersion): string {
 
 /** Returns the document at `/openapi/v3`: the paths of each group and version's document. */
 export function openApiIndex(registry: Registry): JsonObject {
-  const contents = new Map<string, unknown[]>();
-  for (const resource of registry.all()) {
-    const content = contents.get(pathOf(resource)) ?? [];
-    content.push([resource.resource, resource.openApi]);
-    contents.set(pathOf(resource), content);
-  }
   const paths: JsonObject = {};
-  for (const [path, content] of contents) {
+  for (const [path, kinds] of Map.groupBy(registry.all(), pathOf)) {
+    const content = kinds.map(({ resource, openApi }) => [resource, openApi]);
     const stamp = createHash("sha256").update(JSON.stringify(content)).digest("hex");
     paths[path] = { serverRelativeURL: `/openapi/v3/${path}?hash=${stamp}` };
   }

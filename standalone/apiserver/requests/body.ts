@@ -34,26 +34,24 @@ export async function readText(request: Request): Promise<string> {
 
 const YAML = "application/yaml";
 
+/** Returns what `parse` makes of a body in that format. Throws 400 if it fails. */
+function parsed(format: string, parse: () => unknown): unknown {
+  try {
+    return parse();
+  } catch (cause) {
+    if (!(cause instanceof Error)) throw cause;
+    throw badRequest(`the body is not valid ${format}: ${cause.message}`);
+  }
+}
+
 /** Parses the first document of a YAML text. Throws 400. */
 function readYaml(text: string): unknown {
-  try {
-    return parseYaml(text, { maxAliasCount: 0 }) ?? undefined;
-  } catch (cause) {
-    if (cause instanceof Error) throw badRequest(`the body is not valid YAML: ${cause.message}`);
-    throw cause;
-  }
+  return parsed("YAML", () => parseYaml(text, { maxAliasCount: 0 }) ?? undefined);
 }
 
 /** Parses JSON. Throws 400. */
 export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    if (cause instanceof SyntaxError) {
-      throw badRequest(`the body is not valid JSON: ${cause.message}`);
-    }
-    throw cause;
-  }
+  return parsed("JSON", () => JSON.parse(text));
 }
 
 /** A body that was read. */

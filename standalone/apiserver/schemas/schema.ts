@@ -69,11 +69,6 @@ function isPartialStatus(cause: StatusCause): boolean {
 }
 
 function unique(causes: StatusCause[]): StatusCause[] {
-  const seen = new Set<string>();
-  return causes.filter((cause) => {
-    const key = `${cause.field} ${cause.message}`;
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
-  });
+  const same = Map.groupBy(causes, ({ field, message }) => `${field} ${message}`);
+  return [...same.values()].flatMap((all) => all.slice(0, 1));
 }

@@ -1,5 +1,6 @@
 /** `spec.podFailurePolicy`: the consequence of a failed pod for its Job (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
+import { keyOf } from "../../../platform/kube/resource.ts";
 import { containerStatuses } from "../pods.ts";
 import type { PodFailureRule } from "../job_settings.ts";
 
@@ -9,10 +10,6 @@ export type PodVerdict =
   | { readonly action: "FailJob"; readonly message: string };
 
 type ExitCodes = NonNullable<PodFailureRule["onExitCodes"]>;
-
-function nameOf(pod: Pod): string {
-  return `${pod.metadata?.namespace}/${pod.metadata?.name}`;
-}
 
 function exitCodeMatch(pod: Pod, { containerName, operator, values }: ExitCodes) {
   return containerStatuses(pod).find(({ name, state }) => {
@@ -29,7 +26,7 @@ function matchOf(pod: Pod, rule: PodFailureRule): string | undefined {
     const container = exitCodeMatch(pod, rule.onExitCodes);
     return container &&
       `Container ${container.name} for pod ${
-        nameOf(pod)
+        keyOf(pod)
       } failed with exit code ${container.state?.terminated?.exitCode}`;
   }
   const condition = pod.status?.conditions?.find(({ type, status }) =>
@@ -37,7 +34,7 @@ function matchOf(pod: Pod, rule: PodFailureRule): string | undefined {
       pattern.type === type && (pattern.status ?? "True") === status
     )
   );
-  return condition && `Pod ${nameOf(pod)} has condition ${condition.type}`;
+  return condition && `Pod ${keyOf(pod)} has condition ${condition.type}`;
 }
 
 /** The verdict of the first rule in order that matches; without one the pod counts. */

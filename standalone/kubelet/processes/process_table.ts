@@ -69,12 +69,7 @@ export function findProcesses({ sessions, isMine, pipes }: ProcessTraits): numbe
   return found;
 }
 
-/** Sends a signal to a process, or with a negative id to a group. Returns whether there was one. */
-export function signal(pid: number, name: Deno.Signal): boolean {
-  try {
-    Deno.kill(pid, name);
-    return true;
-  } catch {
-    return false; // it is gone
-  }
+/** Sends a signal to a process, or with a negative id to a group, unless it is gone. */
+export function signal(pid: number, name: Deno.Signal): void {
+  ifThere(() => Deno.kill(pid, name));
 }
