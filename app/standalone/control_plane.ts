@@ -22,7 +22,7 @@ import { startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
 import type { Kubelet } from "../../standalone/kubelet/kubelet_options.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
-import { createScheduler } from "../../standalone/kubelet/scheduler.ts";
+import { runScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { provideCommand } from "../executable.ts";
 import { installPrerequisites } from "./prerequisites.ts";
 import { KUBELET_FOLDER, takeDataFolder } from "../../standalone/kubelet/data_folder.ts";
@@ -195,14 +195,14 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         : {},
       provideCommand,
     });
-    const scheduler = createScheduler({
+    const scheduling = {
       client: clientAs(users.scheduler.token),
       clock: systemClock,
       node: kubelet.node,
-    });
+    };
     running.push(
       kubelet.run(loops.signal).finally(() => events.close()),
-      scheduler.run(loops.signal),
+      runScheduler(scheduling, loops.signal),
     );
   }
   const started = cleanup.move();

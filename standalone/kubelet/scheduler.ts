@@ -112,25 +112,22 @@ export function inOrder(pods: readonly Pod[]): Pod[] {
   return [...pods].sort((a, b) => rank(a) < rank(b) ? -1 : 1);
 }
 
-/** Options of {@link createScheduler}. */
+/** Options of {@link runScheduler}. */
 export interface SchedulerOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly node: NodeOffer;
 }
 
-/** A scheduler for one node. */
-export interface Scheduler {
-  /** Schedules pods until `signal` aborts. Call it once. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 const CALL = { deadlineMs: 10_000 };
 /** Wait after a round in which a call failed, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** Binds each pod without a node, in order, and reports on the others why they wait. */
-export function createScheduler({ client, clock, node }: SchedulerOptions): Scheduler {
+/** Binds each pod without a node, in order, and reports on the others why they wait, until `signal` aborts. */
+export async function runScheduler(
+  { client, clock, node }: SchedulerOptions,
+  signal: AbortSignal,
+): Promise<void> {
   const bound = new Map<string, Pod>();
 
   async function bind(pod: Pod): Promise<void> {
@@ -156,7 +153,7 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
   }
 
   /** One round over all pods. Returns whether every call succeeded. */
-  async function round(pods: Informer<Pod>, signal: AbortSignal): Promise<boolean> {
+  async function round(pods: Informer<Pod>): Promise<boolean> {
     const all = pods.list();
     for (const uid of bound.keys()) {
       if (all.some(({ metadata, spec }) => metadata?.uid === uid && !spec?.nodeName)) continue;
@@ -186,19 +183,15 @@ export function createScheduler({ client, clock, node }: SchedulerOptions): Sche
     return good;
   }
 
-  return {
-    async run(signal) {
-      const pods = createInformer({ client, kind: KINDS.pod, clock });
-      const sleeper = createSleeper(clock);
-      pods.onChange(sleeper.wake);
-      const running = pods.run(signal);
-      await pods.whenSynced(signal);
-      while (!signal.aborted) {
-        const good = await round(pods, signal);
-        // Check again every minute, and sooner after a failed call.
-        await sleeper.sleep(good ? 60_000 : RETRY_MS, signal);
-      }
-      await running;
-    },
-  };
+  const pods = createInformer({ client, kind: KINDS.pod, clock });
+  const sleeper = createSleeper(clock);
+  pods.onChange(sleeper.wake);
+  const running = pods.run(signal);
+  await pods.whenSynced(signal);
+  while (!signal.aborted) {
+    const good = await round(pods);
+    // Check again every minute, and sooner after a failed call.
+    await sleeper.sleep(good ? 60_000 : RETRY_MS, signal);
+  }
+  await running;
 }

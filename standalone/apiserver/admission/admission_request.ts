@@ -3,7 +3,7 @@ import type { User } from "../access/user.ts";
 
 /** A request before it reaches the store. */
 export interface AdmissionRequest {
-  readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
+  readonly operation: "CREATE" | "UPDATE" | "DELETE";
   readonly kind: { group: string; version: string; kind: string };
   readonly resource: { group: string; version: string; resource: string };
   readonly subresource?: string;

@@ -158,7 +158,7 @@ export function applyBuiltIn(
   store: ObjectReader,
 ): { object: unknown; warnings: string[] } {
   const key = `${request.resource.group}/${request.resource.resource}`;
-  const table = { CREATE: ON_CREATE, UPDATE: ON_UPDATE, DELETE: {}, CONNECT: {} };
+  const table = { CREATE: ON_CREATE, UPDATE: ON_UPDATE, DELETE: {} };
   const mutators: Readonly<Record<string, Mutator>> = table[request.operation];
   const mutator = mutators[key];
   const unserved = request.operation === "CREATE" && !request.subresource

@@ -40,19 +40,17 @@ const responseSchema = z.object({
 });
 type Response = z.infer<typeof responseSchema>["response"];
 
-const OPTIONS: Readonly<Partial<Record<AdmissionRequest["operation"], string>>> = {
+const OPTIONS = {
   CREATE: "CreateOptions",
   UPDATE: "UpdateOptions",
   DELETE: "DeleteOptions",
-};
+} as const;
 
 /** Returns the options of the request with their kind. */
 function optionsOf({ operation, options, dryRun }: AdmissionRequest): unknown {
-  const kind = OPTIONS[operation];
-  if (kind === undefined) return null;
   return {
     ...(isObject(options) && options),
-    kind,
+    kind: OPTIONS[operation],
     apiVersion: "meta.k8s.io/v1",
     ...(dryRun && { dryRun: ["All"] }),
   };

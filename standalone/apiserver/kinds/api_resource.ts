@@ -1,21 +1,25 @@
 /** Kind in one version, as the server serves it: names, scope, subresources, columns. */
 
-/** Fields that a scale subresource reads and writes, as JSON paths such as `.spec.replicas`. */
-export interface ScalePaths {
-  readonly specReplicasPath: string;
-  readonly statusReplicasPath: string;
-  readonly labelSelectorPath?: string;
-}
+import { z } from "zod";
 
-/** A column of `kubectl get`. A priority above 0 shows with `-o wide` only. */
-export interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly format?: string;
-  readonly description?: string;
-  readonly priority?: number;
-  readonly jsonPath: string;
-}
+/** Schema of the fields that a scale subresource reads and writes, as JSON paths such as `.spec.replicas`. */
+export const scalePaths = z.looseObject({
+  specReplicasPath: z.string(),
+  statusReplicasPath: z.string(),
+  labelSelectorPath: z.string().optional(),
+});
+
+/** Schema of a column of `kubectl get`. A priority above 0 shows with `-o wide` only. */
+export const column = z.object({
+  name: z.string(),
+  type: z.string(),
+  format: z.string().optional(),
+  description: z.string().optional(),
+  priority: z.number().optional(),
+  jsonPath: z.string(),
+}).readonly();
+/** A column of `kubectl get`. */
+export type Column = z.infer<typeof column>;
 
 /** One kind in one version, as the server serves it. */
 export interface Resource {
@@ -31,7 +35,7 @@ export interface Resource {
   readonly namespaced: boolean;
   /** The kind has a status subresource: writes of the main resource do not change `status`. */
   readonly status: boolean;
-  readonly scale?: ScalePaths;
+  readonly scale?: z.infer<typeof scalePaths>;
   /** Other subresources: `log`, `binding`, … */
   readonly subresources: readonly string[];
   /** `metadata.generation` counts changes of the desired state. */

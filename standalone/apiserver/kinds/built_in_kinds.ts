@@ -1,5 +1,5 @@
 /** Table of the built-in kinds; `registry.ts` adds the custom ones. */
-import type { Resource, ScalePaths } from "./api_resource.ts";
+import type { Resource } from "./api_resource.ts";
 
 type Extras = Partial<Omit<Resource, "group" | "version" | "kind" | "resource" | "custom">>;
 
@@ -38,7 +38,7 @@ function kind(
 const CLUSTER: Extras = { namespaced: false };
 const WANTED: Extras = { status: true, generation: true };
 const ALL: Extras = { ...WANTED, categories: ["all"] };
-const SCALE: ScalePaths = {
+const SCALE = {
   specReplicasPath: ".spec.replicas",
   statusReplicasPath: ".status.replicas",
   labelSelectorPath: ".spec.selector",

@@ -8,7 +8,7 @@ import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { Store } from "../storage/sqlite_store.ts";
 import type { ResourceKey } from "../storage/store.ts";
 import { BUILT_IN } from "./built_in_kinds.ts";
-import type { Column, Resource } from "./api_resource.ts";
+import { type Column, column, type Resource, scalePaths } from "./api_resource.ts";
 
 const versionSchema = z.looseObject({
   name: z.string(),
@@ -17,21 +17,10 @@ const versionSchema = z.looseObject({
   schema: z.looseObject({ openAPIV3Schema: z.unknown() }).optional(),
   subresources: z.looseObject({
     status: z.unknown().optional(),
-    scale: z.looseObject({
-      specReplicasPath: z.string(),
-      statusReplicasPath: z.string(),
-      labelSelectorPath: z.string().optional(),
-    }).optional(),
+    scale: scalePaths.optional(),
   }).optional(),
   selectableFields: z.array(z.looseObject({ jsonPath: z.string() })).optional(),
-  additionalPrinterColumns: z.array(z.looseObject({
-    name: z.string(),
-    type: z.string(),
-    format: z.string().optional(),
-    description: z.string().optional(),
-    priority: z.number().optional(),
-    jsonPath: z.string(),
-  })).optional(),
+  additionalPrinterColumns: z.array(column).optional(),
 });
 
 const AGE: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };

@@ -81,13 +81,12 @@ async function scale(operation: Operation): Promise<Response> {
   if (verb === "get") return respond(operation, scaleOf(existing(context, call), paths));
   if (verb !== "update" && verb !== "patch") throw methodNotAllowed();
   const sent = verb === "update" ? await readJson(incoming.request) : undefined;
-  const patch = verb === "patch"
-    ? await readPatch(incoming.request, { ...call, resource: { ...call.resource, custom: true } })
-    : undefined;
+  const change = verb === "update"
+    ? () => sent
+    : await readPatch(incoming.request, { ...call, resource: { ...call.resource, custom: true } });
   const main = { ...call, subresource: undefined };
   const updated = await updateObject(context, main, (current) => {
-    const before = scaleOf(current, paths);
-    const after = patch ? patch({ ...before, metadata: current.metadata }) : sent;
+    const after = change({ ...scaleOf(current, paths), metadata: current.metadata });
     const replicas = numberAt(after, "spec", "replicas") ?? 0;
     if (!Number.isInteger(replicas) || replicas < 0) {
       const detail = "must be greater than or equal to 0";

@@ -24,9 +24,12 @@ function objectName(namespace: string | undefined, name: string): string {
   return `${namespace ?? ""}/${name}`;
 }
 
+function nameOf({ metadata }: ApiObject): string {
+  return objectName(metadata.namespace, metadata.name);
+}
+
 function byName(a: ApiObject, b: ApiObject): number {
-  const left = objectName(a.metadata.namespace, a.metadata.name);
-  const right = objectName(b.metadata.namespace, b.metadata.name);
+  const [left, right] = [nameOf(a), nameOf(b)];
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
@@ -56,8 +59,7 @@ export class Store implements ObjectReader {
   }
 
   #remember({ key, object }: SavedObject): void {
-    const { namespace, name } = object.metadata;
-    this.#table(key).objects.set(objectName(namespace, name), object);
+    this.#table(key).objects.set(nameOf(object), object);
   }
 
   #table(key: ResourceKey): Table {
@@ -92,7 +94,7 @@ export class Store implements ObjectReader {
     const { namespace, name } = metadata;
     const previous = this.get(key, namespace, name);
     this.database.write(key, stored, revision);
-    this.#table(key).objects.set(objectName(namespace, name), stored);
+    this.#remember({ key, object: stored });
     this.#record({
       type: previous ? "MODIFIED" : "ADDED",
       key,
@@ -156,13 +158,10 @@ export class Store implements ObjectReader {
 
   /** Returns the objects as they were at a revision. Throws 410 if the history does not reach back. */
   listAt(key: ResourceKey, namespace: string | undefined, revision: number): ApiObject[] {
-    const objects = new Map(
-      this.list(key).map((o) => [objectName(o.metadata.namespace, o.metadata.name), o]),
-    );
+    const objects = new Map(this.list(key).map((object) => [nameOf(object), object]));
     for (const { object, previous } of this.changesSince(key, revision).reverse()) {
-      const name = objectName(object.metadata.namespace, object.metadata.name);
-      if (previous) objects.set(name, previous);
-      else objects.delete(name);
+      if (previous) objects.set(nameOf(object), previous);
+      else objects.delete(nameOf(object));
     }
     return [...objects.values()]
       .filter((object) => namespace === undefined || object.metadata.namespace === namespace)

@@ -3,7 +3,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { Container, Pod, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import { startKubelet } from "../../../standalone/kubelet/kubelet.ts";
 import type { Kubelet, KubeletOptions } from "../../../standalone/kubelet/kubelet_options.ts";
-import { createScheduler } from "../../../standalone/kubelet/scheduler.ts";
+import { runScheduler } from "../../../standalone/kubelet/scheduler.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { until } from "../../support/fake_clock.ts";
 import { MemoryServer } from "./memory_client.ts";
@@ -60,8 +60,8 @@ export async function withKubelet(
   const abort = new AbortController();
   const loops = [kubelet.run(abort.signal)];
   if (options.schedule) {
-    const scheduler = createScheduler({ client, clock: systemClock, node: kubelet.node });
-    loops.push(scheduler.run(abort.signal));
+    const scheduling = { client, clock: systemClock, node: kubelet.node };
+    loops.push(runScheduler(scheduling, abort.signal));
   }
   const read = (name: string) => {
     const stored = server.read(KINDS.pod, { namespace: "ns", name });
