@@ -9,11 +9,6 @@ const root = new URL("../", import.meta.url);
 
 const { all, pure } = findTests();
 const quick = new Set(pure);
-// Deno begins with the deepest folders; of one depth those that wait for clients and processes go first.
-const others = all.filter((path) =>
-  !quick.has(path) && !/^tests\/(browser|cluster|peers|python|training)\//.test(path)
-)
-  .reverse();
 
 /** Runs files in one process, so many at a time. Returns its exit code. */
 async function run(
@@ -34,14 +29,14 @@ async function run(
 
 /** Runs groups of files, each in one module that imports them in turn; Deno begins with the first. */
 async function runGroups(
-  groups: Iterable<readonly [name: string, files: readonly string[]]>,
+  groups: readonly Group[],
   may: readonly string[],
   jobs: number,
   flags: string[],
 ): Promise<number> {
   const folder = await Deno.makeTempDir({ prefix: "milepost-tests-" });
   try {
-    const modules = [...groups].map(([name, files]) => {
+    const modules = groups.map(([name, files]) => {
       const path = `${folder}/${name}.ts`;
       const imports = files.map((file) => `import "${new URL(file, root)}";\n`);
       Deno.writeTextFileSync(path, imports.join(""));
@@ -53,11 +48,25 @@ async function runGroups(
   }
 }
 
+type Group = readonly [name: string, files: readonly string[]];
+
 /** Deals files out to so many groups. */
-function dealt(name: string, files: readonly string[], count: number) {
+function dealt(name: string, files: readonly string[], count: number): Group[] {
   const turns = Map.groupBy(files.entries(), ([index]) => `${name}_${index % count + 1}`);
-  return [...turns].map(([part, those]) => [part, those.map(([, file]) => file)] as const);
+  return [...turns].map(([part, those]) => [part, those.map(([, file]) => file)]);
 }
+
+/** Groups of a few files each. */
+const fewOf = (name: string, files: readonly string[] = []) =>
+  dealt(name, files, Math.ceil(files.length / TOGETHER));
+
+/** Groups of one file each. */
+const each = (files: readonly string[] = []) =>
+  files.map((
+    file,
+  ): Group => [file.replace(/^tests\/(.*)\.ts$/, "$1").replaceAll("/", "."), [file]]);
+
+const textOf = (path: string) => Deno.readTextFileSync(new URL(path, root));
 
 /**
  * Runs the pure files. Most of their time would be spent on loading their imports again for each, so
@@ -75,30 +84,30 @@ function runQuick(jobs: number, flags: string[]): Promise<number> {
  */
 function runCluster(jobs: number, flags: string[]): Promise<number> {
   const files = all.filter((path) => path.startsWith("tests/cluster/")).toReversed();
-  const planeOf = (path: string) =>
-    /\bshareCluster\(("(?<named>\w+)")?\)/.exec(Deno.readTextFileSync(new URL(path, root)));
-  const groups = Map.groupBy(files, (path) => {
-    const shared = planeOf(path);
-    if (shared === null) return path.includes("/parity/") ? "parity" : "own";
-    return shared.groups?.named ?? "plain";
+  const { parity, own, ...shared } = Object.groupBy(files, (path) => {
+    const shares = /\bshareCluster\(("(?<kind>\w+)")?\)/.exec(textOf(path));
+    if (shares === null) return path.includes("/parity/") ? "parity" : "own";
+    return shares.groups?.kind ?? "plain";
   });
-  const { parity = [], own = [], ...shared } = Object.fromEntries(groups);
-  const each = (paths: readonly string[]) =>
-    paths.map((path) =>
-      [path.replace(/^tests\/cluster\//, "").replaceAll(/\W/g, "_"), [path]] as const
-    );
-  return runGroups(
-    [
-      ...each(parity),
-      ...Object.entries(shared).flatMap(([name, paths]) =>
-        dealt(name, paths, Math.ceil(paths.length / SHARING))
-      ),
-      ...each(own),
-    ],
-    ["--allow-all"],
-    jobs,
-    flags,
-  );
+  const sharing = Object.entries(shared).flatMap(([kind, paths]) => fewOf(kind, paths));
+  const groups = [...each(parity), ...sharing, ...each(own)];
+  return runGroups(groups, ["--allow-all"], jobs, flags);
+}
+
+/**
+ * Runs the files that start servers and processes, a few in a module: loading takes as long as many a test.
+ * Those that wait for clients of other languages go first, alone, as do those that share a standalone.
+ */
+function runOthers(jobs: number, flags: string[]): Promise<number> {
+  const files = all.filter((path) =>
+    !quick.has(path) && !/^tests\/(browser|cluster|peers|python|training)\//.test(path)
+  ).toReversed();
+  const { slow, sharing, rest } = Object.groupBy(files, (path) => {
+    if (/^tests\/(clients|docs|build)\//.test(path)) return "slow";
+    return textOf(path).includes("shareStandalone(") ? "sharing" : "rest";
+  });
+  const groups = [...each(slow), ...each(sharing), ...fewOf("others", rest)];
+  return runGroups(groups, ["--allow-all"], jobs, flags);
 }
 
 const cores = navigator.hardwareConcurrency;
@@ -106,13 +115,13 @@ const cores = navigator.hardwareConcurrency;
 const PARTS = 2 * cores;
 /** Tests that start servers wait half of their time, for a lease to run out or a process to start: three run on two cores. */
 const WAITING_JOBS = 1.5 * cores;
-/** Files that share a control plane. */
-const SHARING = 8;
+/** Files of a module: with more, one module would end long after the others. */
+const TOGETHER = 8;
 const [which, ...flags] = Deno.args;
 if (which === "cluster") {
   Deno.exit(await runCluster(WAITING_JOBS, flags));
 }
 const quickCode = await runQuick(cores, which === "quick" ? flags : Deno.args);
 if (which === "quick") Deno.exit(quickCode);
-const othersCode = await run(others, ["--allow-all"], WAITING_JOBS, Deno.args);
+const othersCode = await runOthers(WAITING_JOBS, Deno.args);
 Deno.exit(Math.max(quickCode, othersCode));
