@@ -105,8 +105,8 @@ function createCalls({ store, writer }: ServiceParts) {
   function get(request: GetRequest): Promise<Buffer> {
     const rows = store.read(trialNameOf(request.trialName), {
       metric: request.metricName === "" ? undefined : request.metricName,
-      from: boundOf("start_time", request.startTime),
-      to: boundOf("end_time", request.endTime),
+      since: boundOf("start_time", request.startTime),
+      until: boundOf("end_time", request.endTime),
     });
     return Promise.resolve(encodeLogReply(
       rows.map(({ at, name, value }) => ({ time: shortTime(at), metric: { name, value } })),

@@ -6,7 +6,9 @@ import { z } from "zod";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { microsOf } from "../../trials/recording/micros.ts";
 import type { KnownRow } from "./known_row.ts";
+import { sortableTime } from "../../trials/recording/row_time.ts";
 import { afterSeen } from "../../owner/observations/log_parts.ts";
+import type { LogRange } from "../../owner/observations/sink.ts";
 import { FILE_PRAGMAS, prepareStatements, sizePragmas, TABLES } from "./log_store_sql.ts";
 
 /** Rows to append to one log. */
@@ -15,17 +17,6 @@ export interface StoreAppend {
   /** Whether the log loses its oldest rows when it has too many. */
   readonly isPlain: boolean;
   readonly rows: readonly KnownRow[];
-}
-
-/** A range of a log; both times, of the form of `sortableTime`, are included. */
-export interface StoreRange {
-  readonly metric?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-  /** Rows of the very time `from` that are left out, from the first on. */
-  readonly seen?: number | undefined;
-  /** Most rows, from the first on. */
-  readonly limit?: number | undefined;
 }
 
 /** A row in the store. */
@@ -53,7 +44,7 @@ export interface LogStore {
   /** Appends all or nothing. Throws {@link StoreFull}, or an error of SQLite. */
   append(appends: readonly StoreAppend[]): void;
   /** Returns rows sorted by time, ties in the order of writing. */
-  read(log: string, range?: StoreRange): StoredRow[];
+  read(log: string, range?: LogRange): StoredRow[];
   delete(log: string): void;
   /** Returns the names of logs that are not plain, in their order, after one of them. */
   names(after: string, limit: number): string[];
@@ -147,7 +138,8 @@ class SqliteLogStore implements LogStore {
     }
   }
 
-  read(log: string, { metric, from = "", to = "", seen = 0, limit }: StoreRange = {}): StoredRow[] {
+  read(log: string, range: LogRange = {}): StoredRow[] {
+    const { metric, since = "", until = "", seen = 0, limit } = range;
     const known = this.#logOf(log);
     if (known === undefined) return [];
     // Places count the rows of all metrics.
@@ -155,13 +147,15 @@ class SqliteLogStore implements LogStore {
     const found = this.#sql.entries.all({
       log: known.id,
       metric: metric ?? null,
-      from: microsOf(from) ?? FIRST,
-      to: microsOf(to) ?? LAST,
+      from: microsOf(since) ?? FIRST,
+      to: microsOf(until) ?? LAST,
       place: seen - left,
       limit: limit === undefined ? -1 : limit + left,
     });
     const rows = found.map(storedRow);
-    return left === 0 ? rows : afterSeen(rows, ({ at }) => at === from, left).slice(0, limit);
+    if (left === 0) return rows;
+    const first = sortableTime(since);
+    return afterSeen(rows, ({ at }) => at === first, left).slice(0, limit);
   }
 
   delete(log: string): void {

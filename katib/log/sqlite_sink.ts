@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
-import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
+import { shortTime } from "../../trials/recording/row_time.ts";
 import { type ObservationSink, SinkError, type SinkName } from "../../owner/observations/sink.ts";
 import { logKeyOf, logKeyText } from "../../trials/recording/observation_row.ts";
 import { createStoreWriter } from "./store_writer.ts";
@@ -61,10 +61,9 @@ export function createStoreSink(
       };
       if (rows.length > 0) await writer.append(append, signal);
     },
-    read: (key, signal, { since = "", until = "", ...part } = {}) =>
+    read: (key, signal, range) =>
       attempt(signal, () => {
-        const bounds = { from: sortableTime(since), to: sortableTime(until) };
-        const rows = store.read(logKeyText(key), { ...part, ...bounds });
+        const rows = store.read(logKeyText(key), range);
         return rows.map(({ at, ...row }) => ({ time: shortTime(at), ...row }));
       }),
     list: (after, limit, signal) =>

@@ -10,7 +10,7 @@ import type { PlainLogs } from "./plain_logs.ts";
 export interface ObservationReaderOptions {
   readonly plans: Pick<PlanSource, "planFor">;
   readonly actors: Pick<Actors, "of">;
-  readonly plainLogs: Pick<PlainLogs, "snapshotOf" | "pageOf">;
+  readonly plainLogs: Pick<PlainLogs, "snapshotOf" | "read">;
   /** Whether the log of a plan is among `plainLogs`. */
   readonly isInPlainLogs: (plan: ObservationPlan) => boolean;
   readonly sink: Pick<ObservationSink, "read" | "traits">;
@@ -44,9 +44,11 @@ export function createObservationReader(
     async pageOf(job, query, signal) {
       const plan = await planOf(job, signal);
       if (plan === undefined) return undefined;
-      if (isInPlainLogs(plan)) return plainLogs.pageOf(job.uid, query);
       const { limit } = query;
-      const rows = await sink.read(plan.key, signal, { ...query, limit: limit + 1 });
+      const range = { ...query, limit: limit + 1 };
+      const rows = isInPlainLogs(plan)
+        ? plainLogs.read(job.uid, range)
+        : await sink.read(plan.key, signal, range);
       return { rows: rows.slice(0, limit), more: rows.length > limit };
     },
   };

@@ -7,7 +7,7 @@ import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { contentOf } from "../../trials/recording/content.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { LogPage, LogQuery } from "./observations.ts";
+import type { LogRange } from "./sink.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
@@ -36,7 +36,7 @@ export interface PlainLogs {
   accept(plan: ObservationPlan, push: Push): PushAnswer;
   /** Returns undefined if nothing was recorded. */
   snapshotOf(jobUid: string): PlainSnapshot | undefined;
-  pageOf(jobUid: string, query: LogQuery): LogPage;
+  read(jobUid: string, range: LogRange): readonly ObservationRow[];
   forget(jobUid: string): void;
 }
 
@@ -104,11 +104,7 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
       const log = logs.get(jobUid);
       return log && { metrics: log.summary.metrics(), primaryPod: log.pod };
     },
-    pageOf(jobUid, query) {
-      const { limit } = query;
-      const rows = partOf(logs.get(jobUid)?.rows ?? [], { ...query, limit: limit + 1 });
-      return { rows: rows.slice(0, limit), more: rows.length > limit };
-    },
+    read: (jobUid, range) => partOf(logs.get(jobUid)?.rows ?? [], range),
     forget: (jobUid) => void logs.delete(jobUid),
   };
 }
