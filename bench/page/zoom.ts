@@ -1,8 +1,7 @@
 /** `deno task bench zoom`: curves of a time range from a log of 100,000 rows, and what pushes notice of viewers who zoom. */
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ObservationSink } from "../../owner/observations/sink.ts";
-import { createMemorySink } from "../../katib/log/memory_sink.ts";
-import { createSqliteSink } from "../../katib/log/sqlite_sink.ts";
+import { createMemorySink, createSqliteSink } from "../../katib/log/sqlite_sink.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { createLogZoom, type LogZoom } from "../../owner/curves/log_zoom.ts";
 import type { ObservationReader } from "../../owner/observations/observations.ts";

@@ -83,15 +83,8 @@ function metered(inner: ObservationSink, { metrics, clock }: SinkOptions): Obser
   };
 }
 
-async function memory({ clock }: SinkOptions): Promise<ObservationSink> {
-  const { createMemorySink } = await import("./memory_sink.ts");
-  return createMemorySink({ clock });
-}
-
-async function sqlite(path: string, { clock }: SinkOptions): Promise<ObservationSink> {
-  const { createSqliteSink } = await import("./sqlite_sink.ts");
-  return createSqliteSink(path, clock);
-}
+const ofStore = () => import("./sqlite_sink.ts");
+const memory = async ({ clock }: SinkOptions) => (await ofStore()).createMemorySink({ clock });
 
 /** Katib's table is for trials; its databases take fewer rows a second when many calls come at a time. */
 const KATIB_SINK = { name: "katib", keepsPlainJobs: false, maxCalls: 4 } as const;
@@ -160,19 +153,19 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
   };
 }
 
-function unmetered(options: SinkOptions): Promise<ObservationSink> {
+async function unmetered(options: SinkOptions): Promise<ObservationSink> {
   const { setting, katibDbManager } = options;
   switch (setting?.kind) {
     case undefined:
-      return Promise.resolve(chosenByCluster(options));
+      return chosenByCluster(options);
     case "memory":
-      return memory(options);
+      return await memory(options);
     case "sqlite":
-      return sqlite(setting.path, options);
+      return (await ofStore()).createSqliteSink(setting.path, options.clock);
     case "katib":
-      return grpc(KATIB_SINK, katibDbManager, options);
+      return await grpc(KATIB_SINK, katibDbManager, options);
     case "grpc":
-      return grpc(GRPC_SINK, setting.address, options);
+      return await grpc(GRPC_SINK, setting.address, options);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Observation sink over a log store: in an SQLite file, or in memory. */
-import type { Clock } from "../../platform/base/clock.ts";
+import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
@@ -86,4 +86,19 @@ export function createStoreSink(
  */
 export function createSqliteSink(path: string, clock: Clock): ObservationSink {
   return createStoreSink({ name: "sqlite", isDurable: true, store: openLogStore({ path }), clock });
+}
+
+/** Bounds of {@link createMemorySink}. */
+export interface MemorySinkOptions {
+  /** Size of all logs; beyond it plain logs are dropped, and then appends fail. Default 128 MiB. */
+  readonly maxBytes?: number;
+  /** Most rows of the log of a job without a trial, which loses its oldest ones. Default 100000. */
+  readonly maxPlainRows?: number;
+  readonly clock?: Clock;
+}
+
+/** Creates an empty sink. Its rows are not on JavaScript's heap, where garbage collection visits them. */
+export function createMemorySink(options: MemorySinkOptions = {}): ObservationSink {
+  const { clock = systemClock, ...limits } = options;
+  return createStoreSink({ name: "memory", isDurable: false, store: openLogStore(limits), clock });
 }

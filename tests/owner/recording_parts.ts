@@ -1,5 +1,5 @@
 /** Parts of a term's recording, of which a test gives some. */
-import { createMemorySink } from "../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../katib/log/sqlite_sink.ts";
 import type { PlanSource } from "../../owner/observations/observations.ts";
 import type { ObservationSink } from "../../owner/observations/sink.ts";
 import type { RecordingParts } from "../../owner/term.ts";

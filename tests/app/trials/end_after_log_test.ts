@@ -6,7 +6,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { jobRefOf } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Observations } from "../../../owner/observations/observations.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { runtime, trainJob } from "../../controller/builders.ts";

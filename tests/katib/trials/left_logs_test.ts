@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import { removeLeftLogs } from "../../../katib/trials/left_logs.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import { SinkError } from "../../../owner/observations/sink.ts";
 import { trialIndexes } from "../../../katib/trials/cached_trial.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";

@@ -12,7 +12,7 @@ import {
 import { KINDS } from "../../../crds/kinds.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
 import { type LogKey } from "../../../trials/recording/observation_row.ts";
 import { trialIndexes } from "../../../katib/trials/cached_trial.ts";

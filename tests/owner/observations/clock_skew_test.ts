@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Push } from "../../../crds/wire/push.ts";
 import { createLogState } from "../../../owner/observations/log_state.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { ONE_RUN } from "../../../trials/recording/present_run.ts";
 import { pushOf, trialPlan, unsteadySink, withObservations } from "./observations_fixture.ts";

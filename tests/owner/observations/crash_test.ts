@@ -5,7 +5,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { storedStopOf } from "../../../crds/job_state.ts";
 import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
 import { createObservations } from "../../../owner/observations/term_observations.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";

@@ -1,7 +1,7 @@
 /** Tests of pushes that come when their trial has ended: the log stays what the Trial's observation says. */
 import assert from "node:assert/strict";
 import type { Control } from "../../../crds/wire/push_answer.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import { createSummary } from "../../../trials/recording/summary.ts";
 import { trialPlan, unsteadySink, withObservations } from "./observations_fixture.ts";
 

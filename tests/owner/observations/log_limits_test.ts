@@ -1,7 +1,7 @@
 /** Tests of the limits of observations over many logs: reads, deletions, and logs in memory. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { LogKey } from "../../../trials/recording/observation_row.ts";
 import { trialPlan, unsteadySink, withObservations } from "./observations_fixture.ts";

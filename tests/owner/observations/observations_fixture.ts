@@ -14,7 +14,7 @@ import {
   createObservations,
   type ObservationsOptions,
 } from "../../../owner/observations/term_observations.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
 import type { ObservationPlan, PlanDecision } from "../../../trials/plan/observation_plan.ts";
 import { ONE_RUN } from "../../../trials/recording/present_run.ts";

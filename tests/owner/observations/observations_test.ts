@@ -1,7 +1,7 @@
 /** Tests of the observations of a term: acknowledged rows are in the log, rules are applied to it, and a stop is done once. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { readTemplate } from "../../../trials/plan/plan_template.ts";

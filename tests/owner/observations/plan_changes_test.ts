@@ -1,7 +1,7 @@
 /** Tests of a log whose plan changes while rows are on their way into it. */
 import assert from "node:assert/strict";
 import { createLogActor, type LogActor } from "../../../owner/observations/log_actor.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { ONE_RUN } from "../../../trials/recording/present_run.ts";

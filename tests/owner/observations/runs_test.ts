@@ -4,7 +4,7 @@ import type { Stop } from "../../../owner/observations/observations.ts";
 import type { Push } from "../../../crds/wire/push.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { readTemplate } from "../../../trials/plan/plan_template.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { NO_RUN, type PresentRun } from "../../../trials/recording/present_run.ts";
 import {

@@ -10,7 +10,7 @@ import type { StopAnswer } from "../../../crds/wire/stop_request.ts";
 import type { StopRequest } from "../../../owner/observations/observations.ts";
 import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
 import { createObservations } from "../../../owner/observations/term_observations.ts";
-import { createMemorySink } from "../../../katib/log/memory_sink.ts";
+import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import { SinkError } from "../../../owner/observations/sink.ts";
 import { createStopper } from "../../../katib/stopping/stopper.ts";
 import { trialIndexes } from "../../../katib/trials/cached_trial.ts";
