@@ -12,14 +12,8 @@ import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Kind, KubeMeta, ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../../owner/observations/observations.ts";
-import type { LogKey } from "../../trials/recording/observation_row.ts";
 import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
-import {
-  type DecidedStop,
-  decisionOf,
-  describeStop,
-  type StoreOutcome,
-} from "../../owner/observations/stop_decision.ts";
+import { decisionOf, describeStop } from "../../owner/observations/stop_decision.ts";
 import { endForeignJob } from "./foreign_end.ts";
 import { HALT_MS, haltJob } from "./halt.ts";
 import { type StopStoreOptions, storeStop } from "./stop_store.ts";
@@ -51,21 +45,17 @@ function isThere(metadata: KubeMeta, uid: string): boolean {
   return metadata.uid === uid && metadata.deletionTimestamp === undefined;
 }
 
-class TrialStopper implements Stopper {
+/** Creates a {@link Stopper}. Its only state are the events that are not recorded yet. */
+export function createStopper(options: StopperOptions): Stopper {
+  const { client, clock, events, deadlineMs } = options;
   /** UIDs of jobs whose last write may have succeeded without an answer. */
-  readonly #unanswered = createBoundedCache<true>(REMEMBERED);
+  const unanswered = createBoundedCache<true>(REMEMBERED);
   /** UIDs of jobs whose Trial's end was written here, or may have been. */
-  readonly #ended = createBoundedCache<true>(REMEMBERED);
+  const ended = createBoundedCache<true>(REMEMBERED);
 
-  constructor(private readonly options: StopperOptions) {}
-
-  async store(decided: DecidedStop, key: LogKey, signal: AbortSignal): Promise<StoreOutcome> {
-    return await storeStop(this.options, decided, key, signal);
-  }
-
-  async stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome> {
+  async function stop(stop: Stop, signal: AbortSignal): Promise<StopOutcome> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const outcome = await this.#attempt(stop, signal);
+      const outcome = await tryOnce(stop, signal);
       if (outcome !== CHANGED) return outcome;
     }
     const { kind, namespace, name } = stop.plan.job;
@@ -74,13 +64,13 @@ class TrialStopper implements Stopper {
     );
   }
 
-  async #attempt(stop: Stop, signal: AbortSignal): Promise<StopOutcome | typeof CHANGED> {
+  async function tryOnce(stop: Stop, signal: AbortSignal): Promise<StopOutcome | typeof CHANGED> {
     const { key } = stop.plan;
-    const objects = await this.#read(stop, signal);
-    if (key.kind === "job") return await this.#stopJob(stop, objects, signal);
+    const objects = await read(stop, signal);
+    if (key.kind === "job") return await stopJob(stop, objects, signal);
     const { trial, job } = objects;
     if (trial === undefined) return "gone";
-    const now = this.options.clock.now();
+    const now = clock.now();
     const end = trialStop(trial, stop, now);
     if (end.kind === "finished") return "finished before";
     if (end.kind === "patch") {
@@ -89,20 +79,21 @@ class TrialStopper implements Stopper {
       if (jobStop(stop.plan.job.kind, job, stop.decision, now).kind === "finished") {
         return "finished before";
       }
-      const kept = await this.#keep(stop, job, signal);
+      const kept = await keep(stop, job, signal);
       if (kept === "changed") return CHANGED;
-      const halt = () => this.#halt(stop, { trial, job }, signal);
-      const write = () => this.#patch(KINDS.trial, key, end, signal, () => this.#markEnded(stop));
-      if (kept === "kept") await halt();
+      const halted = () => halt(stop, { trial, job }, signal);
+      const markEnded = () => void ended.set(stop.plan.job.uid, true);
+      const write = () => patch(KINDS.trial, key, end, signal, markEnded);
+      if (kept === "kept") await halted();
       // Where nothing else tells a new owner why the pods have ended, the Trial's end is on its way before they are.
-      const [isWritten] = await Promise.all([write(), kept === "not kept" ? halt() : undefined]);
+      const [isWritten] = await Promise.all([write(), kept === "not kept" ? halted() : undefined]);
       if (!isWritten) return CHANGED;
-      this.#markEnded(stop);
+      markEnded();
     }
-    const outcome = await this.#stopJob(stop, objects, signal);
+    const outcome = await stopJob(stop, objects, signal);
     if (outcome === CHANGED) return CHANGED;
     // Katib may have deleted the job, or objects it end, between the two writes.
-    if (outcome !== "stopped" && this.#ended.has(stop.plan.job.uid)) this.#report(stop, objects);
+    if (outcome !== "stopped" && ended.has(stop.plan.job.uid)) report(stop, objects);
     return "stopped";
   }
 
@@ -110,7 +101,7 @@ class TrialStopper implements Stopper {
    * Keeps the decision in the job's status, which outlives this owner: a log without runs says nothing any more when the
    * pods are gone. Returns whether it is there, or that the job has changed, by this or otherwise.
    */
-  async #keep(
+  async function keep(
     { plan: { key, job: ref }, decision }: Stop,
     job: AnyJob,
     signal: AbortSignal,
@@ -118,66 +109,60 @@ class TrialStopper implements Stopper {
     if (ref.kind.isForeign) return "not kept";
     if (storedStopOf(job) !== undefined) return "kept";
     // Its calls are short: the end of the Trial waits for them.
-    const deadlineMs = Math.min(this.options.deadlineMs, HALT_MS);
+    const short = { ...options, deadlineMs: Math.min(deadlineMs, HALT_MS) };
     try {
-      const options = { ...this.options, deadlineMs };
-      const { kind } = await storeStop(options, { job: ref, decision }, key, signal);
+      const { kind } = await storeStop(short, { job: ref, decision }, key, signal);
       if (kind === "stopped") return "kept";
       return kind === "pruned" || kind === "elsewhere" ? "not kept" : "changed";
     } catch (error) {
       signal.throwIfAborted();
-      this.#warn(ref, "the decision to stop a trial is not in its job's status", error);
+      warn(ref, "the decision to stop a trial is not in its job's status", error);
       return "not kept";
     }
   }
 
-  #warn({ namespace, name, kind: { kind } }: JobRef, what: string, error: unknown): void {
+  function warn({ namespace, name, kind: { kind } }: JobRef, what: string, error: unknown): void {
     log.warn(what, { kind, namespace, name, problem: messageOf(error) });
   }
 
   /** Ends the job's pods, if it can: Katib deletes the job once its Trial has ended. */
-  async #halt(
+  async function halt(
     { plan: { job: ref } }: Stop,
     { trial, job }: { readonly trial: Trial; readonly job: AnyJob },
     signal: AbortSignal,
   ): Promise<void> {
-    const { client, deadlineMs } = this.options;
     // Another operator's job that stays is suspended after its Trial says why.
     if (ref.kind.isForeign && trial.spec?.retainRun === true) return;
     try {
       await haltJob(ref, job, { client, deadlineMs, signal });
     } catch (error) {
       signal.throwIfAborted();
-      this.#warn(ref, "the pods of a trial that is stopped end later than they could", error);
+      warn(ref, "the pods of a trial that is stopped end later than they could", error);
     }
   }
 
-  #markEnded({ plan: { job } }: Stop): void {
-    this.#ended.set(job.uid, true);
-  }
-
-  async #stopJob(
+  async function stopJob(
     stop: Stop,
     objects: StopObjects,
     signal: AbortSignal,
   ): Promise<StopOutcome | typeof CHANGED> {
     if (objects.job === undefined) return "gone";
     const { job } = stop.plan;
-    if (job.kind.isForeign) return await this.#endForeign(stop, objects, objects.job, signal);
-    const end = jobStop(job.kind, objects.job, stop.decision, this.options.clock.now());
+    if (job.kind.isForeign) return await endForeign(stop, objects, objects.job, signal);
+    const end = jobStop(job.kind, objects.job, stop.decision, clock.now());
     if (end.kind === "finished") return "finished before";
     // Another owner reported a stop that is found done, unless this one wrote it without an answer.
-    const isOwn = end.kind === "patch" || this.#unanswered.has(job.uid);
+    const isOwn = end.kind === "patch" || unanswered.has(job.uid);
     if (end.kind === "patch") {
-      const unanswered = () => void this.#unanswered.set(job.uid, true);
-      if (!await this.#patch(job.kind, job, end, signal, unanswered)) return CHANGED;
+      const onUnanswered = () => void unanswered.set(job.uid, true);
+      if (!await patch(job.kind, job, end, signal, onUnanswered)) return CHANGED;
     }
-    if (isOwn) this.#report(stop, objects);
+    if (isOwn) report(stop, objects);
     return "stopped";
   }
 
   /** Ends a job of another operator. Its Trial says already that it was stopped. */
-  async #endForeign(
+  async function endForeign(
     stop: Stop,
     objects: StopObjects,
     job: AnyJob,
@@ -185,24 +170,26 @@ class TrialStopper implements Stopper {
   ): Promise<StopOutcome> {
     const { job: ref } = stop.plan;
     if (endOf(ref.kind, job) !== undefined) return "finished before";
-    const { client, deadlineMs, events } = this.options;
     const retain = objects.trial?.spec?.retainRun === true;
     const { left } = await endForeignJob(ref, job, { client, retain, deadlineMs, signal });
-    if (left !== undefined && objects.trial !== undefined && this.#ended.has(ref.uid)) {
+    if (left !== undefined && objects.trial !== undefined && ended.has(ref.uid)) {
       events.record(aboutTrial(objects.trial), {
         type: "Warning",
         reason: EVENT_REASONS.trialJobLeft,
         message: `the trial was stopped early, but its ${ref.kind.kind} goes on: ${left}`,
       });
     }
-    if (this.#ended.has(ref.uid)) this.#report(stop, objects);
+    if (ended.has(ref.uid)) report(stop, objects);
     return "stopped";
   }
 
-  async #read({ plan: { key, job: ref } }: Stop, signal: AbortSignal): Promise<StopObjects> {
+  async function read(
+    { plan: { key, job: ref } }: Stop,
+    signal: AbortSignal,
+  ): Promise<StopObjects> {
     const [trial, job] = await Promise.all([
-      key.kind === "trial" ? this.#get(KINDS.trial, key, signal) : undefined,
-      this.#get(ref.kind, ref, signal),
+      key.kind === "trial" ? get(KINDS.trial, key, signal) : undefined,
+      get(ref.kind, ref, signal),
     ]);
     return {
       trial: trial && isThere(trial.metadata, key.uid) ? trial : undefined,
@@ -210,24 +197,22 @@ class TrialStopper implements Stopper {
     };
   }
 
-  #get<T>(
+  function get<T>(
     kind: Kind<T>,
     { namespace, name }: ObjectKey,
     signal: AbortSignal,
   ): Promise<T | undefined> {
-    const { client, deadlineMs } = this.options;
     return getOrUndefined(client, kind, { namespace, name }, { signal, deadlineMs });
   }
 
   /** Returns false if the object changed. Other errors leave the outcome unknown. */
-  async #patch(
+  async function patch(
     kind: Kind<unknown>,
     { namespace, name }: ObjectKey,
     { body }: Extract<StopWrite, { kind: "patch" }>,
     signal: AbortSignal,
     onUnanswered: () => void,
   ): Promise<boolean> {
-    const { client, deadlineMs } = this.options;
     const options = { subresource: "status", signal, deadlineMs };
     try {
       await client.patch(kind, { namespace, name }, { type: "merge", body }, options);
@@ -240,19 +225,15 @@ class TrialStopper implements Stopper {
   }
 
   /** Records the events, once, by the owner that wrote the last part. */
-  #report({ plan: { job: ref }, decision }: Stop, { trial, job }: StopObjects): void {
-    this.#unanswered.delete(ref.uid);
-    this.#ended.delete(ref.uid);
-    const { events } = this.options;
+  function report({ plan: { job: ref }, decision }: Stop, { trial, job }: StopObjects): void {
+    unanswered.delete(ref.uid);
+    ended.delete(ref.uid);
     const stored = job && storedStopOf(job);
     const message = describeStop(stored === undefined ? decision : decisionOf(stored));
     const event = { type: "Normal", reason: EVENT_REASONS.earlyStopped, message } as const;
     if (trial !== undefined) events.record(aboutTrial(trial), event);
     if (job !== undefined) events.record(aboutJob(ref), event);
   }
-}
 
-/** Creates a {@link Stopper}. Its only state are the events that are not recorded yet. */
-export function createStopper(options: StopperOptions): Stopper {
-  return new TrialStopper(options);
+  return { store: (...decided) => storeStop(options, ...decided), stop };
 }
