@@ -1,12 +1,10 @@
 /** Cache of the observation plans of jobs. */
-import type { LRUCache } from "lru-cache";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { formatKey, type Kind, type ObjectKey } from "../../platform/kube/resource.ts";
 import { earlyStopOf, endOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { JobStop } from "../../crds/trainjob.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
@@ -19,7 +17,6 @@ import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import type { ServedInformer } from "../../platform/kube/watching/served_informer.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { PlanSource } from "../../owner/observations/observations.ts";
-import type { Control } from "../../crds/wire/push_answer.ts";
 import { controlOfTrial, controlShown } from "../../owner/observations/stop_decision.ts";
 import { hasOtherEnd } from "../stopping/stop_writes.ts";
 import { isPrimaryPod } from "../../trials/mapping/outcome.ts";
@@ -31,17 +28,13 @@ import {
   derivePlan,
   type PlanInputs,
 } from "../../trials/plan/derive_plan.ts";
-import type {
-  ObservationPlan,
-  PlanDecision,
-  PlanSettings,
-} from "../../trials/plan/observation_plan.ts";
+import type { ObservationPlan, PlanSettings } from "../../trials/plan/observation_plan.ts";
 import { primaryContainerProblem } from "../../trials/plan/primary_container.ts";
-import { type DerivedStopTarget, deriveStopTarget } from "../../trials/plan/stop_target.ts";
+import { deriveStopTarget } from "../../trials/plan/stop_target.ts";
 import { cachedTrial, TRIALS_BY } from "./cached_trial.ts";
 import { createPodLabels, type PodLabelsOptions } from "./pod_labels.ts";
 import { type PodCache, presentRunOf } from "./primary_runs.ts";
-import { ONE_RUN, type PresentRun } from "../../trials/recording/present_run.ts";
+import { ONE_RUN } from "../../trials/recording/present_run.ts";
 
 /** The cache of Trials, with the indexes of `trialIndexes`. */
 export interface TrialCache
@@ -115,95 +108,23 @@ function fingerprint(
   ]);
 }
 
-class CachedPlans implements PlanCache {
-  readonly #plans: LRUCache<string, Remembered>;
-  #sweptMs: number;
+/** Creates the plans of one term. */
+export function createPlanCache(options: PlanCacheOptions): PlanCache {
+  const { jobs, trials, client, jobSets, settings, notify, deadlineMs, clock } = options;
+  const perf = { now: () => clock.monotonic() };
+  const plans = createBoundedCache<Remembered>(REMEMBERED, {
+    ttl: IDLE_MS,
+    updateAgeOnGet: true,
+    perf,
+  });
+  let sweptMs = perf.now();
   /** Reads of objects that are not in the caches, so that impostors cost few requests. */
-  readonly #reads: LRUCache<string, Promise<unknown>>;
-  readonly #labels: ReadonlyMap<JobKind, ReturnType<typeof createPodLabels>>;
+  const reads = createBoundedCache<Promise<unknown>>(READ.max, { ttl: READ.ttl, perf });
+  const podLabels = new Map(
+    [...jobs].map(([kind, { pods }]) => [kind, createPodLabels({ ...options, pods })]),
+  );
 
-  constructor(private readonly options: PlanCacheOptions) {
-    const perf = { now: () => options.clock.monotonic() };
-    this.#plans = createBoundedCache(REMEMBERED, { ttl: IDLE_MS, updateAgeOnGet: true, perf });
-    this.#sweptMs = perf.now();
-    this.#reads = createBoundedCache(READ.max, { ttl: READ.ttl, perf });
-    this.#labels = new Map(
-      [...options.jobs].map(([kind, { pods }]) => [kind, createPodLabels({ ...options, pods })]),
-    );
-  }
-
-  planFor(job: JobRef, signal: AbortSignal): PlanDecision | Promise<PlanDecision> {
-    const view = this.#cachedView(job.kind, jobNow(this.options.jobs, job));
-    if (view !== undefined) return this.#plan(view).decision;
-    return this.#readView(job, signal).then(
-      (read) => read === undefined ? { kind: "none" } as const : this.#plan(read).decision,
-      (error) => ({ kind: "unknown", why: `the job's Trial is not known: ${messageOf(error)}` }),
-    );
-  }
-
-  openPlans(): readonly ObservationPlan[] {
-    return [...this.options.jobs].flatMap(([kind, { jobs }]) =>
-      jobs.list().flatMap((job) => {
-        if (!this.#mayBeOpen(kind, job)) return [];
-        const view = this.#cachedView(kind, job);
-        const decision = view && this.#plan(view).decision;
-        return decision?.kind === "plan" && decision.rules.length > 0 ? [decision] : [];
-      })
-    );
-  }
-
-  isOpen(ref: JobRef): boolean {
-    const job = jobNow(this.options.jobs, ref);
-    return job !== undefined && !this.#isOver(ref.kind, job);
-  }
-
-  async stopTargetFor(ref: JobRef, signal: AbortSignal): Promise<DerivedStopTarget | undefined> {
-    const view = this.#cachedView(ref.kind, jobNow(this.options.jobs, ref)) ??
-      await this.#readView(ref, signal);
-    return view && deriveStopTarget(view);
-  }
-
-  storedStop(ref: JobRef): JobStop | undefined {
-    const job = jobNow(this.options.jobs, ref);
-    return job && storedStopOf(job);
-  }
-
-  stoppingJobs(): readonly JobRef[] {
-    return [...this.options.jobs].flatMap(([kind, { jobs }]) =>
-      jobs.list()
-        .filter((job) => storedStopOf(job) !== undefined && endOf(kind, job) === undefined)
-        .map((job) => jobRefOf(kind, job))
-    );
-  }
-
-  stopShown(ref: JobRef): Control | undefined {
-    const job = jobNow(this.options.jobs, ref);
-    if (job === undefined) return undefined;
-    if (earlyStopOf(ref.kind, job) !== undefined) return controlShown(ref.kind, job);
-    const { status } = cachedTrial(this.options.trials, job) ?? {};
-    const stopped = findCondition(status?.conditions, TRIAL_CONDITIONS.earlyStopped);
-    return stopped?.status === "True" ? controlOfTrial(stopped.message) : undefined;
-  }
-
-  hasEnded({ key, job: ref }: ObservationPlan): boolean {
-    const job = jobNow(this.options.jobs, ref);
-    if (key.kind !== "trial" || job === undefined) return false;
-    const trial = cachedTrial(this.options.trials, job);
-    return endOf(ref.kind, job) !== undefined || (trial !== undefined && hasOtherEnd(trial));
-  }
-
-  primaryProblem({ job: { namespace, name, uid }, mapping }: ObservationPlan): string | undefined {
-    const jobSet = mapping && this.options.jobSets.get({ namespace, name });
-    if (!jobSet || !isControlledBy(jobSet.metadata, uid)) return undefined;
-    return primaryContainerProblem(mapping, jobSet)?.message;
-  }
-
-  isSuspended(ref: JobRef): boolean {
-    const job = jobNow(this.options.jobs, ref);
-    return job !== undefined && suspensionOf(ref.kind, job) !== undefined;
-  }
-
-  isPrimary(
+  function isPrimary(
     plan: ObservationPlan,
     pod: { readonly name: string; readonly uid: string },
   ): boolean | undefined | Promise<boolean | undefined> {
@@ -216,41 +137,23 @@ class CachedPlans implements PlanCache {
       return mapping === undefined || isPrimaryPod(mapping, labels);
     };
     const { kind, namespace } = plan.job;
-    const labels = this.#labels.get(kind)?.of({ namespace, ...pod }, keys);
+    const labels = podLabels.get(kind)?.of({ namespace, ...pod }, keys);
     if (!(labels instanceof Promise)) return judge(labels);
     return labels.then(judge, () => undefined);
   }
 
-  presentRun(plan: ObservationPlan): PresentRun | Promise<PresentRun> {
-    const pods = this.options.jobs.get(plan.job.kind)?.pods;
-    if (pods === undefined) return ONE_RUN;
-    return presentRunOf(pods, plan.job, (pod) => this.isPrimary(plan, pod));
-  }
-
-  async trialOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<string | undefined> {
-    if (trialReference(job.metadata) === undefined) return undefined;
-    const view = this.#cachedView(kind, job) ?? await this.#viewOf(kind, job, signal);
-    // Reports what is wrong before there is a pod that could push.
-    this.#plan(view);
-    const claim = judgeClaim(view);
-    if (claim.kind !== "holds" || !comesByPush(claim.trial, this.options.settings())) {
-      return undefined;
-    }
-    return claim.trial.metadata.name;
-  }
-
   /** Whether the job has not finished and may have rules. */
-  #mayBeOpen(kind: JobKind, job: AnyJob): boolean {
+  function mayBeOpen(kind: JobKind, job: AnyJob): boolean {
     const asks = job.metadata.annotations?.[ANNOTATIONS.earlyStopping] !== undefined ||
       trialReference(job.metadata) !== undefined;
-    return asks && !this.#isOver(kind, job);
+    return asks && !isOver(kind, job);
   }
 
   /** Whether the job has ended, or is another operator's, and its Trial has ended without it. */
-  #isOver(kind: JobKind, job: AnyJob): boolean {
+  function isOver(kind: JobKind, job: AnyJob): boolean {
     if (endOf(kind, job) !== undefined) return true;
     if (!kind.isForeign) return false;
-    const trial = cachedTrial(this.options.trials, job);
+    const trial = cachedTrial(trials, job);
     if (trial === undefined) return false;
     // A job whose Trial was stopped early has still to be ended.
     const isStopped = isConditionTrue(trial.status?.conditions, TRIAL_CONDITIONS.earlyStopped);
@@ -258,16 +161,15 @@ class CachedPlans implements PlanCache {
   }
 
   /** Returns undefined if the caches may be behind: they lack the job, or the very Trial that it names. */
-  #cachedView(kind: JobKind, job: AnyJob | undefined): PlanInputs | undefined {
+  function cachedView(kind: JobKind, job: AnyJob | undefined): PlanInputs | undefined {
     if (job === undefined) return undefined;
-    if (trialReference(job.metadata) === undefined) return this.#view(kind, job, undefined);
-    const trial = cachedTrial(this.options.trials, job);
-    return trial && this.#view(kind, job, trial);
+    if (trialReference(job.metadata) === undefined) return view(kind, job, undefined);
+    const trial = cachedTrial(trials, job);
+    return trial && view(kind, job, trial);
   }
 
-  #view(kind: JobKind, job: AnyJob, trial: Trial | undefined): PlanInputs {
+  function view(kind: JobKind, job: AnyJob, trial: Trial | undefined): PlanInputs {
     if (trial === undefined) return { kind, job, trial, claimants: [], namesakes: [] };
-    const { trials } = this.options;
     const { namespace = "", name = "" } = job.metadata;
     return {
       kind,
@@ -279,61 +181,132 @@ class CachedPlans implements PlanCache {
     };
   }
 
-  async #readView(ref: JobRef, signal: AbortSignal): Promise<PlanInputs | undefined> {
-    const job = jobNow(this.options.jobs, ref) ?? await this.#read(ref.kind, ref);
+  async function readView(ref: JobRef, signal: AbortSignal): Promise<PlanInputs | undefined> {
+    const job = jobNow(jobs, ref) ?? await read(ref.kind, ref);
     if (job?.metadata.uid !== ref.uid) return undefined;
-    return await this.#viewOf(ref.kind, job, signal);
+    return await viewOf(ref.kind, job, signal);
   }
 
-  async #viewOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<PlanInputs> {
+  async function viewOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<PlanInputs> {
     const reference = trialReference(job.metadata);
-    if (reference === undefined) return this.#view(kind, job, undefined);
-    const { trials } = this.options;
+    if (reference === undefined) return view(kind, job, undefined);
     // A job that names a Trial shows that the cluster has Trials.
     if (trials.resting) trials.wake();
     const key = { namespace: job.metadata.namespace, name: reference.name };
-    const trial = await this.#read(WATCHED.trial, key);
+    const trial = await read(WATCHED.trial, key);
     signal.throwIfAborted();
-    return this.#view(kind, job, trial);
+    return view(kind, job, trial);
   }
 
   /** Reads an object, once for all concurrent callers. Returns undefined if there is none. */
-  async #read<T>(kind: Kind<T>, { namespace, name }: ObjectKey): Promise<T | undefined> {
+  async function read<T>(kind: Kind<T>, { namespace, name }: ObjectKey): Promise<T | undefined> {
     const id = `${kind.plural}.${kind.group} ${formatKey({ namespace, name })}`;
-    const { client, deadlineMs } = this.options;
-    const reading = this.#reads.get(id) ??
+    const reading = reads.get(id) ??
       getOrUndefined(client, kind, { namespace, name }, { deadlineMs, honorRetryAfter: false })
         .catch((error) => {
-          this.#reads.delete(id);
+          reads.delete(id);
           throw error;
         });
-    if (!this.#reads.has(id)) this.#reads.set(id, reading);
+    if (!reads.has(id)) reads.set(id, reading);
     const object = await reading;
     return object === undefined ? undefined : kind.parse(object);
   }
 
-  #plan(view: PlanInputs): DerivedPlan {
-    const settings = this.options.settings();
-    const by = fingerprint(view, settings);
+  function plan(view: PlanInputs): DerivedPlan {
+    const now = settings();
+    const by = fingerprint(view, now);
     const uid = view.job.metadata.uid ?? "";
-    const known = this.#plans.get(uid);
+    const known = plans.get(uid);
     if (known?.by === by) return known.planned;
-    const planned = derivePlan(view, settings);
-    this.#plans.set(uid, { by, planned });
-    this.#sweep();
-    this.options.notify(planned.notices);
+    const planned = derivePlan(view, now);
+    plans.set(uid, { by, planned });
+    sweep();
+    notify(planned.notices);
     return planned;
   }
 
-  #sweep(): void {
-    const nowMs = this.options.clock.monotonic();
-    if (nowMs - this.#sweptMs < IDLE_MS / 2) return;
-    this.#sweptMs = nowMs;
-    this.#plans.purgeStale();
+  function sweep(): void {
+    const nowMs = clock.monotonic();
+    if (nowMs - sweptMs < IDLE_MS / 2) return;
+    sweptMs = nowMs;
+    plans.purgeStale();
   }
-}
 
-/** Creates the plans of one term. */
-export function createPlanCache(options: PlanCacheOptions): PlanCache {
-  return new CachedPlans(options);
+  return {
+    planFor(job, signal) {
+      const view = cachedView(job.kind, jobNow(jobs, job));
+      if (view !== undefined) return plan(view).decision;
+      return readView(job, signal).then(
+        (read) => read === undefined ? { kind: "none" } as const : plan(read).decision,
+        (error) => ({ kind: "unknown", why: `the job's Trial is not known: ${messageOf(error)}` }),
+      );
+    },
+    openPlans() {
+      return [...jobs].flatMap(([kind, { jobs }]) =>
+        jobs.list().flatMap((job) => {
+          if (!mayBeOpen(kind, job)) return [];
+          const view = cachedView(kind, job);
+          const decision = view && plan(view).decision;
+          return decision?.kind === "plan" && decision.rules.length > 0 ? [decision] : [];
+        })
+      );
+    },
+    isOpen(ref) {
+      const job = jobNow(jobs, ref);
+      return job !== undefined && !isOver(ref.kind, job);
+    },
+    async stopTargetFor(ref, signal) {
+      const view = cachedView(ref.kind, jobNow(jobs, ref)) ?? await readView(ref, signal);
+      return view && deriveStopTarget(view);
+    },
+    storedStop(ref) {
+      const job = jobNow(jobs, ref);
+      return job && storedStopOf(job);
+    },
+    stoppingJobs() {
+      return [...jobs].flatMap(([kind, { jobs }]) =>
+        jobs.list()
+          .filter((job) => storedStopOf(job) !== undefined && endOf(kind, job) === undefined)
+          .map((job) => jobRefOf(kind, job))
+      );
+    },
+    stopShown(ref) {
+      const job = jobNow(jobs, ref);
+      if (job === undefined) return undefined;
+      if (earlyStopOf(ref.kind, job) !== undefined) return controlShown(ref.kind, job);
+      const { status } = cachedTrial(trials, job) ?? {};
+      const stopped = findCondition(status?.conditions, TRIAL_CONDITIONS.earlyStopped);
+      return stopped?.status === "True" ? controlOfTrial(stopped.message) : undefined;
+    },
+    hasEnded({ key, job: ref }) {
+      const job = jobNow(jobs, ref);
+      if (key.kind !== "trial" || job === undefined) return false;
+      const trial = cachedTrial(trials, job);
+      return endOf(ref.kind, job) !== undefined || (trial !== undefined && hasOtherEnd(trial));
+    },
+    primaryProblem({ job: { namespace, name, uid }, mapping }) {
+      const jobSet = mapping && jobSets.get({ namespace, name });
+      if (!jobSet || !isControlledBy(jobSet.metadata, uid)) return undefined;
+      return primaryContainerProblem(mapping, jobSet)?.message;
+    },
+    isSuspended(ref) {
+      const job = jobNow(jobs, ref);
+      return job !== undefined && suspensionOf(ref.kind, job) !== undefined;
+    },
+    presentRun(plan) {
+      const pods = jobs.get(plan.job.kind)?.pods;
+      if (pods === undefined) return ONE_RUN;
+      return presentRunOf(pods, plan.job, (pod) => isPrimary(plan, pod));
+    },
+    async trialOf(kind, job, signal) {
+      if (trialReference(job.metadata) === undefined) return undefined;
+      const view = cachedView(kind, job) ?? await viewOf(kind, job, signal);
+      // Reports what is wrong before there is a pod that could push.
+      plan(view);
+      const claim = judgeClaim(view);
+      const isHeld = claim.kind === "holds" && comesByPush(claim.trial, settings());
+      return isHeld ? claim.trial.metadata.name : undefined;
+    },
+    isPrimary,
+  };
 }
