@@ -106,135 +106,129 @@ function openDatabase(path: string | undefined): DatabaseSync {
 const isFull = (error: unknown) =>
   error instanceof Error && "errcode" in error && error.errcode === FULL;
 
-class SqliteLogStore implements LogStore {
-  readonly #database: DatabaseSync;
-  readonly #maxPlainRows: number;
-  readonly #sql;
-
-  constructor({ path, maxBytes, maxPlainRows = 100_000 }: LogStoreOptions) {
-    this.#maxPlainRows = maxPlainRows;
-    this.#database = openDatabase(path);
-    const bytes = maxBytes ?? (path === undefined ? DEFAULT_BYTES.memory : DEFAULT_BYTES.file);
-    try {
-      const filePragmas = path === undefined ? "" : FILE_PRAGMAS;
-      this.#database.exec(`${sizePragmas(bytes)}${filePragmas}${TABLES}`);
-      this.#sql = prepareStatements(this.#database);
-    } catch (error) {
-      this.#database.close();
-      throw error;
-    }
+/** Opens the database with its tables and statements. */
+function prepared({ path, maxBytes }: LogStoreOptions) {
+  const database = openDatabase(path);
+  const bytes = maxBytes ?? (path === undefined ? DEFAULT_BYTES.memory : DEFAULT_BYTES.file);
+  try {
+    const filePragmas = path === undefined ? "" : FILE_PRAGMAS;
+    database.exec(`${sizePragmas(bytes)}${filePragmas}${TABLES}`);
+    return { database, sql: prepareStatements(database) };
+  } catch (error) {
+    database.close();
+    throw error;
   }
+}
 
-  append(appends: readonly StoreAppend[]): void {
-    for (;;) {
-      try {
-        return this.#inTransaction(() => {
-          for (const append of appends) this.#appendOne(append);
-        });
-      } catch (error) {
-        if (!isFull(error)) throw error;
-        this.#dropPlainLog(appends, error);
-      }
-    }
-  }
-
-  read(log: string, range: LogRange = {}): StoredRow[] {
-    const { metric, since = "", until = "", seen = 0, limit } = range;
-    const known = this.#logOf(log);
-    if (known === undefined) return [];
-    // Places count the rows of all metrics.
-    const left = metric === undefined ? 0 : seen;
-    const found = this.#sql.entries.all({
-      log: known.id,
-      metric: metric ?? null,
-      from: microsOf(since) ?? FIRST,
-      to: microsOf(until) ?? LAST,
-      place: seen - left,
-      limit: limit === undefined ? -1 : limit + left,
-    });
-    const rows = found.map(storedRow);
-    if (left === 0) return rows;
-    const first = sortableTime(since);
-    return afterSeen(rows, ({ at }) => at === first, left).slice(0, limit);
-  }
-
-  delete(log: string): void {
-    const known = this.#logOf(log);
+function storeOf(
+  { database, sql }: ReturnType<typeof prepared>,
+  maxPlainRows: number,
+): LogStore {
+  function remove(log: string): void {
+    const known = logOf(log);
     if (known === undefined) return;
-    this.#inTransaction(() => {
-      this.#sql.deleteEntries.run(known.id);
-      this.#sql.deleteSamples.run(known.id);
-      this.#sql.deleteLog.run(known.id);
+    inTransaction(() => {
+      sql.deleteEntries.run(known.id);
+      sql.deleteSamples.run(known.id);
+      sql.deleteLog.run(known.id);
     });
   }
 
-  names(after: string, limit: number): string[] {
-    return nameRows.parse(this.#sql.trialLogs.all({ after, limit })).map(({ name }) => name);
+  function logOf(name: string) {
+    return logRow.parse(sql.log.get(name));
   }
 
-  check(): void {
-    this.#sql.log.get("");
-  }
-
-  close(): void {
-    if (this.#database.isOpen) this.#database.close();
-  }
-
-  #logOf(name: string) {
-    return logRow.parse(this.#sql.log.get(name));
-  }
-
-  #appendOne({ log, isPlain, rows }: StoreAppend): void {
-    this.#sql.addLog.run(log, isPlain ? 1 : 0);
-    const known = this.#logOf(log);
+  function appendOne({ log, isPlain, rows }: StoreAppend): void {
+    sql.addLog.run(log, isPlain ? 1 : 0);
+    const known = logOf(log);
     if (known === undefined) throw new Error(`cannot create the log ${log}`);
     let added = 0;
     let sampleAt = "";
     for (const { at, run, step = null, wire: { metric } } of rows) {
       const [seconds, micros] = splitTime(at);
       if (run !== undefined && at !== sampleAt) {
-        this.#sql.addSample.run({ log: known.id, seconds, micros, run, step });
+        sql.addSample.run({ log: known.id, seconds, micros, run, step });
         sampleAt = at;
       }
       const { name, value } = metric;
       const entry = { log: known.id, seconds, micros, metric: name, value };
-      added += Number(this.#sql.addEntry.run(entry).changes);
+      added += Number(sql.addEntry.run(entry).changes);
     }
-    const keep = this.#maxPlainRows;
     // Not after each row: a tenth more is tolerated.
-    if (isPlain && known.row_count + added > keep * 1.1) {
-      added -= Number(this.#sql.trim.run({ log: known.id, keep: keep - 1 }).changes);
-      this.#sql.trimSamples.run({ log: known.id });
+    if (isPlain && known.row_count + added > maxPlainRows * 1.1) {
+      added -= Number(sql.trim.run({ log: known.id, keep: maxPlainRows - 1 }).changes);
+      sql.trimSamples.run({ log: known.id });
     }
-    this.#sql.count.run(added, known.id);
+    sql.count.run(added, known.id);
   }
 
-  #inTransaction(work: () => void): void {
-    this.#database.exec("BEGIN IMMEDIATE");
+  function inTransaction(work: () => void): void {
+    database.exec("BEGIN IMMEDIATE");
     try {
       work();
-      this.#database.exec("COMMIT");
+      database.exec("COMMIT");
     } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
+      if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
     }
   }
 
   /** Drops the plain log that was written to longest ago. */
-  #dropPlainLog(appends: readonly StoreAppend[], cause: unknown): void {
-    const oldest = nameRow.parse(this.#sql.oldestPlain.get());
+  function dropPlainLog(appends: readonly StoreAppend[], cause: unknown): void {
+    const oldest = nameRow.parse(sql.oldestPlain.get());
     const isNeeded = appends.some(({ log }) => log === oldest?.name);
     if (oldest === undefined || isNeeded) {
       throw new StoreFull("the database has reached its maximum size", { cause });
     }
-    this.delete(oldest.name);
+    remove(oldest.name);
   }
+
+  return {
+    append(appends) {
+      for (;;) {
+        try {
+          return inTransaction(() => {
+            for (const append of appends) appendOne(append);
+          });
+        } catch (error) {
+          if (!isFull(error)) throw error;
+          dropPlainLog(appends, error);
+        }
+      }
+    },
+    read(log, range = {}) {
+      const { metric, since = "", until = "", seen = 0, limit } = range;
+      const known = logOf(log);
+      if (known === undefined) return [];
+      // Places count the rows of all metrics.
+      const left = metric === undefined ? 0 : seen;
+      const found = sql.entries.all({
+        log: known.id,
+        metric: metric ?? null,
+        from: microsOf(since) ?? FIRST,
+        to: microsOf(until) ?? LAST,
+        place: seen - left,
+        limit: limit === undefined ? -1 : limit + left,
+      });
+      const rows = found.map(storedRow);
+      if (left === 0) return rows;
+      const first = sortableTime(since);
+      return afterSeen(rows, ({ at }) => at === first, left).slice(0, limit);
+    },
+    delete: remove,
+    names: (after, limit) =>
+      nameRows.parse(sql.trialLogs.all({ after, limit })).map(({ name }) => name),
+    check: () => void sql.log.get(""),
+    close() {
+      if (database.isOpen) database.close();
+    },
+  };
 }
 
 /** Opens the database. Throws an Error that names the file if it cannot be used. */
 export function openLogStore(options: LogStoreOptions = {}): LogStore {
   try {
-    return new SqliteLogStore(options);
+    return storeOf(prepared(options), options.maxPlainRows ?? 100_000);
   } catch (cause) {
     const why = messageOf(cause);
     const hint = /locked/.test(why) ? " (another process is using it)" : "";
