@@ -6,7 +6,7 @@ import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import type { DbManagerClient } from "./db_manager_client.ts";
-import { GrpcWriter } from "./grpc_writer.ts";
+import { createGrpcWriter } from "./grpc_writer.ts";
 import { BACKOFF, PeerHealth } from "./peer_health.ts";
 import { afterSeen } from "../../owner/observations/log_parts.ts";
 import { createLogMarks, ROWS_PER_MARK } from "./log_marks.ts";
@@ -51,7 +51,7 @@ export function createGrpcSink(options: GrpcSinkOptions): ObservationSink {
     random,
     properties: () => ({ sink: name, waitingRows: writer.waitingRows }),
   });
-  const writer = new GrpcWriter({
+  const writer = createGrpcWriter({
     client,
     clock,
     random,

@@ -41,182 +41,170 @@ const OF_ONE_CALL: ReadonlySet<number> = new Set([
 
 const codeOf = (error: unknown) => error instanceof CallError ? error.code : status.UNKNOWN;
 
-/** Writes to all logs of a service. */
-export class GrpcWriter {
-  readonly #options: GrpcWriterOptions;
-  readonly #logs = new Map<string, LogWrites>();
-  readonly #queue;
-  readonly #stop = new AbortController();
-  readonly #workers: readonly Promise<void>[];
-  #forgotLogs = false;
-  #waitingRows = 0;
+/** Writer to all logs of a service. */
+export type GrpcWriter = ReturnType<typeof createGrpcWriter>;
 
-  constructor(options: GrpcWriterOptions) {
-    const { clock, random, maxCalls } = options;
-    this.#options = options;
-    this.#queue = createWorkQueue({ clock, random, backoff: BACKOFF });
-    this.#workers = Array.from({ length: maxCalls }, () => this.#work());
+/** Creates a {@link GrpcWriter}, which works until it is closed. */
+export function createGrpcWriter(options: GrpcWriterOptions) {
+  const { clock, random, peer, maxCalls, maxWaitingRows } = options;
+  const logs = new Map<string, LogWrites>();
+  const queue = createWorkQueue({ clock, random, backoff: BACKOFF });
+  const stop = new AbortController();
+  let forgotLogs = false;
+  let waitingRows = 0;
+
+  function closing(): SinkError {
+    return peer.unavailable("the sink is closing");
   }
 
-  get waitingRows(): number {
-    return this.#waitingRows;
-  }
-
-  /** Resolves when the rows are in the log; see `ObservationSink.append()`. */
-  append(
-    trialName: string,
-    rows: readonly ObservationRow[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { peer } = this.#options;
-    return new Promise((resolve, reject) => {
-      const known = [...new Map(rows.map(knownRow).map((row) => [row.id, row])).values()];
-      if (known.length === 0) return resolve();
-      this.#assertRoom(known.length, signal);
-      this.#waitingRows += known.length;
-      const abort = () =>
-        pending.settle(
-          peer.unavailable("the rows were not written in time", {
-            wroteNothing: !pending.mayBeSent,
-          }),
-        );
-      const pending: PendingAppend = {
-        rows: known,
-        mayBeSent: false,
-        isOver: false,
-        settle: (error) => {
-          if (pending.isOver) return;
-          pending.isOver = true;
-          this.#waitingRows -= known.length;
-          forget();
-          if (error === undefined) resolve();
-          else reject(error);
-        },
-      };
-      const forget = onAbort(signal, abort);
-      this.#logOf(trialName).add(pending);
-      this.#queue.add(trialName);
-    });
-  }
-
-  /** Resolves when no abandoned write can still come into the log. Rejects with a SinkError in time. */
-  async untilSettled(trialName: string, signal: AbortSignal): Promise<void> {
-    const { clock, peer } = this.#options;
-    for (;;) {
-      const waitMs = this.#logs.get(trialName)?.unreadableMs(clock.monotonic()) ?? 0;
-      if (waitMs === 0) return;
-      if (signal.aborted || this.#stop.signal.aborted) throw peer.unavailable("out of time");
-      await clock.sleep(waitMs, signal);
-    }
-  }
-
-  /** Forgets the rows of a log that was deleted. */
-  deleted(trialName: string): void {
-    this.#logs.get(trialName)?.deleted();
-    this.#forgetIdle(trialName);
-  }
-
-  /** Rejects all appends that wait, and resolves when no call is under way. */
-  async close(): Promise<void> {
-    this.#stop.abort();
-    this.#queue.shutDown();
-    for (const writes of this.#logs.values()) writes.endAll(this.#closing());
-    await Promise.all(this.#workers);
-  }
-
-  #closing(): SinkError {
-    return this.#options.peer.unavailable("the sink is closing");
-  }
-
-  #assertRoom(rows: number, signal: AbortSignal): void {
-    const { peer, maxWaitingRows } = this.#options;
-    if (signal.aborted || this.#stop.signal.aborted) {
+  function assertRoom(rows: number, signal: AbortSignal): void {
+    if (signal.aborted || stop.signal.aborted) {
       throw peer.unavailable("out of time", { wroteNothing: true });
     }
-    if (this.#waitingRows > 0 && this.#waitingRows + rows > maxWaitingRows) {
-      throw peer.unavailable(`${this.#waitingRows} rows wait already`, { wroteNothing: true });
+    if (waitingRows > 0 && waitingRows + rows > maxWaitingRows) {
+      throw peer.unavailable(`${waitingRows} rows wait already`, { wroteNothing: true });
     }
   }
 
-  #logOf(trialName: string): LogWrites {
-    const known = this.#logs.get(trialName);
+  function logOf(trialName: string): LogWrites {
+    const known = logs.get(trialName);
     if (known !== undefined) return known;
-    if (this.#logs.size >= MAX_LOGS) this.#forgetOldest();
-    const made = new LogWrites(trialName, this.#forgotLogs);
-    this.#logs.set(trialName, made);
+    if (logs.size >= MAX_LOGS) forgetOldest();
+    const made = new LogWrites(trialName, forgotLogs);
+    logs.set(trialName, made);
     return made;
   }
 
   /** Makes room. After this every new log is read before its first write. */
-  #forgetOldest(): void {
-    for (const [trialName, writes] of this.#logs) {
+  function forgetOldest(): void {
+    for (const [trialName, writes] of logs) {
       if (writes.hasWork || writes.isUnderWay) continue;
-      this.#logs.delete(trialName);
-      this.#forgotLogs = true;
+      logs.delete(trialName);
+      forgotLogs = true;
       return;
     }
   }
 
-  #forgetIdle(trialName: string): void {
-    if (!this.#logs.get(trialName)?.isIdle) return;
-    this.#logs.delete(trialName);
-    this.#queue.forget(trialName);
+  function forgetIdle(trialName: string): void {
+    if (!logs.get(trialName)?.isIdle) return;
+    logs.delete(trialName);
+    queue.forget(trialName);
   }
 
-  async #work(): Promise<void> {
-    const { clock, peer } = this.#options;
+  async function work(): Promise<void> {
     for (;;) {
-      if (peer.pauseMs > 0) await clock.sleep(peer.pauseMs, this.#stop.signal);
-      const trialName = await this.#queue.take();
+      if (peer.pauseMs > 0) await clock.sleep(peer.pauseMs, stop.signal);
+      const trialName = await queue.take();
       if (trialName === undefined) return;
-      const writes = this.#logs.get(trialName);
-      if (writes !== undefined) await this.#writeNext(writes);
-      this.#queue.done(trialName);
-      this.#forgetIdle(trialName);
+      const writes = logs.get(trialName);
+      if (writes !== undefined) await writeNext(writes);
+      queue.done(trialName);
+      forgetIdle(trialName);
     }
   }
 
   /** Writes one append of one log. Never throws. */
-  async #writeNext(writes: LogWrites): Promise<void> {
-    const { clock, peer } = this.#options;
+  async function writeNext(writes: LogWrites): Promise<void> {
     const wait = Math.max(writes.notBefore - clock.monotonic(), peer.pauseMs);
-    if (wait > 0) return this.#queue.addAfter(writes.trialName, wait);
+    if (wait > 0) return queue.addAfter(writes.trialName, wait);
     const append = writes.take();
     if (append === undefined) return;
     const { rows, mayBeSent } = append;
     append.mayBeSent = true;
     try {
-      await writeOnce(this.#options, writes, rows, this.#stop.signal);
-      this.#succeeded(writes);
+      await writeOnce(options, writes, rows, stop.signal);
+      succeeded(writes);
       writes.written(append);
-      if (writes.hasWork) this.#queue.add(writes.trialName);
+      if (writes.hasWork) queue.add(writes.trialName);
     } catch (error) {
       const wasNotSent = error instanceof CallError && error.wasNotSent;
       if (wasNotSent && rows.length <= ROWS_PER_CALL) append.mayBeSent = mayBeSent;
-      this.#failed(writes, append, error);
+      failed(writes, append, error);
     }
   }
 
-  #succeeded(writes: LogWrites): void {
-    this.#queue.forget(writes.trialName);
+  function succeeded(writes: LogWrites): void {
+    queue.forget(writes.trialName);
     writes.notBefore = 0;
-    this.#options.peer.succeeded();
+    peer.succeeded();
   }
 
-  #failed(writes: LogWrites, append: PendingAppend, error: unknown): void {
-    const { clock, peer } = this.#options;
+  function failed(writes: LogWrites, append: PendingAppend, error: unknown): void {
     const now = clock.monotonic();
     writes.giveBack(append);
-    if (this.#stop.signal.aborted) return writes.endAll(this.#closing());
+    if (stop.signal.aborted) return writes.endAll(closing());
     if (error instanceof Unsettled) {
       writes.notBefore = now + Math.min(250, writes.unsettledMs(now));
-      return this.#queue.addAfter(writes.trialName, writes.notBefore - now);
+      return queue.addAfter(writes.trialName, writes.notBefore - now);
     }
     const code = codeOf(error);
     const isRefused = REFUSALS.has(code);
     if (isRefused) append.settle(new SinkError("refused", `the DB manager: ${messageOf(error)}`));
     peer.failed(messageOf(error), !isRefused && !OF_ONE_CALL.has(code));
-    const delay = this.#queue.addRateLimited(writes.trialName, peer.pauseMs);
+    const delay = queue.addRateLimited(writes.trialName, peer.pauseMs);
     writes.notBefore = now + delay;
   }
+
+  const workers = Array.from({ length: maxCalls }, work);
+  return {
+    get waitingRows() {
+      return waitingRows;
+    },
+    /** Resolves when the rows are in the log; see `ObservationSink.append()`. */
+    append(
+      trialName: string,
+      rows: readonly ObservationRow[],
+      signal: AbortSignal,
+    ): Promise<void> {
+      return new Promise((resolve, reject) => {
+        const known = [...new Map(rows.map(knownRow).map((row) => [row.id, row])).values()];
+        if (known.length === 0) return resolve();
+        assertRoom(known.length, signal);
+        waitingRows += known.length;
+        const abort = () =>
+          pending.settle(
+            peer.unavailable("the rows were not written in time", {
+              wroteNothing: !pending.mayBeSent,
+            }),
+          );
+        const pending: PendingAppend = {
+          rows: known,
+          mayBeSent: false,
+          isOver: false,
+          settle: (error) => {
+            if (pending.isOver) return;
+            pending.isOver = true;
+            waitingRows -= known.length;
+            forget();
+            if (error === undefined) resolve();
+            else reject(error);
+          },
+        };
+        const forget = onAbort(signal, abort);
+        logOf(trialName).add(pending);
+        queue.add(trialName);
+      });
+    },
+    /** Resolves when no abandoned write can still come into the log. Rejects with a SinkError in time. */
+    async untilSettled(trialName: string, signal: AbortSignal): Promise<void> {
+      for (;;) {
+        const waitMs = logs.get(trialName)?.unreadableMs(clock.monotonic()) ?? 0;
+        if (waitMs === 0) return;
+        if (signal.aborted || stop.signal.aborted) throw peer.unavailable("out of time");
+        await clock.sleep(waitMs, signal);
+      }
+    },
+    /** Forgets the rows of a log that was deleted. */
+    deleted(trialName: string): void {
+      logs.get(trialName)?.deleted();
+      forgetIdle(trialName);
+    },
+    /** Rejects all appends that wait, and resolves when no call is under way. */
+    async close(): Promise<void> {
+      stop.abort();
+      queue.shutDown();
+      for (const writes of logs.values()) writes.endAll(closing());
+      await Promise.all(workers);
+    },
+  };
 }
