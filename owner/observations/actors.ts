@@ -27,7 +27,7 @@ export interface Actors {
   all(): LogActor[];
 }
 
-/** Actors that are considered for eviction at a time: if many are busy it takes a few calls. */
+/** Actors that are considered for eviction for each new one: if many are busy it takes a few calls. */
 const CONSIDERED = 32;
 
 /** Creates {@link Actors}, empty. */
@@ -43,11 +43,10 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
     if (logs.get(uid) === text) logs.delete(uid);
   }
 
-  function makeRoom(): void {
-    let considered = 0;
+  function evict(keep: number, isOver: (actor: LogActor) => boolean, considered = Infinity): void {
     for (const [text, actor] of actors) {
-      if (actors.size < max || ++considered > CONSIDERED) return;
-      if (!isBusy(actor)) discard(text, actor);
+      if (actors.size <= keep || considered-- <= 0) return;
+      if (!isBusy(actor) && isOver(actor)) discard(text, actor);
     }
   }
 
@@ -61,7 +60,7 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
         discard(text, known);
         known.usePlan(plan);
       }
-      makeRoom();
+      evict(max - 1, () => true, CONSIDERED);
       const actor = known ?? create(plan);
       actors.set(text, actor);
       logs.set(plan.job.uid, text);
@@ -74,12 +73,7 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
       if (actor !== undefined) discard(logs.get(jobUid) ?? "", actor);
       return actor;
     },
-    evict(keep, isOver) {
-      for (const [text, actor] of actors) {
-        if (actors.size <= keep) return;
-        if (!isBusy(actor) && isOver(actor)) discard(text, actor);
-      }
-    },
+    evict,
     all: () => [...actors.values()],
   };
 }

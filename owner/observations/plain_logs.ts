@@ -7,10 +7,10 @@ import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { contentOf } from "../../trials/recording/content.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
+import type { LogSnapshot } from "./observations.ts";
 import type { LogRange } from "./sink.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
-import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { partOf } from "./log_parts.ts";
 import { createSummary, type Summary } from "../../trials/recording/summary.ts";
 
@@ -24,18 +24,12 @@ export interface PlainLogsOptions {
   readonly maxRowsInAll?: number;
 }
 
-/** The state of one such log. */
-export interface PlainSnapshot {
-  readonly metrics: readonly MetricSummary[];
-  readonly primaryPod: string;
-}
-
 /** The logs, by the UID of their TrainJobs. */
 export interface PlainLogs {
   /** Records the samples of a push. A sample that equals the one before it is a retry. */
   accept(plan: ObservationPlan, push: Push): PushAnswer;
   /** Returns undefined if nothing was recorded. */
-  snapshotOf(jobUid: string): PlainSnapshot | undefined;
+  snapshotOf(jobUid: string): Pick<LogSnapshot, "metrics" | "primaryPod"> | undefined;
   read(jobUid: string, range: LogRange): readonly ObservationRow[];
   forget(jobUid: string): void;
 }

@@ -27,10 +27,6 @@ const MAX_SAMPLES = 2_000;
 
 const ABANDONED = comeAgain("the client has closed the request");
 
-function samplesOf({ earlier }: Push): number {
-  return 1 + (earlier?.length ?? 0);
-}
-
 /** Creates an empty queue. */
 export function createPushQueue(): PushQueue {
   const waiting: QueuedPush[] = [];
@@ -53,7 +49,7 @@ export function createPushQueue(): PushQueue {
           next.answer(ABANDONED);
           continue;
         }
-        samples += samplesOf(next.push);
+        samples += 1 + (next.push.earlier?.length ?? 0);
         batch.push(next);
       }
       return batch;
