@@ -1,14 +1,4 @@
 /** Interner: equal parts of objects become the same part, so that each is held once. */
-/** Shares parts between all objects that it is given. */
-export interface Interner {
-  /**
-   * Puts in place of each part of `object` (a string, a list, an object in it) an equal one that was
-   * met before, and freezes them. The object itself stays the one it is, and is not frozen; it must
-   * be the caller's own to change. Frozen parts are left alone.
-   */
-  intern(object: object): void;
-}
-
 /** Options of {@link createInterner}. */
 export interface InternerOptions {
   /** Strings, and other parts, that are remembered; beyond it those not met lately are forgotten. Default 4000. */
@@ -91,7 +81,8 @@ function isRecord(value: object): value is Record<string, unknown> {
   return !Array.isArray(value);
 }
 
-class Memory implements Interner {
+/** Shares parts between all objects that it is given. */
+export class Interner {
   readonly #strings: Recent<string>;
   readonly #objects: Recent<object>;
   #lastId = 0;
@@ -104,6 +95,11 @@ class Memory implements Interner {
     this.#objects = new Recent({ ...bounds, maxSize: Infinity });
   }
 
+  /**
+   * Puts in place of each part of `object` (a string, a list, an object in it) an equal one that was
+   * met before, and freezes them. The object itself stays the one it is, and is not frozen; it must
+   * be the caller's own to change. Frozen parts are left alone.
+   */
   intern(object: object): void {
     if (!Object.isFrozen(object)) this.#shareParts(object);
   }
@@ -173,5 +169,5 @@ class Memory implements Interner {
 
 /** A {@link Interner} that has met nothing yet. */
 export function createInterner(options: InternerOptions = {}): Interner {
-  return new Memory(options);
+  return new Interner(options);
 }

@@ -28,37 +28,6 @@ export interface Reader<T> {
 /** After this time what was written and never seen is looked up, in milliseconds. */
 export const UNSEEN_MS = 10_000;
 
-/** Remembers the results of own writes until the cache has them or the object is gone. */
-export interface OwnWrites<T> {
-  /**
-   * Runs a write of the object of that key and remembers the result, unless {@link seen} reports it, a newer form
-   * of it or its deletion while the write is under way.
-   */
-  track(key: string, write: () => Promise<T>): Promise<T>;
-  /**
-   * Runs the deletion of an object, which returns whether there was one, and returns the same. From then on and until
-   * the cache shows it, the object has a `deletionTimestamp`; `at` is that time, RFC 3339.
-   */
-  trackDeletion(object: T, at: string, call: () => Promise<boolean>): Promise<boolean>;
-  /** Takes in a change of the cache. Connect it to the informer. */
-  seen(change: Pick<Change<T>, "type" | "object">): void;
-  /** The newer one of the cached and the written object. */
-  latest(key: string, cached: T | undefined): T | undefined;
-  /**
-   * Returns the objects of a group as {@link merge} does, after a look at those that were written {@link UNSEEN_MS} ago or
-   * earlier and are not cached: one that left the group is forgotten.
-   */
-  observe(group: string, cached: () => readonly T[], reader: Reader<T>): Promise<T[]>;
-  /** The objects of a group: the cached ones, each in its newest form, and those only written. */
-  merge(group: string, cached: readonly T[]): T[];
-  /** Whether an object of the group was written that the cached ones lack: {@link observe} it after {@link UNSEEN_MS}. */
-  hasUnseen(group: string, cached: readonly T[]): boolean;
-  /** Forgets the object of that key: it is gone, or the cache is right about it. */
-  forget(key: string): void;
-  /** How many objects are remembered. */
-  readonly size: number;
-}
-
 /**
  * Whether resource version `a` is older than `b`. Kubernetes compares them as numbers; one that is
  * not a number is never older.
@@ -88,7 +57,8 @@ interface Meanwhile<T> {
   last?: T;
 }
 
-class Memory<T extends KubeObject> implements OwnWrites<T> {
+/** Remembers the results of own writes until the cache has them or the object is gone. */
+export class OwnWrites<T extends KubeObject> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #groups = new Map<string, Set<string>>();
   readonly #underWay = new Map<string, Set<Meanwhile<T>>>();
@@ -98,16 +68,25 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     this.#options = options;
   }
 
+  /** How many objects are remembered. */
   get size(): number {
     return this.#entries.size;
   }
 
+  /**
+   * Runs a write of the object of that key and remembers the result, unless {@link seen} reports it, a newer form
+   * of it or its deletion while the write is under way.
+   */
   async track(key: string, write: () => Promise<T>): Promise<T> {
     const { result, meanwhile } = await this.#watched(key, write);
     this.#remember(key, { object: result, deleted: false }, meanwhile);
     return result;
   }
 
+  /**
+   * Runs the deletion of an object, which returns whether there was one, and returns the same. From then on and until
+   * the cache shows it, the object has a `deletionTimestamp`; `at` is that time, RFC 3339.
+   */
   async trackDeletion(object: T, at: string, call: () => Promise<boolean>): Promise<boolean> {
     const key = keyOf(object);
     const { result: existed, meanwhile } = await this.#watched(key, call);
@@ -118,6 +97,7 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return existed;
   }
 
+  /** Takes in a change of the cache. Connect it to the informer. */
   seen({ type, object }: Pick<Change<T>, "type" | "object">): void {
     const key = keyOf(object);
     const uid = object.metadata?.uid;
@@ -132,6 +112,7 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     }
   }
 
+  /** The newer one of the cached and the written object. */
   latest(key: string, cached: T | undefined): T | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return cached;
@@ -140,6 +121,7 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return cached;
   }
 
+  /** The objects of a group: the cached ones, each in its newest form, and those only written. */
   merge(group: string, cached: readonly T[]): T[] {
     const left = new Set(this.#groups.get(group));
     const merged: T[] = [];
@@ -161,6 +143,7 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return merged;
   }
 
+  /** Whether an object of the group was written that the cached ones lack: {@link observe} it after {@link UNSEEN_MS}. */
   hasUnseen(group: string, cached: readonly T[]): boolean {
     const keys = this.#groups.get(group);
     if (keys === undefined) return false;
@@ -168,6 +151,10 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return [...keys].some((key) => !uids.has(this.#entries.get(key)?.object.metadata?.uid));
   }
 
+  /**
+   * Returns the objects of a group as {@link merge} does, after a look at those that were written {@link UNSEEN_MS} ago or
+   * earlier and are not cached: one that left the group is forgotten.
+   */
   async observe(group: string, cached: () => readonly T[], reader: Reader<T>): Promise<T[]> {
     const known = this.merge(group, cached());
     const before = this.#options.clock.monotonic() - UNSEEN_MS;
@@ -184,6 +171,7 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
     return this.merge(group, cached());
   }
 
+  /** Forgets the object of that key: it is gone, or the cache is right about it. */
   forget(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
@@ -235,5 +223,5 @@ class Memory<T extends KubeObject> implements OwnWrites<T> {
 
 /** An empty memory of own writes. */
 export function createOwnWrites<T extends KubeObject>(options: OwnWritesOptions<T>): OwnWrites<T> {
-  return new Memory<T>({ limit: 20_000, keep: (object) => object, ...options });
+  return new OwnWrites<T>({ limit: 20_000, keep: (object) => object, ...options });
 }
