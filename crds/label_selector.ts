@@ -1,21 +1,11 @@
 /** Label selectors: whether labels meet their requirements (`metav1.LabelSelector`). */
+import type { LabelSelector } from "../platform/kube/kubernetes.ts";
 
 /** Labels of an object. */
 type Labels = Readonly<Record<string, string>>;
 
-/** A requirement of one label. */
-export interface LabelRequirement {
-  readonly key: string;
-  /** `In`, `NotIn`, `Exists` or `DoesNotExist`. */
-  readonly operator: string;
-  readonly values?: readonly string[];
-}
-
-/** A label selector; an empty one selects everything. */
-export interface LabelSelector {
-  readonly matchLabels?: Labels;
-  readonly matchExpressions?: readonly LabelRequirement[];
-}
+/** A requirement of one label: `In`, `NotIn`, `Exists` or `DoesNotExist`. */
+export type LabelRequirement = NonNullable<LabelSelector["matchExpressions"]>[number];
 
 /** Says whether labels meet a requirement; an unknown operator is never met. */
 export function meetsRequirement(labels: Labels, requirement: LabelRequirement): boolean {
@@ -40,7 +30,7 @@ export function hasLabels(labels: Labels, wanted: Labels): boolean {
   return Object.entries(wanted).every(([key, value]) => labels[key] === value);
 }
 
-/** Says whether labels meet all requirements of a selector. */
+/** Says whether labels meet all requirements of a selector; an empty one selects everything. */
 export function meetsSelector(
   labels: Labels,
   { matchLabels = {}, matchExpressions = [] }: LabelSelector,

@@ -43,6 +43,14 @@ const COMMON = {
   namespaceSelector: {},
 };
 
+/** The same of the webhooks of jobs and runtimes: nothing that they would refuse is stored. */
+const COMMON_OF_JOBS = {
+  ...COMMON,
+  objectSelector: {},
+  failurePolicy: "Fail",
+  timeoutSeconds: TIMEOUT_SECONDS.others,
+};
+
 const exists = (key: string) => ({ key, operator: "Exists" });
 const doesNotExist = (key: string) => ({ key, operator: "DoesNotExist" });
 
@@ -76,9 +84,6 @@ function rule(group: string, version: string, resource: string, operations: stri
     scope: "*",
   };
 }
-
-const trainerRule = (resource: string) =>
-  rule(TRAINER_GROUP, TRAINER_VERSION, resource, ["CREATE", "UPDATE"]);
 
 /**
  * Spares the updates of a job that is being deleted. Its finalizers are taken away by updates, and a
@@ -149,17 +154,29 @@ function podWebhooks(options: ConfigurationOptions, kind: JobKind) {
   ];
 }
 
+/** What the webhooks of a kind of the Trainer have in common. */
+function trainerWebhook(
+  options: ConfigurationOptions,
+  name: `${"defaulter" | "validator"}.${string}`,
+  path: WebhookPath,
+) {
+  const resource = `${name.slice(name.indexOf(".") + 1)}s`;
+  return {
+    ...COMMON_OF_JOBS,
+    name: `${name}.${TRAINER_GROUP}`,
+    clientConfig: clientConfig(options, path),
+    rules: [rule(TRAINER_GROUP, TRAINER_VERSION, resource, ["CREATE", "UPDATE"])],
+  };
+}
+
 /** What the webhooks of a v1 kind have in common; their names end as upstream's do. */
 function v1Webhook({ singular, plural }: V1Kind, role: string) {
   return {
-    ...COMMON,
+    ...COMMON_OF_JOBS,
     name: `${role}.${singular}.training-operator.${V1_GROUP}`,
     // Another version of a definition is another operator's.
     matchPolicy: "Exact",
     rules: [rule(V1_GROUP, V1_VERSION, plural, ["CREATE", "UPDATE"])],
-    objectSelector: {},
-    failurePolicy: "Fail",
-    timeoutSeconds: TIMEOUT_SECONDS.others,
   };
 }
 
@@ -204,18 +221,12 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
       ...injectedKinds(options).flatMap((kind) => podWebhooks(options, kind)),
       ...trialResourceWebhooks(options),
       {
-        ...COMMON,
-        name: `defaulter.trainjob.${TRAINER_GROUP}`,
-        clientConfig: clientConfig(options, WEBHOOK_PATHS.defaultTrainJobs),
-        rules: [trainerRule("trainjobs")],
-        objectSelector: {},
+        ...trainerWebhook(options, "defaulter.trainjob", WEBHOOK_PATHS.defaultTrainJobs),
         // Nothing else has a default that the schema cannot give: most TrainJobs need no call.
         matchConditions: [NOT_BEING_DELETED, {
           name: "has-runtime-patches",
           expression: "has(object.spec.runtimePatches)",
         }],
-        failurePolicy: "Fail",
-        timeoutSeconds: TIMEOUT_SECONDS.others,
         reinvocationPolicy: "Never",
       },
       ...options.v1Kinds.map((kind) => v1Defaulter(options, kind)),
@@ -227,33 +238,25 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
 export function validatingConfiguration(
   options: ConfigurationOptions,
 ): ValidatingWebhookConfiguration {
-  const webhook = (singular: string, path: WebhookPath, objectSelector: object) => ({
-    ...COMMON,
-    name: `validator.${singular}.${TRAINER_GROUP}`,
-    clientConfig: clientConfig(options, path),
-    rules: [trainerRule(`${singular}s`)],
-    objectSelector,
-    failurePolicy: "Fail",
-    timeoutSeconds: TIMEOUT_SECONDS.others,
-  });
-  const unlessDisabled = {
+  const { validateTrainJobs, validateTrainingRuntimes, validateClusterTrainingRuntimes } =
+    WEBHOOK_PATHS;
+  const objectSelector = {
     matchExpressions: [{ key: LABELS.webhookValidation, operator: "NotIn", values: ["disabled"] }],
   };
+  const runtimes = [
+    trainerWebhook(options, "validator.trainingruntime", validateTrainingRuntimes),
+    trainerWebhook(options, "validator.clustertrainingruntime", validateClusterTrainingRuntimes),
+  ];
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "ValidatingWebhookConfiguration",
     metadata: { name: MANAGER.validatingConfiguration },
     webhooks: [
       {
-        ...webhook("trainjob", WEBHOOK_PATHS.validateTrainJobs, {}),
+        ...trainerWebhook(options, "validator.trainjob", validateTrainJobs),
         matchConditions: [NOT_BEING_DELETED],
       },
-      webhook("trainingruntime", WEBHOOK_PATHS.validateTrainingRuntimes, unlessDisabled),
-      webhook(
-        "clustertrainingruntime",
-        WEBHOOK_PATHS.validateClusterTrainingRuntimes,
-        unlessDisabled,
-      ),
+      ...runtimes.map((it) => ({ ...it, objectSelector })),
       ...options.v1Kinds.map((kind) => v1Validator(options, kind)),
     ],
   };

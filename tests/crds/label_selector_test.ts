@@ -1,6 +1,7 @@
 /** Tests of `crds/label_selector.ts`. */
 import { equal } from "node:assert/strict";
-import { type LabelSelector, meetsSelector } from "../../crds/label_selector.ts";
+import { meetsSelector } from "../../crds/label_selector.ts";
+import type { LabelSelector } from "../../platform/kube/kubernetes.ts";
 
 const labels = { app: "web", tier: "a" };
 const expression = (key: string, operator: string, ...values: string[]): LabelSelector => ({
