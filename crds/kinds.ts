@@ -15,53 +15,39 @@ import {
 } from "./training_runtime.ts";
 import { type TrainJob, trainJobSchema } from "./trainjob.ts";
 import { type Trial, trialSchema } from "./trial.ts";
-import type { Kind } from "../platform/kube/resource.ts";
+import { guessPlural, type Kind } from "../platform/kube/resource.ts";
 
 /** Pod groups of a gang scheduler; their fields are its CRD's to check. */
 function podGroup({ group, version }: { group: string; version: string }): Kind<AnyObject> {
-  return { ...builtIn<AnyObject>(group, "PodGroup", "podgroups"), version };
+  return { ...builtIn<AnyObject>(group, "PodGroup"), version };
 }
 
-function trainer<T>(
+/** Returns a kind whose objects are read by its schema. */
+function custom<T>(
+  { group, version }: { readonly group: string; readonly version: string },
   kind: string,
-  plural: string,
   schema: z.ZodType<T>,
   namespaced = true,
 ): Kind<T> {
-  const parse = (value: unknown) => schema.parse(value);
-  return { group: TRAINER_GROUP, version: TRAINER_VERSION, kind, plural, namespaced, parse };
+  const plural = guessPlural(kind);
+  return { group, version, kind, plural, namespaced, parse: (value) => schema.parse(value) };
 }
+
+const TRAINER = { group: TRAINER_GROUP, version: TRAINER_VERSION };
+const JOBSET = { group: JOBSET_GROUP, version: JOBSET_VERSION };
 
 /** Every kind in use, by name. */
 export const KINDS = {
-  trainJob: trainer<TrainJob>("TrainJob", "trainjobs", trainJobSchema),
-  trainingRuntime: trainer<TrainingRuntime>(
-    "TrainingRuntime",
-    "trainingruntimes",
-    trainingRuntimeSchema,
-  ),
-  clusterTrainingRuntime: trainer<ClusterTrainingRuntime>(
+  trainJob: custom<TrainJob>(TRAINER, "TrainJob", trainJobSchema),
+  trainingRuntime: custom<TrainingRuntime>(TRAINER, "TrainingRuntime", trainingRuntimeSchema),
+  clusterTrainingRuntime: custom<ClusterTrainingRuntime>(
+    TRAINER,
     "ClusterTrainingRuntime",
-    "clustertrainingruntimes",
     clusterTrainingRuntimeSchema,
     false,
   ),
-  jobSet: {
-    group: JOBSET_GROUP,
-    version: JOBSET_VERSION,
-    kind: "JobSet",
-    plural: "jobsets",
-    namespaced: true,
-    parse: (value: unknown) => jobSetSchema.parse(value),
-  } satisfies Kind<JobSet> as Kind<JobSet>,
-  trial: {
-    group: KATIB.group,
-    version: KATIB.version,
-    kind: KATIB.trialKind,
-    plural: "trials",
-    namespaced: true,
-    parse: (value: unknown) => trialSchema.parse(value),
-  } satisfies Kind<Trial> as Kind<Trial>,
+  jobSet: custom<JobSet>(JOBSET, "JobSet", jobSetSchema),
+  trial: custom<Trial>(KATIB, KATIB.trialKind, trialSchema),
   ...KUBERNETES_KINDS,
   coschedulingPodGroup: podGroup(COSCHEDULING),
   volcanoPodGroup: podGroup(VOLCANO),

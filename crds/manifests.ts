@@ -2,8 +2,9 @@
 import type { z } from "zod";
 import { stringify } from "yaml";
 import { jobSetSchema } from "./jobset.ts";
-import { TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
-import { JOBSET_GROUP, JOBSET_VERSION } from "./jobset_names.ts";
+import type { Kind } from "../platform/kube/resource.ts";
+import { KINDS } from "./kinds.ts";
+import { JOBSET_GROUP } from "./jobset_names.ts";
 import { type OpenApiSchema, openApiSchema } from "./openapi_schema.ts";
 import { clusterTrainingRuntimeSchema, trainingRuntimeSchema } from "./training_runtime.ts";
 import { trainJobSchema } from "./trainjob.ts";
@@ -30,7 +31,13 @@ export interface CustomResourceDefinition {
   metadata: { name: string; annotations?: Record<string, string> };
   spec: {
     group: string;
-    names: { kind: string; listKind: string; plural: string; singular: string };
+    names: {
+      kind: string;
+      listKind: string;
+      plural: string;
+      singular: string;
+      categories?: string[];
+    };
     scope: "Namespaced" | "Cluster";
     versions: {
       name: string;
@@ -53,83 +60,53 @@ export const COLUMNS = {
   },
 } as const satisfies Record<string, PrinterColumn>;
 
-interface Definition {
-  group: string;
-  version: string;
-  kind: string;
-  scope: "Namespaced" | "Cluster";
-  schema: z.ZodType;
-  status: boolean;
-  columns: PrinterColumn[];
+/** What a definition says of a kind besides its names. */
+export interface DefinedKind {
+  readonly schema: OpenApiSchema;
+  readonly subresources?: { status: Record<string, never>; scale?: ScalePaths };
+  readonly columns?: readonly PrinterColumn[];
+  readonly annotations?: Record<string, string>;
+  readonly categories?: string[];
 }
 
-const DEFINITIONS: readonly Definition[] = [
-  {
-    group: TRAINER_GROUP,
-    version: TRAINER_VERSION,
-    kind: "TrainJob",
-    scope: "Namespaced",
-    schema: trainJobSchema,
-    status: true,
-    columns: [
-      { name: "State", type: "string", jsonPath: ".status.state" },
-      COLUMNS.progress,
-      {
-        name: "ETA",
-        type: "integer",
-        jsonPath: ".status.trainerStatus.estimatedRemainingSeconds",
-        priority: 1,
+/** Returns the definition of a kind, which has one version. */
+export function definitionOf(
+  { group, version, kind, plural, namespaced }: Kind<unknown>,
+  { schema, subresources, columns = [], annotations, categories }: DefinedKind,
+): CustomResourceDefinition {
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}`, ...(annotations && { annotations }) },
+    spec: {
+      group,
+      names: {
+        kind,
+        listKind: `${kind}List`,
+        plural,
+        singular: kind.toLowerCase(),
+        ...(categories && { categories }),
       },
-      COLUMNS.age,
-    ],
-  },
-  {
-    group: TRAINER_GROUP,
-    version: TRAINER_VERSION,
-    kind: "TrainingRuntime",
-    scope: "Namespaced",
-    schema: trainingRuntimeSchema,
-    status: false,
-    columns: [],
-  },
-  {
-    group: TRAINER_GROUP,
-    version: TRAINER_VERSION,
-    kind: "ClusterTrainingRuntime",
-    scope: "Cluster",
-    schema: clusterTrainingRuntimeSchema,
-    status: false,
-    columns: [],
-  },
-  {
-    group: JOBSET_GROUP,
-    version: JOBSET_VERSION,
-    kind: "JobSet",
-    scope: "Namespaced",
-    schema: jobSetSchema,
-    status: true,
-    columns: [
-      { name: "TerminalState", type: "string", jsonPath: ".status.terminalState" },
-      { name: "Restarts", type: "string", jsonPath: ".status.restarts" },
-      {
-        name: "Completed",
-        type: "string",
-        jsonPath: '.status.conditions[?(@.type=="Completed")].status',
-      },
-      { name: "Suspended", type: "string", jsonPath: ".spec.suspend" },
-      COLUMNS.age,
-    ],
-  },
-];
+      scope: namespaced ? "Namespaced" : "Cluster",
+      versions: [{
+        name: version,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: schema },
+        ...(subresources && { subresources }),
+        ...(columns.length > 0 && { additionalPrinterColumns: [...columns] }),
+      }],
+    },
+  };
+}
 
 /** The root of a kind: apiVersion, kind and metadata are the API server's own business. */
-function rootSchema(definition: Definition): OpenApiSchema {
-  const schema = openApiSchema(definition.schema);
+function rootSchema(source: z.ZodType, required?: string[]): OpenApiSchema {
+  const schema: OpenApiSchema = { ...openApiSchema(source), required };
+  if (required === undefined) delete schema.required;
   const parts = typeof schema.properties === "object" ? schema.properties : {};
-  const required = definition.kind === "TrainJob" ? { required: ["spec"] } : {};
   return {
     ...schema,
-    ...required,
     properties: {
       ...parts,
       apiVersion: { type: "string" },
@@ -139,38 +116,46 @@ function rootSchema(definition: Definition): OpenApiSchema {
   };
 }
 
-function manifest(definition: Definition): CustomResourceDefinition {
-  const plural = `${definition.kind.toLowerCase()}s`;
-  const schema = rootSchema(definition);
-  if (definition.kind !== "TrainJob") delete schema.required;
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${definition.group}` },
-    spec: {
-      group: definition.group,
-      names: {
-        kind: definition.kind,
-        listKind: `${definition.kind}List`,
-        plural,
-        singular: definition.kind.toLowerCase(),
-      },
-      scope: definition.scope,
-      versions: [{
-        name: definition.version,
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: schema },
-        ...(definition.status ? { subresources: { status: {} } } : {}),
-        ...(definition.columns.length > 0 ? { additionalPrinterColumns: definition.columns } : {}),
-      }],
-    },
-  };
-}
+const STATUS = { status: {} };
 
 /** All four definitions: TrainJob, TrainingRuntime, ClusterTrainingRuntime, JobSet. */
 export function crdManifests(): CustomResourceDefinition[] {
-  return DEFINITIONS.map(manifest);
+  return [
+    definitionOf(KINDS.trainJob, {
+      schema: rootSchema(trainJobSchema, ["spec"]),
+      subresources: STATUS,
+      columns: [
+        { name: "State", type: "string", jsonPath: ".status.state" },
+        COLUMNS.progress,
+        {
+          name: "ETA",
+          type: "integer",
+          jsonPath: ".status.trainerStatus.estimatedRemainingSeconds",
+          priority: 1,
+        },
+        COLUMNS.age,
+      ],
+    }),
+    definitionOf(KINDS.trainingRuntime, { schema: rootSchema(trainingRuntimeSchema) }),
+    definitionOf(KINDS.clusterTrainingRuntime, {
+      schema: rootSchema(clusterTrainingRuntimeSchema),
+    }),
+    definitionOf(KINDS.jobSet, {
+      schema: rootSchema(jobSetSchema),
+      subresources: STATUS,
+      columns: [
+        { name: "TerminalState", type: "string", jsonPath: ".status.terminalState" },
+        { name: "Restarts", type: "string", jsonPath: ".status.restarts" },
+        {
+          name: "Completed",
+          type: "string",
+          jsonPath: '.status.conditions[?(@.type=="Completed")].status',
+        },
+        { name: "Suspended", type: "string", jsonPath: ".spec.suspend" },
+        COLUMNS.age,
+      ],
+    }),
+  ];
 }
 
 /** The definitions without JobSet's, for clusters with upstream's JobSet controller. */

@@ -26,13 +26,6 @@ export function formatTrialResource({ kind, version, group }: TrialResource): st
   return `${kind}.${version}.${group}`;
 }
 
-/** Returns the plural that a kind has if nobody chose another (apimachinery, `UnsafeGuessKindToResource`). */
-export function guessPlural(kind: string): string {
-  const name = kind.toLowerCase();
-  if (name.endsWith("s")) return `${name}es`;
-  return name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`;
-}
-
 /** Any name: who controls these is told only by UIDs, since nobody knows how other operators name their pods. */
 const anyName = () => true;
 

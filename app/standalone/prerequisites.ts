@@ -47,7 +47,7 @@ const CONTROLLER_RBAC: readonly RbacObject[] = [
 const CRD = KINDS.customResourceDefinition;
 
 const rbacKind = ({ kind, metadata }: RbacObject): Kind<unknown> =>
-  builtIn(KINDS.role.group, kind, `${kind.toLowerCase()}s`, metadata.namespace !== undefined);
+  builtIn(KINDS.role.group, kind, metadata.namespace !== undefined);
 
 /** The object with a hash of its contents as an annotation. */
 function fingerprinted<T extends KubeObject>(object: T): { object: T; hash: string } {

@@ -4,13 +4,15 @@ import { isObject } from "../../platform/base/json.ts";
 import {
   COLUMNS,
   type CustomResourceDefinition,
+  definitionOf,
   type PrinterColumn,
   type ScalePaths,
 } from "../manifests.ts";
 import { type OpenApiSchema, openApiSchema } from "../openapi_schema.ts";
 import { elasticPolicySchema, replicaSpecsSchema, v1SpecSchema, v1StatusSchema } from "./job.ts";
 import { V1_KIND_LIST, v1CrdName, type V1Kind, type V1KindName } from "./kinds.ts";
-import { V1_GROUP, V1_RUN_BY, V1_RUN_BY_ANNOTATION, V1_VERSION } from "./names.ts";
+import { V1_RUN_BY, V1_RUN_BY_ANNOTATION, V1_VERSION } from "./names.ts";
+import { V1_RESOURCES } from "./v1_resources.ts";
 
 const { shape } = v1SpecSchema;
 
@@ -109,32 +111,17 @@ function rootSchema(kind: V1Kind, common: CommonSchemas): OpenApiSchema {
   };
 }
 
-function manifest(kind: V1Kind, common: CommonSchemas): CustomResourceDefinition {
-  const { plural, singular } = kind;
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: v1CrdName(kind), annotations: { [V1_RUN_BY_ANNOTATION]: V1_RUN_BY } },
-    spec: {
-      group: V1_GROUP,
-      names: { kind: kind.kind, listKind: `${kind.kind}List`, plural, singular },
-      scope: "Namespaced",
-      versions: [{
-        name: V1_VERSION,
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: rootSchema(kind, common) },
-        subresources: { status: {}, ...(kind.scalable ? { scale: scalePaths(kind) } : {}) },
-        additionalPrinterColumns: columnsOf(kind),
-      }],
-    },
-  };
-}
-
 /** The definitions of all v1 kinds; they carry the annotation by which Milepost runs a kind. */
 export function v1CrdManifests(): CustomResourceDefinition[] {
   const common = commonSchemas();
-  return V1_KIND_LIST.map((kind) => manifest(kind, common));
+  return V1_KIND_LIST.map((kind) =>
+    definitionOf(V1_RESOURCES[kind.kind], {
+      schema: rootSchema(kind, common),
+      subresources: { status: {}, ...(kind.scalable && { scale: scalePaths(kind) }) },
+      columns: columnsOf(kind),
+      annotations: { [V1_RUN_BY_ANNOTATION]: V1_RUN_BY },
+    })
+  );
 }
 
 /** One operation of a JSON patch (RFC 6902). */

@@ -4,14 +4,13 @@ import type { JobKind } from "../../crds/job_kind.ts";
 import type { PolicyRule } from "../../platform/kube/kubernetes.ts";
 import {
   formatTrialResource,
-  guessPlural,
   type TrialResource,
   trialResourceKind,
 } from "../../crds/trial_resource.ts";
+import { apiVersionOf, guessPlural } from "../../platform/kube/resource.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import { apiVersionOf } from "../../platform/kube/resource.ts";
 import { mayDo } from "../../platform/kube/self_reviews.ts";
 import { servedPlurals } from "../../platform/kube/watching/served_kinds.ts";
 import { createNotices } from "../../platform/base/notices.ts";

@@ -14,6 +14,13 @@ export interface Kind<T> {
   readonly parse: (value: unknown) => T;
 }
 
+/** Returns the plural that a kind has if nobody chose another (apimachinery, `UnsafeGuessKindToResource`). */
+export function guessPlural(kind: string): string {
+  const name = kind.toLowerCase();
+  if (name.endsWith("s")) return `${name}es`;
+  return name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`;
+}
+
 /** A reference to an owner, as `metadata.ownerReferences` has it. */
 export interface OwnerRef {
   apiVersion: string;

@@ -10,13 +10,13 @@ Deno.test("`trialCrd()` is served as Katib serves Trials", () => {
   deepEqual(spec.names.categories, ["all", "kubeflow", "katib"]);
   equal("shortNames" in spec.names, false);
   const [version] = spec.versions;
-  equal(version.name, "v1beta1");
-  deepEqual(version.subresources, { status: {} });
-  deepEqual(version.schema.openAPIV3Schema, {
+  equal(version?.name, "v1beta1");
+  deepEqual(version?.subresources, { status: {} });
+  deepEqual(version?.schema.openAPIV3Schema, {
     type: "object",
     "x-kubernetes-preserve-unknown-fields": true,
   });
-  deepEqual(version.additionalPrinterColumns.map(({ name, jsonPath }) => [name, jsonPath]), [
+  deepEqual(version?.additionalPrinterColumns?.map(({ name, jsonPath }) => [name, jsonPath]), [
     ["Type", ".status.conditions[-1:].type"],
     ["Status", ".status.conditions[-1:].status"],
     ["Age", ".metadata.creationTimestamp"],

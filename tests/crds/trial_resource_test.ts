@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { podSelector } from "../../crds/job_kind.ts";
 import { withTrialResources } from "../../crds/job_kinds.ts";
 import { LABELS } from "../../crds/names.ts";
-import { guessPlural, parseTrialResource, trialResourceKind } from "../../crds/trial_resource.ts";
+import { parseTrialResource, trialResourceKind } from "../../crds/trial_resource.ts";
+import { guessPlural } from "../../platform/kube/resource.ts";
 import { v1KindOf } from "../../crds/v1/kinds.ts";
 
 const NAMES: Readonly<Record<string, ReturnType<typeof parseTrialResource>>> = {

@@ -31,7 +31,7 @@ const jobSchema = objectSchema.extend({
 /** How objects of such a kind are created: those of the manifests have regular plurals. */
 export function kindOf({ apiVersion, kind }: AnyObject): Kind<AnyObject> {
   const [version = "", group = ""] = apiVersion.split("/").reverse();
-  return { ...builtIn<AnyObject>(group, kind, `${kind.toLowerCase()}s`), version };
+  return { ...builtIn<AnyObject>(group, kind), version };
 }
 
 /** The Job with these variables instead of those of the manifest that have their names. */
