@@ -24,10 +24,18 @@ const TYPING_MS = 250;
 function SearchField({ view }: { view: ListView }) {
   const [text, setText] = useState(view.text);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => setText(view.text), [view.text]);
+  const asked = useRef(view.text);
+  useEffect(() => {
+    // What was asked for here is older than what was typed since.
+    if (view.text !== asked.current) setText(view.text);
+    asked.current = view.text;
+  }, [view.text]);
   useEffect(() => {
     if (text === view.text) return;
-    const timer = setTimeout(() => showList(view, { text }, true), TYPING_MS);
+    const timer = setTimeout(() => {
+      asked.current = text;
+      showList(view, { text }, true);
+    }, TYPING_MS);
     return () => clearTimeout(timer);
   }, [text, view]);
   useEffect(() => {
