@@ -41,28 +41,24 @@ export async function findJob(
     const known = kinds.all.map(({ kind }) => kind.toLowerCase()).join(", ");
     throw new ConfigurationError(`there is no kind of job ${typedKind}; known: ${known}`);
   }
-  const asked = await Promise.all(meant.map(async (kind) => {
-    try {
-      const { metadata } = await client.get(kind, { namespace, name }, { signal });
-      return { job: { kind, namespace, name, uid: metadata.uid ?? "" } };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isForbidden(error)) return { forbidden: messageOf(error) };
-      return isNotFound(error) ? {} : { failure: { error } };
-    }
+  const asked = await Promise.allSettled(meant.map(async (kind): Promise<JobRef> => {
+    const { metadata } = await client.get(kind, { namespace, name }, { signal });
+    return { kind, namespace, name, uid: metadata.uid ?? "" };
   }));
   // In the order of the kinds, whichever was answered first.
-  const found: JobRef[] = asked.flatMap(({ job = [] }) => job);
-  const [denial] = asked.flatMap(({ forbidden = [] }) => forbidden);
+  const found = asked.flatMap((it) => it.status === "fulfilled" ? [it.value] : []);
+  const errors = asked.flatMap((it): unknown[] => it.status === "rejected" ? [it.reason] : []);
+  if (errors.length > 0) signal.throwIfAborted();
+  const denial = errors.find(isForbidden);
   const [first, ...others] = found;
   if (others.length > 0) {
     const all = found.map(({ kind }) => `${kind.kind.toLowerCase()}/${name}`).sort().join(", ");
     throw new ConfigurationError(`several jobs have this name: say ${all}`);
   }
   if (first !== undefined) return first;
-  const [failure] = asked.flatMap(({ failure = [] }) => failure);
-  if (failure !== undefined) throw failure.error;
-  const denied = denial === undefined ? "" : ` that the user may read (${denial})`;
+  const failure = errors.find((it) => !isForbidden(it) && !isNotFound(it));
+  if (failure !== undefined) throw failure;
+  const denied = denial === undefined ? "" : ` that the user may read (${messageOf(denial)})`;
   throw new ConfigurationError(`there is no job ${name} in ${namespace}${denied}`);
 }
 

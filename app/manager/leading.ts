@@ -147,12 +147,6 @@ function createWebhookSync({ context, parts, webhookPort }: TermOptions): Config
   });
 }
 
-const katibsWebhookParts = ({ context, parts }: TermOptions) => ({
-  configurations: parts.caches.mutatingConfigurations,
-  events: parts.events,
-  adopts: context.configuration.adoptCollectors,
-});
-
 async function keepConfigured(options: TermOptions, signal: AbortSignal): Promise<void> {
   const sync = createWebhookSync(options);
   const { clock } = options.context;
@@ -167,26 +161,27 @@ async function keepConfigured(options: TermOptions, signal: AbortSignal): Promis
   await sync.run(signal);
 }
 
-function publishAuthority({ context, parts }: TermOptions, signal: AbortSignal): Promise<void> {
-  const { clock, configuration: { namespace } } = context;
-  const { leaderClient: client, certificates } = parts;
-  return keepPublicAuthority({
+/** The work of one term. The owned state ends with nothing pending. */
+export function createTermWorks(options: TermOptions): LeaderWork[] {
+  const { context: { clock, configuration }, parts } = options;
+  const { owned, recording, leaderClient: client, certificates, caches, events } = parts;
+  const authority = {
     client,
-    namespace,
+    namespace: configuration.namespace,
     caBundle: () => certificates.current().caBundle,
     changes: certificates.onChange,
     clock,
-  }, signal);
-}
-
-/** The work of one term. The owned state ends with nothing pending. */
-export function createTermWorks(options: TermOptions): LeaderWork[] {
-  const { owned, recording } = options.parts;
+  };
+  const katibsWebhook = {
+    configurations: caches.mutatingConfigurations,
+    events,
+    adopts: configuration.adoptCollectors,
+  };
   return [
     (signal) => keepConfigured(options, signal),
-    (signal) => publishAuthority(options, signal),
+    (signal) => keepPublicAuthority(authority, signal),
     (signal) => owned.run(signal, FLUSH_MS),
-    (signal) => watchKatibsWebhook(katibsWebhookParts(options), signal),
+    (signal) => watchKatibsWebhook(katibsWebhook, signal),
     (signal) => recording?.trials.check(signal) ?? aborted(signal),
     ...[...createControllers(options), ...createV1Controllers(options)].map(
       (it) => (signal: AbortSignal) => it.run(signal),
