@@ -31,7 +31,8 @@ function containerOf(pod: ApiObject, asked: string | null): string {
 
 function logRequest(pod: ApiObject, query: URLSearchParams, signal: AbortSignal): PodLogRequest {
   const isSet = (name: string) => isTrue(query, name);
-  const whole = (name: string) => wholeNumber(query, name);
+  const whole = (name: string) =>
+    wholeNumber(query, name, () => `${name} must be a whole number of at least 0`);
   return compact({
     pod,
     namespace: pod.metadata.namespace ?? "",
