@@ -217,3 +217,15 @@ Deno.test("the first call after a failure does not wait for news", async () => {
   assert.deepEqual(waits.slice(-2), [0, 10_000]);
   await feeds.close();
 });
+
+Deno.test("one of two followers leaves, and the other one goes on hearing", async () => {
+  const { clock, feeds, heard, follow, lastCall } = start();
+  const stop = follow("a", "first");
+  follow("a", "second");
+  stop();
+  await clock.advance(50);
+  lastCall().answer([counted("a", 1)]);
+  await settle();
+  assert.deepEqual([heard, feeds.jobs()], [["second:1"], 1]);
+  await feeds.close();
+});

@@ -50,3 +50,20 @@ Deno.test("`sleep()` ends when its signal aborts, before or while it sleeps", as
   await settle();
   assert.deepEqual([outcomes, clock.sleeping], [[false, false], 0]);
 });
+
+Deno.test("a sleep that was woken leaves no listener at its signal, which lives longer", async () => {
+  const clock = new FakeClock();
+  const { wake, sleep } = createSleeper(clock);
+  const { signal } = new AbortController();
+  let listening = 0;
+  const [add, remove] = [signal.addEventListener, signal.removeEventListener];
+  signal.addEventListener = (...all: unknown[]) => (listening++, Reflect.apply(add, signal, all));
+  signal.removeEventListener = (
+    ...all: unknown[]
+  ) => (listening--, Reflect.apply(remove, signal, all));
+  const sleeping = sleep(1_000, signal);
+  assert.equal(listening, 1);
+  wake();
+  await sleeping;
+  assert.equal(listening, 0);
+});
