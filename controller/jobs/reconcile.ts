@@ -7,24 +7,20 @@ import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { causeOf } from "../../crds/field_problem.ts";
 import { causesText } from "../../crds/status_cause.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
-import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ReconcileResult } from "../../platform/kube/controller.ts";
-import type { EventRecorder } from "../../platform/kube/events.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
 import { OUTDATED_RETRY_MS } from "../../platform/kit/fresh_read.ts";
 import { createNotices } from "../../platform/base/notices.ts";
-import { type OwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
+import { UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { shorten } from "../shorten.ts";
 import { hasEnded } from "./condition_list.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { decide, refused } from "./decide.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
-import { deletePods, execute, type KeptChildren, RECHECK_MS, type TrialOfJob } from "./execute.ts";
-import type { GangScheduler } from "./gang.ts";
+import { deletePods, execute, type Execution, type KeptChildren, RECHECK_MS } from "./execute.ts";
 import type { V1Settings } from "./v1_settings.ts";
-import type { JobMetrics } from "./job_metrics.ts";
 import { type JobCaches, observe } from "./observe.ts";
 import { type ObjectsOfJobs, REPLICA_INDEXES } from "./replica_objects.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
@@ -41,25 +37,18 @@ const REMEMBERED = 4096;
 const REMEMBERED_CHILDREN = 20_000;
 
 /** Options of {@link createReconciler}. */
-export interface ReconcilerOptions {
+export interface ReconcilerOptions
+  extends Pick<Execution, "client" | "events" | "metrics" | "jobWrites" | "gang" | "trialOf"> {
   readonly kind: V1Kind;
   /** Reports whether the kind is run. */
   readonly runs: () => boolean;
-  readonly client: KubeClient;
   readonly caches: JobCaches;
-  readonly events: Pick<EventRecorder, "record">;
   readonly objects: ObjectsOfJobs;
-  readonly jobWrites: OwnWrites<V1Job>;
-  readonly metrics: JobMetrics;
   readonly clock: Clock;
   /** Returns all CAs that are trusted now, as PEM. Default: none, and pods report no progress. */
   readonly caBundle?: (() => string | undefined) | undefined;
-  /** The scheduler that places the pods of a job together. Default: none. */
-  readonly gang?: GangScheduler;
   /** Default: {@link DEFAULT_V1_SETTINGS}. */
   readonly settings?: V1Settings;
-  /** Looks up the Trial of a job. Default: none is looked for. */
-  readonly trialOf?: TrialOfJob | undefined;
 }
 
 /** Brings the pods and Services of the job of a key to what the job describes. */

@@ -3,22 +3,19 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from "node
 import type { Server as HttpsServer } from "node:https";
 import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { type Clock, every } from "../base/clock.ts";
-import { admitConnections, type RefusePeer } from "./connection_admission.ts";
+import { every } from "../base/clock.ts";
+import { type AdmissionOptions, admitConnections } from "./connection_admission.ts";
 import { isLong } from "./held_bodies.ts";
 import { startReads, stopReads } from "./paused_reads.ts";
 import { createFairShare } from "./limits/fair_share.ts";
-import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
+import { divideShare } from "./limits/reserved_places.ts";
 import { bufferedBytes, SHORT_BYTES } from "./limits/runtime_buffers.ts";
 import type { ServerLimits } from "./limits/server_limits.ts";
 
 /** Options of {@link guardConnections}. */
-export interface ConnectionOptions {
-  readonly clock: Clock;
+export interface ConnectionOptions
+  extends Pick<AdmissionOptions, "clock" | "refuses" | "reserved"> {
   readonly limits: ServerLimits;
-  readonly refuses?: RefusePeer | undefined;
-  /** Default: no places are reserved. */
-  readonly reserved?: ReservedPlaces | undefined;
   /** Called at each check of the times. */
   readonly onCheck?: (nowMs: number) => void;
 }

@@ -10,15 +10,12 @@ import { createServer as createTlsServer, type Server as HttpsServer } from "nod
 import type { Duplex } from "node:stream";
 import type { SecureVersion, TLSSocket } from "node:tls";
 import { getLogger } from "@logtape/logtape";
-import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../kube/errors.ts";
-import type { RefusePeer } from "./connection_admission.ts";
-import { guardConnections } from "./connections.ts";
+import { type ConnectionOptions, guardConnections } from "./connections.ts";
 import { createReceivedGarbage } from "./garbage.ts";
 import { createHeldBodies } from "./held_bodies.ts";
 import { createFairShare, type FairShare } from "./limits/fair_share.ts";
-import { divideShare, type ReservedPlaces } from "./limits/reserved_places.ts";
-import type { ServerLimits } from "./limits/server_limits.ts";
+import { divideShare } from "./limits/reserved_places.ts";
 import { closeWithin, listen, type ListenAddress } from "./listening.ts";
 import { problemOf, refuseFault, refuseRaw, tooSlow } from "./malformed_requests.ts";
 import {
@@ -49,20 +46,14 @@ export interface ServerTls extends TlsIdentity {
 }
 
 /** Options of {@link startServer}. */
-export interface ServerOptions extends ListenAddress {
+export interface ServerOptions extends ListenAddress, Omit<ConnectionOptions, "onCheck"> {
   /** Name of the server in lines of log. */
   readonly name: string;
   /** Absent: plain HTTP. */
   readonly tls?: ServerTls | undefined;
   readonly handle: HttpHandler;
-  readonly clock: Clock;
-  readonly limits: ServerLimits;
   /** Budget of the bytes of bodies, which servers may share. Default: one of this server's own. */
   readonly bodyBudget?: FairShare;
-  /** Default: no peer is refused. */
-  readonly refuses?: RefusePeer | undefined;
-  /** Default: no places are reserved. */
-  readonly reserved?: ReservedPlaces | undefined;
   /** Returns whether a client may go on after its handshake. Default: every client may. */
   readonly admitsClient?: (client: ClientCertificate | undefined, peer: string) => boolean;
   /** Whether requests that come while the server closes get 503. Default: they are handled. */

@@ -5,14 +5,14 @@
  */
 import { decodeJwt } from "jose";
 import { z } from "zod";
-import type { Clock } from "../../base/clock.ts";
 import type { UnauthorizedReason } from "./bearer.ts";
 import { createRecentMemory } from "../../base/recent_memory.ts";
 import { isSignatureAlgorithm } from "./jwks.ts";
 import { createExpiringMemory } from "../../base/expiring_memory.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
 import { createReviewCalls } from "./review_calls.ts";
-import { boundPods, type RequestReview, type ReviewedUser, type ReviewResult } from "./reviews.ts";
+import { boundPods, type RequestReview, type ReviewedUser } from "./reviews.ts";
+import type { ReviewCacheOptions } from "./token_review.ts";
 import {
   CLOCK_LEEWAY_SECONDS,
   headerOf,
@@ -21,6 +21,7 @@ import {
   TOKEN_IDLE_MS,
   type TokenIdentity,
   type TokenVerifier,
+  type TokenVerifierOptions,
   type Verification,
 } from "./token_verification.ts";
 
@@ -93,25 +94,19 @@ export function reviewedIdentity(
 }
 
 /** Options of {@link createReviewVerifier}. */
-export interface ReviewVerifierOptions {
+export interface ReviewVerifierOptions
+  extends
+    Pick<TokenVerifierOptions, "clock" | "maxKnown" | "onCache">,
+    Pick<ReviewCacheOptions, "reviewsPerSecond" | "onReview"> {
   readonly request: RequestReview;
   readonly audiencesOf: AudiencesOf;
-  readonly clock: Clock;
   /**
    * Returns whether the watches know the pod: questions about the tokens of others come second if the
    * budget is short, so that made-up ones do not take it all.
    */
   readonly isKnownPod: (namespace: string, pod: { name: string; uid: string }) => boolean;
-  /** Reviews a second (`--token-review-qps`). Default 50. */
-  readonly reviewsPerSecond?: number;
-  /** Good tokens remembered. Default 20000. */
-  readonly maxKnown?: number;
   /** Bad tokens remembered. Default 20000. */
   readonly maxRefused?: number;
-  /** `token_cache_total{result}`. */
-  readonly onCache?: (result: "hit" | "miss" | "refused") => void;
-  /** `token_reviews_total{result}`. */
-  readonly onReview?: (result: ReviewResult) => void;
 }
 
 /** A {@link TokenVerifier} that asks. */
