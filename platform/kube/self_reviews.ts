@@ -1,33 +1,18 @@
 /** Reviews of the client's own user: its name, and what it may do. */
-import { z } from "zod";
 import type { KubeClient } from "./client.ts";
-import { KUBERNETES_KINDS } from "./kubernetes_kinds.ts";
-import { apiVersionOf, type Kind } from "./resource.ts";
+import type { SelfSubjectAccessReview, SelfSubjectReview } from "./kubernetes.ts";
+import { builtIn, KUBERNETES_KINDS } from "./kubernetes_kinds.ts";
+import type { Kind } from "./resource.ts";
 
-const reviewSchema = z.looseObject({
-  metadata: z.looseObject({}).optional(),
-  spec: z.looseObject({}).optional(),
-  status: z.looseObject({
-    allowed: z.boolean().optional(),
-    userInfo: z.looseObject({ username: z.string() }).optional(),
-  }).optional(),
-});
-type SelfReview = z.infer<typeof reviewSchema>;
-
-function selfReview(group: string, kind: string, plural: string): Kind<SelfReview> {
-  const { version } = KUBERNETES_KINDS.subjectAccessReview;
-  return { group, version, kind, plural, namespaced: false, parse: (it) => reviewSchema.parse(it) };
-}
-
-const ACCESS = selfReview(
+const ACCESS = builtIn<SelfSubjectAccessReview>(
   KUBERNETES_KINDS.subjectAccessReview.group,
   "SelfSubjectAccessReview",
-  "selfsubjectaccessreviews",
+  false,
 );
-const SELF = selfReview(
+const SELF = builtIn<SelfSubjectReview>(
   KUBERNETES_KINDS.tokenReview.group,
   "SelfSubjectReview",
-  "selfsubjectreviews",
+  false,
 );
 
 const DEADLINE_MS = 10_000;
@@ -56,11 +41,7 @@ export async function mayDo(
   action: ReviewedAction,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const asked = {
-    apiVersion: apiVersionOf(ACCESS),
-    kind: ACCESS.kind,
-    spec: { resourceAttributes: attributesOf(action) },
-  };
+  const asked = { spec: { resourceAttributes: attributesOf(action) } };
   const { status } = await client.create(ACCESS, asked, { signal, deadlineMs: DEADLINE_MS });
   return status?.allowed === true;
 }

@@ -32,7 +32,8 @@ function clientOf(cluster: Cluster) {
     assert.equal(path, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews");
     const { verb, group, resource } = JSON.parse(body).spec.resourceAttributes;
     assert.deepEqual([group, resource], ["example.org", "sweeps"]);
-    return Response.json({ status: { allowed: !cluster.forbidden.includes(verb) } });
+    const status = { allowed: !cluster.forbidden.includes(verb) };
+    return Response.json({ metadata: {}, status });
   });
 }
 

@@ -73,7 +73,7 @@ function start() {
     const status = kind === "TokenReview"
       ? { authenticated: known !== undefined, ...(known && { user: { username: known } }) }
       : { allowed: rights.has(`${subject} ${it?.verb} ${it?.resource} ${it?.namespace ?? "*"}`) };
-    return Response.json({ ...review, status });
+    return Response.json({ metadata: {}, ...review, status });
   }
   const clientAs = (userOf: () => string | undefined, token?: string) =>
     createClientOver({
