@@ -7,6 +7,7 @@ import { every } from "../base/clock.ts";
 import { type AdmissionOptions, admitConnections } from "./connection_admission.ts";
 import { isLong } from "./held_bodies.ts";
 import { startReads, stopReads } from "./paused_reads.ts";
+import { declaredLength } from "./request_body.ts";
 import { createFairShare } from "./limits/fair_share.ts";
 import { divideShare } from "./limits/reserved_places.ts";
 import { bufferedBytes, SHORT_BYTES } from "./limits/runtime_buffers.ts";
@@ -47,7 +48,7 @@ export interface Connections {
  * not read the responses, and the runtime keeps, without bound, what it reads meanwhile.
  */
 const MAX_UNANSWERED = 64;
-/** Bytes that may come while a response is due: the longest body, and some. */
+/** Bytes that may come while a response is due, beside the body that its request declares. */
 const MAX_WAITING_BYTES = 4 << 20;
 /** Time that a connection rests before it may be given up for a new one, in milliseconds. */
 const GIVEN_UP_AFTER_MS = 1000;
@@ -201,9 +202,10 @@ export function guardConnections(
 
   /** Empty lines count for nothing: the runtime would take them for signs of life. */
   function isOverdue(connection: Connection, nowMs: number): boolean {
-    const { socket, heard, inHand, restsSinceMs, bytesThen, brokenSinceMs } = connection;
+    const { socket, heard, inHand, restsSinceMs, bytesThen, newest, brokenSinceMs } = connection;
     if (brokenSinceMs !== undefined && nowMs - brokenSinceMs >= BROKEN_MS) return true;
-    if (inHand > 0) return socket.bytesRead - bytesThen > MAX_WAITING_BYTES;
+    const declared = newest && declaredLength(newest.message) || 0;
+    if (inHand > 0) return socket.bytesRead - bytesThen > MAX_WAITING_BYTES + declared;
     return nowMs - restsSinceMs >= (heard ? idleMs + headerMs : headerMs);
   }
 
