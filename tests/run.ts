@@ -80,7 +80,8 @@ function runQuick(jobs: number, flags: string[]): Promise<number> {
 
 /**
  * Runs the files that need a real control plane. Those that share one are together in a few modules, each
- * of which starts its own. The comparisons with upstream take longest and go first, then those that share.
+ * of which starts its own. The comparisons with upstream, each of which has two, take longest: they are spread,
+ * so that hardly two run at the same time.
  */
 function runCluster(jobs: number, flags: string[]): Promise<number> {
   const files = all.filter((path) => path.startsWith("tests/cluster/")).toReversed();
@@ -90,7 +91,13 @@ function runCluster(jobs: number, flags: string[]): Promise<number> {
     return shares.groups?.kind ?? "plain";
   });
   const sharing = Object.entries(shared).flatMap(([kind, paths]) => fewOf(kind, paths));
-  const groups = [...each(parity), ...sharing, ...each(own)];
+  const others = [...sharing, ...each(own)];
+  const comparisons = each(parity);
+  const part = Math.ceil(others.length / comparisons.length);
+  const groups = comparisons.flatMap((comparison, index) => [
+    comparison,
+    ...others.slice(index * part, (index + 1) * part),
+  ]);
   return runGroups(groups, ["--allow-all"], jobs, flags);
 }
 
