@@ -116,9 +116,11 @@ Deno.test("milepost node runs pods, lets accounts with the right read logs, and 
         return `${name}: ${new TextDecoder().decode(stdout).replaceAll("\n", " ")}`;
       };
       const tokenOf = (name: string) => serviceAccountToken(client, { namespace: "default", name });
-      assert.equal(
-        await read("reader", `Authorization: Bearer ${await tokenOf("reader")}`),
-        "reader: here 200",
+      const reader = `Authorization: Bearer ${await tokenOf("reader")}`;
+      // A pod is ready before its program has written anything.
+      await until(
+        "the line is in the log",
+        async () => await read("reader", reader) === "reader: here 200",
       );
       assert.match(await read("other", `Authorization: Bearer ${await tokenOf("other")}`), / 403$/);
       assert.match(await read("forged", "Authorization: Bearer a.b.c"), / 401$/);
