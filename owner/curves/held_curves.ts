@@ -44,8 +44,9 @@ let made = 0;
 /** What viewers were given: those of one job mostly ask for the same. */
 const shared = createSizedCache<CurvesNews>(
   SHARED_BYTES,
-  ({ metrics, marks }) =>
-    bytesOf(
+  // The key has the names that a viewer asked for.
+  ({ metrics, marks }, key) =>
+    2 * key.length + bytesOf(
       metrics.map(({ name, points }) => ({ name, bytes: points.length * POINT_BYTES })),
       marks,
     ),

@@ -35,7 +35,7 @@ export function createBoundedCache<V extends NonNullable<unknown>>(
 /** Creates a cache of entries that have at most `maxSize` together; a single one that is larger is not kept. */
 export function createSizedCache<V extends NonNullable<unknown>>(
   maxSize: number,
-  sizeOf: (value: V) => number,
+  sizeOf: (value: V, key: string) => number,
 ): LRUCache<string, V> {
   return new LRUCache<string, V>({ maxSize, sizeCalculation: sizeOf });
 }

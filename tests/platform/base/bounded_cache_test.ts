@@ -1,6 +1,6 @@
 /** Tests of the cache with a bound and a lifetime, which most rooms use. */
 import assert from "node:assert/strict";
-import { createBoundedCache } from "../../../platform/base/bounded_cache.ts";
+import { createBoundedCache, createSizedCache } from "../../../platform/base/bounded_cache.ts";
 
 Deno.test("createBoundedCache() evicts the least recently used entry", () => {
   const cache = createBoundedCache<number>(2);
@@ -39,4 +39,13 @@ Deno.test("createBoundedCache() takes no room before there are entries", () => {
   const caches = Array.from({ length: 50 }, () => createBoundedCache<number>(100_000));
   const bytes = (Deno.memoryUsage().heapUsed - before) / caches.length;
   assert.ok(bytes < 100_000, `${Math.round(bytes)} bytes each`);
+});
+
+Deno.test("`createSizedCache()` bounds what entries and keys hold together", () => {
+  const cache = createSizedCache<string>(10, (value, key) => value.length + key.length);
+  cache.set("a", "1234");
+  cache.set("b", "1234");
+  assert.deepEqual([...cache.keys()].toSorted(), ["a", "b"]);
+  cache.set("long", "1");
+  assert.deepEqual([...cache.keys()].toSorted(), ["b", "long"]);
 });
