@@ -36,6 +36,17 @@ export const followedJob = <Value>(job: JobRef): FollowedJob<Value> => ({
   listeners: createListeners(),
 });
 
+/** Adds a listener, and tells it at once what is known of the job, if anything is. Returns a function that removes it. */
+export function listen<Value>(
+  { listeners }: FollowedJob<Value>,
+  known: Known<Value>,
+  listener: (known: Known<Value>) => void,
+): () => void {
+  const remove = listeners.add(listener);
+  if (known.value !== undefined || known.outage !== undefined) listener(known);
+  return remove;
+}
+
 /** Options of {@link FollowedJobs}. */
 export interface FollowedJobsOptions<Value> {
   /** Follows the jobs until `signal` aborts, or until the source ends, then resolves with why. Never throws. */

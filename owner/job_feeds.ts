@@ -8,6 +8,7 @@ import {
   followedJob,
   FollowedJobs,
   type Known,
+  listen,
   type Outage,
 } from "./followed_group.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
@@ -113,9 +114,7 @@ export function createJobFeeds<State extends JobVersion, Value>(
     jobs: () => byUid.size,
     follow(job, listener) {
       const { feed, group } = byUid.get(job.uid) ?? opened(job);
-      const remove = feed.listeners.add(listener);
-      const known = group.knownOf(feed);
-      if (known.value !== undefined || known.outage !== undefined) listener(known);
+      const remove = listen(feed, group.knownOf(feed), listener);
       return () => {
         remove();
         if (feed.listeners.size > 0 || byUid.get(job.uid)?.feed !== feed) return;

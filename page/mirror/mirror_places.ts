@@ -1,13 +1,13 @@
 /** Places of the jobs that the mirror follows: the stream that brings each, and the room of their curves, counted as it changes. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { createFairShare } from "../../platform/http/limits/fair_share.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 import type { HeldCurves } from "../../owner/curves/held_curves.ts";
 import {
   followedJob,
   type FollowedJobs,
   type Known,
+  listen,
   type Outage,
 } from "../../owner/followed_group.ts";
 import { MIRROR_LIMITS } from "./mirror_limits.ts";
@@ -18,8 +18,7 @@ import { StreamRoom } from "./stream_room.ts";
 const SWEEP_MS = 5_000;
 
 /** Options of {@link MirrorPlaces}. */
-export interface MirrorPlacesOptions extends Omit<MirroredJobsOptions, "fit" | "clock"> {
-  readonly clock: Clock;
+export interface MirrorPlacesOptions extends Omit<MirroredJobsOptions, "fit"> {
   readonly maxBytes: number;
 }
 
@@ -79,10 +78,8 @@ export class MirrorPlaces {
 
   /** Calls the listener with what is known of the job, if anything is, and with news of it. Returns a function that stops this. */
   listen(followed: MirroredJob, listener: (known: Known<HeldCurves>) => void): () => void {
-    const remove = followed.listeners.add(listener);
     this.#unused.delete(followed);
-    const known = this.knownOf(followed);
-    if (known.value !== undefined || known.outage !== undefined) listener(known);
+    const remove = listen(followed, this.knownOf(followed), listener);
     return () => {
       remove();
       if (followed.listeners.size > 0 || this.#byUid.get(followed.job.uid) !== followed) return;

@@ -1,6 +1,5 @@
 /** Jobs whose curves come by one stream from the manager, and what it says of them. */
 import { backoffMs } from "../../platform/base/backoff.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { heldAfter, type HeldCurves } from "../../owner/curves/held_curves.ts";
 import {
   type FollowedJob,
@@ -37,8 +36,7 @@ type Group = FollowedJobs<HeldCurves>;
 
 /** Options of {@link mirroredJobs}. */
 export interface MirroredJobsOptions
-  extends Pick<FollowedJobsOptions<HeldCurves>, "random" | "signal"> {
-  readonly clock: Clock;
+  extends Pick<FollowedJobsOptions<HeldCurves>, "clock" | "random" | "signal"> {
   readonly manager: () => ManagerClient | undefined;
   /** Says what is missing where there is no manager. */
   readonly missing: () => string;
