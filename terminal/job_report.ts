@@ -1,5 +1,5 @@
 /** Report of one job: its state, progress, curves, ranks and newest events, as lines. Pure. */
-import type { ShownCurves } from "../crds/wire/shown_curves.ts";
+import { isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
 import type { JobRow } from "../crds/wire/row.ts";
 import type { ShownEvent, ShownPod } from "../crds/wire/details.ts";
 import { clockText } from "../platform/base/local_time.ts";
@@ -162,7 +162,7 @@ export const notShown = (why: string, columns: number): string[] =>
 /** Returns the report; each line takes at most the width of the look. */
 export function jobReport(facts: JobFacts, look: ReportLook): string[] {
   const { metrics = [] } = facts.curves ?? {};
-  const curves = metrics.filter(({ isProgress }) => !isProgress);
+  const curves = metrics.filter(isMetric);
   return [
     ...headLines(facts, look),
     ...progressLines(facts, look),

@@ -1,6 +1,6 @@
 /** Curves of the jobs on the screen, followed while they are there. */
 import type { JobRef } from "../crds/job_kind.ts";
-import type { ShownCurves } from "../crds/wire/shown_curves.ts";
+import { isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
 import { CURVE_LIMITS } from "../crds/wire/view_limits.ts";
 import { type HeldCurves, shownCurves } from "../owner/curves/held_curves.ts";
 import type { Known } from "../owner/followed_group.ts";
@@ -47,7 +47,7 @@ export function createWatchedCurves(
   return {
     of,
     pointsOf(uid, metric) {
-      const curve = of(uid)?.metrics.find((it) => it.name === metric && !it.isProgress);
+      const curve = of(uid)?.metrics.find((it) => it.name === metric && isMetric(it));
       return curve?.points.map(([time, , , last]) => [time, last]) ?? [];
     },
     outage: () =>

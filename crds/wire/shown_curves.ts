@@ -32,6 +32,8 @@ export const curveFields = {
   name: z.string(),
   /** Whether it is the progress of the job, whatever metrics are called. */
   isProgress: z.boolean().optional(),
+  /** Whether it is the step of the training, which is no metric: it says where the points of the others stand. */
+  isStep: z.boolean().optional(),
   /** What the points of a time range were made of, and whether the log had not all of it. */
   source: z.enum(["log", "curve"]).optional(),
   cut: z.boolean().optional(),
@@ -80,6 +82,9 @@ const answerSchema = z.union([
 
 /** The curve of one metric, by time; where there was no sample there is no point. */
 export type Curve = Readonly<z.infer<typeof curveSchema>>;
+/** Whether a curve is of a metric, and neither the progress nor the step. */
+export const isMetric = ({ isProgress, isStep }: Pick<Curve, "isProgress" | "isStep">): boolean =>
+  !isProgress && !isStep;
 export type MarkKind = z.infer<typeof markKindSchema>;
 export type CurveMark = Readonly<z.infer<typeof markSchema>>;
 /** The curves of one job. */

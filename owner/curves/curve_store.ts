@@ -6,7 +6,7 @@ import type { Curve, CurveMark, CurvesNews } from "../../crds/wire/shown_curves.
 import type { PushingPod } from "./pushing_pods.ts";
 
 export type { CurveSample, CurvesQuery, NewestValue } from "./job_curves.ts";
-export { JOB_CURVE_LIMITS, PROGRESS } from "./job_curves.ts";
+export { JOB_CURVE_LIMITS, PROGRESS, STEP } from "./job_curves.ts";
 export { MARK_LIMITS } from "./marks.ts";
 
 /** Bounds of a store. */
@@ -24,7 +24,7 @@ export const CURVE_STORE_LIMITS = {
 export interface JobCurves {
   /** Width of a bucket before buckets were merged for an answer. */
   readonly widthMs: number;
-  /** In the order in which they were named first, the progress at the end; points of all begin at the same times. */
+  /** In the order in which they were named first, progress and step at the end; points of all begin at the same times. */
   readonly metrics: readonly Curve[];
   /** By time. */
   readonly marks: readonly CurveMark[];

@@ -18,6 +18,7 @@ const POINT_BYTES = 200;
 interface HeldMetric {
   readonly name: string;
   readonly isProgress?: boolean | undefined;
+  readonly isStep?: boolean | undefined;
   readonly numbers: Float64Array;
 }
 
@@ -77,7 +78,7 @@ function indexOf(numbers: Float64Array, sinceMs: number): number {
 }
 
 const isOfSame = (one: Omit<HeldMetric, "numbers">, other: HeldMetric) =>
-  one.name === other.name && one.isProgress === other.isProgress;
+  one.name === other.name && one.isProgress === other.isProgress && one.isStep === other.isStep;
 
 function numbersIn(metrics: readonly HeldMetric[], metric: Omit<HeldMetric, "numbers">) {
   return metrics.find((it) => isOfSame(metric, it))?.numbers ?? NONE;
@@ -89,8 +90,8 @@ export function heldAfter(
   { uid, sinceMs, metrics: shown, marks }: CurvesNews,
 ): HeldCurves | undefined {
   if (sinceMs !== undefined && before === undefined) return undefined;
-  const metrics = shown.map(({ name, isProgress, points }): HeldMetric => {
-    const metric = { name, ...(isProgress && { isProgress }) };
+  const metrics = shown.map(({ name, isProgress, isStep, points }): HeldMetric => {
+    const metric = { name, ...(isProgress && { isProgress }), ...(isStep && { isStep }) };
     return {
       ...metric,
       numbers: packed(numbersIn(before?.metrics ?? [], metric), sinceMs ?? 0, points),

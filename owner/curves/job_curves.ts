@@ -1,4 +1,4 @@
-/** Curves of one job: a bounded series of each metric and of its progress, and marks. */
+/** Curves of one job: a bounded series of each metric, of its progress and of its step, and marks. */
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import { PUSH_LIMITS } from "../../crds/names.ts";
 import { boundedText } from "./bounded_text.ts";
@@ -14,11 +14,13 @@ export interface CurveSample {
   readonly metrics: readonly { readonly name: string; readonly value: string }[];
   /** 0 to 100. */
   readonly progress?: number | undefined;
+  /** Of the training, as the pod counts it. */
+  readonly step?: number | undefined;
 }
 
 /** Bounds of one job. */
 export const JOB_CURVE_LIMITS = {
-  /** Metrics besides progress. */
+  /** Metrics besides progress and step. */
   metrics: 32,
   /** Bytes of a name; one that is longer is not kept. */
   nameBytes: 4 * PUSH_LIMITS.metricNameLength,
@@ -31,8 +33,9 @@ export const JOB_CURVE_LIMITS = {
   ageMs: 366 * 24 * 3_600_000,
 } as const;
 
-/** Name of the curve of the progress; a metric may have the same. */
+/** Names of the curves of the progress and of the step; metrics may have the same. */
 export const PROGRESS = "progress";
+export const STEP = "step";
 
 /** Bytes of the objects of a job, and of one metric, as measured (`deno task bench page`). */
 const JOB_BYTES = 480;
@@ -40,7 +43,7 @@ const METRIC_BYTES = 104;
 
 /** A question for the curves of a job. */
 export interface CurvesQuery extends PointsQuery {
-  /** Names; {@link PROGRESS} means that of the job, too. Default: all. */
+  /** Names; {@link PROGRESS} and {@link STEP} mean those of the job, too. Default: all. */
   readonly metrics?: readonly string[] | undefined;
 }
 
@@ -80,6 +83,7 @@ export class CurvesOfJob {
   /** In the order in which they were named first. */
   #metrics: readonly Row[] = NONE;
   #progress: Row | undefined;
+  #step: Row | undefined;
   #samples = 0;
   #nameBytes = 0;
   /** Marks of pods that may be found to push beside others. */
@@ -119,7 +123,7 @@ export class CurvesOfJob {
   record(pod: PushingPod | undefined, samples: readonly CurveSample[], nowMs: number): boolean {
     const oldestMs = Math.max(0, nowMs - JOB_CURVE_LIMITS.ageMs);
     let isChanged = false;
-    for (const { timeMs: saidMs, metrics, progress } of samples) {
+    for (const { timeMs: saidMs, metrics, progress, step } of samples) {
       const timeMs = Math.min(saidMs, nowMs);
       // Not a number, either.
       if (!(timeMs >= oldestMs)) continue;
@@ -132,10 +136,16 @@ export class CurvesOfJob {
         this.#add(row, timeMs, value);
         isChanged = true;
       });
-      if (progress === undefined || !Number.isFinite(progress)) continue;
-      this.#progress ??= { name: PROGRESS, row: this.#series.addRow(), seen: 0 };
-      this.#add(this.#progress, timeMs, progress);
-      isChanged = true;
+      if (progress !== undefined && Number.isFinite(progress)) {
+        this.#progress ??= { name: PROGRESS, row: this.#series.addRow(), seen: 0 };
+        this.#add(this.#progress, timeMs, progress);
+        isChanged = true;
+      }
+      if (step !== undefined && Number.isFinite(step)) {
+        this.#step ??= { name: STEP, row: this.#series.addRow(), seen: 0 };
+        this.#add(this.#step, timeMs, step);
+        isChanged = true;
+      }
     }
     return isChanged;
   }
@@ -147,10 +157,11 @@ export class CurvesOfJob {
   }
 
   curves({ metrics, ...part }: CurvesQuery): Curve[] {
-    const rows = this.#progress ? [...this.#metrics, this.#progress] : this.#metrics;
+    const rows = [...this.#metrics, this.#progress, this.#step].filter((it) => it !== undefined);
     return rows.filter(({ name }) => metrics?.includes(name) ?? true).map((row) => ({
       name: row.name,
       ...(row === this.#progress && { isProgress: true as const }),
+      ...(row === this.#step && { isStep: true as const }),
       points: this.#series.points(row.row, part),
     }));
   }

@@ -28,9 +28,12 @@ export class LogPoints {
   }
 
   /** Adds a row that is not before those that were added; what is no finite number is left out. */
-  add({ time, value: text }: Pick<ObservationRow, "time" | "value">): void {
-    const value = finiteNumber(text);
-    const timeMs = Date.parse(time);
+  add({ time, value }: Pick<ObservationRow, "time" | "value">): void {
+    this.addNumber(Date.parse(time), finiteNumber(value));
+  }
+
+  /** Adds a number in the same way. */
+  addNumber(timeMs: number, value: number | undefined): void {
     if (value === undefined || Number.isNaN(timeMs)) return;
     this.#firstMs ??= timeMs;
     this.#lastMs = timeMs;

@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { JobCurves } from "./curve_store.ts";
-import type { Curve } from "../../crds/wire/shown_curves.ts";
+import { type Curve, isMetric } from "../../crds/wire/shown_curves.ts";
 import type { ObservationReader } from "../observations/observations.ts";
 import { LogPoints } from "./log_points.ts";
 
@@ -44,6 +44,12 @@ export interface LogZoomOptions {
   readonly clock: Clock;
 }
 
+/** Points of the rows of a range: of each metric by its name, and of the step if it is asked for. */
+interface RangePoints {
+  readonly metrics: ReadonlyMap<string, LogPoints>;
+  readonly steps?: LogPoints;
+}
+
 const timeText = (ms: number) => new Date(ms).toISOString();
 
 /** Times that RFC 3339 can write. */
@@ -72,7 +78,7 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
   /** Adds the rows of a range. Returns whether those were all. */
   async function readRows(
     job: JobRef,
-    metrics: ReadonlyMap<string, LogPoints>,
+    { metrics, steps }: RangePoints,
     { fromMs, toMs }: ZoomRange,
     signal: AbortSignal,
   ): Promise<boolean> {
@@ -86,7 +92,10 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
       const part = await readLog(job, { since, seen, until, limit, ...one }, signal);
       if (part === undefined) return true;
       const { rows, more } = part;
-      for (const row of rows) metrics.get(row.name)?.add(row);
+      for (const row of rows) {
+        metrics.get(row.name)?.add(row);
+        steps?.addNumber(Date.parse(row.time), row.step);
+      }
       if (!more) return true;
       left -= rows.length;
       const last = rows.at(-1)?.time ?? since;
@@ -98,21 +107,25 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
     return false;
   }
 
-  /** Returns the points of those metrics of which the log has some, and whether it was read to the end of the range. */
+  /** Returns the points of those curves of which the log has some, and whether it was read to the end of the range. */
   async function readPoints(
     job: JobRef,
-    names: readonly string[],
+    curves: readonly Curve[],
     range: ZoomRange,
     signal: AbortSignal,
   ) {
-    const byName = new Map(names.map((name) => [name, new LogPoints(range.points)]));
-    const isWhole = await readRows(job, byName, range, signal).catch((error) => {
+    const pointsOf = ({ name }: Curve) => [name, new LogPoints(range.points)] as const;
+    const found: RangePoints = {
+      metrics: new Map(curves.filter(isMetric).map(pointsOf)),
+      ...(curves.some(({ isStep }) => isStep) && { steps: new LogPoints(range.points) }),
+    };
+    const isWhole = await readRows(job, found, range, signal).catch((error) => {
       if (signal.aborted) return false;
       const { namespace, name } = job;
       log.debug("a log cannot be read for curves", { namespace, name, problem: messageOf(error) });
       return false;
     });
-    return { byName, isWhole };
+    return { ...found, isWhole };
   }
 
   /** The same when there is a place; undefined if there is none in time. */
@@ -131,11 +144,13 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
   }
 
   return async (job, { metrics, widthMs }, range, signal) => {
-    const isFiner = ({ isProgress, points }: Curve) => !isProgress && points.length < range.points;
-    const names = metrics.filter(isFiner).map(({ name }) => name);
-    const read = names.length === 0 ? undefined : await readInTime(job, names, range, signal);
+    const coarse = metrics.filter((it) =>
+      it.isStep || isMetric(it) && it.points.length < range.points
+    );
+    const read = coarse.some(isMetric) ? await readInTime(job, coarse, range, signal) : undefined;
     return metrics.map((curve): Curve => {
-      const found = curve.isProgress ? undefined : read?.byName.get(curve.name);
+      const isOfLog = isMetric(curve) ? read?.metrics.get(curve.name) : undefined;
+      const found = curve.isStep ? read?.steps : isOfLog;
       const span = found?.span;
       if (read === undefined || found === undefined || span === undefined) {
         return { ...curve, source: "curve" };

@@ -45,8 +45,8 @@ function hasMore(shown: TrainerStatus | undefined, rows: readonly ObservationRow
     (shown?.metrics?.some(({ name }) => !logged.has(name)) ?? false);
 }
 
-function sampleOf({ metrics = [], progressPercentage, lastUpdatedTime }: Sample) {
-  return { timeMs: Date.parse(lastUpdatedTime), metrics, progress: progressPercentage };
+function sampleOf({ metrics = [], progressPercentage, step, lastUpdatedTime }: Sample) {
+  return { timeMs: Date.parse(lastUpdatedTime), metrics, progress: progressPercentage, step };
 }
 
 /** Opens {@link TermCurves}, which follow the caches from now on. */
@@ -105,6 +105,7 @@ export function openTermCurves(
       const samples = [...byTime].map(([time, metrics]): CurveSample => ({
         timeMs: Date.parse(time),
         metrics,
+        step: metrics[0]?.step,
       }));
       store.record(job, undefined, samples);
       const object = jobNow(jobs, job);

@@ -6,7 +6,7 @@ import type { Push } from "../../crds/wire/push.ts";
 import type { Control, PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
-import type { LogKey } from "../../trials/recording/observation_row.ts";
+import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { LogRange } from "./sink.ts";
 import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
@@ -107,11 +107,7 @@ export interface LogSnapshot {
 
 /** A part of a log, sorted by time. */
 export interface LogPage {
-  readonly rows: readonly {
-    readonly time: string;
-    readonly name: string;
-    readonly value: string;
-  }[];
+  readonly rows: readonly ObservationRow[];
   /** Whether there are more rows behind it. */
   readonly more: boolean;
 }

@@ -69,7 +69,7 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
 
   function record(
     log: PlainLog,
-    { metrics = [], lastUpdatedTime }: Push["trainerStatus"],
+    { metrics = [], step, lastUpdatedTime }: Push["trainerStatus"],
   ): readonly string[] {
     const { content, warnings } = contentOf(ALL, metrics);
     const pushed = `${lastUpdatedTime} ${log.pod} ${JSON.stringify(content)}`;
@@ -79,7 +79,7 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
     log.lastPushed = pushed;
     const time = timeOf(log.lastMicros);
     for (const { name, value } of content) {
-      const row = { time, name, value };
+      const row = { time, name, value, ...(step !== undefined && { step }) };
       log.rows.push(row);
       log.summary.add(row);
     }

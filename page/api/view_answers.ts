@@ -24,9 +24,10 @@ function viewedCurves(
   return {
     job: { kind: kind.id, namespace, name, uid },
     ...(sinceMs !== undefined && { since: sinceMs }),
-    metrics: metrics.map(({ name, isProgress, points, source, cut }) => ({
+    metrics: metrics.map(({ name, isProgress, isStep, points, source, cut }) => ({
       name,
       ...(isProgress && { isProgress }),
+      ...(isStep && { isStep }),
       points,
       ...(source && { source }),
       ...(cut && { cut }),

@@ -43,6 +43,20 @@ for (const columns of [20, 40, 80]) {
   });
 }
 
+Deno.test("a report draws metrics, and neither progress nor step", () => {
+  const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 4 } as const;
+  const points: [number, number, number, number][] = [[NOW - 9_000, 1, 1, 1], [NOW, 2, 2, 2]];
+  const metrics = [
+    { name: "loss", points },
+    { name: "progress", isProgress: true, points },
+    { name: "step", isStep: true, points },
+  ];
+  const facts = { ...FACTS, curves: { metrics, marks: [] } };
+  const text = jobReport(facts, { ...look, columns: 60, events: 1 }).join("\n");
+  assert.match(text, /^loss  2$/m);
+  assert.doesNotMatch(text, /progress|step/);
+});
+
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 Deno.test("wrapped() loses nothing but blanks, whatever the text", () => {

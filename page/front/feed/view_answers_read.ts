@@ -76,6 +76,7 @@ const curveOf = fields(
   {
     name: textOf,
     isProgress: (it) => it === true,
+    isStep: (it) => it === true,
     points: (it) => listOf(it).map(pointOf).filter((point) => point !== undefined),
     source: (it) => it === "log" || it === "curve" ? it : undefined,
     cut: (it) => it === true ? it : undefined,
@@ -83,6 +84,8 @@ const curveOf = fields(
 );
 /** The curve of a metric. */
 export type Curve = ReturnType<typeof curveOf>;
+/** Whether a curve is of a metric, and neither the progress nor the step. */
+export const isMetric = ({ isProgress, isStep }: Curve) => !isProgress && !isStep;
 
 const markOf = fields(
   { timeMs: (it) => timeOf(it) ?? 0, kind: textOf, text: textOf } satisfies FieldsOf<

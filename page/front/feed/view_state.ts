@@ -68,8 +68,10 @@ function jobAfter(
   before: JobCurves | undefined,
   { key, sinceMs, curves, marks }: JobNews,
 ): JobCurves {
-  const pointsBefore = ({ name, isProgress }: Curve, sinceMs: number) =>
-    before?.curves.find((it) => it.name === name && it.isProgress === isProgress)?.points
+  const isSame = (one: Curve, other: Curve) =>
+    one.name === other.name && one.isProgress === other.isProgress && one.isStep === other.isStep;
+  const pointsBefore = (curve: Curve, sinceMs: number) =>
+    before?.curves.find((it) => isSame(it, curve))?.points
       .filter(([timeMs]) => timeMs < sinceMs) ?? [];
   const all = sinceMs === undefined ? curves : curves.map((curve) => ({
     ...curve,

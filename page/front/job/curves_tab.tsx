@@ -9,7 +9,7 @@ import { RangeBar, useRange } from "../charts/range_bar.tsx";
 import { durationText, numberText, plainText } from "../readable_text.ts";
 import { remainingCurve } from "../charts/remaining_curve.ts";
 import { jobNameOf, type JobView, jobView, viewFragment } from "../url_state.ts";
-import type { Curve, JobCurves } from "../feed/view_answers_read.ts";
+import { type Curve, isMetric, type JobCurves } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
 import { withFiner } from "../charts/zoom_range.ts";
 import { MOST_ZOOMED, sourceText, useZoomed, type Zoomed } from "../charts/zoomed_curves.ts";
@@ -39,7 +39,8 @@ type ShownCurve = Pick<Chart, "kind" | "title"> & Pick<Curve, "points">;
 
 /** The curves of a job, with that of the time that was left. */
 function shownCurves({ curves }: JobCurves): ShownCurve[] {
-  return curves.flatMap(({ name, isProgress, points }): ShownCurve[] => {
+  return curves.flatMap(({ name, isProgress, isStep, points }): ShownCurve[] => {
+    if (isStep) return [];
     if (!isProgress) return [{ kind: "metric", title: name, points }];
     const left = remainingCurve(points);
     const title = "Time left, by the progress";
@@ -74,7 +75,7 @@ function zoomedCharts(charts: readonly Chart[], zoomed: Zoomed | undefined) {
   return charts.map((chart) => {
     const curves = chart.lines.map(({ key }) =>
       chart.kind === "metric"
-        ? zoomed?.byJob.get(key)?.find((it) => !it.isProgress && it.name === chart.title)
+        ? zoomed?.byJob.get(key)?.find((it) => isMetric(it) && it.name === chart.title)
         : undefined
     );
     const lines = chart.lines.map((line, index) => {

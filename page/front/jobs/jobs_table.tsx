@@ -15,13 +15,13 @@ import { shortKind, valueText } from "../readable_text.ts";
 import type { MOST_FIRST } from "../../../crds/wire/row.ts";
 import { sparkPath } from "../charts/spark_path.ts";
 import { jobView, type ListView, MOST_COMPARED, type Sort, viewFragment } from "../url_state.ts";
-import type { JobCurves, Row } from "../feed/view_answers_read.ts";
+import { isMetric, type JobCurves, type Row } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
 
 const SPARK = { width: 72, height: 18 };
 
 function Sparkline({ curves, name }: { curves: JobCurves | undefined; name: string }) {
-  const points = curves?.curves.find((it) => it.name === name && !it.isProgress)?.points ?? [];
+  const points = curves?.curves.find((it) => it.name === name && isMetric(it))?.points ?? [];
   const path = sparkPath(points.map(([time, , , last]) => [time, last]), SPARK);
   return (
     <svg class="spark" {...SPARK} viewBox={`0 0 ${SPARK.width} ${SPARK.height}`} aria-hidden="true">

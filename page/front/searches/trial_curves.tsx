@@ -8,7 +8,7 @@ import { numberText } from "../readable_text.ts";
 import type { Trial } from "./search_answer.ts";
 import { SvgPlot } from "../charts/svg_plot.tsx";
 import { lineClass, marking, pointed, TrialSign } from "./trial_lines.tsx";
-import type { JobCurves } from "../feed/view_answers_read.ts";
+import { isMetric, type JobCurves } from "../feed/view_answers_read.ts";
 import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
 interface TrialLine {
@@ -23,7 +23,7 @@ export function pointsOf(
   isLog: boolean,
 ): TrialLine["points"] {
   const all: readonly CurvePoint[] =
-    curves?.curves.find(({ name, isProgress }) => name === metric && !isProgress)?.points ?? [];
+    curves?.curves.find((it) => it.name === metric && isMetric(it))?.points ?? [];
   const startMs = all[0]?.[0] ?? 0;
   return all.filter(([, , , value]) => Number.isFinite(value) && (!isLog || value > 0))
     .map(([timeMs, , , value]) => [(timeMs - startMs) / 1000, value]);

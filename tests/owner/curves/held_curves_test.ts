@@ -142,11 +142,13 @@ Deno.test("metrics are chosen by name, and progress stays marked as such", () =>
     { name: "loss", points },
     { name: "progress", isProgress: true, points },
     { name: "progress", points },
+    { name: "step", isStep: true, points },
+    { name: "step", points },
   ];
   const all = held({ metrics, marks: [] });
   assert.deepEqual(shownCurves(all, { points: 8 }).metrics, metrics);
   const { metrics: chosen } = shownCurves(all, { points: 8, metrics: ["progress"] });
-  assert.deepEqual(chosen, metrics.slice(1));
+  assert.deepEqual(chosen, metrics.slice(1, 3));
   const none = held({ metrics: [], marks: [] });
   assert.deepEqual(shownCurves(none, { points: 8 }), { uid: "u", metrics: [], marks: [] });
 });
@@ -163,6 +165,7 @@ Deno.test("a changed value, name or mark makes other curves", () => {
       { ...curves, metrics: [] },
       { ...curves, metrics: [{ name: "rate", points }] },
       { ...curves, metrics: [{ name: "loss", isProgress: true, points }] },
+      { ...curves, metrics: [{ name: "loss", isStep: true, points }] },
       { ...curves, metrics: [{ name: "loss", points: [[START, 1, 2, 2]] satisfies Points }] },
     ]
   ) assert.notEqual(heldAfter(before, { uid: "u", ...other }), before, JSON.stringify(other));

@@ -5,6 +5,7 @@ import {
   CurvesOfJob,
   JOB_CURVE_LIMITS,
   PROGRESS,
+  STEP,
 } from "../../../owner/curves/job_curves.ts";
 
 const NOW_MS = Date.parse("2026-03-01T12:00:00Z");
@@ -70,6 +71,30 @@ Deno.test("progress is a curve of its own beside a metric of the same name", () 
     [PROGRESS, 7],
     ["loss", 1],
   ]);
+});
+
+Deno.test("the step is a curve of its own, at the times of the others", () => {
+  const at = (ago: number, step: number | undefined, loss: string) => ({
+    ...sample(ago, { [STEP]: "9", loss }),
+    step,
+  });
+  const curves = curvesOf([
+    at(3, 100, "3"),
+    at(2, 200, "2"),
+    at(1, undefined, "1"),
+    at(0, NaN, "1"),
+  ]);
+  const step = curves.curves({}).find(({ isStep }) => isStep);
+  const loss = curves.curves({}).find(({ name }) => name === "loss");
+  assert.deepEqual(step?.points.map(([time, , , last]) => [time, last]), [
+    [loss?.points[0]?.[0], 100],
+    [loss?.points[1]?.[0], 200],
+  ]);
+  const chosen = curves.curves({ metrics: [STEP] });
+  assert.deepEqual(chosen.map(({ isStep }) => isStep), [undefined, true]);
+  assert.deepEqual(curves.newest(9).map(({ name }) => name), [STEP, "loss"]);
+  const only = new CurvesOfJob(128);
+  assert.ok(only.record(POD, [{ timeMs: NOW_MS, metrics: [], step: 5 }], NOW_MS));
 });
 
 Deno.test("newest() has the newest value as it came, of the metrics that were named first", () => {

@@ -16,6 +16,7 @@ interface Row {
   readonly time: string;
   readonly name: string;
   readonly value: string;
+  readonly step?: number;
 }
 
 const row = (second: number, value: string | number, name = "loss"): Row => ({
@@ -38,6 +39,7 @@ function keptOf(rows: readonly Row[]): CurveStore {
       timeMs: Date.parse(time),
       metrics,
       progress: index % 100,
+      step: metrics[0]?.step,
     })),
   );
   return store;
@@ -83,6 +85,21 @@ Deno.test("a short range has the exact samples of the log, the progress what is 
     metric: "loss",
     limit: ZOOM_LIMITS.rowsOfPart,
   }]);
+});
+
+Deno.test("a short range has the steps of the log, where it keeps them", async () => {
+  const pushed = rowsOf(20_000).map((it, n) => ({ ...it, step: 10 * n }));
+  const last = (curve: { readonly points: readonly (readonly number[])[] } | undefined) =>
+    seconds(curve?.points ?? []).at(-1);
+  const [loss, progress, step] = await scene(pushed).show(5_000, 5_009);
+  assert.deepEqual([last(loss), last(step)], [[5_009, 5_009], [5_009, 50_090]]);
+  assert.deepEqual([progress?.source, step?.source, step?.isStep], ["curve", "log", true]);
+  const { show, parts } = scene(pushed, rowsOf(20_000));
+  const [, , kept] = await show(5_000, 5_009);
+  assert.equal(kept?.source, "curve");
+  parts.length = 0;
+  assert.equal((await show(5_000, 5_009, 128, ["step"]))[0]?.source, "curve");
+  assert.deepEqual(parts, [], "no metric is asked for");
 });
 
 Deno.test("a spike of one sample is seen at each zoom, and in ever fewer neighbours", async () => {

@@ -102,6 +102,20 @@ Deno.test("what was restored from a log has a gap where more was known", () => {
   assert.equal(points(), 1);
 });
 
+Deno.test("steps of pushes and of a log's rows are in the curves", () => {
+  const { at, job, pushOf, curves } = start();
+  const steps = () => {
+    const step = curves.store.curvesOf(job.uid)?.metrics.find(({ isStep }) => isStep);
+    return step?.points.map((it) => it[3]);
+  };
+  curves.restore(job, [{ time: at(-2_000), name: "loss", value: "1", run: "p1", step: 5 }]);
+  assert.deepEqual(steps(), [5]);
+  const push = pushOf(at(-1_000), "1");
+  curves.record({ ...push, trainerStatus: { ...push.trainerStatus, step: 6 } });
+  curves.record(pushOf(at(0), "1"));
+  assert.deepEqual(steps(), [5, 6]);
+});
+
 Deno.test("curves of a job that has ended give way first, whenever its values came", () => {
   for (const how of ["a push", "a log"]) {
     const { at, job, pushOf, object, state, curves, points } = start(40_000);

@@ -80,7 +80,12 @@ Deno.test("readCurves() leaves out points without a value, and knows times of ma
   assert.deepEqual(jobs, [{
     key: "k.g/a/b",
     sinceMs: undefined,
-    curves: [{ name: "loss", isProgress: false, points: [[1, 2, 3, 4], [5, 6, 6, 6]] }],
+    curves: [{
+      name: "loss",
+      isProgress: false,
+      isStep: false,
+      points: [[1, 2, 3, 4], [5, 6, 6, 6]],
+    }],
     marks: [{ timeMs: 1000, kind: "gap", text: "t" }],
   }]);
   assert.deepEqual(missing, ["k.g/a/c"]);
@@ -114,8 +119,12 @@ Deno.test("curvesAfter() keeps the points before those that are new, and drops c
       { name, points },
     ) => [name, ...points.map(([at]) => at)]);
   const first = curvesAfter(undefined, news(undefined, [loss(1, 2, 3), progress(1, 3)]));
-  const second = curvesAfter(first, news(3, [loss(3, 4), progress(), { name: "new", points: [] }]));
-  assert.deepEqual(shown(second), [["loss", 1, 2, 3, 4], ["progress", 1], ["new"]]);
+  const step = { ...loss(4), isStep: true };
+  const second = curvesAfter(
+    first,
+    news(3, [loss(3, 4), progress(), { name: "new", points: [] }, step]),
+  );
+  assert.deepEqual(shown(second), [["loss", 1, 2, 3, 4], ["progress", 1], ["new"], ["loss", 4]]);
   const third = curvesAfter(second, news(4, [progress(4)]));
   assert.deepEqual(shown(third), [["progress", 1, 4]]);
   assert.deepEqual(shown(curvesAfter(third, news(undefined, [loss(9)]))), [["loss", 9]]);

@@ -102,7 +102,7 @@ class Job:
                 dtype=float,
             )
             for curve in self.curves()
-            if not curve.get("isProgress")
+            if _is_metric(curve)
         }
         frame = pandas.DataFrame(columns)
         frame.index.name = "time"
@@ -135,7 +135,7 @@ class Job:
         metric, points, problem = "", [], ""
         try:
             for curve in self.curves():
-                if not curve.get("isProgress") and curve["points"]:
+                if _is_metric(curve) and curve["points"]:
                     metric, points = curve["name"], curve["points"]
                     break
         except Unreachable as error:
@@ -146,6 +146,11 @@ class Job:
     def __repr__(self) -> str:
         progress = "" if self.progress is None else f" {self.progress} %"
         return f"<{self.namespace}/{self.name} {self.state}{progress}>"
+
+
+def _is_metric(curve: dict[str, Any]) -> bool:
+    """Tells curves of metrics from those of the progress and of the step."""
+    return not (curve.get("isProgress") or curve.get("isStep"))
 
 
 def _api() -> Any:
