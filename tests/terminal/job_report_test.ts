@@ -53,7 +53,7 @@ Deno.test("a report draws metrics, and neither progress nor step", () => {
   ];
   const facts = { ...FACTS, curves: { metrics, marks: [] } };
   const text = jobReport(facts, { ...look, columns: 60, events: 1 }).join("\n");
-  assert.match(text, /^loss  2$/m);
+  assert.match(text, /^loss {2}2$/m);
   assert.doesNotMatch(text, /progress|step/);
 });
 
