@@ -63,6 +63,8 @@ export const STATES = [...OPEN, ...ENDED];
 export const TABS = ["curves", "conditions", "pods", "events", "logs", "object"] as const;
 /** A part of a job's page. */
 export type Tab = typeof TABS[number];
+/** What stands for all pods of a job: no pod has such a name. */
+export const ALL_PODS = "*";
 /** Most jobs that are compared with one. */
 export const MOST_COMPARED = 7;
 
@@ -109,12 +111,16 @@ const jobFields = (isCompared: boolean) => ({
   /** Time since each job's start, or of day. */
   axis: choiceField("axis", ["elapsed", "clock"], isCompared ? "elapsed" : "clock"),
   compared: COMPARED,
-  /** The pod whose log is shown. */
+  /** The pod whose log is shown; {@link ALL_PODS}: all of them together. */
   pod: textField("pod", 253),
   /** The container of it; empty: its first. */
   container: textField("container", 253),
   /** Whether the log is that of the container's run before. */
   isPrevious: switchField("run", "previous"),
+  /** What is looked for in the log, and whether only lines that have it are shown. */
+  find: textField("find", 128),
+  isOnlyFound: switchField("lines", "found"),
+  isWrapped: switchField("wrap", "no", true),
 });
 /** What is shown of a job. */
 export type JobView = JobName & { readonly page: "job" } & ViewOf<ReturnType<typeof jobFields>> & {

@@ -70,7 +70,9 @@ export function fakeLogs({ hostile, startMs }: { hostile: boolean; startMs: numb
       const from = Number.isNaN(since) ? 0 : Math.floor(since / 1000) * 1000;
       const first = Array.from({ length: count() }, (_, index) => index)
         .find((index) => timeOf(index) >= from) ?? count();
-      return follow(first);
+      if (query.get("follow") === "true") return follow(first);
+      const lines = Array.from({ length: count() - first }, (_, index) => lineOf(first + index));
+      return new Response(lines.join(""));
     },
     breakOff() {
       for (const [controller, end] of [...open]) {

@@ -1,5 +1,6 @@
 /** Journeys through the page in a real browser, run by Node. Exits with 0 if the journey came to its end. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { input, openBrowser, require } from "./open_browser.mjs";
 
 const { name, address } = input;
@@ -152,7 +153,7 @@ const journeys = {
         most,
       );
     };
-    await see(page, "Followed");
+    await see(page, "Following");
     await until(70);
     for (let count = 0; count < 3; count++) {
       await control({ logs: "break" });
@@ -166,6 +167,56 @@ const journeys = {
     await see(page, "this was the run before");
     await see(page, "The log has ended");
     assert.match(await page.evaluate(() => location.hash), /pod=resnet50-0-node-0-1&run=previous$/);
+
+    await page.getByLabel("Pod").selectOption("all, together");
+    const text = () => page.locator(".log").textContent();
+    await page.waitForFunction(() => {
+      const lines = document.querySelector(".log")?.textContent?.split("\n") ?? [];
+      const epochs = lines.map((it) => /^\[([01])\] epoch (\d+) loss/.exec(it));
+      const [ranks, all] = [
+        new Set(epochs.map((it) => it?.[1])),
+        epochs.map((it) => Number(it?.[2])),
+      ];
+      return ranks.size === 2 && all.length > 180 &&
+        all.every((it, at) => it >= (all[at - 1] ?? 0));
+    });
+    await page.getByLabel("Search").fill("EPOCH 3");
+    await see(page, /^\d+ of \d+$/);
+    assert.equal(await page.locator(".log mark[aria-current]").textContent(), "epoch 3");
+    const count = await page.locator(".log mark").count();
+    await page.keyboard.press("Enter");
+    await see(page, new RegExp(`^1 of ${count}$`));
+    await page.keyboard.press("Shift+Enter");
+    await see(page, new RegExp(`^${count} of ${count}$`));
+    await page.getByRole("button", { name: "Matching lines only" }).click();
+    await page.waitForFunction(() =>
+      document.querySelector(".log")?.textContent?.split("\n").every((it) => it.includes("epoch 3"))
+    );
+    await page.getByRole("button", { name: "Wrap lines" }).click();
+    assert.equal(
+      await page.locator(".log").evaluate((it) => getComputedStyle(it).whiteSpaceCollapse),
+      "preserve",
+    );
+    assert.equal(
+      await page.locator(".log").evaluate((it) => getComputedStyle(it).textWrap),
+      "nowrap",
+    );
+    assert.match(
+      await page.evaluate(() => location.hash),
+      /pod=\*&find=EPOCH\+3&lines=found&wrap=no$/,
+    );
+    await page.getByLabel("Search").fill("no such words");
+    await see(page, "Not found");
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download" }).click();
+    const download = await downloading;
+    assert.equal(download.suggestedFilename(), "resnet50-0.log");
+    const saved = (await readFile(await download.path(), "utf8")).trimEnd().split("\n");
+    assert.deepEqual(
+      saved.slice(0, 3).map((it) => it.replaceAll("\u001b[32m", "").slice(0, 11)),
+      ["[0] epoch 0", "[1] epoch 0", "[0] epoch 1"],
+    );
+    assert.ok((await text()).includes("(no line has it)"));
   },
 
   /** A range of time: drawn, changed by keys, in the address, with the points of the log, and left again. */

@@ -1,13 +1,24 @@
-/** Stream of a container's log, which is read on where it broke off. */
-import { LogLines } from "./log_lines.ts";
+/** Streams of containers' logs, which are read on where they broke off: of one, or of several together. */
+import { joinedLogs, KeptLines, LogLines } from "./log_lines.ts";
 import { call, comebacks } from "../page_state.ts";
 import { CallError } from "../feed/server_calls.ts";
 import { pause } from "../feed/view_feed.ts";
 import { backoffMs } from "../../../platform/base/backoff.ts";
+import { createSemaphore, type Semaphore } from "../../../platform/base/semaphore.ts";
 import { RETRY } from "../feed/view_state.ts";
 
 /** Lines from which a log begins. */
 const TAIL = 1_000;
+/** Most lines of a log that is downloaded, which a server gives of it. */
+const WHOLE = 100_000;
+/** Characters of logs that are downloaded together, after which others are left out. */
+const MOST_CHARACTERS = 64 << 20;
+/** Most logs that are shown together. */
+export const MOST_TOGETHER = 32;
+/** Logs that are read together are read again after so long, a browser having few connections for streams, in milliseconds. */
+const POLL_MS = 3_000;
+/** Logs of several that are read at a time. */
+const AT_ONCE = 2;
 
 /** A log. */
 export interface LogPlace {
@@ -26,6 +37,8 @@ export type LogState =
   | { readonly phase: "waiting"; readonly reason: string }
   /** It is tried again. */
   | { readonly phase: "broken"; readonly reason: string }
+  /** One of several is gone, or may not be read. */
+  | { readonly phase: "partly"; readonly reason: string }
   | { readonly phase: "gone" | "failed"; readonly reason: string };
 
 /** Options of {@link followLog}. */
@@ -35,14 +48,16 @@ export interface FollowOptions {
   readonly onState: (state: LogState) => void;
   /** Returns whether the pod writes nothing more. */
   readonly isOver: () => boolean;
+  /** What takes the lines; absent: a log of its own. */
+  readonly lines?: LogLines;
+  /** Bounds how many logs are read at a time; with it the log is read again and again. */
+  readonly turns?: Semaphore;
 }
 
-function pathOf({ namespace, pod, container, isPrevious }: LogPlace, since: string | undefined) {
-  const query = new URLSearchParams({ timestamps: "true" });
+function pathOf({ namespace, pod, container, isPrevious }: LogPlace, more: object) {
+  const query = new URLSearchParams({ timestamps: "true", ...more });
   if (container !== "") query.set("container", container);
-  query.set(isPrevious ? "previous" : "follow", "true");
-  if (since === undefined) query.set("tailLines", String(TAIL));
-  else query.set("sinceTime", since);
+  if (isPrevious) query.set("previous", "true");
   return `/logs/${encodeURIComponent(namespace)}/${encodeURIComponent(pod)}?${query}`;
 }
 
@@ -98,9 +113,14 @@ async function readOnce(
   place: LogPlace,
   lines: LogLines,
   signal: AbortSignal,
-  { onLines, onState }: FollowOptions,
+  { onLines, onState, turns }: FollowOptions,
 ): Promise<void> {
-  const { body } = await call(pathOf(place, lines.resume()), { signal, streamed: true });
+  const since = lines.resume();
+  const path = pathOf(place, {
+    ...(since === undefined ? { tailLines: TAIL } : { sinceTime: since }),
+    ...(!place.isPrevious && turns === undefined && { follow: true }),
+  });
+  const { body } = await call(path, { signal, streamed: true });
   onState({ phase: "followed" });
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
   while (reader !== undefined) {
@@ -113,15 +133,16 @@ async function readOnce(
 
 /** Follows a log until there is nothing more of it. */
 export async function followLog(place: LogPlace, options: FollowOptions): Promise<void> {
-  const { signal, onState, isOver } = options;
-  const lines = new LogLines();
+  const { signal, onState, isOver, lines = new LogLines(), turns } = options;
   let failures = 0;
   while (!signal.aborted) {
     const seen = whileSeen(signal);
     const before = lines.taken;
     let state: LogState = { phase: "ended" };
+    const wasOver = isOver();
     try {
-      await readOnce(place, lines, seen.signal, options);
+      const read = () => readOnce(place, lines, seen.signal, options);
+      await (turns === undefined ? read() : turns.run(read, seen.signal));
     } catch (error) {
       state = stateAfter(error, place);
     } finally {
@@ -134,10 +155,71 @@ export async function followLog(place: LogPlace, options: FollowOptions): Promis
       continue;
     }
     // A stream that ends although the container may run broke off in between, or the container is restarted.
-    const isEnd = state.phase === "ended" && (place.isPrevious || isOver());
+    const isEnd = state.phase === "ended" &&
+      (place.isPrevious || (turns === undefined ? isOver() : wasOver));
     if (isEnd || state.phase === "gone" || state.phase === "failed") return onState(state);
+    if (state.phase === "ended" && turns !== undefined) {
+      failures = 0;
+      await pause(POLL_MS, signal);
+      continue;
+    }
     onState(state.phase === "ended" ? { phase: "broken", reason: "the stream ended" } : state);
     failures = lines.taken > before ? 1 : failures + 1;
     await pause(backoffMs(failures, RETRY, Math.random), signal);
   }
+}
+
+/** A log of several. */
+export interface LabelledPlace extends LogPlace {
+  /** What its lines stand behind. */
+  readonly label: string;
+}
+
+/** Returns how it is with logs together. */
+function joinedState(states: ReadonlyMap<string, LogState>): LogState {
+  const all = [...states];
+  const reasonsOf = (...phases: readonly string[]) =>
+    all.flatMap(([pod, it]) =>
+      phases.includes(it.phase) && "reason" in it ? [`${pod}: ${it.reason}`] : []
+    );
+  const [broken] = reasonsOf("broken", "waiting");
+  if (broken !== undefined) return { phase: "broken", reason: broken };
+  const [left] = reasonsOf("gone", "failed");
+  if (left !== undefined) return { phase: "partly", reason: left };
+  const isAll = (phase: string) => all.every(([, it]) => it.phase === phase);
+  const phase = (["ended", "loading", "hidden"] as const).find(isAll) ?? "followed";
+  return { phase };
+}
+
+/** Follows several logs together. Returns a function that adds one. */
+export function followTogether(
+  { signal, onLines, onState }: Pick<FollowOptions, "signal" | "onLines" | "onState">,
+): (place: LabelledPlace, isOver: () => boolean) => void {
+  const kept = new KeptLines();
+  const turns = createSemaphore(AT_ONCE);
+  const states = new Map<string, LogState>();
+  return (place, isOver) => {
+    const take = (state: LogState) => {
+      states.set(place.pod, state);
+      onState(joinedState(states));
+    };
+    states.set(place.pod, { phase: "loading" });
+    const lines = new LogLines(kept, `[${place.label}] `);
+    followLog(place, { signal, onLines, onState: take, isOver, lines, turns });
+  };
+}
+
+/** Returns whole logs as a text, those of several in the order of their times. Throws a {@link CallError}. */
+export async function wholeLogs(places: readonly LabelledPlace[]): Promise<string> {
+  const tailLines = Math.floor(WHOLE / Math.max(1, places.length));
+  const logs: { label: string; text: string }[] = [];
+  let left = MOST_CHARACTERS;
+  for (const { label, ...place } of places) {
+    const text = left > 0
+      ? await (await call(pathOf(place, { tailLines }))).text()
+      : "left out: the other logs are long\n";
+    left -= text.length;
+    logs.push({ label: places.length > 1 ? `[${label}] ` : "", text });
+  }
+  return joinedLogs(logs);
 }

@@ -1,20 +1,19 @@
-/** Log of a pod, followed. */
-import { useEffect, useRef, useState } from "preact/hooks";
-import { hasEnded, type JobDetails } from "./job_details.ts";
-import { followLog, type LogState } from "./log_stream.ts";
+/** Log of a pod or of all pods of a job: followed, looked through, and downloaded. */
+import { useState } from "preact/hooks";
+import { useLog } from "./followed_log.ts";
+import type { JobDetails } from "./job_details.ts";
+import { LogSearch, LogText, useLook } from "./log_text.tsx";
+import { type LabelledPlace, type LogState, MOST_TOGETHER, wholeLogs } from "./log_stream.ts";
 import { Choice } from "../form_fields.tsx";
 import { Notice, Switch } from "../marks_and_signs.tsx";
 import { showJob } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
-import type { JobView } from "../url_state.ts";
-
-/** Least time between two drawings, in milliseconds. */
-const DRAW_MS = 150;
+import { ALL_PODS, type JobView } from "../url_state.ts";
 
 const WORDS = {
   loading: "Loading…",
-  followed: "Followed",
-  hidden: "Not followed while the page is hidden",
+  followed: "Following",
+  hidden: "Paused while the page is hidden",
   ended: "The log has ended",
 };
 
@@ -22,17 +21,18 @@ const WORDS = {
 function LogSign({ state }: { state: LogState }) {
   if (state.phase === "gone" || state.phase === "failed") return null;
   if (!("reason" in state)) return <span class="quiet" role="status">{WORDS[state.phase]}</span>;
+  if (state.phase === "partly") return <span role="status">Without {plainText(state.reason)}</span>;
   return (
     <span role="status">
-      {state.phase === "waiting" ? "No log yet" : "Broken off"}: {plainText(state.reason)}.{" "}
-      <span class="quiet">Trying again by itself.</span>
+      {state.phase === "waiting" ? "No log yet" : "Interrupted"}: {plainText(state.reason)}.{" "}
+      <span class="quiet">Retrying.</span>
     </span>
   );
 }
 
 const namesOf = (names: readonly string[], value: string) =>
   [...new Set([...names, ...(value === "" ? [] : [value])])]
-    .map((name) => [name, plainText(name)] as const);
+    .map((name) => [name, name === ALL_PODS ? "all, together" : plainText(name)] as const);
 
 /** Choices of the pod, of its container, and of the container's run. */
 function LogChoices(
@@ -42,12 +42,13 @@ function LogChoices(
   const it = pods.find(({ name }) => name === pod);
   const containers = it?.containers ?? [];
   const container = view.container || containers[0] || "";
+  const all = pods.length > 1 ? [ALL_PODS] : [];
   return (
     <>
       <Choice
         label="Pod"
         value={pod}
-        options={namesOf(pods.map(({ name }) => name), pod)}
+        options={namesOf([...all, ...pods.map(({ name }) => name)], pod)}
         onChange={(value) => showJob(view, { pod: value, container: "", isPrevious: false })}
       />
       {(containers.length > 1 || view.container !== "") && (
@@ -70,58 +71,48 @@ function LogChoices(
   );
 }
 
-/** What of a log is shown. */
-interface Shown {
-  readonly text: string;
-  readonly dropped: number;
+/** Saves a text as a file of the browser's downloads. */
+function save(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
 }
-const NOTHING: Shown = { text: "", dropped: 0 };
+
+/** Downloads the whole log; of one that is gone what is shown of it. */
+function Download(
+  { name, places, text }: { name: string; places: readonly LabelledPlace[]; text: string },
+) {
+  const [problem, setProblem] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const download = async () => {
+    setBusy(true);
+    setProblem("");
+    try {
+      save(name, await wholeLogs(places));
+    } catch (error) {
+      if (text !== "") save(name, `${text}\n`);
+      const reason = error instanceof Error ? error.message : String(error);
+      setProblem(`${text === "" ? "Nothing" : "Only what is shown"} was saved: ${reason}`);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button type="button" disabled={isBusy} onClick={download}>
+        {isBusy ? "Downloading…" : "Download"}
+      </button>
+      {problem !== "" && <span role="alert" class="problem">{plainText(problem)}</span>}
+    </>
+  );
+}
 
 /** The log. */
 export function LogTab({ view, details }: { view: JobView; details: JobDetails | undefined }) {
-  // One that was shown stays when it is gone: its log is not that of the next one.
-  const shownFirst = useRef("");
-  shownFirst.current ||= details?.pods[0]?.name ?? "";
-  const pod = view.pod || shownFirst.current;
-  // Without a name the API server takes the only container, and refuses a pod of several.
-  const [first, ...others] = details?.pods.find(({ name }) => name === pod)?.containers ?? [];
-  const container = view.container || (others.length > 0 ? first ?? "" : "");
-  const { namespace, isPrevious } = view;
-  const [state, setState] = useState<LogState>({ phase: "loading" });
-  const [{ text, dropped }, setShown] = useState(NOTHING);
-  const [isAtEnd, setAtEnd] = useState(true);
-  const [tries, setTries] = useState(0);
-  const box = useRef<HTMLPreElement>(null);
-  const newest = useRef(details);
-  newest.current = details;
-  useEffect(() => {
-    setState({ phase: "loading" });
-    setShown(NOTHING);
-    if (pod === "") return;
-    const stop = new AbortController();
-    let timer = 0;
-    followLog({ namespace, pod, container, isPrevious }, {
-      signal: stop.signal,
-      onLines: (lines) => {
-        timer ||= setTimeout(() => {
-          timer = 0;
-          setShown({ text: lines.text, dropped: lines.dropped });
-        }, DRAW_MS);
-      },
-      onState: setState,
-      isOver: () => {
-        const it = newest.current?.pods.find(({ name }) => name === pod);
-        return it === undefined ? newest.current !== undefined : hasEnded(it);
-      },
-    });
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
-  }, [namespace, pod, container, isPrevious, tries]);
-  useEffect(() => {
-    if (isAtEnd && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
-  }, [text, isAtEnd]);
+  const { text, dropped, state, pod, places, again } = useLog(view, details);
+  const look = useLook(view, text);
   if (pod === "") {
     return (
       <Notice title="No pod, and no log">
@@ -134,12 +125,24 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
     );
   }
   const isOver = state.phase === "ended" || state.phase === "gone" || state.phase === "failed";
+  const more = pod === ALL_PODS ? (details?.pods.length ?? 0) - MOST_TOGETHER : 0;
+  const name = pod === ALL_PODS ? view.name : pod;
   return (
     <>
       <div class="row tools">
         <LogChoices view={view} details={details} pod={pod} />
-        <Switch isOn={isAtEnd} onChange={setAtEnd}>Stay at the end</Switch>
-        {isOver && <button type="button" onClick={() => setTries(tries + 1)}>Read again</button>}
+        <LogSearch view={view} look={look} />
+        <Switch
+          isOn={view.isWrapped}
+          onChange={(isWrapped) => showJob(view, { isWrapped }, true)}
+        >
+          Wrap lines
+        </Switch>
+        <Switch isOn={look.isAtEnd} onChange={(isAtEnd) => look.go({ isAtEnd })}>
+          Stay at the end
+        </Switch>
+        <Download name={`${name}.log`} places={places} text={text} />
+        {isOver && <button type="button" onClick={again}>Read again</button>}
         <LogSign state={state} />
       </div>
       {state.phase === "gone" && (
@@ -157,25 +160,19 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
           <p>{plainText(state.reason)}</p>
         </Notice>
       )}
+      {more > 0 && <p class="quiet">{more} more pods are left out: choose them by name.</p>}
       {dropped > 0 && (
         <p class="quiet">
-          {dropped.toLocaleString("en")} earlier lines are not shown: kubectl logs has them.
+          {dropped.toLocaleString("en")} earlier lines are not shown: download the log to read them.
         </p>
       )}
       {(text !== "" || state.phase === "followed" || state.phase === "ended") && (
-        <pre
-          ref={box}
-          class="log"
-          tabIndex={0}
-          role="region"
-          aria-label={`Log of ${pod}`}
-          onScroll={({ currentTarget: it }) => {
-            const atEnd = it.scrollTop + it.clientHeight >= it.scrollHeight - 4;
-            if (isAtEnd && !atEnd) setAtEnd(false);
-          }}
-        >
-          {text === "" ? "(nothing was written yet)" : text}
-        </pre>
+        <LogText
+          view={view}
+          look={look}
+          label={pod === ALL_PODS ? "Log of all pods" : `Log of ${pod}`}
+          empty={text === "" ? "(nothing was written yet)" : "(no line has it)"}
+        />
       )}
     </>
   );

@@ -127,6 +127,9 @@ Deno.test("readView() of viewFragment() is the view of a job", () => {
     pod: fc.oneof(fc.constant(""), text),
     container: fc.string(),
     isPrevious: fc.boolean(),
+    find: fc.string(),
+    isOnlyFound: fc.boolean(),
+    isWrapped: fc.boolean(),
   });
   fc.assert(fc.property(views, (it) => {
     const own = `${it.kind}/${it.namespace}/${it.name}`;

@@ -1,7 +1,12 @@
 /** Tests of lines of a log: each one once, however its stream is cut and breaks off, and only so many. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { LOG_BOUNDS, LogLines } from "../../../../page/front/job/log_lines.ts";
+import {
+  joinedLogs,
+  KeptLines,
+  LOG_BOUNDS,
+  LogLines,
+} from "../../../../page/front/job/log_lines.ts";
 import { HOLE } from "../../../../platform/base/resumed_log.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
@@ -76,4 +81,26 @@ Deno.test("LogLines keeps the end of a long log, and counts what gave way", () =
   assert.ok(lines.text.length <= LOG_BOUNDS.characters);
   lines.add("b".repeat(10_000_000));
   assert.ok(lines.text.length <= LOG_BOUNDS.characters + LOG_BOUNDS.lineCharacters);
+});
+
+Deno.test("lines of several logs stand in the order of their times, each behind its own before it", () => {
+  const kept = new KeptLines();
+  const [one, other] = [new LogLines(kept, "[0] "), new LogLines(kept, "[1] ")];
+  one.add("2026-01-01T00:00:01Z a\n2026-01-01T00:00:03Z c\nmore of c\n2026-01-01T00:00:04Z no end");
+  other.add("2026-01-01T00:00:01Z a\n2026-01-01T00:00:02.5Z b\n2026-01-01T00:00:03Z c\n");
+  one.resume();
+  one.add("2026-01-01T00:00:03Z c\n2026-01-01T00:00:04Z d\n");
+  assert.equal(kept.text, "[0] a\n[1] a\n[1] b\n[0] c\n[0] more of c\n[1] c\n[0] d");
+  for (let index = 0; index < LOG_BOUNDS.lines; index++) other.add("2026-01-01T00:00:05Z e\n");
+  assert.equal(kept.text.split("\n").length, LOG_BOUNDS.lines);
+  assert.equal(one.dropped, 7);
+});
+
+Deno.test("whole logs are one text in the order of their times", () => {
+  const text = joinedLogs([
+    { label: "[0] ", text: "2026-01-01T00:00:01Z a\n  at x\n2026-01-01T00:00:03.25Z c\n" },
+    { label: "[1] ", text: "2026-01-01T00:00:02Z b" },
+    { label: "[2] ", text: "" },
+  ]);
+  assert.equal(text, "[0] a\n[0]   at x\n[1] b\n[0] c\n");
 });
