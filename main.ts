@@ -23,9 +23,11 @@ const joined = (value: string, before?: string) =>
 
 /** Adds a command with its flags. */
 function addCommand(root: Command, entry: CommandEntry): void {
-  const { name, description, settings, argument, run } = entry;
+  const { name, description, settings, argument, question, run } = entry;
   const command = root.command(name).description(description);
-  if (argument !== undefined) command.argument(`<${argument}>`);
+  if (argument !== undefined) {
+    command.argument(argument.startsWith("[") ? argument : `<${argument}>`);
+  }
   if (name === "manager") command.option(...FILE_OF_MANAGER);
   const entries = settingEntries(settings, name);
   for (const { usage, description, default: otherwise, isList } of entries) {
@@ -40,7 +42,10 @@ function addCommand(root: Command, entry: CommandEntry): void {
       `\nEach can be given as a variable, such as ${variable} for ${flag}.`,
     );
   }
-  command.exitOverride().configureOutput({ outputError: () => {}, writeErr: () => {} })
+  command.exitOverride((error) => {
+    const isLacking = error.code === "commander.missingArgument" && question !== undefined;
+    throw isLacking ? new ConfigurationError(question) : error;
+  }).configureOutput({ outputError: () => {}, writeErr: () => {} })
     .allowExcessArguments(false)
     .action(async (...given) => {
       const flags = command.opts();

@@ -12,7 +12,9 @@ export interface CommandEntry {
   readonly name: string;
   readonly description: string;
   readonly settings: z.ZodObject;
-  /** Name of the argument, which must be given. */
+  /** Name of the argument, which must be given; in square brackets one that need not be. */
   readonly argument?: string;
+  /** What is said where the argument is lacking. Default: that it is. */
+  readonly question?: string;
   run(given: Given): Promise<void>;
 }

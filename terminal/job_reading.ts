@@ -1,10 +1,12 @@
 /** Reading of one job for the terminal: found by its name, with pods, events and curves. */
 import { type JobKind, type JobRef, jobSchema } from "../crds/job_kind.ts";
 import { ConfigurationError, isForbidden, isNotFound, messageOf } from "../platform/kube/errors.ts";
+import { didYouMean } from "../platform/base/similar_names.ts";
 import { rowOf } from "../views/list/job_row.ts";
 import { boundedReads } from "../views/details/bounded_reads.ts";
 import { DETAIL_LIMITS, jobDetails } from "../views/details/details_of_job.ts";
 import type { JobFacts } from "./job_report.ts";
+import { listedJobs } from "./listed_jobs.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
 /** `[KIND/]NAME` as it was typed. */
@@ -28,6 +30,9 @@ function isMeant({ kind, plural, group }: JobKind, typed: string): boolean {
   const names = [plural, kind.toLowerCase()];
   return names.some((it) => text === it || text === `${it}.${group}`);
 }
+
+/** Names of each kind among which a name that was not meant so is looked for. */
+const COMPARED = 1_000;
 
 /** Returns the one job that is meant. Throws a {@link ConfigurationError} if there is none, or several. */
 export async function findJob(
@@ -58,8 +63,12 @@ export async function findJob(
   if (first !== undefined) return first;
   const failure = errors.find((it) => !isForbidden(it) && !isNotFound(it));
   if (failure !== undefined) throw failure;
-  const denied = denial === undefined ? "" : ` that the user may read (${messageOf(denial)})`;
-  throw new ConfigurationError(`there is no job ${name} in ${namespace}${denied}`);
+  const none = `there is no job ${name} in ${namespace}`;
+  if (denial !== undefined) {
+    throw new ConfigurationError(`${none} that the user may read (${messageOf(denial)})`);
+  }
+  const { rows } = await listedJobs({ client, namespaces: [namespace] }, meant, signal, COMPARED);
+  throw new ConfigurationError(`${none}${didYouMean(name, rows.map((row) => row.name))}`);
 }
 
 /** What is not read of a large job. */

@@ -17,6 +17,8 @@ const manager = {
   logLevel: logLevel("error"),
 };
 const json = (what: string) => boolean(false).describe(`print ${what} as JSON`);
+const allNamespaces = (verb: string) =>
+  boolean(false).describe(`${verb} the jobs of all namespaces`).meta({ short: "-A" });
 const look = {
   ascii: boolean(false).describe("draw with ASCII only"),
 };
@@ -27,7 +29,7 @@ export const topSettings = z.strictObject({
   namespace: uiSettings.shape.namespace.describe(
     "namespaces whose jobs are shown; repeated, or separated by commas",
   ),
-  allNamespaces: boolean(false).describe("show the jobs of all namespaces").meta({ short: "-A" }),
+  allNamespaces: allNamespaces("show"),
   json: json("each change"),
   ...look,
   ...manager,
@@ -36,7 +38,11 @@ export const topSettings = z.strictObject({
 /** `milepost get`. */
 export const getSettings = z.strictObject({
   ...place,
-  json: json("what is known of the job"),
+  namespace: uiSettings.shape.namespace.describe(
+    "namespace of the job; without a name those whose jobs are listed, repeated, or separated by commas",
+  ),
+  allNamespaces: allNamespaces("list"),
+  json: json("what is known of the job, or of the jobs,"),
   ...look,
   ...manager,
 });

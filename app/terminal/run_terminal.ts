@@ -12,12 +12,15 @@ import type {
 import { printLogs } from "../../terminal/followed_logs.ts";
 import { findJob, readJob, typedJob } from "../../terminal/job_reading.ts";
 import { jobReport } from "../../terminal/job_report.ts";
+import { jobTable } from "../../terminal/job_table.ts";
+import { listedJobs } from "../../terminal/listed_jobs.ts";
 import { openCluster, type OpenedCluster } from "./open_cluster.ts";
 import { printChanges } from "../../terminal/printed_changes.ts";
 import { lookOfProcess, processTerminal } from "../../terminal/process_terminal.ts";
 import { runTop } from "../../terminal/run_top.ts";
-import { safeJson } from "../../terminal/shown_text.ts";
+import { cut, safeJson } from "../../terminal/shown_text.ts";
 import { stopJobByHand } from "../../terminal/stopped_job.ts";
+import { ellipsisOf } from "../../terminal/styles.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
 /** How a command talks to its reader. */
@@ -33,8 +36,10 @@ const REPORT = { plotRows: 8, events: 10 } as const;
 
 /** The one namespace of a job. */
 function namespaceOf({ namespaces }: OpenedCluster): string {
-  const [first = "", ...others] = namespaces;
-  if (others.length > 0) throw new ConfigurationError("--namespace: name one namespace");
+  const [first, ...others] = namespaces;
+  if (first === undefined || others.length > 0) {
+    throw new ConfigurationError("--namespace: name one namespace, that of the job");
+  }
   return first;
 }
 
@@ -53,6 +58,26 @@ export async function runTopCommand(
     return await printChanges({ cluster, json: settings.json, print, warn, clock, signal });
   }
   await runTop({ cluster, terminal: processTerminal, look, clock, signal });
+}
+
+/** `milepost get` without a name. */
+export async function runListCommand(
+  settings: z.infer<typeof getSettings>,
+  { print, warn, signal }: CommandIo,
+): Promise<void> {
+  await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
+  const { kinds, namespaces } = cluster;
+  const { rows, missing } = await listedJobs(cluster, kinds.all, signal);
+  if (settings.json) return print(`${safeJson({ jobs: rows, missing })}\n`);
+  for (const it of missing) warn(`not shown: ${it}`);
+  if (rows.length === 0) {
+    const where = namespaces.length === 0 ? "any namespace" : namespaces.join(", ");
+    return warn(`no jobs in ${where}${namespaces.length === 0 ? "" : "; -A lists all namespaces"}`);
+  }
+  const look = { ...lookOfProcess(settings), nowMs: clock.now() };
+  const lines = jobTable(rows, { ...look, namespaced: namespaces.length !== 1 });
+  const { columns } = Deno.stdout.isTerminal() ? processTerminal.size() : { columns: Infinity };
+  print(lines.map((line) => `${cut(line, columns, ellipsisOf(look))}\n`).join(""));
 }
 
 /** `milepost get [KIND/]NAME`. */

@@ -17,13 +17,13 @@ import type { CommandIo } from "./run_terminal.ts";
 /** The exit code of what Ctrl-C ended before it was done, as shells have it. */
 const INTERRUPTED = 130;
 
-/** `[KIND/]NAME`, as its error says. */
-const JOB = "job";
+/** `[KIND/]NAME`, as its error says, and what is said without it. */
+const JOB = { argument: "job", question: "Which job? `milepost get` lists them" };
 
 type Commands = typeof import("./run_terminal.ts");
 
 function entryOf<S extends z.ZodObject<{ logLevel: ReturnType<typeof logLevel> }>>(
-  shape: Pick<CommandEntry, "name" | "description" | "argument"> & { readonly settings: S },
+  shape: Omit<CommandEntry, "run" | "settings"> & { readonly settings: S },
   run: (commands: Commands, values: z.infer<S>, io: CommandIo, argument: string) => Promise<void>,
 ): CommandEntry {
   const { name: command, settings } = shape;
@@ -62,18 +62,19 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
   entryOf(
     {
       name: "get",
-      description: "show one job: state, curves, ranks and events",
+      description: "list jobs, or show one: state, curves, ranks and events",
       settings: getSettings,
-      argument: JOB,
+      argument: `[${JOB.argument}]`,
     },
-    (commands, values, io, job) => commands.runGetCommand(job, values, io),
+    (commands, values, io, job) =>
+      job === "" ? commands.runListCommand(values, io) : commands.runGetCommand(job, values, io),
   ),
   entryOf(
     {
       name: "logs",
       description: "print the logs of a job, all ranks of it",
       settings: logsSettings,
-      argument: JOB,
+      ...JOB,
     },
     (commands, values, io, job) => commands.runLogsCommand(job, values, io),
   ),
@@ -82,7 +83,7 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
       name: "stop",
       description: "stop a job early",
       settings: stopSettings,
-      argument: JOB,
+      ...JOB,
     },
     (commands, values, io, job) => commands.runStopCommand(job, values, io),
   ),

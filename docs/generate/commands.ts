@@ -31,8 +31,8 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
     "At a terminal a whole screen; elsewhere, and with `--json`, a line for each change, until it is stopped. " +
     "[How to use it](../guides/terminal.md).",
   get:
-    "JOB is `NAME` or `KIND/NAME`, such as `pytorchjob/mnist`. With `--json`: `kind`, `row` (as in [lists](http.md)), `curves`, `pods`, " +
-    "`events`, and `missing`, which says what is not shown and why.",
+    "JOB is `NAME` or `KIND/NAME`, such as `pytorchjob/mnist`; without it the jobs are listed, the newest first. With `--json`: `kind`, `row` " +
+    "(as in [lists](http.md)), `curves`, `pods`, `events`, and `missing`, which says what is not shown and why; of a list `jobs` (rows) and `missing`.",
   logs:
     "JOB is as for `get`. Each line stands behind its rank, unless `--rank` names one. Characters that would steer the terminal are " +
     "spelled out, colours are left out.",

@@ -4,13 +4,13 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { AccessObject } from "../../platform/http/callers/reader_access.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { isForbidden, KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
+import { KubeError, messageOf, TransportError } from "../../platform/kube/errors.ts";
 import {
   createServedInformer,
   type ServedInformer,
   type WatchedScope,
 } from "../../platform/kube/watching/served_informer.ts";
-import { servedPlurals } from "../../platform/kube/watching/served_kinds.ts";
+import { servedOf } from "../../platform/kube/watching/served_kinds.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { createPoll } from "../../platform/base/poll.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
@@ -68,16 +68,6 @@ const watched = ({ served: { on } }: UserKind) => typeof on === "object" ? on : 
 const holds = (kind: UserKind, namespace: string) =>
   kind.served.on === true || watched(kind).includes(namespace);
 
-/** Returns the plurals of a group's version that are served; undefined if the user may not ask: the lists tell it. */
-async function pluralsOf(client: KubeClient, apiVersion: string, signal: AbortSignal) {
-  try {
-    return await servedPlurals(client, apiVersion, signal);
-  } catch (error) {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  }
-}
-
 /** Creates them; they are empty until they run. */
 export function createUserJobs(options: UserJobsOptions): UserJobs {
   const { client, clock, kinds, rights, random, noOthers = false } = options;
@@ -121,16 +111,10 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
 
   /** Returns whether all rights are known. */
   async function ask(signal: AbortSignal): Promise<boolean> {
-    const versions = [...new Set(kinds.all.map(({ apiVersion }) => apiVersion))];
-    const served = new Map(
-      await Promise.all(
-        versions.map(async (it) => [it, await pluralsOf(client, it, signal)] as const),
-      ),
-    );
+    const served = new Set(await servedOf(client, kinds.all, signal));
     outage = undefined;
     const found = await Promise.all([...userKinds].map(async ([kind, { served: where }]) => {
-      const isServed = served.get(kind.apiVersion)?.has(kind.plural) ?? true;
-      const scope = isServed && await scopeOf(kind);
+      const scope = served.has(kind) && await scopeOf(kind);
       if (scope !== undefined) where.turn(scope);
       return scope;
     }));

@@ -37,6 +37,34 @@ Deno.test("a job that is nowhere may be of the kind that cannot be read, and tha
   await assert.rejects(found({}), /no job mnist in ml$/);
 });
 
+Deno.test("a name that is mistyped is answered with those that may be meant, of that kind", async () => {
+  const named = (name: string) => ({ ...OBJECT, metadata: { name, namespace: "ml", uid: name } });
+  const listed = (kind: string, ...names: string[]) => ({
+    kind: `${kind}List`,
+    metadata: { resourceVersion: "1" },
+    items: names.map((name) => ({ ...named(name), kind })),
+  });
+  const lists: Readonly<Record<string, MadeUp>> = {
+    v1alpha1: { resources: [{ name: "trainjobs" }] },
+    v1: { resources: [{ name: "pytorchjobs" }] },
+    trainjobs: listed("TrainJob", "mnist", "bert"),
+    pytorchjobs: listed("PyTorchJob", "minst-v1", "mnis"),
+  };
+  const answer = ({ path }: AskedOf) => lists[path.split("/").at(-1) ?? ""] ?? 404;
+  const said: Readonly<Record<string, RegExp>> = {
+    "trainjob/mnits": /^there is no job mnits in ml; did you mean mnist\?$/,
+    mnis: /^there is no job mnis in ml; did you mean mnis or mnist\?$/,
+    "pytorchjob/mnist": /^there is no job mnist in ml; did you mean mnis\?$/,
+    resnet: /^there is no job resnet in ml$/,
+  };
+  await withAnswers(answer, async (client) => {
+    for (const [typed, want] of Object.entries(said)) {
+      const finding = findJob({ client, kinds: JOB_KINDS }, typedJob(typed), "ml", SIGNAL);
+      await assert.rejects(finding, ({ message }: Error) => want.test(message), typed);
+    }
+  });
+});
+
 Deno.test("a kind is its singular or its plural, with its group or without", async () => {
   const pytorchjobs = { ...OBJECT, apiVersion: "kubeflow.org/v1", kind: "PyTorchJob" };
   for (const kind of ["pytorchjob", "PyTorchJobs", "pytorchjobs.kubeflow.org"]) {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { KubeClient } from "../client.ts";
 import { isForbidden, isNotFound } from "../errors.ts";
-import { type Kind, withMetadataOnly } from "../resource.ts";
+import { apiVersionOf, type Kind, withMetadataOnly } from "../resource.ts";
 
 /** Deadline of one request, in milliseconds. */
 const DEADLINE_MS = 10_000;
@@ -38,6 +38,24 @@ export async function servedPlurals(
   const found = await discover(client, apiVersion, resourcesSchema, signal);
   const resources = found?.resources.filter(({ name }) => !name.includes("/")) ?? [];
   return new Map(resources.map(({ name, kind }) => [name, kind]));
+}
+
+/** Returns those of the kinds that are served; all of a version that the client may not ask about. Throws what the client throws. */
+export async function servedOf<K extends Omit<Kind<unknown>, "parse">>(
+  client: Pick<KubeClient, "read">,
+  kinds: readonly K[],
+  signal?: AbortSignal,
+): Promise<K[]> {
+  const plurals = new Map<string, ReadonlyMap<string, string> | undefined>();
+  await Promise.all([...new Set(kinds.map(apiVersionOf))].map(async (version) => {
+    try {
+      plurals.set(version, await servedPlurals(client, version, signal));
+    } catch (error) {
+      // Lists tell then whether there are any.
+      if (!isForbidden(error)) throw error;
+    }
+  }));
+  return kinds.filter((kind) => plurals.get(apiVersionOf(kind))?.has(kind.plural) ?? true);
 }
 
 /**

@@ -184,7 +184,11 @@ Deno.test("Ctrl-C ends a command whose cluster does not answer, as shells have i
 });
 
 const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: RegExp]>> = {
-  "a job that is not there": [["get", "nope"], /there is no job nope in default/],
+  "a job that is not there": [["get", "nope"], /there is no job nope in default$/m],
+  "a name that is mistyped": [["logs", "haerd"], /no job haerd in default; did you mean heard\?$/m],
+  "no job to stop": [["stop"], /^milepost: Which job\? `milepost get` lists them$/m],
+  "no job whose logs are meant": [["logs"], /^milepost: Which job\? `milepost get` lists them$/m],
+  "a job of all namespaces": [["get", "x", "-A"], /name one namespace, that of the job/],
   "a kind that is not known": [["get", "cronjob/x"], /no kind of job cronjob; known: trainjob, /],
   "no name": [["get", "trainjob/"], /is no \[KIND\/\]NAME/],
   "two namespaces for one job": [["get", "x", "-n", "a,b"], /name one namespace/],

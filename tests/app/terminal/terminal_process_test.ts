@@ -42,6 +42,34 @@ Deno.test("a job is of the namespace and the kubeconfig that flags name, as with
   assert.match(stdout, /^TrainJob apart\/in-apart /);
 });
 
+Deno.test("get without a name lists the jobs of the namespaces that are named, or says that there are none", async () => {
+  const lines = async (...args: string[]) => {
+    const { code, stdout, stderr } = await milepost(["get", ...args], { env: env() });
+    assert.equal(code, 0, stderr);
+    return [stdout, stderr] as const;
+  };
+  const [own] = await lines("-n", "apart");
+  assert.match(own, /^NAME +STATE +DONE +ETA +AGE +METRICS\nin-apart +\w+ +\d+s\n$/);
+  const [all] = await lines("-A");
+  assert.match(all, /^NAMESPACE +NAME +KIND +STATE .*\n(\w+ +in-\w+ +\w+ .*\n){3}$/);
+  assert.deepEqual(await lines("-n", "kube-system"), [
+    "",
+    "milepost: no jobs in kube-system; -A lists all namespaces\n",
+  ]);
+  const { jobs, missing } = JSON.parse((await lines("-n", "apart", "--json"))[0]);
+  assert.deepEqual([jobs.length, jobs[0].name, missing], [1, "in-apart", []]);
+});
+
+Deno.test("at a terminal the list has colours for states, and is cut to its width", async () => {
+  const command = `env -u NO_COLOR ${milepostCommand("get", "-A")}`;
+  await using screen = atTerminal(command, env());
+  assert.equal(await screen.ended(), 0);
+  assert.ok(screen.text().includes("\x1b[32mRunning\x1b[0m"), screen.text());
+  // deno-lint-ignore no-control-regex
+  const plain = screen.text().replaceAll(/\x1b\[\d+m/g, "").split("\r\n");
+  assert.ok(plain.every((line) => line.length <= 100));
+});
+
 Deno.test("of two jobs with one name the kind chooses", async () => {
   const both = await milepost(["get", "in-default"], { env: env() });
   assert.deepEqual([both.code, both.stderr], [

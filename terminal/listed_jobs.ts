@@ -1,0 +1,58 @@
+/** Jobs as they are now, of all kinds that the user may list: read once, and not watched. */
+import type { JobKind } from "../crds/job_kind.ts";
+import type { JobRow } from "../crds/wire/row.ts";
+import { isNotFound } from "../platform/kube/errors.ts";
+import { servedOf } from "../platform/kube/watching/served_kinds.ts";
+import { boundedReads, keeping, listUpTo, orDenied } from "../views/details/bounded_reads.ts";
+import { rowOf } from "../views/list/job_row.ts";
+import type { TerminalCluster } from "./terminal_cluster.ts";
+
+/** Jobs of one kind that are read, of each namespace. */
+export const MOST_LISTED = 10_000;
+
+/** The jobs. */
+export interface ListedJobs {
+  /** The newest first. */
+  readonly rows: readonly JobRow[];
+  /** What is not shown, and why, as sentences. */
+  readonly missing: readonly string[];
+}
+
+const newestFirst = (one: JobRow, other: JobRow) =>
+  Date.parse(other.created) - Date.parse(one.created) || (one.name < other.name ? -1 : 1);
+
+/** Lists those of these kinds; of each kind and namespace at most so many. Throws what the client throws. */
+export async function listedJobs(
+  { client, namespaces }: Pick<TerminalCluster, "client" | "namespaces">,
+  kinds: readonly JobKind[],
+  signal: AbortSignal,
+  most = MOST_LISTED,
+): Promise<ListedJobs> {
+  const reads = boundedReads(client, signal);
+  const missing: string[] = [];
+
+  async function rowsOf(kind: JobKind, namespace: string | undefined): Promise<readonly JobRow[]> {
+    const where = namespace === undefined ? "all namespaces" : namespace;
+    const read = keeping(kind, (job) => rowOf(kind, job));
+    const wanted = { most, ...(namespace !== undefined && { namespace }) };
+    try {
+      const { items, isCut, isDenied } = await orDenied(listUpTo(reads, read, wanted));
+      if (isDenied) missing.push(`the user may not list ${kind.plural} in ${where}`);
+      if (isCut) missing.push(`some ${kind.plural} in ${where}: ${most} are read`);
+      return items;
+    } catch (error) {
+      // A version that could not be asked about may lack the kind.
+      if (isNotFound(error)) return [];
+      throw error;
+    }
+  }
+
+  const served = await servedOf(client, kinds, signal);
+  if (served.length === 0) {
+    missing.push("the cluster serves none of the kinds of jobs that Milepost knows");
+  }
+  const places = namespaces.length === 0 ? [undefined] : namespaces;
+  const lists = served.flatMap((kind) => places.map((namespace) => rowsOf(kind, namespace)));
+  const rows = (await Promise.all(lists)).flat().sort(newestFirst);
+  return { rows, missing: missing.sort() };
+}
