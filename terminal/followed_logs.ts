@@ -31,8 +31,12 @@ export interface LogChoice {
   /** Undefined: the first of each pod. */
   readonly container?: string | undefined;
   readonly follow: boolean;
-  /** Lines before the end. */
-  readonly tail: number;
+  /** Whether each container's log before its last start is wanted; it is not followed. Default: the present one. */
+  readonly previous?: boolean;
+  /** Only lines from this time on, RFC 3339. Default: all. */
+  readonly since?: string | undefined;
+  /** Lines before the end. Default: that of a log's query. */
+  readonly tail?: number | undefined;
 }
 
 /** What logs are read with. */
@@ -48,8 +52,12 @@ export interface LogParts {
   readonly warn: (text: string) => void;
 }
 
-const isRank = ({ rank = "" }: ShownPod, wanted: string | undefined) =>
-  wanted === undefined || rank === wanted || rank.endsWith(`-${wanted}`);
+/** Whether a pod is of the wanted rank, and has the wanted log. */
+function isWanted(pod: ShownPod, { rank: wanted, previous = false }: LogChoice): boolean {
+  const { rank = "", restarts } = pod;
+  const isRank = wanted === undefined || rank === wanted || rank.endsWith(`-${wanted}`);
+  return isRank && (!previous || restarts > 0);
+}
 
 const labelOf = ({ rank, name }: ShownPod) => safeText(rank ?? name);
 
@@ -127,12 +135,15 @@ class FollowedLogs {
   async #readOnce(pod: ShownPod, log: ResumedLog): Promise<void> {
     const { job: { namespace }, choice, parts: { client, print } } = this;
     const signal = AbortSignal.any([this.parts.signal, this.#outage.signal]);
-    const since = log.resume();
-    const { container = pod.containers[0] } = choice;
+    const resumed = log.resume();
+    const { container = pod.containers[0], follow, previous = false, tail } = choice;
+    const since = resumed ?? choice.since;
     const query = new URLSearchParams({
-      follow: String(choice.follow),
+      follow: String(follow),
+      previous: String(previous),
       timestamps: "true",
-      ...(since === undefined ? { tailLines: String(choice.tail) } : { sinceTime: since }),
+      ...(since !== undefined && { sinceTime: since }),
+      ...(resumed === undefined && tail !== undefined && { tailLines: String(tail) }),
       ...(container !== undefined && { container }),
     });
     const path = logPath({ namespace, pod: pod.name }, query);
@@ -190,7 +201,7 @@ class FollowedLogs {
 
   /** Begins to read those that are new and have a log; if no more come, all of them. */
   async #begin(isLast: boolean): Promise<void> {
-    const pods = (await this.#pods()).filter((it) => isRank(it, this.choice.rank));
+    const pods = (await this.#pods()).filter((it) => isWanted(it, this.choice));
     this.#width = Math.max(this.#width, ...pods.map((it) => labelOf(it).length));
     // The number of a rank may be that of several, such as launcher-0 and node-0.
     this.#isLabelled ||= pods.length > 1;

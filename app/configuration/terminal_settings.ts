@@ -1,7 +1,9 @@
 /** The tables of the settings of the commands of the terminal: `top`, `get`, `logs`, `stop`, `completion`. */
 import { z } from "zod";
+import { parseDuration } from "../../platform/base/duration.ts";
+import { LOG_LIMITS } from "../../views/details/log_query.ts";
+import { boolean, logLevel, readIfGiven } from "./setting_schemas.ts";
 import { uiSettings } from "./ui_settings.ts";
-import { boolean, count, logLevel } from "./setting_schemas.ts";
 
 const { kubeconfig, context, managerNamespace, managerService } = uiSettings.shape;
 
@@ -47,6 +49,8 @@ export const getSettings = z.strictObject({
   ...manager,
 });
 
+const TAIL = `must be a number of lines from 0 to ${LOG_LIMITS.maxTailLines}`;
+
 /** `milepost logs`. */
 export const logsSettings = z.strictObject({
   ...place,
@@ -57,7 +61,17 @@ export const logsSettings = z.strictObject({
   follow: boolean(false).describe("print further lines until the job has ended").meta({
     short: "-f",
   }),
-  tail: count(1_000).describe("lines of each rank before the newest; at most 100000"),
+  previous: boolean(false).describe("print the logs of containers before they were last started")
+    .meta({ short: "-p" }),
+  since: z.string().optional().transform(
+    readIfGiven("must be a duration such as 90s, 5m or 2h", parseDuration),
+  ).describe("only lines that are no older than this").meta({
+    value: "duration",
+    otherwise: "all",
+  }),
+  tail: z.coerce.number({ error: TAIL }).int(TAIL).min(0, TAIL).max(LOG_LIMITS.maxTailLines, TAIL)
+    .optional().describe(`lines of each rank before the newest; at most ${LOG_LIMITS.maxTailLines}`)
+    .meta({ value: "number", otherwise: `${LOG_LIMITS.tailLines}; with --since all` }),
   logLevel: logLevel("error"),
 });
 

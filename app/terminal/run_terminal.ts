@@ -121,15 +121,20 @@ export async function runLogsCommand(
   settings: z.infer<typeof logsSettings>,
   { print, warn, signal }: CommandIo,
 ): Promise<void> {
-  const { rank, container, follow, tail } = settings;
+  const { rank, container, follow, previous, since: ageMs, tail } = settings;
+  if (follow && previous) {
+    throw new ConfigurationError("--previous and --follow exclude each other");
+  }
+  const since = ageMs === undefined ? undefined : new Date(clock.now() - ageMs).toISOString();
   await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
   const job = await findTyped(cluster, argument, signal);
   const line = (text: string) => print(`${text}\n`);
   const parts = { client: cluster.client, clock, signal, print: line, warn };
-  const count = await printLogs(job, { rank, container, follow, tail }, parts);
+  const count = await printLogs(job, { rank, container, follow, previous, since, tail }, parts);
   if (count > 0 || signal.aborted) return;
-  const which = rank === undefined ? "pods with a log" : `pod of rank ${rank} with a log`;
-  throw new ConfigurationError(`${argument} has no ${which}`);
+  const which = rank === undefined ? "pods" : `pod of rank ${rank}`;
+  const why = previous ? "whose containers were started again" : "with a log";
+  throw new ConfigurationError(`${argument} has no ${which} ${why}`);
 }
 
 /** `milepost stop [KIND/]NAME`. */

@@ -51,7 +51,11 @@ export function shareStandalone(
 }
 
 /** A runtime whose one container runs a shell command. */
-export function shellRuntime(name: string, command: string): ClusterTrainingRuntime {
+export function shellRuntime(
+  name: string,
+  command: string,
+  { backoffLimit = 0, restartPolicy = "Never" } = {},
+): ClusterTrainingRuntime {
   return KINDS.clusterTrainingRuntime.parse(parseYaml(`
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: ClusterTrainingRuntime
@@ -68,10 +72,10 @@ spec:
             metadata:
               labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}
             spec:
-              backoffLimit: 0
+              backoffLimit: ${backoffLimit}
               template:
                 spec:
-                  restartPolicy: Never
+                  restartPolicy: ${restartPolicy}
                   containers:
                     - name: node
                       image: none

@@ -20,6 +20,8 @@ interface World {
   isDown: boolean;
   /** How many, or their names. Default: one. */
   pods?: number | readonly string[];
+  /** How often the container of a pod was started again. */
+  restarts?: Readonly<Record<string, number>>;
 }
 
 /** Of a pod whose name begins with its rank. */
@@ -31,12 +33,21 @@ const labelsOf = (name: string) => {
   };
 };
 
-const pod = ({ phase }: World, name = POD) => ({
+const pod = ({ phase, restarts = {} }: World, name = POD) => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name, namespace: "ml", uid: `uid-${name}`, labels: labelsOf(name) },
   spec: { containers: [{ name: "node" }] },
-  status: { phase },
+  status: {
+    phase,
+    containerStatuses: [{
+      name: "node",
+      image: "none",
+      imageID: "",
+      ready: true,
+      restartCount: restarts[name] ?? 0,
+    }],
+  },
 });
 
 function answered(world: World, { path, query }: AskedOf): MadeUp {
@@ -240,4 +251,50 @@ Deno.test("pods beyond a thousand are told, also where the rank is among them", 
     await until("it is told", () => warned.length > 0);
     assert.deepEqual(warned, ["of mnist only 1000 pods are looked at: it has more"]);
   }, { rank: "node-7" });
+});
+
+const WISHES: Readonly<Record<string, readonly [Partial<LogChoice>, string]>> = {
+  "of lines before the end": [{ tail: 7 }, "tailLines=7&container=node&timestamps=true"],
+  "of a time": [
+    { since: "2026-01-01T00:00:00.000Z" },
+    "tailLines=100000&container=node&sinceTime=2026-01-01T00:00:00.000Z&timestamps=true",
+  ],
+  "of both": [
+    { since: "2026-01-01T00:00:00.000Z", tail: 7 },
+    "tailLines=7&container=node&sinceTime=2026-01-01T00:00:00.000Z&timestamps=true",
+  ],
+};
+for (const [what, [wish, want]] of Object.entries(WISHES)) {
+  Deno.test(`what is asked of the API server for a log ${what}`, async () => {
+    const logs = [new Response(line(1, "one"))];
+    const world: World = { phase: "Running", jobState: undefined, isDown: false, logs };
+    await follow(world, async ({ asked, lines }) => {
+      await until("the line", () => lines.length === 1);
+      const { query } = asked.find(({ path }) => path.endsWith("/log")) ?? {};
+      query?.delete("limitBytes");
+      assert.equal(decodeURIComponent(String(query)), want);
+    }, { follow: false, tail: undefined, ...wish });
+  });
+}
+
+Deno.test("of logs before the last start only those of containers that were started again are read", async () => {
+  const world: World = {
+    phase: "Running",
+    jobState: undefined,
+    isDown: false,
+    logs: [new Response(line(1, "before"))],
+    pods: ["node-0", "node-1"],
+    restarts: { "node-1": 2 },
+  };
+  await follow(world, async ({ asked, lines }) => {
+    await until("the line", () => lines.length === 1);
+    assert.deepEqual(lines, ["node-1 | before"]);
+    const read = asked.filter(({ path }) => path.endsWith("/log"));
+    assert.deepEqual(
+      read.map(({ path, query }) => [path.split("/").at(-2), query.get("previous")]),
+      [
+        ["node-1", "true"],
+      ],
+    );
+  }, { follow: false, previous: true });
 });

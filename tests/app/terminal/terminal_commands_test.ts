@@ -18,6 +18,9 @@ import { until } from "../../support/until.ts";
 
 /** Says what would steer a terminal, and then runs until it is stopped. */
 const TALKS = "printf 'hello\\n\\033[2Jwipe\\n\\033[31mred\\033[0m\\n'; exec sleep 600";
+/** Fails once, and runs on when it is started again. */
+const CRASHES =
+  'n=$(cat "$TMPDIR/n" 2>/dev/null || echo 1); echo $((n + 1)) > "$TMPDIR/n"; echo "start $n"; [ $n -gt 1 ] || exit 1; exec sleep 600';
 const CHATS = "while echo hello; do sleep 0.2; done";
 const standalone = shareStandalone(async (client) => {
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("talks", TALKS));
@@ -107,6 +110,41 @@ Deno.test("logs prints the lines of ranks, none of which steers the terminal", a
   ]);
 });
 
+Deno.test("logs --previous prints what a container said before it was started again, --since what is young", async () => {
+  const { client } = standalone();
+  await client.create(
+    KINDS.clusterTrainingRuntime,
+    shellRuntime("crashes", CRASHES, {
+      backoffLimit: 6,
+      restartPolicy: "OnFailure",
+    }),
+  );
+  await client.create(KINDS.trainJob, trainJob("again", "crashes"));
+  const present = await until("its second start", async () => {
+    const { stdout } = await runs("logs", "again");
+    return stdout.includes("start 2") ? stdout : undefined;
+  });
+  assert.equal(present, "node-0 | start 2\n");
+  assert.equal((await runs("logs", "again", "--previous")).stdout, "node-0 | start 1\n");
+  assert.equal(
+    (await runs("logs", "again", "-p", "--rank", "0", "--tail", "1")).stdout,
+    "start 1\n",
+  );
+  assert.equal((await runs("logs", "again", "--since", "1h")).stdout, present);
+  const young = await until("the line is old", async () => {
+    const { code, stdout } = await runs("logs", "again", "--since", "1ms");
+    return code === 0 && stdout === "";
+  });
+  assert.ok(young);
+  await client.create(KINDS.trainJob, trainJob("once", "talks"));
+  await until("its lines", async () => (await runs("logs", "once")).stdout.includes("red"));
+  const { code, stderr } = await runs("logs", "once", "--previous");
+  assert.deepEqual([code, stderr], [
+    2,
+    "milepost: once has no pods whose containers were started again\n",
+  ]);
+});
+
 Deno.test("logs --follow ends when the job has ended, and stop ends it", async () => {
   await talkingJob("stopped");
   await using following = atTerminal(milepostCommand("logs", "stopped", "-f"), env());
@@ -191,6 +229,15 @@ const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: Re
   "a job of all namespaces": [["get", "x", "-A"], /name one namespace, that of the job/],
   "a kind that is not known": [["get", "cronjob/x"], /no kind of job cronjob; known: trainjob, /],
   "no name": [["get", "trainjob/"], /is no \[KIND\/\]NAME/],
+  "a log both followed and of before": [
+    ["logs", "x", "-f", "-p"],
+    /--previous and --follow exclude/,
+  ],
+  "an age that is none": [["logs", "x", "--since", "yesterday"], /must be a duration such as 90s/],
+  "lines below none": [
+    ["logs", "x", "--tail=-1"],
+    /--tail: must be a number of lines from 0 to 100000/,
+  ],
   "two namespaces for one job": [["get", "x", "-n", "a,b"], /name one namespace/],
   "a context that is not there": [["top", "--context", "nope"], /has no context nope/],
   "a shell that is not known": [["completion", "constructor"], /no completion for constructor/],
