@@ -50,6 +50,12 @@ export const NODES = {
 /** Variable by which the kubelet finds every process of a container, in any session. */
 export const CONTAINER_MARK_ENV = "MILEPOST_CONTAINER";
 
+/**
+ * Variable by which the kubelet says where a container's termination message is, since a program that
+ * looks for it by its path in Kubernetes may not find it there.
+ */
+export const TERMINATION_MESSAGE_ENV = "MILEPOST_TERMINATION_LOG";
+
 /** Launch agent: what the kubelet has in place of SSH for the pods of an MPI job (docs/decisions/0048). */
 export const LAUNCH_AGENT = {
   /** Command of the executable. */

@@ -13,6 +13,7 @@ from unittest import mock
 
 from kubernetes import config
 
+from milepost.errors import Unreachable
 from milepost.reading import manager
 
 from .api_server import ApiServer, Quiet
@@ -93,7 +94,7 @@ class ForwardScenes(unittest.TestCase):
         return manager.curves_of(self.api, "team", "job", "kind")
 
     def refused(self, words: str) -> None:
-        with self.assertRaisesRegex(manager.Unreachable, words) as caught:
+        with self.assertRaisesRegex(Unreachable, words) as caught:
             self.curves()
         self.assertNotIn("of-the-user", str(caught.exception))
 

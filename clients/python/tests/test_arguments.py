@@ -91,7 +91,7 @@ class PatienceTest(unittest.TestCase):
     def test_what_is_no_number_of_seconds_is_the_default(self) -> None:
         cases: list[tuple[Any, float]] = [
             (0, 0.0), (-1, 0.0), (2.5, 2.5), (None, math.inf), (math.inf, math.inf), (math.nan, PATIENCE_S),
-            ("soon", PATIENCE_S), ([], PATIENCE_S), ("3", 3.0), (10**400, PATIENCE_S),
+            ("soon", PATIENCE_S), ([], PATIENCE_S), ("4", 4.0), (10**400, PATIENCE_S),
         ]  # fmt: skip
         for value, want in cases:
             with self.subTest(value=value):

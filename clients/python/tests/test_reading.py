@@ -14,14 +14,18 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import milepost
+
 from .test_drawing import HOSTILE, Elements
 from .tls_server import make_authority
 
 
 class ApiException(Exception):
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, body: str = "") -> None:
         super().__init__(f"({status})")
         self.status = status
+        self.reason = "of HTTP"
+        self.body = body
 
 
 class ConfigException(Exception):
@@ -49,7 +53,10 @@ class ReadingTest(unittest.TestCase):
         client: Any = types.ModuleType("kubernetes.client")
         client.ApiException = ApiException
         client.ApiClient = object
-        client.CustomObjectsApi = lambda api: types.SimpleNamespace(get_namespaced_custom_object=self.get)
+        client.CustomObjectsApi = lambda api: types.SimpleNamespace(
+            get_namespaced_custom_object=self.get, list_namespaced_custom_object=self.list_jobs
+        )
+        self.there: Any = None
         client.DiscoveryV1Api = lambda api: types.SimpleNamespace(
             list_namespaced_endpoint_slice=lambda *_, **__: self.list()
         )
@@ -74,7 +81,18 @@ class ReadingTest(unittest.TestCase):
 
     def get(self, *path: Any, **_: Any) -> Any:
         self.read.append(path)
+        if isinstance(self.there, Exception):
+            raise self.there
+        if self.there is not None:
+            raise ApiException(404)
         return {"status": self.status}
+
+    def list_jobs(self, *_: Any, **__: Any) -> Any:
+        if isinstance(self.there, Exception):
+            raise self.there
+        if isinstance(self.there, int):
+            raise ApiException(self.there)
+        return {"items": [{"metadata": {"name": name}} for name in self.there]}
 
     def config_map(self, name: str, namespace: str, **_: Any) -> Any:
         self.asked.append((namespace, name))
@@ -122,6 +140,51 @@ class ReadingTest(unittest.TestCase):
         # One that is read already names itself.
         self.context = None
         self.assertEqual(self.named(self.job.Job("other/job", api=object())), "other/job")
+
+    def test_a_job_that_is_not_there_is_told_in_a_line_with_the_one_that_was_meant(self) -> None:
+        train_jobs = "trainjobs.trainer.kubeflow.org"
+        for there, name, kind, want in (
+            (["softmax", "paused"], "softmx", train_jobs, "JobNotFound: no TrainJob softmx in team; did you mean softmax?"),
+            (["a-1", "a-2", "b"], "a-3", train_jobs, "JobNotFound: no TrainJob a-3 in team; did you mean a-2 or a-1?"),
+            (["softmax"], "other/x", train_jobs, "JobNotFound: no TrainJob x in other; there is softmax"),
+            ([], "x", "pytorchjobs.kubeflow.org", "JobNotFound: no PyTorchJob x in team; that namespace has none"),
+            ([f"j{at}" for at in range(10)], "none", "widgets.example.org",
+             "JobNotFound: no widgets none in team; there are j0, j1, j2, j3, j4, j5, j6, j7 and 2 more"),
+            (403, "x\x1b[2J", train_jobs, r"JobNotFound: no TrainJob x\x1b[2J in team"),
+            (404, "x", train_jobs, "Unreachable: the cluster has no kind trainjobs.trainer.kubeflow.org: "
+             "is it the right cluster, and Milepost installed?"),
+            (ApiException(403, '{"message": "may not get"}'), "x", train_jobs,
+             "Unreachable: the API server refuses: 403 may not get"),
+            (ApiException(500), "x", train_jobs, "Unreachable: the API server refuses: 500 of HTTP"),
+            (ApiException(401), "x", train_jobs,
+             "Unreachable: the API server does not know this user: is the kubeconfig's token still valid?"),
+            (OSError("refused"), "x", train_jobs, "Unreachable: the API server https://api does not answer: OSError: refused"),
+        ):  # fmt: skip
+            self.there = there
+            api = types.SimpleNamespace(configuration=types.SimpleNamespace(host="https://api"))
+            with self.subTest(want=want), self.assertRaises(milepost.ReadingError) as raised:
+                self.job.Job(name, api=api, kind=kind)
+            self.assertEqual(raised.exception._render_traceback_(), [want])
+            # A script shows no other exception above it.
+            self.assertIsNone(raised.exception.__cause__)
+            self.assertTrue(raised.exception.__suppress_context__)
+
+    def test_what_names_no_job_is_refused(self) -> None:
+        for name in ("", " ", "/", "team/", "/job", "..", "../job", "team/.."):
+            with self.subTest(name=name), self.assertRaisesRegex(milepost.BadName, "names no job: give NAMESPACE/NAME"):
+                self.job.Job(name, api=object())
+        for odd in (None, 7, types.SimpleNamespace(name=None)):
+            with self.subTest(name=odd), self.assertRaisesRegex(ValueError, "a job is a name, or an object that has one"):
+                self.job.Job(odd, api=object())
+        self.assertEqual(self.read, [])
+
+    def test_without_kubernetes_client_a_line_says_what_to_install(self) -> None:
+        sys.modules.pop("milepost.reading.job")
+        del sys.modules["milepost.reading"].__dict__["job"]
+        with mock.patch.dict(sys.modules, {"kubernetes": None}):
+            for ask in (lambda: milepost.job("x"), lambda: milepost.compare("x", metric="loss")):
+                with self.assertRaisesRegex(milepost.NotInstalled, r'needs the package kubernetes: pip install "milepost\[notebook\]"'):
+                    ask()
 
     def test_nothing_that_is_answered_is_markup(self) -> None:
         for text in HOSTILE:

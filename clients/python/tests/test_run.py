@@ -10,6 +10,26 @@ from typing import Any
 
 import milepost
 from tests.fakes import FakeEndpoint
+from tests.test_interruptions import output_of
+
+# The first that is registered is called last, after what the client does at the end.
+_UNREACHABLE = """
+import atexit, sys, time
+atexit.register(lambda: print(time.monotonic() - began))
+import milepost
+from tests.fakes import FakeEndpoint
+
+class Silent(FakeEndpoint):
+    def post(self, suffix, body):
+        time.sleep(60)
+
+runs = [milepost.Run(endpoint=Silent(), environ={}) for _ in range(int(sys.argv[1]))]
+for run in runs:
+    run.push(loss=1.0)
+began = time.monotonic()
+if len(runs) == 1:
+    runs[0].close()
+"""
 
 
 class QuietTest(unittest.TestCase):
@@ -136,6 +156,20 @@ class EndTest(unittest.TestCase):
         with self.assertLogs("milepost"), milepost.Run(endpoint=endpoint, environ={}, patience=0.3) as run:
             run.push(loss=1.0)
         self.assertLess(time.monotonic() - began, 3)
+
+    def test_endpoints_that_do_not_answer_cost_the_end_of_a_program_3_s_together(self) -> None:
+        for runs in ("1", "3"):
+            seconds = float(output_of(_UNREACHABLE, runs))
+            self.assertGreaterEqual(seconds, 2.5)
+            self.assertLess(seconds, 4)
+
+
+class HelpTest(unittest.TestCase):
+    def test_the_help_shows_nothing_of_the_environment(self) -> None:
+        for name in ("Run", "job", "compare"):
+            shown = output_of(f"import milepost; help(milepost.{name})", environ={"SECRET": "hunter" + "2"})
+            self.assertNotIn("hunter2", shown)
+            self.assertNotRegex(shown, r"environ\(|<[^>]* at 0x")
 
 
 class ListeningTest(unittest.TestCase):

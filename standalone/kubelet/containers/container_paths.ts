@@ -53,9 +53,14 @@ export interface ContainerPaths {
   readonly startIn: string;
   /** File in which the program may leave its last words. */
   readonly messageFile: string;
+  /** The same file as the program finds it. */
+  readonly messagePath: string;
 }
 
 const DEFAULT_MESSAGE_PATH = "/dev/termination-log";
+
+const messagePathOf = ({ terminationMessagePath }: Container) =>
+  normalizePath(terminationMessagePath || DEFAULT_MESSAGE_PATH);
 
 /** Reports whether there is a file or folder, of which this user may know. */
 export async function isThere(path: string): Promise<boolean> {
@@ -92,7 +97,7 @@ async function mountsOf(
   own: string,
 ): Promise<MountedPath[]> {
   await Deno.mkdir(own, { recursive: true, mode: 0o700 });
-  const mountPath = normalizePath(container.terminationMessagePath || DEFAULT_MESSAGE_PATH);
+  const mountPath = messagePathOf(container);
   const hostPath = `${own}/termination-message`;
   await Deno.writeFile(hostPath, new Uint8Array(), { mode: 0o600 });
   return [
@@ -154,6 +159,7 @@ export async function containerPaths(
       wrap: (command) => [...command],
       startIn: hostPath,
       messageFile,
+      messagePath: messageFile,
     };
   }
   // A peer may be named before its pod is there: its address is known from then on.
@@ -169,5 +175,6 @@ export async function containerPaths(
     wrap: (command, env) => realPaths.namespaces.wrap(command, place, env),
     startIn: folder,
     messageFile,
+    messagePath: messagePathOf(container),
   };
 }

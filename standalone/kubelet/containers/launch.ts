@@ -1,4 +1,5 @@
 /** Launch of a container: its environment, command and folders as a program to start. */
+import { TERMINATION_MESSAGE_ENV } from "../../../crds/pod_names.ts";
 import type { Container } from "../../../platform/kube/kubernetes.ts";
 import { hostnameOf } from "../names/addresses.ts";
 import {
@@ -91,6 +92,7 @@ export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
     HOSTNAME: hostnameOf(pod),
     HOME: `${folder}/home`,
     TMPDIR: `${folder}/tmp`,
+    [TERMINATION_MESSAGE_ENV]: paths.messagePath,
     ...exceptPods(baseEnv, names),
     ...Object.fromEntries(own),
   };

@@ -414,10 +414,12 @@ Deno.test("`startKubelet()` keeps a container's last words, its own or the end o
     rig.create(pod("words", [shell("echo because > /dev/termination-log; exit 1")]));
     const fallback = { terminationMessagePolicy: "FallbackToLogsOnError" };
     rig.create(pod("log", [shell("echo the reason; exit 1", fallback)]));
+    rig.create(pod("named", [shell('echo found > "$MILEPOST_TERMINATION_LOG"; exit 1')]));
     const message = async (name: string) =>
       (await rig.phase(name, "Failed")).status?.containerStatuses?.[0]?.state?.terminated?.message;
     assert.equal((await message("words"))?.trim(), "because");
     assert.equal(await message("log"), "the reason");
+    assert.equal((await message("named"))?.trim(), "found");
   }));
 
 Deno.test("`startKubelet()` gives a working folder that the machine lacks", () =>
@@ -443,6 +445,7 @@ Deno.test("`startKubelet()` passes only PATH of its own environment on", () =>
       "HOSTNAME",
       "LANG",
       "MILEPOST_CONTAINER",
+      "MILEPOST_TERMINATION_LOG",
       "PATH",
       "TMPDIR",
     ]);

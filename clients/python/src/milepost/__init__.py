@@ -5,24 +5,51 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .control import Stop
+from .errors import BadName, JobNotFound, MetricNotFound, NotInstalled, ReadingError, Unreachable, needs
+from .kinds import TRAIN_JOBS
 from .run import Run
 
 if TYPE_CHECKING:
     from .reading.job import Job, Named
 
 __version__ = "0.1.0"
-__all__ = ["Run", "Stop", "compare", "job"]
+__all__ = [
+    "BadName", "JobNotFound", "MetricNotFound", "NotInstalled", "ReadingError", "Run", "Stop", "Unreachable",
+    "compare", "job",
+]  # fmt: skip
 
 
-def job(name: str | Named, **options: Any) -> Job:
-    """Returns the job `NAMESPACE/NAME`, or that of the Kubeflow SDK's TrainJob. Needs `milepost[notebook]`."""
-    from .reading.job import Job
+def job(
+    name: str | Named,
+    *,
+    namespace: str | None = None,
+    kind: str = TRAIN_JOBS,
+    api: Any = None,
+    address: str | None = None,
+    ca: str | None = None,
+) -> Job:
+    """Returns the job `NAMESPACE/NAME`, or that of the Kubeflow SDK's TrainJob. Needs `milepost[notebook]`.
 
-    return Job(name, **options)
+    Without a namespace it is in `namespace`, else in that of the kubeconfig. `kind` is such as
+    "pytorchjobs.kubeflow.org". `api` is a `kubernetes.client.ApiClient` for another cluster than the kubeconfig's.
+    `address` is where curves are read, such as "https://manager:8082", and `ca` a file with the CA of its certificate,
+    where neither is found by itself. Raises `JobNotFound`, or another `ReadingError`.
+    """
+    made: Job = _reading().Job(name, namespace=namespace, kind=kind, api=api, address=address, ca=ca)
+    return made
 
 
 def compare(*names: str | Named, metric: str) -> Any:
-    """Returns one metric of several jobs as a pandas frame. Needs `milepost[notebook]`."""
-    from .reading.job import compare
+    """Returns one metric of several jobs as a pandas frame, a line for each job. Needs `milepost[notebook]`.
 
-    return compare(*names, metric=metric)
+    A row is so many seconds after a job's first report. Raises `MetricNotFound` with the metrics that there are.
+    """
+    return _reading().compare(*names, metric=metric)
+
+
+def _reading() -> Any:
+    try:
+        from .reading import job
+    except ImportError as error:
+        raise needs(error) from None
+    return job

@@ -14,7 +14,7 @@ STEP_MAX = 2**53 - 1
 SECONDS_MAX = 2**31 - 1
 INTEGER_MAX = 2**63
 TEXT_MAX = 64
-PATIENCE_S = 10.0
+PATIENCE_S = 3.0
 
 
 class Arguments:

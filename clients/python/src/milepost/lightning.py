@@ -63,7 +63,10 @@ class MilepostCallback(Callback):
             self.run.close(done=True)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        if self.run is not None and not self._is_given:
+        if self.run is None:
+            return
+        self.run.fail(exception)
+        if not self._is_given:
             self.run.close()
 
     def _push(self, trainer: Any, names: set[str]) -> None:

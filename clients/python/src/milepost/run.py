@@ -15,10 +15,11 @@ from .control import Stop
 from .echo import EchoEndpoint, print_sample
 from .endpoint import Endpoint, HttpsEndpoint
 from .intake import METRICS, Intake
+from .last_words import LastWords, last_words
 from .notices import Notices
 from .samples import Estimate
 from .sender import Sender
-from .surroundings import place_of, rank_of
+from .surroundings import Place, place_of, rank_of
 from .worker import Worker
 
 _runs: weakref.WeakSet[Run] = weakref.WeakSet()
@@ -41,6 +42,9 @@ class Run:
     `total` is the number of steps, for progress and remaining time. `rank` is for programs whose variables do not
     say which process this is. `patience` is how many seconds the end of a run may wait for what was not sent yet;
     with None it is as long as it takes. `endpoint`, `clock`, `chance` and `environ` are for tests.
+
+    In a container of a job the exception that ends the program becomes its container's termination message, from
+    whichever process fails first, so that the job says why it failed.
     """
 
     def __init__(
@@ -52,8 +56,8 @@ class Run:
         patience: float | None = PATIENCE_S,
         endpoint: Endpoint | None = None,
         clock: Clock | None = None,
-        chance: Callable[[], float] = random.random,
-        environ: Mapping[str, str] = os.environ,
+        chance: Callable[[], float] | None = None,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
         self._notices = Notices()
         self._arguments = Arguments(self._notices)
@@ -66,9 +70,16 @@ class Run:
         self._intake: Intake | None = None
         self._sender: Sender | None = None
         self._worker: Worker | None = None
+        self._last_words: LastWords | None = None
+        # Not as a default, which `help` would print.
+        around = os.environ if environ is None else environ
         try:
-            if (rank_of(environ) if rank is None else rank) == 0:
-                self._begin(total, echo, patience, endpoint, clock or SystemClock(), chance, environ)
+            place = place_of(around)
+            if place is not None:
+                self._last_words = last_words(around, self._notices)
+                self._last_words.take_back()
+            if (rank_of(around) if rank is None else rank) == 0:
+                self._begin(total, echo, patience, endpoint, clock or SystemClock(), chance or random.random, place)
         except Exception as error:
             self._notices.say("progress is not pushed", error)
         _runs.add(self)
@@ -81,9 +92,8 @@ class Run:
         endpoint: Endpoint | None,
         clock: Clock,
         chance: Callable[[], float],
-        environ: Mapping[str, str],
+        place: Place | None,
     ) -> None:
-        place = place_of(environ)
         if endpoint is None:
             if place is not None:
                 endpoint = HttpsEndpoint(place)
@@ -191,7 +201,17 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None:
+            self.fail(error)
         self.close(done=kind is None)
+
+    def fail(self, error: BaseException) -> None:
+        """Leaves an exception that ends the program in the container's termination message. Never raises.
+
+        The end of a `with`, and an exception that nobody catches, do so by themselves.
+        """
+        if self._last_words is not None:
+            self._last_words.say(error)
 
     def _finish(self, intake: Intake) -> None:
         """Pushes the end of a run that nothing has cut short, with its newest step, and the values that were of it."""

@@ -50,6 +50,8 @@ class Worker:
         self._calls: SimpleQueue[None] = SimpleQueue()
         self._is_idle = False
         self._is_ending = False
+        # Until when the end may take, once it has begun: whoever waits for it waits for the same moment.
+        self._ends_by = math.inf
         self._thread = threading.Thread(target=self._work, name="milepost", daemon=True)
         self._thread.start()
         _living.add(self)
@@ -62,13 +64,16 @@ class Worker:
 
     def end(self) -> None:
         """Lets the thread send what is left, and end."""
+        if not self._is_ending:
+            self._ends_by = self._clock.monotonic() + self._patience
         self._is_ending = True
         self._calls.put(None)
 
     def close(self) -> None:
         """Lets the thread send what is left, and waits for its end."""
         self.end()
-        self._thread.join(None if math.isinf(self._patience) else min(self._patience, threading.TIMEOUT_MAX))
+        left = self._ends_by - self._clock.monotonic()
+        self._thread.join(None if math.isinf(left) else min(max(0.0, left), threading.TIMEOUT_MAX))
         if self._thread.is_alive():
             self._notices.say("the run has ended before its last samples were taken")
 
@@ -86,9 +91,8 @@ class Worker:
             # A step that takes a part of a tenth of a second must not meet the thread at each of its pushes.
             self._sleep(None if wait is None else wait + LATE_S * self._chance())
             self._is_idle = False
-        end = self._clock.monotonic() + self._patience
         while (wait := self._turn(closing=True)) is not None:
-            left = end - self._clock.monotonic()
+            left = self._ends_by - self._clock.monotonic()
             if left <= 0:
                 self._notices.say("the run has ended before its last samples were taken")
                 break
@@ -112,5 +116,8 @@ class Worker:
 
 @atexit.register
 def _close_all() -> None:
-    for worker in list(_living):
+    living = list(_living)
+    for worker in living:
+        worker.end()
+    for worker in living:
         worker.close()

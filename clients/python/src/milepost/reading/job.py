@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Any, Protocol
 
 from kubernetes import client, config
 
+from ..errors import BadName, JobNotFound, MetricNotFound, ReadingError, Unreachable, alternatives, needs
+from ..kinds import TRAIN_JOBS, place_of_kind, word_of
 from .drawing import html_of
-from .manager import DEADLINE_S, Unreachable, curves_of
+from .manager import DEADLINE_S, curves_of
 
-KIND = "trainjobs.trainer.kubeflow.org"
-_VERSIONS = {"trainer.kubeflow.org": "v1alpha1", "kubeflow.org": "v1"}
+# More names than these are not looked at for the one that was meant.
+_NAMES_MAX = 500
 _NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _ENDS = ("Complete", "Failed", "EarlyStopped", "Succeeded")
 
@@ -36,13 +39,12 @@ class Job:
         name: str | Named,
         *,
         namespace: str | None = None,
-        kind: str = KIND,
+        kind: str = TRAIN_JOBS,
         api: Any = None,
         address: str | None = None,
         ca: str | None = None,
     ) -> None:
-        text = name if isinstance(name, str) else name.name
-        before, _, self.name = text.rpartition("/")
+        before, self.name = _parts_of(name)
         self.namespace: str = before or namespace or getattr(name, "namespace", None) or _namespace()
         self.kind = kind
         self._address = address
@@ -52,13 +54,34 @@ class Job:
         self.refresh()
 
     def refresh(self) -> Job:
-        """Reads the job's object again."""
-        plural, _, group = self.kind.partition(".")
-        version = _VERSIONS.get(group, "v1")
-        self._object = client.CustomObjectsApi(self._api).get_namespaced_custom_object(
-            group, version, self.namespace, plural, self.name, _request_timeout=DEADLINE_S
-        )
+        """Reads the job's object again. Raises `JobNotFound`, or another `ReadingError` that says what is in the way."""
+        group, version, plural = place_of_kind(self.kind)
+        place = group, version, self.namespace, plural
+        objects = client.CustomObjectsApi(self._api)
+        try:
+            self._object = objects.get_namespaced_custom_object(*place, self.name, _request_timeout=DEADLINE_S)
+        except client.ApiException as error:
+            if error.status == 404:
+                raise self._not_found(objects, place) from None
+            raise _refused(error) from None
+        except Exception as error:
+            raise _silent(self._api, error) from None
         return self
+
+    def _not_found(self, objects: Any, place: tuple[str, str, str, str]) -> ReadingError:
+        """Returns what to say of a job that is not there, with the name that was meant if that can be seen."""
+        try:
+            found = objects.list_namespaced_custom_object(*place, limit=_NAMES_MAX, _request_timeout=DEADLINE_S)
+        except client.ApiException as error:
+            if error.status == 404:
+                return Unreachable(f"the cluster has no kind {self.kind}: is it the right cluster, and Milepost installed?")
+            meant = ""
+        except Exception as error:
+            return _silent(self._api, error)
+        else:
+            names = [str(one["metadata"]["name"]) for one in found.get("items", [])]
+            meant = "; " + alternatives(self.name, names, "that namespace has none")
+        return JobNotFound(f"no {word_of(self.kind)} {self.name} in {self.namespace}{meant}")
 
     @property
     def status(self) -> dict[str, Any]:
@@ -93,8 +116,7 @@ class Job:
 
     def metrics(self) -> Any:
         """Returns the metrics over time as a pandas frame: a row for each time, a column for each metric."""
-        import pandas
-
+        pandas = _pandas()
         columns = {
             curve["name"]: pandas.Series(
                 [point[3] for point in curve["points"]],
@@ -107,6 +129,13 @@ class Job:
         frame = pandas.DataFrame(columns)
         frame.index.name = "time"
         return frame
+
+    def plot(self, **options: Any) -> Any:
+        """Draws the metrics over time. Metrics that come at different times have lines without gaps."""
+        frame = self.metrics()
+        if frame.empty:
+            raise MetricNotFound(f"{self.namespace}/{self.name} has reported no metrics")
+        return _without_gaps(frame).plot(**options)
 
     def watch(self, *, every: float = 1.0, patience: float | None = None) -> Iterator[Job]:
         """Yields the job whenever it has changed, last when it has ended. `patience` is in seconds."""
@@ -123,13 +152,19 @@ class Job:
             self.refresh()
 
     def show(self, *, every: float = 1.0, patience: float | None = None) -> None:
-        """Shows the job in the notebook, in one place, until it has ended."""
-        from IPython.display import display
-
+        """Shows the job in the notebook, in one place, until it has ended; elsewhere in a line for each change."""
+        try:
+            from IPython.display import display
+        except ImportError as error:
+            raise needs(error) from None
         place = display(self, display_id=True)
+        shown = repr(self)
         for _ in self.watch(every=every, patience=patience):
             if place is not None:
                 place.update(self)
+            elif repr(self) != shown:
+                shown = repr(self)
+                print(shown)
 
     def _repr_html_(self) -> str:
         metric, points, problem = "", [], ""
@@ -148,17 +183,66 @@ class Job:
         return f"<{self.namespace}/{self.name} {self.state}{progress}>"
 
 
+def _parts_of(name: object) -> tuple[str, str]:
+    """Returns namespace, if it is given, and name of a job. Raises `BadName`."""
+    text = name if isinstance(name, str) else getattr(name, "name", None)
+    if not isinstance(text, str):
+        raise BadName(f"a job is a name, or an object that has one, and not {type(name).__name__}")
+    before, slash, after = text.rpartition("/")
+    parts = [before, after] if slash else [after]
+    # The API server would take dots for another path.
+    if any(one.strip() in ("", ".", "..") for one in parts):
+        raise BadName(f"{text!r} names no job: give NAMESPACE/NAME, or NAME for one in the namespace of the kubeconfig")
+    return before, after
+
+
 def _is_metric(curve: dict[str, Any]) -> bool:
-    """Tells curves of metrics from those of the progress and of the step."""
+    """Returns whether a curve is of a metric: progress and step come as curves, too."""
     return not (curve.get("isProgress") or curve.get("isStep"))
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise needs(error) from None
+    return pandas
+
+
+def _without_gaps(frame: Any) -> Any:
+    """Returns the frame with values between those of each column, so that each is a line."""
+    return frame.interpolate(method="index", limit_area="inside")
+
+
+def _refused(error: Any) -> Unreachable:
+    """Returns what an answer of the API server says that is no object."""
+    text = str(error.body or error.reason or "")
+    try:
+        text = str(json.loads(text)["message"])
+    except (ValueError, KeyError, TypeError):
+        pass
+    if error.status == 401:
+        return Unreachable("the API server does not know this user: is the kubeconfig's token still valid?")
+    return Unreachable(f"the API server refuses: {error.status} {text}")
+
+
+def _silent(api: Any, error: Exception) -> Unreachable:
+    """Returns what to say of an API server that does not answer."""
+    host = getattr(getattr(api, "configuration", None), "host", "")
+    # urllib3 has the reason within what it says of its tries.
+    why = getattr(error, "reason", None) or error
+    return Unreachable(f"the API server {host} does not answer: {type(why).__name__}: {why}")
 
 
 def _api() -> Any:
     """Returns a client of the kubeconfig's user, in a pod of its service account."""
     try:
         return config.new_client_from_config()
-    except config.ConfigException:
-        config.load_incluster_config()
+    except config.ConfigException as error:
+        try:
+            config.load_incluster_config()
+        except config.ConfigException:
+            raise Unreachable(f"there is no cluster to read from: {error} Set KUBECONFIG, or run in a pod") from None
         return client.ApiClient()
 
 
@@ -171,17 +255,25 @@ def _namespace() -> str:
 
 
 def compare(*names: str | Named, metric: str) -> Any:
-    """Returns a metric of several jobs as a pandas frame: a column for each job, by seconds from its first report."""
-    import pandas
+    """Returns a metric of several jobs as a pandas frame: a column for each job, by seconds from its first report.
 
+    Between a job's own values there are values on the line between them, so that each job is a line without gaps.
+    Raises `MetricNotFound` with the metrics that there are, if no job has this one.
+    """
+    pandas = _pandas()
+    if not names:
+        raise BadName("compare what? Give the names of jobs")
     columns = {}
+    there: set[str] = set()
     for name in names:
         one = name if isinstance(name, Job) else Job(name)
         frame = one.metrics()
-        if metric in frame:
-            values = frame[metric].dropna()
-            seconds = (values.index - values.index[0]).total_seconds() if len(values) else values.index
-            columns[f"{one.namespace}/{one.name}"] = pandas.Series(values.to_numpy(), index=seconds)
-    frame = pandas.DataFrame(columns)
+        there |= set(frame.columns)
+        values = frame[metric].dropna() if metric in frame else pandas.Series(dtype=float)
+        seconds = (values.index - values.index[0]).total_seconds() if len(values) else None
+        columns[f"{one.namespace}/{one.name}"] = pandas.Series(values.to_numpy(), index=seconds, dtype=float)
+    if metric not in there:
+        raise MetricNotFound(f"no metric {metric}; {alternatives(metric, there, 'these jobs have reported none yet')}")
+    frame = _without_gaps(pandas.DataFrame(columns).sort_index())
     frame.index.name = "seconds"
     return frame

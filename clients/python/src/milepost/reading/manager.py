@@ -13,6 +13,7 @@ from typing import Any
 
 from kubernetes import client
 
+from ..errors import Unreachable
 from .forward import NotForwarded, forwarded
 
 NAMESPACE = "kubeflow-system"
@@ -25,10 +26,6 @@ _NOT_TAKEN = (
     "alone. Give the manager that flag, or use a token of the audience observation.trainer.kubeflow.org"
 )
 _ELSEWHERE = 'give address="https://…" of a status port that can be reached from here'
-
-
-class Unreachable(Exception):
-    """The manager cannot be asked; the text says why, and what to do."""
 
 
 def _authority(api: Any) -> str:
