@@ -85,8 +85,10 @@ const LIST_FIELDS = {
   offset: fieldOf("offset", 0, ([rows = ""]) => /^\d{1,6}$/.test(rows) ? Number(rows) : undefined),
   limit: choiceField<number, number>("limit", WINDOW_SIZES, 50),
 };
-/** The same, and keys of the jobs that were picked to be compared. */
-const ALL_LIST_FIELDS = { ...LIST_FIELDS, picked: textsField("pick", MOST_COMPARED + 1, isKey) };
+/** Most jobs that are selected: those of the largest window. */
+export const MOST_PICKED = 200;
+/** The same, and keys of the jobs that are selected, to be compared or deleted. */
+const ALL_LIST_FIELDS = { ...LIST_FIELDS, picked: textsField("pick", MOST_PICKED, isKey) };
 /** What the list shows. */
 export type ListView = { readonly page: "jobs" } & ViewOf<typeof ALL_LIST_FIELDS>;
 

@@ -95,6 +95,54 @@ const journeys = {
     );
   },
 
+  /** Several jobs that have ended, selected and deleted; one that may not be stays. */
+  async ended() {
+    const page = await openJobs();
+    await page.getByRole("button", { name: /^Failed/ }).click();
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll(".jobs .state .word")].every((it) =>
+        it.textContent === "Failed"
+      )
+    );
+    const boxes = page.locator("tbody .pick input");
+    const all = await boxes.count();
+    assert.ok(all > 2);
+    await page.getByLabel("Select all rows").check();
+    await page.getByRole("button", { name: `Delete ${all} ended…` }).click();
+    await see(page, `Delete ${all} jobs?`);
+    await page.keyboard.press("Escape");
+    await boxes.first().uncheck();
+    await boxes.nth(1).uncheck();
+    await page.getByRole("button", { name: `Delete ${all - 2} ended…` }).click();
+    await control({ refused: "it is needed" });
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await see(page, `${all - 2} of ${all - 2} were not deleted.`);
+    await see(page, "it is needed");
+    await control({ refused: "" });
+    const before = (await control()).changes.length;
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.locator("dialog").waitFor({ ...WAIT, state: "detached" });
+    await page.waitForFunction(() => document.querySelectorAll("tbody .pick input").length === 2);
+    const changes = (await control()).changes.slice(before);
+    assert.equal(changes.length, all - 2);
+    for (const { path, body } of changes) {
+      assert.match(path, /^\/delete\/[^/]+\/[^/]+\/[^/]+$/);
+      assert.match(body.uid, /^uid-\d+$/);
+    }
+    assert.equal(await page.getByText(/\d+ selected/).count(), 0);
+    assert.ok(!(await page.evaluate(() => location.hash)).includes("pick="));
+    // What trains is compared, and not deleted.
+    await go(page, "#/jobs?state=Running");
+    await boxes.first().check();
+    await see(page, "1 selected");
+    assert.equal(await page.getByRole("button", { name: /ended…$/ }).count(), 0);
+    await control({ rights: "look" });
+    await go(page, "#/jobs?state=Failed");
+    await page.getByLabel("Select all rows").check();
+    await see(page, "2 selected");
+    await page.getByRole("button", { name: /ended…$/ }).waitFor({ ...WAIT, state: "detached" });
+  },
+
   /** Names, values, messages, marks, logs, events and objects that want to be more than text. */
   async hostile() {
     const page = await openJobs();

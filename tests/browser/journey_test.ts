@@ -3,6 +3,7 @@ import { journey, type JourneyOptions } from "./journey.ts";
 
 const JOURNEYS: Readonly<Record<string, JourneyOptions>> = {
   list: { sentence: "the list of 10,000 jobs is a window that lives", jobs: 10_000 },
+  ended: { sentence: "jobs that have ended are deleted together", jobs: 40 },
   hostile: { sentence: "hostile texts are text, and break no policy", jobs: 3, hostile: true },
   logs: { sentence: "a log that breaks off is read on, each line once", jobs: 5 },
   zoom: { sentence: "a chart is zoomed into by pointer and by keyboard", jobs: 5 },

@@ -18,3 +18,7 @@ export const nameOf: Read<JobName> = fields(nameFields);
 
 /** Most jobs of one request. */
 export const MOST_JOBS: typeof CURVE_LIMITS.jobs = 100;
+
+/** Returns the path of what is asked or changed of a job, or a search. */
+export const pathOf = (route: string, { kind, namespace, name }: JobName) =>
+  `/${route}/${[kind, namespace, name].map(encodeURIComponent).join("/")}`;

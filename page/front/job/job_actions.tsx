@@ -1,10 +1,10 @@
 /** Changes of a job, each confirmed in a dialog. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Action } from "./job_details.ts";
 import { Hostile } from "../marks_and_signs.tsx";
+import { ConfirmDialog } from "../confirm_dialog.tsx";
 import { call } from "../page_state.ts";
-import { plainText } from "../readable_text.ts";
-import { keyOf } from "../feed/job_key.ts";
+import { keyOf, pathOf } from "../feed/job_key.ts";
 import type { JobName } from "../../../crds/wire/row.ts";
 
 const WORDS: Readonly<Record<Action, { button: string; title: string; text: string }>> = {
@@ -42,94 +42,68 @@ function Dialog(
     onDone: () => void;
   },
 ) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [problem, setProblem] = useState("");
-  const [isBusy, setBusy] = useState(false);
   const [reason, setReason] = useState("StoppedByUser");
   const [message, setMessage] = useState("");
   const [grace, setGrace] = useState("30");
-  useEffect(() => dialog.current?.showModal(), []);
   const { title, text, button } = WORDS[action];
   const confirm = async () => {
-    setBusy(true);
-    setProblem("");
     const body = {
       ...(uid !== "" && { uid }),
       ...(action === "stop" &&
         { reason, ...(message !== "" && { message }), graceSeconds: Number(grace) }),
     };
-    try {
-      const path = [job.kind, job.namespace, job.name].map(encodeURIComponent).join("/");
-      await call(`/${action}/${path}`, { method: "POST", body });
-      onDone();
-      dialog.current?.close();
-    } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
-      setBusy(false);
-    }
+    await call(pathOf(action, job), { method: "POST", body });
+    onDone();
   };
   return (
-    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          confirm();
-        }}
-      >
-        <h2 id="dialog-title">{title}</h2>
-        <p>
-          <code>
-            <Hostile text={keyOf(job)} />
-          </code>
-        </p>
-        <p>{text}</p>
-        {action === "stop" && (
-          <>
-            <label class="field">
-              <span>Reason, one word</span>
-              <input
-                required
-                pattern={REASON}
-                maxLength={64}
-                value={reason}
-                onInput={({ currentTarget }) => setReason(currentTarget.value)}
-              />
-            </label>
-            <label class="field">
-              <span>Message, for people</span>
-              <input
-                maxLength={1024}
-                value={message}
-                onInput={({ currentTarget }) => setMessage(currentTarget.value)}
-              />
-            </label>
-            <label class="field">
-              <span>Time to save its work, in seconds</span>
-              <input
-                type="number"
-                required
-                min={0}
-                max={3600}
-                step={1}
-                value={grace}
-                onInput={({ currentTarget }) => setGrace(currentTarget.value)}
-              />
-            </label>
-          </>
-        )}
-        {problem !== "" && <p role="alert" class="problem">{plainText(problem)}</p>}
-        <div class="row end">
-          <button type="button" onClick={() => dialog.current?.close()}>Cancel</button>
-          <button
-            type="submit"
-            disabled={isBusy}
-            class={action === "delete" || action === "stop" ? "danger" : "main"}
-          >
-            {isBusy ? "Asking…" : button}
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <ConfirmDialog
+      title={title}
+      button={button}
+      isDangerous={action === "delete" || action === "stop"}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>
+        <code>
+          <Hostile text={keyOf(job)} />
+        </code>
+      </p>
+      <p>{text}</p>
+      {action === "stop" && (
+        <>
+          <label class="field">
+            <span>Reason, one word</span>
+            <input
+              required
+              pattern={REASON}
+              maxLength={64}
+              value={reason}
+              onInput={({ currentTarget }) => setReason(currentTarget.value)}
+            />
+          </label>
+          <label class="field">
+            <span>Message, for people</span>
+            <input
+              maxLength={1024}
+              value={message}
+              onInput={({ currentTarget }) => setMessage(currentTarget.value)}
+            />
+          </label>
+          <label class="field">
+            <span>Time to save its work, in seconds</span>
+            <input
+              type="number"
+              required
+              min={0}
+              max={3600}
+              step={1}
+              value={grace}
+              onInput={({ currentTarget }) => setGrace(currentTarget.value)}
+            />
+          </label>
+        </>
+      )}
+    </ConfirmDialog>
   );
 }
 

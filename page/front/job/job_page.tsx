@@ -21,7 +21,7 @@ import { StopNotice } from "./stop_notice.tsx";
 import { EXPERIMENTS, searchView } from "../searches/search_view.ts";
 import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "../url_state.ts";
 import type { Row } from "../feed/view_answers_read.ts";
-import { keyOf } from "../feed/job_key.ts";
+import { keyOf, pathOf } from "../feed/job_key.ts";
 
 /** Time between two readings of the object, its pods and events, in milliseconds. */
 const DETAILS_MS = 5_000;
@@ -168,13 +168,12 @@ function Refusals(
 /** The page. */
 export function JobPage({ view, session }: { view: JobView; session: Session }) {
   const key = keyOf(view);
-  const path = [view.kind, view.namespace, view.name].map(encodeURIComponent).join("/");
   const row = list.value?.rows.find((it) => keyOf(it) === key);
   const [changes, setChanges] = useState(0);
   const when = `${row?.uid} ${row?.state} ${changes}`;
-  const read = useReading(`/objects/${path}`, readDetails, DETAILS_MS, when);
+  const read = useReading(pathOf("objects", view), readDetails, DETAILS_MS, when);
   const { value: details, problem } = read;
-  const rights = useReading(`/rights/${path}`, readRights, RIGHTS_MS, when);
+  const rights = useReading(pathOf("rights", view), readRights, RIGHTS_MS, when);
   const link = connection.value;
   const isListed = list.value !== undefined && link.phase === "live";
   const isGone = problem?.status === 404 ||

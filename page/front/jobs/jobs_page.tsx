@@ -3,18 +3,11 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Choice, NamespaceField } from "../form_fields.tsx";
 import { JobsTable } from "./jobs_table.tsx";
+import { PickedJobs } from "./picked_jobs.tsx";
 import { Hostile, Notice, stateWord, Switch } from "../marks_and_signs.tsx";
 import { connection, isStale, list, showList } from "../page_state.ts";
 import { plainText, shortKind } from "../readable_text.ts";
-import {
-  FIRST_VIEW,
-  jobNameOf,
-  jobView,
-  type ListView,
-  STATES,
-  viewFragment,
-  WINDOW_SIZES,
-} from "../url_state.ts";
+import { FIRST_VIEW, type ListView, STATES, viewFragment, WINDOW_SIZES } from "../url_state.ts";
 import { sessionState } from "../feed/session_key.ts";
 import type { Denied } from "../../../crds/wire/row.ts";
 
@@ -154,26 +147,6 @@ function Pager({ view, total }: { view: ListView; total: number }) {
   );
 }
 
-/** The link to the comparison of the picked jobs. */
-function Picked({ view }: { view: ListView }) {
-  const [first, ...others] = view.picked.map(jobNameOf).filter((it) => it !== undefined);
-  if (first === undefined) return null;
-  return (
-    <p class="row picked">
-      <span>{view.picked.length} picked</span>
-      <a class="button main" href={viewFragment(jobView(first, view.picked.slice(1)))}>
-        {others.length === 0 ? "Open" : "Compare"}
-      </a>
-      <button
-        type="button"
-        onClick={() => showList(view, { picked: [], offset: view.offset }, true)}
-      >
-        Pick none
-      </button>
-    </p>
-  );
-}
-
 const isFiltered = (view: ListView) =>
   view.text !== "" || view.experiment !== "" ||
   view.namespaces.length + view.kinds.length + view.states.length > 0;
@@ -287,7 +260,7 @@ export function JobsPage({ view }: { view: ListView }) {
           </p>
         )}
       </section>
-      <Picked view={view} />
+      <PickedJobs view={view} />
       <Content view={view} />
     </div>
   );

@@ -3,18 +3,11 @@ import { Component } from "preact";
 import { ROW_METRICS, sparklines } from "./list_sparklines.ts";
 import { Age, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { showList, view as current } from "../page_state.ts";
-import {
-  moveFocus,
-  OrderSign,
-  type RowOrder,
-  SortHeader,
-  Table,
-  UnseenHeader,
-} from "../tables.tsx";
+import { moveFocus, OrderSign, type RowOrder, SortHeader, Table } from "../tables.tsx";
 import { shortKind, valueText } from "../readable_text.ts";
 import type { MOST_FIRST } from "../../../crds/wire/row.ts";
 import { sparkPath } from "../charts/spark_path.ts";
-import { jobView, type ListView, MOST_COMPARED, type Sort, viewFragment } from "../url_state.ts";
+import { jobView, type ListView, MOST_PICKED, type Sort, viewFragment } from "../url_state.ts";
 import { isMetric, type JobCurves, type Row } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
 
@@ -51,7 +44,7 @@ class JobRow extends Component<RowProps> {
         <td class="pick">
           <input
             type="checkbox"
-            aria-label={`Compare ${row.namespace}/${row.name}`}
+            aria-label={`Select ${row.namespace}/${row.name}`}
             checked={isPicked}
             disabled={!isPicked && !canPick}
             onChange={({ currentTarget }) => onPick(keyOf(row), currentTarget.checked)}
@@ -163,6 +156,26 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
   );
 }
 
+/** The header of the column of selections: selects all rows of the window, or none of them. */
+function SelectAll({ view, rows }: { view: ListView; rows: readonly Row[] }) {
+  const keys = rows.map(keyOf);
+  const others = view.picked.filter((it) => !keys.includes(it));
+  return (
+    <th scope="col" class="pick">
+      <input
+        type="checkbox"
+        aria-label="Select all rows"
+        checked={keys.every((it) => view.picked.includes(it))}
+        onChange={({ currentTarget: { checked } }) =>
+          showList(view, {
+            picked: checked ? [...others, ...keys].slice(-MOST_PICKED) : others,
+            offset: view.offset,
+          }, true)}
+      />
+    </th>
+  );
+}
+
 /** Moves the focus from job to job. */
 function moveFromLink(event: KeyboardEvent) {
   if (event.target instanceof HTMLAnchorElement) moveFocus(event);
@@ -173,7 +186,7 @@ export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[]
   const names = rows.flatMap(({ metrics }) => metrics.map(({ name }) => name));
   const headers = (
     <>
-      <UnseenHeader text="Compare" />
+      <SelectAll view={view} rows={rows} />
       <Header view={view} sort="state">State</Header>
       <Header view={view} sort="name">Job</Header>
       <Header view={view} sort="progress">Progress</Header>
@@ -190,7 +203,7 @@ export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[]
           row={row}
           curves={sparklines.value.get(keyOf(row))}
           isPicked={view.picked.includes(keyOf(row))}
-          canPick={view.picked.length <= MOST_COMPARED}
+          canPick={view.picked.length < MOST_PICKED}
           onPick={pick}
         />
       ))}

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { BestChart } from "./best_chart.tsx";
 import { Hostile, Notice, StateSign } from "../marks_and_signs.tsx";
 import { curvesOf } from "../feed/curve_requests.ts";
+import { pathOf } from "../feed/job_key.ts";
 import { call, connection, isStale } from "../page_state.ts";
 import { ParallelAxes } from "../charts/parallel_axes.tsx";
 import { plainText } from "../readable_text.ts";
@@ -158,13 +159,12 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
 
 /** The page. */
 export function SearchPage({ view }: { view: SearchView }) {
-  const names = [view.kind, view.namespace, view.name].map(encodeURIComponent).join("/");
   const query = new URLSearchParams([
     ...(view.metric === "" ? [] : [["metric", view.metric]]),
     ...(view.direction === "" ? [] : [["direction", view.direction]]),
   ]);
   const { value: search, problem } = useReading(
-    `/searches/${names}?${query}`,
+    `${pathOf("searches", view)}?${query}`,
     readSearch,
     EVERY_MS,
     connection.value.phase,
