@@ -1,18 +1,10 @@
 /** Readable text of numbers, times and of what others wrote. Pure. */
-import { spelledOut, withoutSequences } from "../../platform/base/hostile_text.ts";
+import { spelledOut } from "../../platform/base/hostile_text.ts";
 import { dayText, timeText } from "../../platform/base/local_time.ts";
 import { shortNumber, shortValue } from "../../platform/base/short_number.ts";
 
 /** Returns hostile text of one or several lines with the characters that would not be seen, or would move others, spelled out. */
 export const plainText = (text: string): string => spelledOut(text, "\t\n");
-
-/** Returns lines of a log without colours; of a line that was written over, what stood there last. */
-export function logText(text: string): string {
-  return plainText(
-    withoutSequences(text).replaceAll("\r\n", "\n").replace(/[^\n]*\r(?=[^\n])/g, "")
-      .replaceAll("\r", ""),
-  );
-}
 
 /** Returns a short text of a number: with five significant digits, and with all that stand before the point. */
 export function numberText(value: number): string {

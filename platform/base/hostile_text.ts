@@ -17,3 +17,19 @@ const SEQUENCE = /\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\
 
 /** Returns the text without sequences that a terminal obeys. */
 export const withoutSequences = (text: string): string => text.replace(SEQUENCE, "");
+
+/** Returns lines of a log without colours; of a line that was written over, what stood there last. */
+export function logText(text: string): string {
+  const seen = withoutSequences(text).replaceAll("\r\n", "\n")
+    .replace(/[^\n]*\r(?=[^\n])/g, "").replaceAll("\r", "");
+  return spelledOut(seen, "\t\n");
+}
+
+/** Returns the end of a text that takes at most that many bytes in UTF-8, cut between characters. */
+export function lastBytes(text: string, bytes: number): string {
+  const all = new TextEncoder().encode(text);
+  if (all.length <= bytes) return text;
+  let from = all.length - bytes;
+  while (((all[from] ?? 0) & 0xc0) === 0x80) from++;
+  return new TextDecoder().decode(all.subarray(from));
+}

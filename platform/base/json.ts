@@ -105,6 +105,14 @@ export function compact<T extends object>(value: T): T {
   return copy;
 }
 
+/** Returns the object without its undefined fields. */
+export function present<T extends object>(
+  fields: T,
+): { [Key in keyof T]?: Exclude<T[Key], undefined> };
+export function present(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}
+
 /** Says whether two JSON values are equal; the order of members does not count. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;

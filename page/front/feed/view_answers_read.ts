@@ -26,6 +26,7 @@ const rowOf = fields(
     message: someText,
     progress: numberOf,
     remainingSeconds: numberOf,
+    restarts: numberOf,
     metrics: listWith(fields({ name: textOf, value: textOf })),
     updatedMs: timeOf,
     createdMs: timeOf,

@@ -1,5 +1,5 @@
 /** Lines of logs that are followed: each one once, however often its stream breaks off, in the order of their times, and only so many. Pure. */
-import { logText } from "../readable_text.ts";
+import { logText } from "../../../platform/base/hostile_text.ts";
 import { HOLE, ResumedLog, timeKeyOf, withoutTime } from "../../../platform/base/resumed_log.ts";
 
 /** Bounds of what is kept: the end of the log. */

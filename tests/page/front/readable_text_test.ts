@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import {
   ageText,
   durationText,
-  logText,
   numberText,
   offsetText,
   plainText,
@@ -34,13 +33,6 @@ table("plainText", plainText, [
   ["a\u200bb\u2066", "a\\u200bb\\u2066"],
   ["a\u{e0041}", "a\\udb40\\udc41"],
   ["<script>", "<script>"],
-]);
-table("logText", logText, [
-  ["\u001b[32mgreen\u001b[0m", "green"],
-  ["a\r\nb", "a\nb"],
-  ["10 %\r20 %\r30 %\nend", "30 %\nend"],
-  ["\u001b]0;title\u0007text", "text"],
-  ["\u0007", "\\u0007"],
 ]);
 table("numberText", numberText, [
   [0, "0"],

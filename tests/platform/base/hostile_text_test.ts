@@ -1,6 +1,11 @@
 /** Tests of hostile text that is spelled out. */
 import { equal } from "node:assert/strict";
-import { spelledOut, withoutSequences } from "../../../platform/base/hostile_text.ts";
+import {
+  lastBytes,
+  logText,
+  spelledOut,
+  withoutSequences,
+} from "../../../platform/base/hostile_text.ts";
 
 Deno.test("each character that is not seen is escaped as in JSON, also one beyond four digits", () => {
   for (const text of ["\u202e", "\u{e0041}", "\ud800", "\u001b", "\n\t"]) {
@@ -16,4 +21,21 @@ Deno.test("characters that are kept stay as they are", () => {
 
 Deno.test("sequences that a terminal obeys are left out", () => {
   equal(withoutSequences("\u001b[32mgreen\u001b[0m\u001b]0;title\u0007 text"), "green text");
+});
+
+const LOGS: readonly (readonly [text: string, want: string])[] = [
+  ["\u001b[32mgreen\u001b[0m", "green"],
+  ["a\r\nb", "a\nb"],
+  ["10 %\r20 %\r30 %\nend", "30 %\nend"],
+  ["\u001b]0;title\u0007text", "text"],
+  ["\u0007", "\\u0007"],
+];
+for (const [text, want] of LOGS) {
+  Deno.test(`logText(${JSON.stringify(text)})`, () => equal(logText(text), want));
+}
+
+Deno.test("the end of a text is cut between characters", () => {
+  for (const [text, want] of [["abc", "abc"], ["aéb", "éb"], ["abéd", "éd"], ["ab😀", ""]]) {
+    equal(lastBytes(text ?? "", 3), want);
+  }
 });
