@@ -1,79 +1,141 @@
-/** Failure of a pod in words: which of its containers ended how, or why it was ended as a whole. Pure. */
+/** Failure of a pod: which of its containers ended how, or why it was ended as a whole. Pure. */
+import { lastBytes, logText } from "../platform/base/hostile_text.ts";
+import { present } from "../platform/base/json.ts";
 import type { Pod } from "../platform/kube/kubernetes.ts";
-import { POD_CONDITIONS } from "./pod_names.ts";
+import { FAILURE_LIMITS, type JobFailure } from "./job_failure.ts";
+import { JOB_KEYS } from "./job_names.ts";
+import { JOBSET_KEYS } from "./jobset_names.ts";
+import { POD_CONDITIONS, STUCK_REASONS } from "./pod_names.ts";
+import { V1_LABELS } from "./v1/names.ts";
 
-/** The first failure of a pod. */
+/** The first failure of a pod, and how the pod goes on. */
 export interface PodFailure {
-  /** Its time, RFC 3339; undefined if the pod has none. */
+  readonly failure: JobFailure;
+  /** How long the container had run, in milliseconds; 0 if it had not, or that is not known. */
+  readonly ranMs: number;
+  /** Whether a container cannot be started and is tried again, such as one whose image is missing. */
+  readonly isStuck: boolean;
+  /** How often a container was started again in this pod. */
+  readonly restarts: number;
+  /** Since when the container that failed runs again, RFC 3339. */
+  readonly runsSince?: string | undefined;
+}
+
+/** Of a longer message nothing is read but this many characters at its end. */
+const MESSAGE_READ = 4 * FAILURE_LIMITS.messageBytes;
+
+/** Returns which replica of a job a pod is, by its labels, such as `node-0`; undefined if they do not say. */
+export function replicaOf(labels: Readonly<Record<string, string>> = {}): string | undefined {
+  const name = labels[JOBSET_KEYS.replicatedJobName] ?? labels[V1_LABELS.replicaType];
+  const index = labels[JOB_KEYS.completionIndex] ?? labels[V1_LABELS.replicaIndex];
+  if (name === undefined) return undefined;
+  const job = labels[JOBSET_KEYS.jobIndex] ?? "0";
+  return [name, ...(job === "0" ? [] : [job]), ...(index === undefined ? [] : [index])].join("-");
+}
+
+/** A message as it is kept: as a terminal would show it, its end if it is long. */
+function kept(message: string | undefined): string | undefined {
+  const text = logText((message ?? "").slice(-MESSAGE_READ)).trim();
+  return text === "" ? undefined : lastBytes(text, FAILURE_LIMITS.messageBytes);
+}
+
+const named = (text: string | undefined, length: number) =>
+  text ? text.slice(0, length) : undefined;
+
+/** What is said of one failure. */
+interface Cause {
   readonly at: string | undefined;
-  /** Such as `pod "a" on node "n" failed: container "node" ended with exit code 137 (OOMKilled)`. */
-  readonly text: string;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
+  readonly container?: string;
+  readonly exitCode?: number;
+  readonly startedAt?: string | undefined;
+  readonly isStuck?: boolean;
 }
 
-/** Longest part of a message that is taken over, in characters. */
-const MESSAGE_MAX = 256;
-
-const oneLine = (text: string) => text.replaceAll(/\s+/g, " ").trim();
-
-/** A message after a colon; nothing without one. */
-function tail(message: string | undefined): string {
-  const text = oneLine(message ?? "");
-  if (text === "") return "";
-  return `: ${text.length > MESSAGE_MAX ? `${text.slice(0, MESSAGE_MAX)}…` : text}`;
-}
-
-/** The end of a container's last words, which is where a program says why it ends. */
-function lastWords(message: string | undefined): string {
-  const text = oneLine(message ?? "");
-  return text.length > MESSAGE_MAX ? `: …${text.slice(-MESSAGE_MAX)}` : tail(text);
-}
-
-/** Ends of containers with another exit code than 0, the earliest first; sidecars are ended last, by force. */
-function failedContainers({ spec, status }: Pod) {
+/** The containers whose end matters; sidecars are ended last, by force. */
+function statusesOf({ spec, status }: Pod) {
   const sidecars = new Set(
     spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === "Always")
       .map(({ name }) => name),
   );
-  const statuses = [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []];
-  return statuses.filter(({ name }) => !sidecars.has(name)).flatMap(({ name, state, lastState }) =>
-    [lastState?.terminated, state?.terminated].flatMap((ended) =>
-      ended && ended.exitCode !== 0 ? [{ ...ended, name, at: ended.finishedAt }] : []
-    )
-  ).sort((a, b) => (a.at ?? "~") < (b.at ?? "~") ? -1 : 1);
+  return [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []]
+    .filter(({ name }) => !sidecars.has(name));
 }
 
-/** What has failed, without the pod's name. */
-function causeOf(pod: Pod): PodFailure | undefined {
-  const { metadata, status } = pod;
+type Statuses = ReturnType<typeof statusesOf>;
+
+/** Ends of containers with another exit code than 0: of each the last, the earliest first. */
+function failedContainers(statuses: Statuses): Cause[] {
+  return statuses.flatMap(({ name, state, lastState }) => {
+    const ended = state?.terminated ?? lastState?.terminated;
+    if (ended === undefined || ended.exitCode === 0) return [];
+    const { exitCode, reason, message, startedAt, finishedAt } = ended;
+    return [{ at: finishedAt, reason, message, container: name, exitCode, startedAt }];
+  }).sort((a, b) => (a.at ?? "~") < (b.at ?? "~") ? -1 : 1);
+}
+
+function stuckContainer(statuses: Statuses, at: string | undefined): Cause | undefined {
+  for (const { name, state } of statuses) {
+    const { reason = "", message } = state?.waiting ?? {};
+    if (!STUCK_REASONS.includes(reason)) continue;
+    return { at, reason, message, container: name, isStuck: true };
+  }
+  return undefined;
+}
+
+/** What has failed. */
+function causeOf({ metadata, status }: Pod, statuses: Statuses): Cause | undefined {
   const disruption = status?.conditions?.find(({ type, status }) =>
     type === POD_CONDITIONS.disruptionTarget && status === "True"
   );
   const hasFailed = status?.phase === "Failed";
-  const [first] = failedContainers(pod);
+  const [first] = failedContainers(statuses);
   const at = disruption?.lastTransitionTime ?? first?.at;
   if (hasFailed && status.reason) {
-    return { at, text: `failed (${status.reason})${tail(status.message)}` };
+    return { at, reason: status.reason, message: status.message };
   }
   const isEnding = metadata?.deletionTimestamp !== undefined;
   if (disruption && (hasFailed || isEnding)) {
     const reason = disruption.reason || POD_CONDITIONS.disruptionTarget;
-    return { at, text: `was ended (${reason})${tail(disruption.message)}` };
+    return { at, reason, message: disruption.message };
   }
   // The containers of a pod that is deleted are ended by signals, which is no failure of theirs.
   if (isEnding) return undefined;
-  if (first) {
-    const { name, exitCode, reason, message } = first;
-    const words = `exit code ${exitCode}${reason ? ` (${reason})` : ""}${lastWords(message)}`;
-    return { at: first.at, text: `failed: container "${name}" ended with ${words}` };
-  }
-  return hasFailed ? { at, text: `failed${tail(status.message)}` } : undefined;
+  if (first) return first;
+  return hasFailed ? { at, message: status.message } : stuckContainer(statuses, status?.startTime);
+}
+
+function failureOf({ metadata, spec }: Pod, cause: Cause, time: string): JobFailure {
+  const { nameLength, reasonLength } = FAILURE_LIMITS;
+  return {
+    ...present({
+      replica: named(replicaOf(metadata?.labels), nameLength),
+      pod: named(metadata?.name, nameLength),
+      node: named(spec?.nodeName, nameLength),
+      container: named(cause.container, nameLength),
+      reason: named(cause.reason, reasonLength),
+      exitCode: cause.exitCode,
+      message: kept(cause.message),
+    }),
+    time,
+  };
 }
 
 /** Returns the pod's failure; undefined if it has none. A container that was restarted counts. */
 export function podFailure(pod: Pod): PodFailure | undefined {
-  if (pod.status?.phase === "Succeeded") return undefined;
-  const cause = causeOf(pod);
-  const node = pod.spec?.nodeName;
-  const where = node ? ` on node "${node}"` : "";
-  return cause && { at: cause.at, text: `pod "${pod.metadata?.name}"${where} ${cause.text}` };
+  const { metadata, status } = pod;
+  if (status?.phase === "Succeeded") return undefined;
+  const statuses = statusesOf(pod);
+  const cause = causeOf(pod, statuses);
+  if (cause === undefined) return undefined;
+  const time = cause.at ?? status?.startTime ?? String(metadata?.creationTimestamp ?? "");
+  const ranMs = Date.parse(time) - Date.parse(cause.startedAt ?? "");
+  return {
+    failure: failureOf(pod, cause, time),
+    ranMs: ranMs > 0 ? ranMs : 0,
+    isStuck: cause.isStuck === true,
+    restarts: Math.max(0, ...statuses.map(({ restartCount }) => restartCount)),
+    runsSince: statuses.find(({ name }) => name === cause.container)?.state?.running?.startedAt,
+  };
 }

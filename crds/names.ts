@@ -72,6 +72,10 @@ export const ANNOTATIONS = {
   trialTemplate: "trainer.kubeflow.org/trial-template",
   /** On a job whose definition has no field for it: its progress, as JSON. */
   trainerStatus: "trainer.kubeflow.org/trainer-status",
+  /** On a job whose definition has no field for it: its failure, as JSON. */
+  failure: "trainer.kubeflow.org/failure",
+  /** On a job: `off` keeps what its programs say last out of the job and its events. */
+  failureMessage: "trainer.kubeflow.org/failure-message",
   /** On pods of trial resources: the CAs of the status endpoint, as PEM. */
   caBundle: "trainer.kubeflow.org/ca-bundle",
   /** On a TrainJob's snapshot of its runtime: its `status.startTime`, if the definition of TrainJobs drops that. */
@@ -135,6 +139,7 @@ export const EVENT_REASONS = {
   resumed: "Resumed",
   completed: "Completed",
   failed: "Failed",
+  restarting: "Restarting",
   notSupported: "NotSupported",
   certificateRotated: "CertificateRotated",
   earlyStopped: "EarlyStopped",

@@ -12,6 +12,7 @@ import {
   TRAINJOB_CONTROLLER,
   TRAINJOB_STATES,
 } from "./names.ts";
+import { jobFailureSchema } from "./job_failure.ts";
 import { runtimePatchSchema } from "./runtime_patch.ts";
 import { atomicList, immutable, int32, int64, listMap } from "./schema_marks.ts";
 
@@ -178,6 +179,7 @@ const trainJobStatusSchema = z.looseObject({
   stop: jobStopSchema.optional().meta({
     description: "The decision to stop the job early. It holds once it is here.",
   }),
+  failure: jobFailureSchema.optional(),
   startTime: z.string().optional().meta({
     format: "date-time",
     description: "When the job was last resumed. Absent while it is suspended, and until then.",

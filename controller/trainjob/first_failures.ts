@@ -1,5 +1,6 @@
 /** First failure of a pod of each TrainJob's present attempt, fed by the pod cache. */
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
+import { fullHeadlineOf } from "../../crds/failure_headline.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Observer } from "../../platform/kube/sources.ts";
@@ -7,8 +8,6 @@ import { trainJobKeyOf } from "./running_pods.ts";
 
 /** TrainJobs of which a failure is remembered. The pods may be gone when their job fails. */
 const REMEMBERED = 4096;
-/** Sorts after every time. */
-const UNKNOWN_TIME = "~";
 
 /** The first failures, by TrainJob. */
 export interface FirstFailures extends Observer<WatchedPod> {
@@ -30,8 +29,8 @@ function entryOf({ metadata, failure }: WatchedPod): Entry | undefined {
   if (failure === undefined) return undefined;
   const { [JOBSET_KEYS.jobSetUid]: jobSetUid, [JOBSET_KEYS.restartAttempt]: attempt } =
     metadata?.labels ?? {};
-  const { at = UNKNOWN_TIME, text } = failure;
-  return { jobSetUid, attempt: Number(attempt ?? 0), at, text };
+  const { time: at } = failure.failure;
+  return { jobSetUid, attempt: Number(attempt ?? 0), at, text: fullHeadlineOf(failure.failure) };
 }
 
 /** Whether an entry is of a later attempt than the known one, or happened before it in the same. */

@@ -9,6 +9,7 @@ import {
   schemas,
 } from "../../platform/kube/kubernetes.ts";
 import { atomicList, int32, int64 } from "../schema_marks.ts";
+import { jobFailureSchema } from "../job_failure.ts";
 import { jobStopSchema, trainerStatusSchema } from "../trainjob.ts";
 import type { V1Kind } from "./kinds.ts";
 
@@ -166,6 +167,7 @@ export const v1StatusSchema = z.looseObject({
   stop: jobStopSchema.optional().meta({
     description: "The decision to stop the job early. It holds once it is here.",
   }),
+  failure: jobFailureSchema.optional(),
 });
 export type V1Status = z.infer<typeof v1StatusSchema>;
 

@@ -132,7 +132,7 @@ interface PatchOperation {
 }
 
 /** The fields of the status that upstream's definitions prune. */
-const ADDED_FIELDS = ["trainerStatus", "stop"] as const;
+const ADDED_FIELDS = ["trainerStatus", "stop", "failure"] as const;
 
 /**
  * Returns what adds our fields of the status and the column of the progress to upstream's definition of a

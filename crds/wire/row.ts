@@ -13,10 +13,13 @@ export interface JobName {
 export interface JobRow extends JobName {
   readonly uid: string;
   readonly state: ShownState;
-  /** Why it is in that state, if the job says so. */
+  /** Why it is in that state, if the job says so; of one that failed or restarts the headline of its failure. */
   readonly message?: string;
+  /** Of one whose pods fail and are started again now: how often they were. */
+  readonly restarts?: number;
   /** 0 to 100. */
   readonly progress?: number;
+  /** Absent while its pods fail and are started again. */
   readonly remainingSeconds?: number;
   /** The newest values, as they were pushed. */
   readonly metrics?: readonly { readonly name: string; readonly value: string }[];

@@ -36,7 +36,12 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   failed: [
     "TrainJob",
     "Warning",
-    "the job has failed: the message of the condition, and the pod that failed first in the last attempt, its node, its container's exit code and reason",
+    "the job has failed: the message of the condition, and of the pod that failed first in the last attempt what it said last or how it ended, its node and its container",
+  ],
+  restarting: [
+    "TrainJob, and jobs of the Training Operator's kinds",
+    "Warning",
+    "its pods were started again twice, or more often, and the last error; once until they have recovered",
   ],
   notSupported: [
     "TrainJob; Katib's webhook configuration",

@@ -51,6 +51,10 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
   trainerStatus:
     "on a job of `kubeflow.org/v1` whose definition has no `status.trainerStatus`, by the manager: its progress, JSON",
   caBundle: "on pods of trial resources, by the pod webhook: the CAs of the status endpoint, PEM",
+  failure:
+    "on a job of `kubeflow.org/v1` whose definition has no `status.failure`, by the manager: [why it failed](../guides/troubleshooting.md#state-is-failed), JSON",
+  failureMessage:
+    "on a TrainJob or a job of `kubeflow.org/v1`, by its user: `off` keeps what its programs say last out of the job and its events ([security](../guides/security.md))",
   startTime:
     "on the ConfigMap `NAME-runtime-snapshot`, by the manager: `status.startTime` of the TrainJob, where its definition drops that",
   templateHash:

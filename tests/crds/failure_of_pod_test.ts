@@ -32,7 +32,11 @@ const disrupted = (phase: string, reason: string, message: string) => ({
   containerStatuses: [{ name: "node", state: ended(143, "Error") }],
 });
 
-const CASES: Record<string, [pod: object, want: string | undefined]> = {
+const labelled = (labels: Record<string, string>) => ({ metadata: { name: "p", labels } });
+const MORE = { jobset: "jobset.sigs.k8s.io", v1: "training.kubeflow.org" };
+
+/** A pod, and of its failure what is wanted: fields that are not named are not compared. */
+const CASES: Record<string, [pod: object, want: object | undefined]> = {
   "nothing of a pod that runs": [
     withContainers({ name: "node", state: { running: {} } }),
     undefined,
@@ -47,21 +51,30 @@ const CASES: Record<string, [pod: object, want: string | undefined]> = {
     },
     undefined,
   ],
+  "nothing of a container that ended well after a restart": [
+    withContainers({ name: "node", state: ended(0, "Completed"), lastState: ended(1, "Error") }),
+    undefined,
+  ],
   "a container out of memory": [
     withContainers({ name: "node", state: ended(137, "OOMKilled") }),
-    'failed: container "node" ended with exit code 137 (OOMKilled)',
+    { container: "node", exitCode: 137, reason: "OOMKilled", time: AT },
   ],
-  "an error and its last words": [
-    withContainers({ name: "node", state: ended(1, "Error", { message: "Traceback\n  boom\n" }) }),
-    'failed: container "node" ended with exit code 1 (Error): Traceback boom',
+  "an error and its last words, without colours and what was written over": [
+    withContainers({
+      name: "node",
+      state: ended(1, "Error", {
+        message: " 1 %\r 2 %\nTraceback\n\u001b[31m  boom\u001b[0m\u0007\n",
+      }),
+    }),
+    { message: "2 %\nTraceback\n  boom\\u0007" },
   ],
-  "a container that was started again": [
+  "a container that was started again, by its last end": [
     withContainers({
       name: "node",
       state: { waiting: { reason: "CrashLoopBackOff" } },
       lastState: ended(2, "Error"),
     }),
-    'failed: container "node" ended with exit code 2 (Error)',
+    { exitCode: 2, reason: "Error" },
   ],
   "the container that ended first": [
     withContainers(
@@ -69,7 +82,7 @@ const CASES: Record<string, [pod: object, want: string | undefined]> = {
       { name: "early", state: ended(137, "OOMKilled") },
       { name: "good", state: ended(0, "Completed", { finishedAt: "2025-01-01T00:00:00Z" }) },
     ),
-    'failed: container "early" ended with exit code 137 (OOMKilled)',
+    { container: "early", reason: "OOMKilled" },
   ],
   "an init container": [
     {
@@ -78,7 +91,7 @@ const CASES: Record<string, [pod: object, want: string | undefined]> = {
         initContainerStatuses: [{ name: "i", state: ended(3, "Error") }],
       },
     },
-    'failed: container "i" ended with exit code 3 (Error)',
+    { container: "i", exitCode: 3 },
   ],
   "no sidecar, which is ended by force": [
     {
@@ -92,43 +105,115 @@ const CASES: Record<string, [pod: object, want: string | undefined]> = {
   ],
   "a program that cannot start": [
     withContainers({ name: "node", state: ended(128, "StartError", { message: "no such file" }) }),
-    'failed: container "node" ended with exit code 128 (StartError): no such file',
+    { reason: "StartError", message: "no such file" },
+  ],
+  "an image that is missing": [
+    {
+      status: {
+        phase: "Pending",
+        startTime: AT,
+        containerStatuses: [{
+          name: "node",
+          state: { waiting: { reason: "ErrImagePull", message: "not found" } },
+        }],
+      },
+    },
+    { reason: "ErrImagePull", message: "not found", container: "node", time: AT },
+  ],
+  "nothing of a container that is being created": [
+    withContainers({ name: "node", state: { waiting: { reason: "ContainerCreating" } } }),
+    undefined,
   ],
   "an eviction rather than the signal": [
     { status: evicted },
-    "failed (Evicted): The node was low on resource: memory.",
+    {
+      reason: "Evicted",
+      message: "The node was low on resource: memory.",
+      exitCode: undefined,
+      time: AT,
+    },
   ],
   "a preemption": [
     { ...DELETED, status: disrupted("Running", "PreemptionByScheduler", "preempting") },
-    "was ended (PreemptionByScheduler): preempting",
+    { reason: "PreemptionByScheduler", message: "preempting" },
   ],
   "a kubelet that went": [
     { status: disrupted("Failed", "TerminationByKubelet", "") },
-    "was ended (TerminationByKubelet)",
+    { reason: "TerminationByKubelet", message: undefined },
   ],
   "nothing of a pod that is deleted": [
     { ...DELETED, ...withContainers({ name: "node", state: ended(143, "Error") }) },
     undefined,
   ],
-  "a failure without a word": [{ status: { phase: "Failed" } }, "failed"],
+  "a failure without a word, by its start": [
+    { status: { phase: "Failed", startTime: AT } },
+    { reason: undefined, exitCode: undefined, time: AT },
+  ],
+  "the replica of a JobSet's pod": [
+    {
+      ...labelled({
+        [`${MORE.jobset}/replicatedjob-name`]: "node",
+        [`${MORE.jobset}/job-index`]: "0",
+        "batch.kubernetes.io/job-completion-index": "3",
+      }),
+      status: { phase: "Failed" },
+    },
+    { replica: "node-3" },
+  ],
+  "the replica of one of several Jobs": [
+    {
+      ...labelled({
+        [`${MORE.jobset}/replicatedjob-name`]: "node",
+        [`${MORE.jobset}/job-index`]: "2",
+        "batch.kubernetes.io/job-completion-index": "1",
+      }),
+      status: { phase: "Failed" },
+    },
+    { replica: "node-2-1" },
+  ],
+  "the replica of a v1 job's pod": [
+    {
+      ...labelled({ [`${MORE.v1}/replica-type`]: "worker", [`${MORE.v1}/replica-index`]: "1" }),
+      status: { phase: "Failed" },
+    },
+    { replica: "worker-1" },
+  ],
 };
 for (const [sentence, [pod, want]] of Object.entries(CASES)) {
   Deno.test(`podFailure() names ${sentence}`, () => {
-    const failure = podFailure(KINDS.pod.parse({ metadata: { name: "p" }, ...pod }));
-    assert.equal(failure?.text, want && `pod "p" ${want}`);
+    const found = podFailure(KINDS.pod.parse({ metadata: { name: "p" }, ...pod }))?.failure;
+    if (want === undefined) return assert.equal(found, undefined);
+    assert.equal(found?.pod, "p");
+    for (const [key, value] of Object.entries(want)) {
+      assert.equal(new Map(Object.entries(found ?? {})).get(key), value, key);
+    }
   });
 }
 
-Deno.test("podFailure() says where and when, and cuts what containers say", () => {
-  const message = `${"x".repeat(5000)} the end`;
-  const failure = podFailure(KINDS.pod.parse({
+Deno.test("podFailure() says how the pod goes on, and keeps the end of a long message", () => {
+  const startedAt = "2026-01-01T00:00:06Z";
+  const message = `${"é".repeat(5000)} the end`;
+  const found = podFailure(KINDS.pod.parse({
     metadata: { name: "p" },
     spec: { nodeName: "n1", containers: [] },
-    ...withContainers({ name: "node", state: ended(1, "Error", { message }) }),
+    ...withContainers({
+      name: "node",
+      restartCount: 3,
+      state: { running: { startedAt: LATER } },
+      lastState: ended(1, "Error", { message, startedAt }),
+    }),
   }));
-  assert.equal(failure?.at, AT);
-  assert.match(failure?.text ?? "", /^pod "p" on node "n1" failed: .*…x+ the end$/);
-  assert.ok((failure?.text.length ?? 0) < 400);
+  assert.ok(found);
+  assert.deepEqual({ ...found, failure: undefined }, {
+    failure: undefined,
+    ranMs: 4000,
+    isStuck: false,
+    restarts: 3,
+    runsSince: LATER,
+  });
+  assert.equal(found.failure.node, "n1");
+  assert.match(found.failure.message ?? "", /^é+ the end$/);
+  assert.equal(new TextEncoder().encode(found.failure.message).length, 2048);
 });
 
 Deno.test("the cache keeps a failure of the pods that failed alone", () => {

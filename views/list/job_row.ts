@@ -1,9 +1,19 @@
 /** Row of the list of jobs: what is shown of one job beside others. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { earlyStopOf, endOf, obstacleOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
+import { headlineOf } from "../../crds/failure_headline.ts";
+import {
+  earlyStopOf,
+  endOf,
+  obstacleOf,
+  presentFailureOf,
+  progressOf,
+  shownStateOf,
+} from "../../crds/job_state.ts";
 import { KATIB } from "../../crds/katib_names.ts";
+import { isOpenState } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
+import { present } from "../../platform/base/json.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 
 /** Bounds of a row. */
@@ -40,16 +50,11 @@ export function endTimeOf(kind: JobKind, job: AnyJob): string | undefined {
   )?.lastTransitionTime;
 }
 
-/** The object without its undefined fields. */
-function present<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> };
-function present(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
-}
-
-function progressFields(progress: TrainerStatus | undefined) {
+/** What pods that fail and are started again said of the time that is left means nothing. */
+function progressFields(progress: TrainerStatus | undefined, restarts: number | undefined) {
   return present({
     progress: progress?.progressPercentage,
-    remainingSeconds: progress?.estimatedRemainingSeconds,
+    remainingSeconds: restarts === undefined ? progress?.estimatedRemainingSeconds : undefined,
     metrics: progress?.metrics?.slice(0, ROW_LIMITS.metrics)
       .map(({ name, value }) => ({ name, value })),
     updated: progress?.lastUpdatedTime,
@@ -61,22 +66,26 @@ export function rowWith(
   { progress: _, remainingSeconds: _seconds, metrics: _metrics, updated: _updated, ...row }: JobRow,
   progress: TrainerStatus,
 ): JobRow {
-  return { ...row, ...progressFields(progress) };
+  return { ...row, ...progressFields(progress, row.restarts) };
 }
 
 /** Returns the row of a job. */
 export function rowOf(kind: JobKind, job: AnyJob): JobRow {
   const { uid = "", namespace = "", name = "", labels, creationTimestamp } = job.metadata;
+  const state = shownStateOf(kind, job);
+  const failure = presentFailureOf(kind, job);
+  const restarts = isOpenState(state) && failure?.restarts || undefined;
   return {
     uid,
     kind: kind.id,
     namespace,
     name,
-    state: shownStateOf(kind, job),
+    state,
     created: String(creationTimestamp ?? ""),
-    ...progressFields(progressOf(kind, job)),
+    ...progressFields(progressOf(kind, job), restarts),
     ...present({
-      message: shortened(reasonOf(kind, job)?.message),
+      message: shortened(failure ? headlineOf(failure) : reasonOf(kind, job)?.message),
+      restarts,
       ended: endTimeOf(kind, job),
       trial: trialReference(job.metadata)?.name,
       experiment: labels?.[KATIB.experimentLabel],

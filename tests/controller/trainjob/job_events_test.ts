@@ -108,7 +108,7 @@ Deno.test("the event of a failure names the pod that failed first, though it is 
     'Normal JobSetCreated: Created JobSet "tj"',
     "Normal Running: The first pod of the trainer step runs",
     "Warning Failed: jobset failed due to one or more job failures; first failure: " +
-    'pod "p-7" on node "n1" failed: container "node" ended with exit code 137 (OOMKilled)',
+    'node ran out of memory (OOMKilled) (pod "p-7", on node "n1", container "node")',
   ]);
   // Another replica, with nothing but the cluster.
   const next = new World({ cluster: world.cluster });
@@ -130,21 +130,26 @@ Deno.test("a failure in an earlier attempt, of another JobSet or before a pause 
           [JOBSET_KEYS.restartAttempt]: attempt,
         },
       },
-      failure: { at, text },
+      failure: {
+        failure: { replica: text, time: at },
+        ranMs: 0,
+        isStuck: false,
+        restarts: 0,
+      },
     },
   });
   const see = (...args: Parameters<typeof failure>) => failures.seen(failure(...args));
   see("first", "2026-01-01T00:00:01Z", "u1", "0");
   see("second", "2026-01-01T00:00:02Z", "u1", "0");
-  equal(failures.of(KEY, "u1"), "first");
+  equal(failures.of(KEY, "u1"), "first failed");
   equal(failures.of(KEY, "u2"), undefined);
   see("later attempt", "2026-01-01T00:00:03Z", "u1", "1");
   see("straggler", "2026-01-01T00:00:00Z", "u1", "0");
-  equal(failures.of(KEY, "u1"), "later attempt");
+  equal(failures.of(KEY, "u1"), "later attempt failed");
   failures.forget(KEY);
   equal(failures.of(KEY, "u1"), undefined);
   see("made anew", "2026-01-01T00:00:04Z", "u2", "0");
-  equal(failures.of(KEY, "u2"), "made anew");
+  equal(failures.of(KEY, "u2"), "made anew failed");
 });
 
 const pending = (name: string, status: object): Pod =>

@@ -83,7 +83,7 @@ for (const { kind, plural, singular, specsKey } of Object.values(V1_KINDS)) {
     assert.deepEqual(fieldsAt(kind, "spec", specsKey, "[]", "template"), ["metadata", "spec"]);
     assert.deepEqual(
       fieldsAt(kind, "status"),
-      [...STATUS, "completedIndexes", "stop", "trainerStatus"].sort(),
+      [...STATUS, "completedIndexes", "failure", "stop", "trainerStatus"].sort(),
     );
     assert.deepEqual(fieldsAt(kind, "status", "conditions", "[]"), [
       "lastTransitionTime",
@@ -232,12 +232,13 @@ Deno.test("v1CrdPatch() adds our fields and the column to a definition whose fir
     ["test", "/spec/versions/0/name"],
     ["add", `${status}/trainerStatus`],
     ["add", `${status}/stop`],
+    ["add", `${status}/failure`],
     ["add", "/spec/versions/0/additionalPrinterColumns"],
   ]);
   assert.equal(patch[0]?.value, "v1");
   assert.deepEqual(patch[1]?.value, schemaAt("PyTorchJob", "status", "trainerStatus"));
   assert.deepEqual(
-    patch[3]?.value,
+    patch[4]?.value,
     crd("PyTorchJob").spec.versions[0]?.additionalPrinterColumns,
   );
 });

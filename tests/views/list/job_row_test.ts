@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { type AnyJob, jobSchema } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { ROW_LIMITS, rowOf } from "../../../views/list/job_row.ts";
+import { ROW_LIMITS, rowOf, rowWith } from "../../../views/list/job_row.ts";
+import { present } from "../../../platform/base/json.ts";
 import type { JobRow } from "../../../crds/wire/row.ts";
 
 const PYTORCH = JOB_KINDS.all.find(({ kind }) => kind === "PyTorchJob") ?? TRAINJOB;
@@ -36,6 +37,15 @@ interface Case {
   readonly want: Partial<JobRow>;
 }
 
+const failure = {
+  replica: "node-0",
+  exitCode: 1,
+  message: "a\nValueError: b",
+  time: AT,
+  restarts: 4,
+};
+const HEADLINE = "node-0 exited 1: ValueError: b";
+
 const CASES: Readonly<Record<string, Case>> = {
   "a job without a status": { job: job({}), want: { state: "Created" } },
   "progress": {
@@ -59,6 +69,64 @@ const CASES: Readonly<Record<string, Case>> = {
     kind: PYTORCH,
     job: job({ status: { conditions: [True("Failed", { message: "it broke" })] } }),
     want: { state: "Failed", message: "it broke", ended: "2026-01-02T00:00:00Z" },
+  },
+  "a failed job has the headline of its failure": {
+    job: job({ status: { conditions: [True("Failed", { message: "it broke" })], failure } }),
+    want: { state: "Failed", message: HEADLINE, restarts: undefined },
+  },
+  "so has one whose definition has no field for it": {
+    kind: PYTORCH,
+    job: job({ status: { conditions: [True("Failed", { message: "it broke" })] } }, {
+      annotations: { "trainer.kubeflow.org/failure": JSON.stringify(failure) },
+    }),
+    want: { state: "Failed", message: HEADLINE },
+  },
+  "a failure of another form is none": {
+    job: job({
+      status: { conditions: [True("Failed", { message: "it broke" })], failure: { time: 1 } },
+    }),
+    want: { state: "Failed", message: "it broke" },
+  },
+  "pods that fail and are started again have no time left": {
+    job: job({ status: { state: "Running", trainerStatus: progress, failure } }),
+    want: {
+      state: "Running",
+      message: HEADLINE,
+      restarts: 4,
+      progress: 40,
+      remainingSeconds: undefined,
+    },
+  },
+  "a pod that cannot be started was not started again": {
+    job: job({
+      status: {
+        state: "Created",
+        failure: { replica: "node-0", reason: "ErrImagePull", time: AT },
+      },
+    }),
+    want: {
+      state: "Created",
+      message: "node-0 cannot get its image (ErrImagePull)",
+      restarts: undefined,
+    },
+  },
+  "a failure that was overcome is history": {
+    job: job({
+      status: {
+        state: "Running",
+        trainerStatus: progress,
+        failure: { ...failure, recoveredTime: AT },
+      },
+    }),
+    want: { message: undefined, restarts: undefined, remainingSeconds: 3 },
+  },
+  "so is that of a job that has succeeded": {
+    job: job({ status: { conditions: [True("Complete")], failure } }),
+    want: { state: "Complete", message: undefined, restarts: undefined },
+  },
+  "and of one that is suspended": {
+    job: job({ status: { conditions: [True("Suspended")], failure } }),
+    want: { state: "Suspended", message: undefined },
   },
   "an early stop says why, and is no plain success": {
     kind: PYTORCH,
@@ -91,7 +159,10 @@ const CASES: Readonly<Record<string, Case>> = {
 for (const [what, { kind = TRAINJOB, job, want }] of Object.entries(CASES)) {
   Deno.test(`\`rowOf()\`: ${what}`, () => {
     const identity = { uid: "u", namespace: "ml", name: "j", created: AT, kind: kind.id };
-    assert.partialDeepStrictEqual(rowOf(kind, job), { ...identity, ...want });
+    const row = rowOf(kind, job);
+    const absent = Object.entries(want).filter(([, it]) => it === undefined).map(([key]) => key);
+    assert.partialDeepStrictEqual(row, present({ ...identity, ...want }));
+    assert.deepEqual(absent.filter((key) => key in row), []);
   });
 }
 
@@ -105,4 +176,11 @@ Deno.test("`rowOf()` bounds what pods and users choose", () => {
   assert.equal(row.metrics?.length, ROW_LIMITS.metrics);
   assert.equal(row.message?.length, ROW_LIMITS.messageLength);
   assert.ok(JSON.stringify(row).length < 4096);
+});
+
+Deno.test("`rowWith()` takes no time that is left from pods that fail and are started again", () => {
+  const restarting = rowOf(TRAINJOB, job({ status: { state: "Running", failure } }));
+  assert.equal(rowWith(restarting, progress).remainingSeconds, undefined);
+  const running = rowOf(TRAINJOB, job({ status: { state: "Running" } }));
+  assert.equal(rowWith(running, progress).remainingSeconds, 3);
 });

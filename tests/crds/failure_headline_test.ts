@@ -1,0 +1,59 @@
+/** Tests of the headline of a failure. */
+import { equal } from "node:assert/strict";
+import { fullHeadlineOf, headlineOf } from "../../crds/failure_headline.ts";
+import type { JobFailure } from "../../crds/job_failure.ts";
+
+const TRACEBACK = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n' +
+  "    import tochr\nModuleNotFoundError: No module named 'tochr'";
+
+const CASES: readonly (readonly [Partial<JobFailure>, string])[] = [
+  [
+    { exitCode: 1, reason: "Error", message: TRACEBACK },
+    "node-0 exited 1: ModuleNotFoundError: No module named 'tochr'",
+  ],
+  [{ exitCode: 3, reason: "Error" }, "node-0 exited 3"],
+  [{ exitCode: 137, reason: "OOMKilled" }, "node-0 ran out of memory (OOMKilled)"],
+  [{ exitCode: 137, reason: "Error" }, "node-0 was ended by SIGKILL"],
+  [{ exitCode: 139, message: "epoch 3" }, "node-0 was ended by SIGSEGV: epoch 3"],
+  [{ reason: "Evicted", message: "low on memory" }, "node-0 was evicted: low on memory"],
+  [
+    { exitCode: 128, reason: "StartError", message: 'exec: "pyhton3": not found' },
+    'node-0 could not start: exec: "pyhton3": not found',
+  ],
+  [
+    { reason: "ErrImagePull", message: "manifest unknown" },
+    "node-0 cannot get its image (ErrImagePull): manifest unknown",
+  ],
+  [{ reason: "PreemptionByScheduler" }, "node-0 was preempted"],
+  [{ reason: "UnexpectedAdmissionError" }, "node-0 failed (UnexpectedAdmissionError)"],
+  [{ reason: "constructor" }, "node-0 failed (constructor)"],
+  [{}, "node-0 failed"],
+  [{ replica: undefined, pod: "p-1", exitCode: 1 }, "p-1 exited 1"],
+  [
+    { replica: undefined, reason: "DeadlineExceeded", message: "it may run for 600 s" },
+    "the job exceeded its deadline: it may run for 600 s",
+  ],
+];
+for (const [failure, want] of CASES) {
+  Deno.test(`the headline "${want}"`, () => {
+    const { replica = "node-0", ...others } = failure;
+    const named = "replica" in failure && failure.replica === undefined ? {} : { replica };
+    equal(headlineOf({ time: "2026-01-01T00:00:00Z", ...named, ...others }), want);
+  });
+}
+
+Deno.test("a headline is one line of bounded length, and the full one says where", () => {
+  const failure = {
+    replica: "node-0",
+    pod: "a-node-0-0-x",
+    node: "n1",
+    container: "node",
+    exitCode: 1,
+    message: `ValueError: a\tb ${"x".repeat(3000)}`,
+    time: "2026-01-01T00:00:00Z",
+  };
+  const text = headlineOf(failure);
+  equal(/^node-0 exited 1: ValueError: a b x+…$/.test(text) && text.length < 300, true, text);
+  const where = '(pod "a-node-0-0-x", on node "n1", container "node")';
+  equal(fullHeadlineOf(failure), `${text} ${where}`);
+});
