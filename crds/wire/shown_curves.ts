@@ -34,6 +34,8 @@ export const curveFields = {
   isProgress: z.boolean().optional(),
   /** Whether it is the step of the training, which is no metric: it says where the points of the others stand. */
   isStep: z.boolean().optional(),
+  /** Whether it says when the metric of that name was no finite number: 0 stands for NaN, 1 for +Inf, −1 for −Inf. */
+  isNonFinite: z.boolean().optional(),
   /** What the points of a time range were made of, and whether the log had not all of it. */
   source: z.enum(["log", "curve"]).optional(),
   cut: z.boolean().optional(),
@@ -82,9 +84,20 @@ const answerSchema = z.union([
 
 /** The curve of one metric, by time; where there was no sample there is no point. */
 export type Curve = Readonly<z.infer<typeof curveSchema>>;
-/** Whether a curve is of a metric, and neither the progress nor the step. */
-export const isMetric = ({ isProgress, isStep }: Pick<Curve, "isProgress" | "isStep">): boolean =>
-  !isProgress && !isStep;
+/** What a curve is of. */
+export type CurveKind = Pick<Curve, "name" | "isProgress" | "isStep" | "isNonFinite">;
+
+/** Returns what a curve is of, and nothing else of it. */
+export const kindOf = ({ name, isProgress, isStep, isNonFinite }: CurveKind): CurveKind => ({
+  name,
+  ...(isProgress && { isProgress }),
+  ...(isStep && { isStep }),
+  ...(isNonFinite && { isNonFinite }),
+});
+
+/** Whether a curve has the numbers of a metric. */
+export const isMetric = ({ isProgress, isStep, isNonFinite }: CurveKind): boolean =>
+  !isProgress && !isStep && !isNonFinite;
 export type MarkKind = z.infer<typeof markKindSchema>;
 export type CurveMark = Readonly<z.infer<typeof markSchema>>;
 /** The curves of one job. */

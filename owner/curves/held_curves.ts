@@ -1,7 +1,13 @@
 /** Curves of one job as followers hold them: packed numbers, changed by news, of which viewers get fewer points. Pure but for what viewers share. */
 import { createSizedCache } from "../../platform/base/bounded_cache.ts";
 import { sameJson } from "../../platform/base/json.ts";
-import type { CurveAsk, CurvePoint, CurvesNews } from "../../crds/wire/shown_curves.ts";
+import {
+  type CurveAsk,
+  type CurveKind,
+  type CurvePoint,
+  type CurvesNews,
+  kindOf,
+} from "../../crds/wire/shown_curves.ts";
 import { addPoint, mergedFor } from "./bucket_points.ts";
 import { BASE_WIDTH_MS } from "./series.ts";
 
@@ -15,10 +21,7 @@ const [JOB_BYTES, METRIC_BYTES, MARK_BYTES] = [400, 250, 150];
 const SHARED_BYTES = 16 << 20;
 const POINT_BYTES = 200;
 
-interface HeldMetric {
-  readonly name: string;
-  readonly isProgress?: boolean | undefined;
-  readonly isStep?: boolean | undefined;
+interface HeldMetric extends CurveKind {
   readonly numbers: Float64Array;
 }
 
@@ -77,10 +80,11 @@ function indexOf(numbers: Float64Array, sinceMs: number): number {
   return index;
 }
 
-const isOfSame = (one: Omit<HeldMetric, "numbers">, other: HeldMetric) =>
-  one.name === other.name && one.isProgress === other.isProgress && one.isStep === other.isStep;
+const isOfSame = (one: CurveKind, other: CurveKind) =>
+  one.name === other.name && one.isProgress === other.isProgress &&
+  one.isStep === other.isStep && one.isNonFinite === other.isNonFinite;
 
-function numbersIn(metrics: readonly HeldMetric[], metric: Omit<HeldMetric, "numbers">) {
+function numbersIn(metrics: readonly HeldMetric[], metric: CurveKind) {
   return metrics.find((it) => isOfSame(metric, it))?.numbers ?? NONE;
 }
 
@@ -90,12 +94,10 @@ export function heldAfter(
   { uid, sinceMs, metrics: shown, marks }: CurvesNews,
 ): HeldCurves | undefined {
   if (sinceMs !== undefined && before === undefined) return undefined;
-  const metrics = shown.map(({ name, isProgress, isStep, points }): HeldMetric => {
-    const metric = { name, ...(isProgress && { isProgress }), ...(isStep && { isStep }) };
-    return {
-      ...metric,
-      numbers: packed(numbersIn(before?.metrics ?? [], metric), sinceMs ?? 0, points),
-    };
+  const metrics = shown.map((curve): HeldMetric => {
+    const metric = kindOf(curve);
+    const numbers = numbersIn(before?.metrics ?? [], metric);
+    return { ...metric, numbers: packed(numbers, sinceMs ?? 0, curve.points) };
   });
   const bytes = bytesOf(
     metrics.map(({ name, numbers }) => ({ name, bytes: numbers.byteLength })),

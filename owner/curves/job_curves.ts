@@ -10,7 +10,7 @@ import { type PointsQuery, Series } from "./series.ts";
 /** One sample of a job: values at one time. */
 export interface CurveSample {
   readonly timeMs: number;
-  /** The values are decimal numbers; others are skipped, and so are NaN and infinity. */
+  /** The values are decimal numbers, NaN or infinity; others are skipped. */
   readonly metrics: readonly { readonly name: string; readonly value: string }[];
   /** 0 to 100. */
   readonly progress?: number | undefined;
@@ -60,6 +60,8 @@ interface Row {
   readonly row: number;
   /** The count of samples when it was last in one. */
   seen: number;
+  /** The row that has when it was no finite number; absent until it was one. */
+  nonFinite?: number | undefined;
 }
 
 /** Shared by the jobs that have none. */
@@ -70,11 +72,8 @@ function sharedText(text: string): string {
   return Object.keys({ [text]: 0 })[0] ?? text;
 }
 
-/** The finite number that a value is; undefined if it is none. */
-export function finiteNumber(text: string): number | undefined {
-  const { value = NaN } = readGoFloat(text) ?? {};
-  return Number.isFinite(value) ? value : undefined;
-}
+/** What stands for a value that is not finite in the curve of such values. */
+export const nonFiniteCode = (value: number): number => Number.isNaN(value) ? 0 : Math.sign(value);
 
 export class CurvesOfJob {
   readonly #series: Series;
@@ -130,10 +129,11 @@ export class CurvesOfJob {
       this.#samples++;
       if (pod !== undefined && this.#note(pod, timeMs)) isChanged = true;
       metrics.forEach(({ name, value: text }, index) => {
-        const value = finiteNumber(text);
+        const { value } = readGoFloat(text) ?? {};
         const row = value === undefined ? undefined : this.#rowOf(name, index, metrics.length);
         if (value === undefined || row === undefined) return;
-        this.#add(row, timeMs, value);
+        if (Number.isFinite(value)) this.#add(row, timeMs, value);
+        else this.#addNonFinite(row, timeMs, value);
         isChanged = true;
       });
       if (progress !== undefined && Number.isFinite(progress)) {
@@ -158,12 +158,17 @@ export class CurvesOfJob {
 
   curves({ metrics, ...part }: CurvesQuery): Curve[] {
     const rows = [...this.#metrics, this.#progress, this.#step].filter((it) => it !== undefined);
-    return rows.filter(({ name }) => metrics?.includes(name) ?? true).map((row) => ({
-      name: row.name,
-      ...(row === this.#progress && { isProgress: true as const }),
-      ...(row === this.#step && { isStep: true as const }),
-      points: this.#series.points(row.row, part),
-    }));
+    return rows.filter(({ name }) => metrics?.includes(name) ?? true).flatMap((row) => {
+      const { name, nonFinite } = row;
+      const curve = {
+        name,
+        ...(row === this.#progress && { isProgress: true as const }),
+        ...(row === this.#step && { isStep: true as const }),
+        points: this.#series.points(row.row, part),
+      };
+      if (nonFinite === undefined || this.#series.newest(nonFinite) === undefined) return [curve];
+      return [curve, { name, isNonFinite: true, points: this.#series.points(nonFinite, part) }];
+    });
   }
 
   get widthMs(): number {
@@ -190,6 +195,12 @@ export class CurvesOfJob {
   #add(row: Row, timeMs: number, value: number): void {
     row.seen = this.#samples;
     this.#series.add(row.row, timeMs, value);
+  }
+
+  #addNonFinite(row: Row, timeMs: number, value: number): void {
+    row.seen = this.#samples;
+    row.nonFinite ??= this.#series.addRow();
+    this.#series.add(row.nonFinite, timeMs, nonFiniteCode(value));
   }
 
   /** Marks a change of pod. Returns whether the marks have changed. */
@@ -221,24 +232,26 @@ export class CurvesOfJob {
     const { text: name, bytes, isWhole } = boundedText(whole, JOB_CURVE_LIMITS.nameBytes);
     if (name === "" || !isWhole) return undefined;
     const most = JOB_CURVE_LIMITS.metrics;
-    const row = this.#metrics.length < most
-      ? this.#series.addRow(Math.min(named, most) + 1)
+    const rows = this.#metrics.length < most
+      ? { row: this.#series.addRow(Math.min(named, most) + 1) }
       : this.#givenWay();
-    if (row === undefined) return undefined;
-    const metric = { name: sharedText(name), row, seen: this.#samples };
+    if (rows === undefined) return undefined;
+    const metric = { name: sharedText(name), ...rows, seen: this.#samples };
     // Not push(), which would reserve room for some twenty more.
     this.#metrics = [...this.#metrics, metric];
     this.#nameBytes += bytes;
     return metric;
   }
 
-  /** Frees the row of the metric that was missing longest, if that is long enough. */
-  #givenWay(): number | undefined {
+  /** Frees the rows of the metric that was missing longest, if that is long enough. */
+  #givenWay(): Pick<Row, "row" | "nonFinite"> | undefined {
     const idle = this.#metrics.reduce((one, other) => other.seen < one.seen ? other : one);
     if (this.#samples - idle.seen < JOB_CURVE_LIMITS.idleSamples) return undefined;
     this.#metrics = this.#metrics.filter((it) => it !== idle);
     this.#nameBytes -= boundedText(idle.name, JOB_CURVE_LIMITS.nameBytes).bytes;
-    this.#series.clearRow(idle.row);
-    return idle.row;
+    const { row, nonFinite } = idle;
+    this.#series.clearRow(row);
+    if (nonFinite !== undefined) this.#series.clearRow(nonFinite);
+    return { row, nonFinite };
   }
 }

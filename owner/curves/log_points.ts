@@ -1,7 +1,8 @@
 /** Points of the rows of a log: minimum, maximum and last value of each bucket, as curves have them. Pure but for its sums. */
 import { addPoint } from "./bucket_points.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
-import { finiteNumber } from "./job_curves.ts";
+import { readGoFloat } from "../../platform/base/go_float.ts";
+import { nonFiniteCode } from "./job_curves.ts";
 import type { CurvePoint } from "../../crds/wire/shown_curves.ts";
 
 /**
@@ -13,6 +14,7 @@ export class LogPoints {
   #points: CurvePoint[] = [];
   #firstMs: number | undefined;
   #lastMs: number | undefined;
+  #nonFinite: LogPoints | undefined;
 
   /** `most`: most points. */
   constructor(readonly most: number) {}
@@ -27,14 +29,23 @@ export class LogPoints {
     return [...this.#points];
   }
 
-  /** Adds a row that is not before those that were added; what is no finite number is left out. */
-  add({ time, value }: Pick<ObservationRow, "time" | "value">): void {
-    this.addNumber(Date.parse(time), finiteNumber(value));
+  /** The points that say when there was no finite number; undefined if there always was one. */
+  get nonFinite(): LogPoints | undefined {
+    return this.#nonFinite;
   }
 
-  /** Adds a number in the same way. */
-  addNumber(timeMs: number, value: number | undefined): void {
-    if (value === undefined || Number.isNaN(timeMs)) return;
+  /** Adds a row that is not before those that were added; what is no number, nor NaN or infinity, is left out. */
+  add({ time, value: text }: Pick<ObservationRow, "time" | "value">): void {
+    const { value } = readGoFloat(text) ?? {};
+    if (value === undefined) return;
+    if (Number.isFinite(value)) return this.addNumber(Date.parse(time), value);
+    this.#nonFinite ??= new LogPoints(this.most);
+    this.#nonFinite.addNumber(Date.parse(time), nonFiniteCode(value));
+  }
+
+  /** Adds a finite number in the same way. */
+  addNumber(timeMs: number, value: number): void {
+    if (Number.isNaN(timeMs)) return;
     this.#firstMs ??= timeMs;
     this.#lastMs = timeMs;
     addPoint(this.#points, this.#widthMs, [timeMs, value, value, value]);

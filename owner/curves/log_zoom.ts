@@ -50,6 +50,13 @@ interface RangePoints {
   readonly steps?: LogPoints;
 }
 
+function pointsFor(curve: Curve, { metrics, steps }: RangePoints): LogPoints | undefined {
+  if (curve.isStep) return steps;
+  const points = metrics.get(curve.name);
+  if (curve.isNonFinite) return points?.nonFinite;
+  return isMetric(curve) ? points : undefined;
+}
+
 const timeText = (ms: number) => new Date(ms).toISOString();
 
 /** Times that RFC 3339 can write. */
@@ -94,7 +101,7 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
       const { rows, more } = part;
       for (const row of rows) {
         metrics.get(row.name)?.add(row);
-        steps?.addNumber(Date.parse(row.time), row.step);
+        if (row.step !== undefined) steps?.addNumber(Date.parse(row.time), row.step);
       }
       if (!more) return true;
       left -= rows.length;
@@ -149,8 +156,7 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
     );
     const read = coarse.some(isMetric) ? await readInTime(job, coarse, range, signal) : undefined;
     return metrics.map((curve): Curve => {
-      const isOfLog = isMetric(curve) ? read?.metrics.get(curve.name) : undefined;
-      const found = curve.isStep ? read?.steps : isOfLog;
+      const found = read && pointsFor(curve, read);
       const span = found?.span;
       if (read === undefined || found === undefined || span === undefined) {
         return { ...curve, source: "curve" };

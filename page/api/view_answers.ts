@@ -2,7 +2,7 @@
 import type { JobRef, NamedJob } from "../../crds/job_kind.ts";
 import type { ViewedCurves } from "../../crds/wire/curves_answer.ts";
 import type { JobName, ListAnswer, ListWindow } from "../../crds/wire/row.ts";
-import type { CurvesNews, ShownCurves } from "../../crds/wire/shown_curves.ts";
+import { type CurvesNews, kindOf, type ShownCurves } from "../../crds/wire/shown_curves.ts";
 import type { ReaderScope } from "./scope.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
@@ -24,10 +24,8 @@ function viewedCurves(
   return {
     job: { kind: kind.id, namespace, name, uid },
     ...(sinceMs !== undefined && { since: sinceMs }),
-    metrics: metrics.map(({ name, isProgress, isStep, points, source, cut }) => ({
-      name,
-      ...(isProgress && { isProgress }),
-      ...(isStep && { isStep }),
+    metrics: metrics.map(({ points, source, cut, ...curve }) => ({
+      ...kindOf(curve),
       points,
       ...(source && { source }),
       ...(cut && { cut }),

@@ -78,6 +78,7 @@ const curveOf = fields(
     name: textOf,
     isProgress: (it) => it === true,
     isStep: (it) => it === true,
+    isNonFinite: (it) => it === true,
     points: (it) => listOf(it).map(pointOf).filter((point) => point !== undefined),
     source: (it) => it === "log" || it === "curve" ? it : undefined,
     cut: (it) => it === true ? it : undefined,
@@ -85,8 +86,9 @@ const curveOf = fields(
 );
 /** The curve of a metric. */
 export type Curve = ReturnType<typeof curveOf>;
-/** Whether a curve is of a metric, and neither the progress nor the step. */
-export const isMetric = ({ isProgress, isStep }: Curve) => !isProgress && !isStep;
+/** Whether a curve has the numbers of a metric. */
+export const isMetric = ({ isProgress, isStep, isNonFinite }: Curve) =>
+  !isProgress && !isStep && !isNonFinite;
 
 const markOf = fields(
   { timeMs: (it) => timeOf(it) ?? 0, kind: textOf, text: textOf } satisfies FieldsOf<

@@ -69,7 +69,8 @@ function jobAfter(
   { key, sinceMs, curves, marks }: JobNews,
 ): JobCurves {
   const isSame = (one: Curve, other: Curve) =>
-    one.name === other.name && one.isProgress === other.isProgress && one.isStep === other.isStep;
+    one.name === other.name && one.isProgress === other.isProgress &&
+    one.isStep === other.isStep && one.isNonFinite === other.isNonFinite;
   const pointsBefore = (curve: Curve, sinceMs: number) =>
     before?.curves.find((it) => isSame(it, curve))?.points
       .filter(([timeMs]) => timeMs < sinceMs) ?? [];

@@ -39,8 +39,8 @@ type ShownCurve = Pick<Chart, "kind" | "title"> & Pick<Curve, "points">;
 
 /** The curves of a job, with that of the time that was left. */
 function shownCurves({ curves }: JobCurves): ShownCurve[] {
-  return curves.flatMap(({ name, isProgress, isStep, points }): ShownCurve[] => {
-    if (isStep) return [];
+  return curves.flatMap(({ name, isProgress, isStep, isNonFinite, points }): ShownCurve[] => {
+    if (isStep || isNonFinite) return [];
     if (!isProgress) return [{ kind: "metric", title: name, points }];
     const left = remainingCurve(points);
     const title = "Time left, by the progress";

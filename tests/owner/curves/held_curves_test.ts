@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { createCurveStore } from "../../../owner/curves/curve_store.ts";
 import { heldAfter, type HeldCurves, shownCurves } from "../../../owner/curves/held_curves.ts";
 import { Series } from "../../../owner/curves/series.ts";
-import type { CurvesNews, ShownCurves } from "../../../crds/wire/shown_curves.ts";
+import type { Curve, CurvesNews, ShownCurves } from "../../../crds/wire/shown_curves.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 type Points = ShownCurves["metrics"][number]["points"];
@@ -51,6 +51,7 @@ const changes = fc.array(
     kind: fc.constantFrom("push", "push", "push", "push", "late", "pause", "mark", "end", "drop"),
     name: fc.constantFrom("loss", "rate", ...Array.from({ length: 40 }, (_, n) => `m${n}`)),
     value: fc.integer({ min: -1_000_000, max: 1_000_000 }),
+    isNaN: fc.boolean(),
     isRead: fc.boolean(),
     isSeen: fc.boolean(),
   }),
@@ -63,12 +64,12 @@ function pageAfter(
   { uid, sinceMs, metrics, marks }: CurvesNews,
 ): ShownCurves {
   assert.ok(before !== undefined || sinceMs === undefined);
-  const pointsBefore = (name: string) =>
-    before?.metrics.find((it) => it.name === name)?.points
+  const pointsBefore = ({ name, isNonFinite }: Curve) =>
+    before?.metrics.find((it) => it.name === name && it.isNonFinite === isNonFinite)?.points
       .filter(([timeMs]) => timeMs < (sinceMs ?? 0)) ?? [];
   return {
     uid,
-    metrics: metrics.map((it) => ({ ...it, points: [...pointsBefore(it.name), ...it.points] })),
+    metrics: metrics.map((it) => ({ ...it, points: [...pointsBefore(it), ...it.points] })),
     marks,
   };
 }
@@ -85,10 +86,10 @@ Deno.test("news after news, a follower has its owner's curves, and its viewers w
         timeMs,
         metrics: [{ name, value: String(value) }],
       }]);
-    for (const { kind, name, value, isRead, isSeen } of all) {
+    for (const { kind, name, value, isNaN, isRead, isSeen } of all) {
       nowMs += kind === "pause" ? 1_000_000 : 400;
       clock.now = () => nowMs;
-      if (kind === "push") record(nowMs, name, value);
+      if (kind === "push") record(nowMs, name, isNaN ? NaN : value);
       else if (kind === "late") record(nowMs - Math.abs(value), name, value);
       else if (kind === "mark") store.mark("u", { timeMs: nowMs, kind: "resumed", text: name });
       else if (kind === "end") store.end("u");
@@ -144,6 +145,7 @@ Deno.test("metrics are chosen by name, and progress stays marked as such", () =>
     { name: "progress", points },
     { name: "step", isStep: true, points },
     { name: "step", points },
+    { name: "step", isNonFinite: true, points },
   ];
   const all = held({ metrics, marks: [] });
   assert.deepEqual(shownCurves(all, { points: 8 }).metrics, metrics);
@@ -166,6 +168,7 @@ Deno.test("a changed value, name or mark makes other curves", () => {
       { ...curves, metrics: [{ name: "rate", points }] },
       { ...curves, metrics: [{ name: "loss", isProgress: true, points }] },
       { ...curves, metrics: [{ name: "loss", isStep: true, points }] },
+      { ...curves, metrics: [{ name: "loss", isNonFinite: true, points }] },
       { ...curves, metrics: [{ name: "loss", points: [[START, 1, 2, 2]] satisfies Points }] },
     ]
   ) assert.notEqual(heldAfter(before, { uid: "u", ...other }), before, JSON.stringify(other));

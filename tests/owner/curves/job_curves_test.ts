@@ -34,11 +34,6 @@ const lastOf = (curves: CurvesOfJob) =>
 
 const skipped = [
   "",
-  "NaN",
-  "nan",
-  "Inf",
-  "-Infinity",
-  "1e400",
   "0x10",
   "twelve",
   "1 ",
@@ -52,6 +47,38 @@ for (const value of skipped) {
     assert.equal(curves.record(POD, [sample(0, { loss: value })], NOW_MS), false);
   });
 }
+
+/** Values that are no finite numbers, and what stands for them. */
+const nonFinite: Record<string, number> = {
+  NaN: 0,
+  nan: 0,
+  Inf: 1,
+  "-Infinity": -1,
+  "1e400": 1,
+};
+for (const [value, want] of Object.entries(nonFinite)) {
+  Deno.test(`CurvesOfJob keeps that and when a metric was ${value}, and no number of it`, () => {
+    const curves = curvesOf([sample(2, { loss: "3", lr: "1" }), sample(1, { loss: value })]);
+    const shown = curves.curves({}).map(({ name, isNonFinite, points }) => [
+      name,
+      isNonFinite,
+      points.map(([timeMs, ...numbers]) => [NOW_MS - timeMs, ...numbers]),
+    ]);
+    assert.deepEqual(shown, [
+      ["loss", undefined, [[2_000, 3, 3, 3]]],
+      ["loss", true, [[1_000, want, want, want]]],
+      ["lr", undefined, [[2_000, 1, 1, 1]]],
+    ]);
+    assert.ok(curves.record(POD, [sample(0, { loss: value })], NOW_MS));
+    assert.deepEqual(curves.newest(1)[0]?.value, 3);
+  });
+}
+
+Deno.test("a metric that never was a number has a curve without points, and the times of that", () => {
+  const curves = curvesOf([sample(1, { loss: "nan" })]);
+  const shown = curves.curves({}).map(({ isNonFinite, points }) => [isNonFinite, points.length]);
+  assert.deepEqual(shown, [[undefined, 0], [true, 1]]);
+});
 
 Deno.test("progress is a curve of its own beside a metric of the same name", () => {
   const curves = curvesOf([sample(1, { [PROGRESS]: "7", loss: "1" }, 40), sample(0, {}, NaN)]);
@@ -136,7 +163,8 @@ Deno.test("a job that always reports too many metrics keeps the first ones whole
 
 Deno.test("a metric that is not pushed any more gives way to a new one, the one that was pushed last at the end", () => {
   const { metrics, idleSamples } = JOB_CURVE_LIMITS;
-  const curves = curvesOf([sample(900, named(metrics)), sample(899, { m0: "2" })]);
+  const first = sample(900, { ...named(metrics), m1: "NaN" });
+  const curves = curvesOf([first, sample(899, { m0: "2" })]);
   const later = Array.from({ length: idleSamples }, (_, index) => sample(800 - index, { m0: "3" }));
   curves.record(POD, later.slice(0, -3), NOW_MS);
   curves.record(POD, [sample(600, { late: "4" })], NOW_MS);
@@ -147,7 +175,8 @@ Deno.test("a metric that is not pushed any more gives way to a new one, the one 
     ...Object.keys(named(metrics)).filter((name) => name !== "m1"),
     "late",
   ]);
-  const [late] = curves.curves({ metrics: ["late"] });
+  const [late, ...others] = curves.curves({ metrics: ["late"] });
+  assert.deepEqual(others, [], "that another metric was no number is not said of this one");
   assert.deepEqual(late?.points.map(([, min, max]) => [min, max]), [[5, 5]]);
   assert.equal(curves.bytes, bytes + "late".length - "m1".length);
 });

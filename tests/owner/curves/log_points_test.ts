@@ -31,10 +31,17 @@ Deno.test("samples of one millisecond are one point", () => {
   assert.deepEqual(points, [[START_MS + 3, 5, 9, 7]]);
 });
 
-Deno.test("what is no finite number is no sample", () => {
+Deno.test("what is no finite number is no sample, but when it came is kept", () => {
   const texts = ["NaN", "inf", "-Infinity", "1e400", "warming up", ""];
-  const { points, span } = pointsOf(4, texts.map((text, index) => row(index, text)));
+  const { points, span, nonFinite } = pointsOf(4, texts.map((text, index) => row(index, text)));
   assert.deepEqual([points, span], [[], undefined]);
+  assert.deepEqual(nonFinite?.points.map(([ms, , , last]) => [ms - START_MS, last]), [
+    [0, 0],
+    [1, 1],
+    [2, -1],
+    [3, 1],
+  ]);
+  assert.equal(pointsOf(4, [row(0, 1)]).nonFinite, undefined);
 });
 
 Deno.test("buckets begin at multiples of their width, a power of two", () => {

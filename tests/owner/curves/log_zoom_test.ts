@@ -87,6 +87,17 @@ Deno.test("a short range has the exact samples of the log, the progress what is 
   }]);
 });
 
+Deno.test("a short range has when a metric was no number, to the millisecond", async () => {
+  const rows = rowsOf(20_000).map((it, n) => n === 5_003 ? { ...it, value: "NaN" } : it);
+  const all = await scene(rows).show(5_000, 5_009, 128, ["loss"]);
+  assert.deepEqual(all.map(({ isNonFinite, source }) => [isNonFinite, source]), [
+    [undefined, "log"],
+    [true, "log"],
+  ]);
+  assert.equal(all[0]?.points.length, 9);
+  assert.deepEqual(seconds(all[1]?.points ?? []), [[5_003, 0]]);
+});
+
 Deno.test("a short range has the steps of the log, where it keeps them", async () => {
   const pushed = rowsOf(20_000).map((it, n) => ({ ...it, step: 10 * n }));
   const last = (curve: { readonly points: readonly (readonly number[])[] } | undefined) =>

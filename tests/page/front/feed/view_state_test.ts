@@ -84,6 +84,7 @@ Deno.test("readCurves() leaves out points without a value, and knows times of ma
       name: "loss",
       isProgress: false,
       isStep: false,
+      isNonFinite: false,
       points: [[1, 2, 3, 4], [5, 6, 6, 6]],
     }],
     marks: [{ timeMs: 1000, kind: "gap", text: "t" }],

@@ -197,8 +197,8 @@ def _parts_of(name: object) -> tuple[str, str]:
 
 
 def _is_metric(curve: dict[str, Any]) -> bool:
-    """Returns whether a curve is of a metric: progress and step come as curves, too."""
-    return not (curve.get("isProgress") or curve.get("isStep"))
+    """Returns whether a curve is of a metric's numbers: progress, step, and when it was none, come as curves, too."""
+    return not any(curve.get(it) for it in ("isProgress", "isStep", "isNonFinite"))
 
 
 def _pandas() -> Any:
