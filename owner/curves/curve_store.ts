@@ -1,11 +1,11 @@
 /** Store of the curves of all jobs, within one budget of memory. */
 import type { Clock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
-import { type CurveSample, CurvesOfJob, type CurvesQuery, type NewestValue } from "./job_curves.ts";
+import { type CurveSample, CurvesOfJob, type CurvesQuery } from "./job_curves.ts";
 import type { Curve, CurveMark, CurvesNews } from "../../crds/wire/shown_curves.ts";
 import type { PushingPod } from "./pushing_pods.ts";
 
-export type { CurveSample, CurvesQuery, NewestValue } from "./job_curves.ts";
+export type { CurveSample, CurvesQuery } from "./job_curves.ts";
 export { JOB_CURVE_LIMITS, PROGRESS, STEP } from "./job_curves.ts";
 export { MARK_LIMITS } from "./marks.ts";
 
@@ -50,8 +50,6 @@ export interface CurveStore {
   newsOf(jobUid: string, cursor: string | undefined): CurvesNews;
   /** Whether a sample of the job is kept, and not only marks. */
   hasSamples(jobUid: string): boolean;
-  /** The newest value of each metric, without building curves; at most `limit`, the ones named first. */
-  newestOf(jobUid: string, limit: number): readonly NewestValue[];
   /** Calls the listener after each change of a job's curves, also when they are dropped. Returns a function that ends this. */
   onChange(listener: (jobUid: string) => void): () => void;
   readonly jobs: number;
@@ -197,7 +195,6 @@ export function createCurveStore(
       return { uid, sinceMs, metrics: curves.curves({ fromMs: sinceMs }), marks };
     },
     hasSamples: (uid) => keptOf(uid)?.curves.hasSamples ?? false,
-    newestOf: (uid, limit) => keptOf(uid)?.curves.newest(limit) ?? [],
     onChange: listeners.add,
     get jobs() {
       return jobs();

@@ -47,13 +47,6 @@ export interface CurvesQuery extends PointsQuery {
   readonly metrics?: readonly string[] | undefined;
 }
 
-/** Newest value of a metric. */
-export interface NewestValue {
-  readonly name: string;
-  readonly value: number;
-  readonly timeMs: number;
-}
-
 /** A row of the series. */
 interface Row {
   readonly name: string;
@@ -183,13 +176,6 @@ export class CurvesOfJob {
   /** See {@link Series.recentMs}. */
   get recentMs(): number {
     return this.#series.recentMs;
-  }
-
-  newest(limit: number): NewestValue[] {
-    return this.#metrics.slice(0, limit).flatMap(({ name, row }) => {
-      const newest = this.#series.newest(row);
-      return newest === undefined ? [] : [{ name, ...newest }];
-    });
   }
 
   #add(row: Row, timeMs: number, value: number): void {

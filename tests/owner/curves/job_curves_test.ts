@@ -70,7 +70,6 @@ for (const [value, want] of Object.entries(nonFinite)) {
       ["lr", undefined, [[2_000, 1, 1, 1]]],
     ]);
     assert.ok(curves.record(POD, [sample(0, { loss: value })], NOW_MS));
-    assert.deepEqual(curves.newest(1)[0]?.value, 3);
   });
 }
 
@@ -94,10 +93,6 @@ Deno.test("progress is a curve of its own beside a metric of the same name", () 
   ]);
   assert.equal(curves.curves({ metrics: [PROGRESS] }).length, 2);
   assert.deepEqual(curves.curves({ metrics: ["loss"] }).map(({ name }) => name), ["loss"]);
-  assert.deepEqual(curves.newest(9).map(({ name, value }) => [name, value]), [
-    [PROGRESS, 7],
-    ["loss", 1],
-  ]);
 });
 
 Deno.test("the step is a curve of its own, at the times of the others", () => {
@@ -119,17 +114,8 @@ Deno.test("the step is a curve of its own, at the times of the others", () => {
   ]);
   const chosen = curves.curves({ metrics: [STEP] });
   assert.deepEqual(chosen.map(({ isStep }) => isStep), [undefined, true]);
-  assert.deepEqual(curves.newest(9).map(({ name }) => name), [STEP, "loss"]);
   const only = new CurvesOfJob(128);
   assert.ok(only.record(POD, [{ timeMs: NOW_MS, metrics: [], step: 5 }], NOW_MS));
-});
-
-Deno.test("newest() has the newest value as it came, of the metrics that were named first", () => {
-  const curves = curvesOf([sample(5, { a: "0.1", b: "2" }), sample(9, { a: "3", c: "4" })]);
-  assert.deepEqual(curves.newest(2), [
-    { name: "a", value: 0.1, timeMs: NOW_MS - 5000 },
-    { name: "b", value: 2, timeMs: NOW_MS - 5000 },
-  ]);
 });
 
 const times: Record<string, { timeMs: number; want: number | undefined }> = {
@@ -143,7 +129,7 @@ const times: Record<string, { timeMs: number; want: number | undefined }> = {
 for (const [sentence, { timeMs, want }] of Object.entries(times)) {
   Deno.test(`CurvesOfJob takes a sample of a time ${sentence} for what it is`, () => {
     const curves = curvesOf([{ ...sample(0, { loss: "1" }), timeMs }]);
-    assert.equal(curves.newest(1)[0]?.timeMs, want);
+    assert.equal(curves.curves({})[0]?.points[0]?.[0], want);
   });
 }
 
