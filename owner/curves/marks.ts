@@ -9,6 +9,8 @@ export const MARK_LIMITS = { marks: 64, textBytes: 1_024 } as const;
 const LIST_BYTES = 56;
 const MARK_BYTES = 112;
 
+const secondOf = (timeMs: number) => Math.floor(timeMs / 1000);
+
 /** Shared by the lists that are empty: most are. */
 const NONE: readonly never[] = [];
 
@@ -26,8 +28,9 @@ export class MarkList {
   }
 
   /**
-   * Returns the mark as it is kept; undefined if it is there already. A job is stopped once: of two such marks the
-   * earlier one is that of the report that decided it, the other that of the condition.
+   * Returns the mark as it is kept; undefined if it is there already, perhaps at another moment of its second: who sees
+   * a condition later knows only that. A job is stopped once: of two such marks the earlier one is that of the
+   * report that decided it, the other that of the condition.
    */
   add({ timeMs, kind, text: whole }: CurveMark): CurveMark | undefined {
     const stop = kind === "stopped" ? this.#marks.find((it) => it.kind === kind) : undefined;
@@ -35,7 +38,7 @@ export class MarkList {
     this.remove(stop);
     const { text, bytes } = boundedText(whole, MARK_LIMITS.textBytes);
     const isKnown = this.#marks.some((it) =>
-      it.timeMs === timeMs && it.kind === kind && it.text === text
+      secondOf(it.timeMs) === secondOf(timeMs) && it.kind === kind && it.text === text
     );
     if (isKnown) return undefined;
     const mark = { timeMs, kind, text };

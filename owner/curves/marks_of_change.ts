@@ -5,14 +5,20 @@ import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { CurveMark, MarkKind } from "../../crds/wire/shown_curves.ts";
 
+/** From the begin of a second to its last millisecond. */
+const SECOND_END_MS = 999;
+
 type Condition = NonNullable<ReturnType<typeof suspensionOf>>;
 
-/** A mark at the last transition of a condition, with its message. */
+/**
+ * A mark at the last transition of a condition, with its message. The condition says the second: it was in it, and
+ * before now. So the mark stands behind the samples that came before, where a whole second may be before them.
+ */
 function markOf(kind: MarkKind, condition: Condition | undefined, nowMs: number): CurveMark {
   const { lastTransitionTime = "", message, reason } = condition ?? {};
-  const timeMs = Date.parse(lastTransitionTime);
+  const secondMs = Date.parse(lastTransitionTime);
   return {
-    timeMs: Number.isFinite(timeMs) ? timeMs : nowMs,
+    timeMs: Number.isFinite(secondMs) ? Math.min(secondMs + SECOND_END_MS, nowMs) : nowMs,
     kind,
     text: message || reason || "",
   };

@@ -31,7 +31,7 @@ function job(conditions: readonly string[], uid = "u"): AnyJob {
   };
 }
 
-/** Old conditions, new ones, and the marks as `kind text`; all are at {@link AT} unless it says `now`. */
+/** Old conditions, new ones, and the marks as `kind text`; all are within the second of {@link AT} unless it says `now`. */
 const changes: Record<
   string,
   { kind?: JobKind; old?: string[] | undefined; now: string[]; want: string[] }
@@ -98,7 +98,7 @@ for (const [sentence, { kind = TRAINJOB, old, now, want }] of Object.entries(cha
   Deno.test(`marksOfChange() of ${sentence}`, () => {
     const marks = marksOfChange(kind, old && job(old), job(now), NOW_MS);
     const got = marks.map(({ kind, text, timeMs }) => {
-      assert.ok(timeMs === NOW_MS || timeMs === AT_MS);
+      assert.ok(timeMs === NOW_MS || timeMs === AT_MS + 999);
       return `${kind} ${text}${timeMs === NOW_MS ? " now" : ""}`;
     });
     assert.deepEqual(got, want);
@@ -111,6 +111,13 @@ Deno.test("marksOfChange() does not compare with another job of the same name", 
   const [old, now] = [job(["Suspended=True"], "old"), job(["Suspended=True"], "new")];
   assert.equal(marksOfChange(TRAINJOB, old, now, NOW_MS).length, 1);
   assert.deepEqual(marksOfChange(TRAINJOB, old, job([], "new"), NOW_MS), []);
+});
+
+Deno.test("what is seen as it happens is marked to the millisecond, later at the end of the second that is known", () => {
+  for (const [sinceMs, want] of [[0, 0], [250, 250], [999, 999], [5_000, 999]] as const) {
+    const [mark] = marksOfChange(TRAINJOB, job([]), job(["EarlyStopped=True"]), AT_MS + sinceMs);
+    assert.equal(mark?.timeMs, AT_MS + want);
+  }
 });
 
 function jobSet(
@@ -140,12 +147,12 @@ const restarts: Record<
   "its first one": {
     old: {},
     now: { restarts: 1, condition: "RestartingJobSet=True" },
-    want: ["2026-03-01T11:00:00.000Z RestartingJobSet is True"],
+    want: ["2026-03-01T11:00:00.999Z RestartingJobSet is True"],
   },
   "a second one": {
     old: { restarts: 1, condition: "RestartingJobSet=False" },
     now: { restarts: 2, condition: `RestartingJobSet=True@${LATER}` },
-    want: ["2026-03-01T11:30:00.000Z RestartingJobSet is True"],
+    want: ["2026-03-01T11:30:00.999Z RestartingJobSet is True"],
   },
   "a second one during the first": {
     old: { restarts: 1, condition: "RestartingJobSet=True" },
