@@ -13,6 +13,7 @@ export const POD_CONDITIONS = {
 export const POD_REASONS = {
   unschedulable: "Unschedulable",
   schedulingGated: "SchedulingGated",
+  failedScheduling: "FailedScheduling",
   deadlineExceeded: "DeadlineExceeded",
   notReady: "ContainersNotReady",
   notInitialized: "ContainersNotInitialized",
@@ -68,6 +69,8 @@ export const NODES = {
   defaultScheduler: "default-scheduler",
   disk: "ephemeral-storage",
   gpu: "nvidia.com/gpu",
+  /** Of our own kubelet, as a Node's `containerRuntimeVersion`. */
+  processRuntime: "process://1",
 } as const;
 
 /** Variable by which the kubelet finds every process of a container, in any session. */

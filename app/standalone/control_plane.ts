@@ -9,6 +9,7 @@ import { inheritedEnvironment } from "../../standalone/kubelet/containers/inheri
 import { createInformer } from "../../platform/kube/watching/informer.ts";
 import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { NODES } from "../../crds/pod_names.ts";
 import {
   type ApiServer,
   type ApiServerOptions,
@@ -22,7 +23,7 @@ import { startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
 import type { Kubelet } from "../../standalone/kubelet/kubelet_options.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
-import { runScheduler } from "../../standalone/kubelet/scheduler.ts";
+import { type NodeOffer, runScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { provideCommand } from "../executable.ts";
 import { installPrerequisites } from "./prerequisites.ts";
 import { KUBELET_FOLDER, takeDataFolder } from "../../standalone/kubelet/data_folder.ts";
@@ -125,6 +126,13 @@ async function runJobs(client: KubeClient, signal: AbortSignal): Promise<void> {
   ]);
 }
 
+/** Runs the scheduler until `signal` aborts. */
+async function placePods(client: KubeClient, node: NodeOffer, signal: AbortSignal): Promise<void> {
+  const clock = systemClock;
+  const events = createEventRecorder({ client, clock, component: NODES.defaultScheduler });
+  await runScheduler({ client, clock, node, events }, signal).finally(() => events.close());
+}
+
 /** Starts the API server; what can go wrong there, a taken port or a bad folder, is the user's to change. */
 async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
   try {
@@ -195,14 +203,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
         : {},
       provideCommand,
     });
-    const scheduling = {
-      client: clientAs(users.scheduler.token),
-      clock: systemClock,
-      node: kubelet.node,
-    };
     running.push(
       kubelet.run(loops.signal).finally(() => events.close()),
-      runScheduler(scheduling, loops.signal),
+      placePods(clientAs(users.scheduler.token), kubelet.node, loops.signal),
     );
   }
   const started = cleanup.move();

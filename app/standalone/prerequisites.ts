@@ -30,6 +30,7 @@ const CONTROLLER_RBAC: readonly RbacObject[] = [
     rule("", ["pods", "nodes"], ["get", "list", "watch"]),
     rule("", ["pods/binding"], ["create"]),
     rule("", ["pods/status"], ["patch"]),
+    rule("", ["events"], ["create", "patch"]),
   ], { kind: "User", name: SCHEDULER }),
   {
     apiVersion: "rbac.authorization.k8s.io/v1",

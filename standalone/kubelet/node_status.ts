@@ -104,7 +104,7 @@ function nodeStatus(
     nodeInfo: {
       architecture: nodeLabels(facts)[NODES.archLabel] ?? "",
       bootID: "",
-      containerRuntimeVersion: "process://1",
+      containerRuntimeVersion: NODES.processRuntime,
       kernelVersion: Deno.osRelease(),
       kubeProxyVersion: "",
       kubeletVersion: facts.version,

@@ -10,6 +10,8 @@ import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { findCondition, setCondition } from "../../platform/kube/conditions.ts";
 import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { subjectOf } from "../../platform/kube/event_object.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
 import { createInformer, type Informer } from "../../platform/kube/watching/informer.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import { hasEnded } from "../jobs/pods.ts";
@@ -117,18 +119,23 @@ export interface SchedulerOptions {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly node: NodeOffer;
+  readonly events: Pick<EventRecorder, "record">;
 }
 
+/** Time after which a pod that still fits nowhere has another event, in milliseconds, as with Kubernetes' scheduler. */
+const TELL_AGAIN_MS = 300_000;
 const CALL = { deadlineMs: 10_000 };
 /** Wait after a round in which a call failed, in milliseconds. */
 const RETRY_MS = 1000;
 
 /** Binds each pod without a node, in order, and reports on the others why they wait, until `signal` aborts. */
 export async function runScheduler(
-  { client, clock, node }: SchedulerOptions,
+  { client, clock, node, events }: SchedulerOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const bound = new Map<string, Pod>();
+  /** What was told last of the pods that fit nowhere, by UID, and when. */
+  const told = new Map<string, { readonly message: string; readonly atMs: number }>();
 
   async function bind(pod: Pod): Promise<void> {
     const { namespace, name = "", uid } = pod.metadata ?? {};
@@ -141,11 +148,22 @@ export async function runScheduler(
     bound.set(uid ?? "", pod);
   }
 
+  /** Events go away after an hour, and waits may be longer. */
+  function recordFailure(pod: Pod, message: string): void {
+    const { uid = "" } = pod.metadata ?? {};
+    const [last, atMs] = [told.get(uid), clock.monotonic()];
+    if (last?.message === message && atMs - last.atMs < TELL_AGAIN_MS) return;
+    told.set(uid, { message, atMs });
+    const reason = POD_REASONS.failedScheduling;
+    events.record(subjectOf(KINDS.pod, pod), { type: "Warning", reason, message });
+  }
+
   async function tellWaiting(pod: Pod, reason: string, message: string): Promise<void> {
-    const told = pod.status?.conditions ?? [];
+    if (reason === POD_REASONS.unschedulable) recordFailure(pod, message);
+    const before = pod.status?.conditions ?? [];
     const update = { type: POD_CONDITIONS.scheduled, status: "False" as const, reason, message };
-    const conditions = setCondition(told, update, rfc3339(clock.now()));
-    if (conditions === told && findCondition(told, update.type)) return;
+    const conditions = setCondition(before, update, rfc3339(clock.now()));
+    if (conditions === before && findCondition(before, update.type)) return;
     const { namespace, name = "", uid } = pod.metadata ?? {};
     const body = { metadata: { uid }, status: { conditions } };
     const options = { ...CALL, subresource: "status" };
@@ -155,14 +173,15 @@ export async function runScheduler(
   /** One round over all pods. Returns whether every call succeeded. */
   async function round(pods: Informer<Pod>): Promise<boolean> {
     const all = pods.list();
-    for (const uid of bound.keys()) {
-      if (all.some(({ metadata, spec }) => metadata?.uid === uid && !spec?.nodeName)) continue;
-      bound.delete(uid);
+    const unplaced = all.filter(({ spec }) => !spec?.nodeName);
+    const uids = new Set(unplaced.map(({ metadata }) => metadata?.uid));
+    for (const known of [bound, told]) {
+      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
     }
     const mine = all.filter((pod) => pod.spec?.nodeName === node.name && !hasEnded(pod));
     const onNode = [...mine, ...bound.values()];
     let good = true;
-    for (const pod of inOrder(all.filter(({ spec }) => !spec?.nodeName))) {
+    for (const pod of inOrder(unplaced)) {
       if (signal.aborted) return true;
       if (bound.has(pod.metadata?.uid ?? "")) continue;
       const placement = place(pod, node, onNode);

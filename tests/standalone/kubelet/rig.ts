@@ -3,6 +3,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { Container, Pod, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import { startKubelet } from "../../../standalone/kubelet/kubelet.ts";
 import type { Kubelet, KubeletOptions } from "../../../standalone/kubelet/kubelet_options.ts";
+import type { EventText } from "../../../platform/kube/event_object.ts";
 import { runScheduler } from "../../../standalone/kubelet/scheduler.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { until } from "../../support/fake_clock.ts";
@@ -60,7 +61,8 @@ export async function withKubelet(
   const abort = new AbortController();
   const loops = [kubelet.run(abort.signal)];
   if (options.schedule) {
-    const scheduling = { client, clock: systemClock, node: kubelet.node };
+    const recorder = { record: (_about: unknown, event: EventText) => void events.push(event) };
+    const scheduling = { client, clock: systemClock, node: kubelet.node, events: recorder };
     loops.push(runScheduler(scheduling, abort.signal));
   }
   const read = (name: string) => {

@@ -48,6 +48,10 @@ Deno.test("pods have a GPU each, none is shared, and one that waits starts when 
         rig.phase("none", "Succeeded"),
       ]);
       assert.equal(await seenBy(rig, "none"), "");
+      // One of each, though later rounds find the same.
+      const failures = rig.events.filter(({ reason }) => reason === "FailedScheduling");
+      const message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
+      assert.deepEqual(failures.map((it) => it.message), [message, message]);
       await open("b");
       await rig.phase("c", "Running");
       await open("a");
