@@ -2,8 +2,8 @@
  * Resource requests of a pod as a scheduler counts them (k8s.io/component-helpers: resource/helpers.go). Pure.
  * A limit without a request counts as the request, which is what the API server makes of it when the pod is created.
  */
-import type { Container, PodSpec, ResourceRequirements } from "../../platform/kube/kubernetes.ts";
-import { type ResourceList, ResourceSum } from "../../platform/base/resource_list.ts";
+import type { Container, PodSpec, ResourceRequirements } from "../platform/kube/kubernetes.ts";
+import { type ResourceList, ResourceSum } from "../platform/base/resource_list.ts";
 
 /** Resources that may be set for a pod as a whole. */
 function isOfPods(resource: string): boolean {

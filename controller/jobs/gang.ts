@@ -6,7 +6,7 @@ import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import { metadataOf } from "./owner.ts";
 import { memberOfCoscheduling } from "../runtime/gangs/coscheduling.ts";
 import { memberOfVolcano } from "../runtime/gangs/volcano.ts";
-import { sumOfRequests } from "../runtime/pod_requests.ts";
+import { sumOfRequests } from "../../crds/pod_requests.ts";
 import { type Replicas, type Run, totalReplicas } from "./run.ts";
 
 /** Whose pods are placed together: those of a job, less its replicas that have succeeded and whose pods are gone. */

@@ -1,6 +1,16 @@
 /** Details of one job, and what a viewer may do with it, as the page's server answers. Names and texts are what others wrote: hostile. */
 import type { JsonObject } from "../../platform/base/json.ts";
 
+/** A wait in words that stand behind "waits for". */
+export interface WaitWords {
+  /** Such as `1 nvidia.com/gpu`. */
+  readonly for: string;
+  /** What the scheduler or the kubelet says of it. */
+  readonly why?: string;
+  /** How much of which resources the pod asks for, of which no node has so much left. */
+  readonly lacks?: Readonly<Record<string, string>>;
+}
+
 /** A pod. */
 export interface ShownPod {
   readonly uid: string;
@@ -10,6 +20,8 @@ export interface ShownPod {
   readonly phase: string;
   /** Why it is in that phase, or why a container of it waits. */
   readonly reason?: string;
+  /** What it waits for before it runs, if it says so. */
+  readonly waits?: WaitWords;
   readonly node?: string;
   readonly restarts: number;
   /** Those that have logs, the first one first. */
@@ -37,6 +49,8 @@ export type DetailPart = "pods" | "events";
 export interface JobDetails {
   readonly object: JsonObject;
   readonly pods: readonly ShownPod[];
+  /** What its pods wait for, such as `waits for 1 nvidia.com/gpu; this machine has 0`. */
+  readonly wait?: string;
   /** The newest first. */
   readonly events: readonly ShownEvent[];
   /** What the viewer may not read: then there is none of it here. */

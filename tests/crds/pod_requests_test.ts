@@ -1,7 +1,7 @@
-/** Tests of `controller/runtime/pod_requests.ts`. */
+/** Tests of `crds/pod_requests.ts`. */
 import { deepEqual } from "node:assert/strict";
-import { podRequests } from "../../../controller/runtime/pod_requests.ts";
-import type { Container, PodSpec } from "../../../platform/kube/kubernetes.ts";
+import { podRequests } from "../../crds/pod_requests.ts";
+import type { Container, PodSpec } from "../../platform/kube/kubernetes.ts";
 
 const asks = (requests: Record<string, string>, more: Partial<Container> = {}): Container => ({
   name: "c",

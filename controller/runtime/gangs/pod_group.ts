@@ -3,7 +3,7 @@ import type { Kind, KubeObject } from "../../../platform/kube/resource.ts";
 import type { ObjectMeta } from "../../../platform/kube/kubernetes.ts";
 import type { FollowingChild, Progress } from "../child.ts";
 import { type Draft, jobsOf, podSpecOf } from "../draft.ts";
-import { podRequests, sumOfRequests } from "../pod_requests.ts";
+import { podRequests, sumOfRequests } from "../../../crds/pod_requests.ts";
 import { type Gang, gangOf } from "./members.ts";
 
 /** The group of one scheduler. */
