@@ -83,13 +83,14 @@ export async function readJob(
   job: JobRef,
   signal: AbortSignal,
 ): Promise<JobFacts> {
-  const { object, pods, events, denied = [], cut = [] } = await jobDetails(
+  const { object, pods, events, wait, denied = [], cut = [] } = await jobDetails(
     boundedReads(client, signal),
     job,
   );
   return {
     kind: job.kind.kind,
     row: rowOf(job.kind, jobSchema.parse(object)),
+    wait,
     pods,
     events,
     missing: [

@@ -15,6 +15,8 @@ export interface JobFacts {
   /** Of the kind as people call it, such as TrainJob. */
   readonly kind: string;
   readonly row: JobRow;
+  /** What its pods wait for. */
+  readonly wait?: string | undefined;
   readonly curves?: Pick<ShownCurves, "metrics" | "marks">;
   readonly pods: readonly ShownPod[];
   /** The newest first. */
@@ -40,7 +42,7 @@ const MARKS = 5;
 /** Before a message that stands below what it is about. */
 const INDENT = "      ";
 
-function headLines({ kind, row }: JobFacts, look: ReportLook): string[] {
+function headLines({ kind, row, wait }: JobFacts, look: ReportLook): string[] {
   const { nowMs } = look;
   const name = `${kind} ${safeText(`${row.namespace}/${row.name}`)}`;
   const age = row.ended === undefined
@@ -54,7 +56,9 @@ function headLines({ kind, row }: JobFacts, look: ReportLook): string[] {
       age,
       ...(trial === undefined ? [] : [`trial of ${safeText(row.experiment ?? trial)}`]),
     ].join("  "),
-    ...(row.message === undefined ? [] : wrapped(safeText(row.message), look.columns)),
+    ...[row.message, wait].flatMap((text) =>
+      text === undefined ? [] : wrapped(safeText(text), look.columns)
+    ),
   ];
 }
 

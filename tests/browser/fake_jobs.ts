@@ -188,6 +188,8 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
         ],
       },
     },
+    ...(name.startsWith("unet") && { wait: "waits for 1 nvidia.com/gpu; this machine has 0" }),
+    ...(isHostile && { wait: texts.join(" ") }),
     pods: [
       ...[0, 1].map((rank) => ({
         name: `${name}-node-0-${rank}`,

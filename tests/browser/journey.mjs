@@ -487,6 +487,9 @@ const journeys = {
     await control({ rights: "none" });
     await see(page, "You may not see these jobs");
     await control({ rights: "all" });
+    await go(page, "#/job/trainjobs.trainer.kubeflow.org/team-b/unet-4");
+    await page.locator("header.job").getByText("waits for 1 nvidia.com/gpu; this machine has 0")
+      .waitFor(WAIT);
     await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-7`);
     await see(page, "The pod is gone");
     await go(page, "#/job/trainjobs.trainer.kubeflow.org/team-a/never");

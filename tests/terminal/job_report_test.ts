@@ -17,6 +17,7 @@ const FACTS = {
     message: FAILURE,
     created: "2026-11-23T21:50:30Z",
   },
+  wait: "2 of 4 pods wait for 8 nvidia.com/gpu; this machine has 2, and other pods use them",
   pods: [],
   events: [{
     object: "TrainJob/mnist",
@@ -35,7 +36,12 @@ for (const columns of [20, 40, 80]) {
     const lines = jobReport(FACTS, { ...look, columns, events: 10 });
     for (const line of lines) assert.ok(columnsOf(line) <= columns, line);
     const text = lines.map((line) => line.trim()).join(" ");
-    const sentences = [FAILURE, FACTS.events[0].message, `Not shown: ${FACTS.missing[0]}.`];
+    const sentences = [
+      FAILURE,
+      FACTS.wait,
+      FACTS.events[0].message,
+      `Not shown: ${FACTS.missing[0]}.`,
+    ];
     // A word of more than a line is broken.
     const dense = (it: string) => it.replaceAll(" ", "");
     for (const it of sentences) assert.ok(dense(text).includes(dense(it)), `${it} in ${text}`);

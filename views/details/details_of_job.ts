@@ -10,8 +10,9 @@ import {
   orDenied,
   readOne,
 } from "./bounded_reads.ts";
-import type { DetailPart, JobDetails, ShownEvent } from "../../crds/wire/details.ts";
+import type { DetailPart, JobDetails, ShownEvent, ShownPod } from "../../crds/wire/details.ts";
 import { byRank, podsOfJob, shownEvent, shownPod } from "./shown_pods.ts";
+import { onlyNodeOf, waitOfJob, waitsForOnlyNode } from "./wait_of_job.ts";
 
 /** Bounds of what is read of a job. */
 export const DETAIL_LIMITS = {
@@ -28,6 +29,7 @@ const EVENTS = keeping(KINDS.event, (event) => ({
   about: event.involvedObject.uid,
   shown: shownEvent(event),
 }));
+const ONLY_NODE = keeping(KINDS.node, onlyNodeOf);
 
 /** The object without what only its writers' tools read. */
 function shownObject(object: JsonObject): JsonObject {
@@ -37,6 +39,13 @@ function shownObject(object: JsonObject): JsonObject {
 
 const newestFirst = (one: ShownEvent, other: ShownEvent) =>
   Date.parse(other.time ?? "") - Date.parse(one.time ?? "") || 0;
+
+/** The node that the pods wait for, if there is no other one and the viewer may read it. */
+async function onlyNode(reads: BoundedReads, pods: readonly ShownPod[]) {
+  if (!waitsForOnlyNode(pods)) return undefined;
+  const { items, isCut } = await orDenied(listUpTo(reads, ONLY_NODE, { most: 1 }));
+  return isCut ? undefined : items[0];
+}
 
 /** Reads the details of a job. Throws what the client throws if the job cannot be read. */
 export async function jobDetails(
@@ -61,6 +70,7 @@ export async function jobDetails(
   const uids = new Set<string | undefined>(pods.items.map(({ uid }) => uid));
   const about = [...ofJob.items, ...ofAll.items.filter(({ about }) => uids.has(about))]
     .map(({ shown }) => shown).sort(newestFirst);
+  const wait = waitOfJob(pods.items, about, await onlyNode(reads, pods.items));
   const parts = (arePods = false, areEvents = false): DetailPart[] => [
     ...(arePods ? ["pods" as const] : []),
     ...(areEvents ? ["events" as const] : []),
@@ -72,6 +82,7 @@ export async function jobDetails(
     object: shownObject(object),
     pods: [...pods.items].sort(byRank),
     events: about.slice(0, DETAIL_LIMITS.events),
+    ...(wait !== undefined && { wait }),
     ...(denied.length > 0 && { denied }),
     ...(cut.length > 0 && { cut }),
   };

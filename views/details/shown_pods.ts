@@ -1,11 +1,12 @@
 /** Pods and events of a job as the page shows them. Pure. */
 import type { JobKind } from "../../crds/job_kind.ts";
 import { podSelector } from "../../crds/job_kind.ts";
-import type { ShownEvent, ShownPod } from "../../crds/wire/details.ts";
+import type { ShownEvent, ShownPod, WaitWords } from "../../crds/wire/details.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { CoreEvent, Pod } from "../../platform/kube/kubernetes.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
+import { waitOfPod, waitWords } from "../../crds/wait_of_pod.ts";
 import { copiedText } from "../../owner/curves/bounded_text.ts";
 
 /** Bounds of what is kept of one of them. */
@@ -21,6 +22,11 @@ function rankOf(labels: Readonly<Record<string, string>>): string | undefined {
   return group === undefined || place === undefined ? group ?? place : `${group}-${place}`;
 }
 
+function boundedWait({ why, ...wait }: WaitWords): WaitWords {
+  const text = { for: copiedText(wait.for, MESSAGE) };
+  return { ...wait, ...text, ...(why !== undefined && { why: copiedText(why, MESSAGE) }) };
+}
+
 /** Returns a pod as it is shown. */
 export function shownPod({ metadata, spec, status }: Pod): ShownPod {
   const labels = metadata?.labels ?? {};
@@ -28,7 +34,11 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
   const containers = status?.containerStatuses ?? [];
   const waiting = containers.map(({ state }) => state?.waiting?.reason).find((it) => it);
   const ended = containers.map(({ state }) => state?.terminated?.reason).find((it) => it);
-  const reason = status?.reason ?? waiting ?? ended;
+  const waits = metadata?.deletionTimestamp === undefined ? waitWords({ spec, status }) : undefined;
+  const unplaced = waits && spec?.nodeName === undefined
+    ? waitOfPod({ status })?.reason
+    : undefined;
+  const reason = status?.reason ?? waiting ?? ended ?? unplaced;
   const named = [...spec?.containers ?? [], ...spec?.initContainers ?? []];
   return {
     uid: metadata?.uid ?? "",
@@ -36,6 +46,7 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
     ...(rank !== undefined && { rank }),
     phase: status?.phase ?? "Unknown",
     ...(reason !== undefined && { reason: copiedText(reason, TEXT) }),
+    ...(waits !== undefined && { waits: boundedWait(waits) }),
     ...(spec?.nodeName !== undefined && { node: spec.nodeName }),
     restarts: containers.reduce((sum, { restartCount }) => sum + restartCount, 0),
     containers: named.slice(0, CONTAINERS).map(({ name }) => name),

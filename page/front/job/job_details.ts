@@ -85,7 +85,9 @@ const partsOf = (value: unknown): ReadonlySet<DetailPart> =>
   new Set((["pods", "events"] as const).filter((part) => listOf(value).includes(part)));
 
 const detailFields = fields(
-  { pods: listWith(podOf), events: listWith(eventOf) } satisfies FieldsOf<SentDetails>,
+  { pods: listWith(podOf), events: listWith(eventOf), wait: textOf } satisfies FieldsOf<
+    SentDetails
+  >,
 );
 
 /** Details of a job. */
@@ -94,7 +96,7 @@ export type JobDetails = ReturnType<typeof readDetails>;
 /** Reads the details. */
 export function readDetails(value: unknown) {
   const { object, denied, cut } = fieldsOf(value);
-  const { pods, events } = detailFields(value);
+  const { pods, events, wait } = detailFields(value);
   const { metadata, spec, status } = fieldsOf(object);
   const { conditions, stop } = fieldsOf(status);
   return {
@@ -104,6 +106,8 @@ export function readDetails(value: unknown) {
     denied: partsOf(denied),
     /** What there is more of than this. */
     cut: partsOf(cut),
+    /** What its pods wait for; empty if nothing. */
+    wait,
     pods: pods.toSorted(byRank),
     events: events.toSorted((a, b) => (b.timeMs ?? 0) - (a.timeMs ?? 0)),
     conditions: listOf(conditions).map(conditionOf),

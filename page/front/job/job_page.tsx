@@ -23,8 +23,8 @@ import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "../url_s
 import type { Row } from "../feed/view_answers_read.ts";
 import { keyOf, pathOf } from "../feed/job_key.ts";
 
-/** Time between two readings of the object, its pods and events, in milliseconds. */
-const DETAILS_MS = 5_000;
+/** Time between two readings of the object, its pods and events, in milliseconds; and before the job runs. */
+const [DETAILS_MS, DETAILS_BEFORE_MS] = [5_000, 2_000];
 /** The same for the viewer's rights. */
 const RIGHTS_MS = 60_000;
 
@@ -171,7 +171,8 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
   const row = list.value?.rows.find((it) => keyOf(it) === key);
   const [changes, setChanges] = useState(0);
   const when = `${row?.uid} ${row?.state} ${changes}`;
-  const read = useReading(pathOf("objects", view), readDetails, DETAILS_MS, when);
+  const detailsMs = row?.state === "Created" ? DETAILS_BEFORE_MS : DETAILS_MS;
+  const read = useReading(pathOf("objects", view), readDetails, detailsMs, when);
   const { value: details, problem } = read;
   const rights = useReading(pathOf("rights", view), readRights, RIGHTS_MS, when);
   const link = connection.value;
@@ -211,6 +212,11 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
         {row?.message !== undefined && (
           <p>
             <Hostile text={row.message} />
+          </p>
+        )}
+        {!isGone && details !== undefined && details.wait !== "" && (
+          <p>
+            <Hostile text={details.wait} />
           </p>
         )}
         {!isGone && <StopNotice row={row} details={details} />}

@@ -1,5 +1,6 @@
 /** Tests of `standalone` as a workstation's control plane: runtimes from the start, and GPUs. */
 import assert from "node:assert/strict";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import { createClient } from "../../../platform/kube/connection/connected_client.ts";
@@ -8,6 +9,8 @@ import { listing, standIn } from "../../standalone/kubelet/gpus/stand_in.ts";
 import { startStandaloneProcess } from "../../support/milepost_process.ts";
 import { trainJob, trainJobThat, withStandalone } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
+import { boundedReads } from "../../../views/details/bounded_reads.ts";
+import { jobDetails } from "../../../views/details/details_of_job.ts";
 
 Deno.test("standalone has the runtimes that a machine can run, and leaves changed ones alone", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "milepost-test-" });
@@ -39,7 +42,7 @@ Deno.test("standalone has the runtimes that a machine can run, and leaves change
 });
 
 /** A TrainJob of some nodes with a GPU each that write down what they see, and wait for a file. */
-function gpuJob(name: string, numNodes: number, gate: string) {
+function gpuJob(name: string, numNodes: number, gate: string, gpus = "1") {
   const script =
     `echo "$CUDA_VISIBLE_DEVICES" >> ${gate}.seen; until [ -e ${gate} ]; do sleep 0.1; done`;
   return trainJob(name, "plain", {
@@ -47,7 +50,7 @@ function gpuJob(name: string, numNodes: number, gate: string) {
       trainer: {
         numNodes,
         command: ["sh", "-c", script],
-        resourcesPerNode: { limits: { "nvidia.com/gpu": "1" } },
+        resourcesPerNode: { limits: { "nvidia.com/gpu": gpus } },
       },
     },
   });
@@ -78,6 +81,29 @@ Deno.test("standalone gives TrainJobs the GPUs that nvidia-smi shows, and lets t
           message === "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
         );
       });
+      const told = await until("the scheduler tells it", async () => {
+        const fieldSelector = "reason=FailedScheduling";
+        const { items } = await client.list(KINDS.event, { namespace: "default", fieldSelector });
+        return items[0];
+      });
+      assert.match(told.involvedObject.name ?? "", /^second-node-0-0-/);
+      assert.deepEqual([told.type, told.source?.component], ["Warning", "default-scheduler"]);
+      await client.create(KINDS.trainJob, gpuJob("many", 1, `${folder}/gate`, "3"));
+      for (
+        const [name, wait] of [
+          ["second", "waits for 1 nvidia.com/gpu; this machine has 2, and other pods use them"],
+          ["many", "waits for 3 nvidia.com/gpu; this machine has 2"],
+        ] as const
+      ) {
+        const job = { kind: TRAINJOB, namespace: "default", name };
+        const reads = boundedReads(client, AbortSignal.timeout(30_000));
+        const told = await until(
+          `the wait of ${name}`,
+          async () => (await jobDetails(reads, job)).wait,
+        );
+        assert.equal(told, wait);
+      }
+      await client.delete(KINDS.trainJob, { namespace: "default", name: "many" });
       const seen = await until("both pods have written", async () => {
         const lines = (await Deno.readTextFile(`${folder}/gate.seen`)).trim().split("\n");
         return lines.length === 2 ? lines.sort() : undefined;
