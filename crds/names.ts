@@ -70,6 +70,8 @@ export const ANNOTATIONS = {
   earlyStopping: "trainer.kubeflow.org/early-stopping",
   earlyStoppingGrace: "trainer.kubeflow.org/early-stopping-grace",
   trialTemplate: "trainer.kubeflow.org/trial-template",
+  /** On a job of a search: the metric by which it is compared, and which direction is better. */
+  objective: "trainer.kubeflow.org/objective",
   /** On a job whose definition has no field for it: its progress, as JSON. */
   trainerStatus: "trainer.kubeflow.org/trainer-status",
   /** On a job whose definition has no field for it: its failure, as JSON. */

@@ -6,6 +6,7 @@ import {
   readTrialTemplate,
 } from "../crds/early_stopping.ts";
 import { ANNOTATIONS } from "../crds/names.ts";
+import { readObjective } from "../crds/objective.ts";
 import type { KubeMeta } from "../platform/kube/resource.ts";
 import { type FieldProblem, forbidden, invalid, valueAt } from "../crds/field_problem.ts";
 import { trialReference } from "../trials/plan/claim.ts";
@@ -17,6 +18,7 @@ const READERS: Readonly<Record<string, (text: string) => ReadAnnotation<unknown>
   [ANNOTATIONS.earlyStopping]: readEarlyStopping,
   [ANNOTATIONS.earlyStoppingGrace]: readGrace,
   [ANNOTATIONS.trialTemplate]: readTrialTemplate,
+  [ANNOTATIONS.objective]: readObjective,
 };
 
 /** Annotations that are frozen once the job has started, because its log was recorded by them. */

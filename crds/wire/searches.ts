@@ -113,15 +113,23 @@ export interface ShownSearch extends SearchFacts {
   readonly stops: readonly StoppedBy[];
 }
 
+/** The best trial of a search in a list. */
+export interface BestTrial {
+  readonly trial: string;
+  readonly value?: string;
+}
+
 /** A search in a list. */
 export interface SearchRow extends JobName {
-  /** Absent: only its trials are known, by their labels. */
+  /** Absent: only how many trials have its label is known. */
   readonly state?: SearchFacts["state"];
   readonly message?: string;
   readonly created?: string;
   readonly objective?: Objective;
   readonly counts: TrialCounts;
-  readonly best?: { readonly trial: string; readonly value?: string };
+  readonly best?: BestTrial;
+  /** The best by each direction, where nobody says which is better. */
+  readonly bestBy?: Readonly<Record<Direction, BestTrial>>;
 }
 
 /** The list of searches. */

@@ -48,6 +48,8 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
     "on a TrainJob, a job of `kubeflow.org/v1` or a Trial, by its user: time to end by itself, a duration from `0s` to `1h`",
   trialTemplate:
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: [which pod counts and how the job ends](trials.md#templates), JSON",
+  objective:
+    "on a TrainJob or a job of `kubeflow.org/v1`, by its user: what the trials of its [search](../guides/page.md#trials-of-a-search) are compared by, such as `minimize loss`",
   trainerStatus:
     "on a job of `kubeflow.org/v1` whose definition has no `status.trainerStatus`, by the manager: its progress, JSON",
   caBundle: "on pods of trial resources, by the pod webhook: the CAs of the status endpoint, PEM",

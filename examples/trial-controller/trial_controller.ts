@@ -90,6 +90,7 @@ function trainJob({ name, rate }: Trial) {
       name,
       // The second label is Katib's: by it the trials stand together on Milepost's page.
       labels: { experiment: EXPERIMENT, "katib.kubeflow.org/experiment": EXPERIMENT },
+      annotations: { "trainer.kubeflow.org/objective": `minimize ${METRIC}` },
     },
     spec: {
       runtimeRef: { name: setting("RUNTIME", "digits") },

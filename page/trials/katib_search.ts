@@ -1,11 +1,8 @@
 /** Katib's searches: Experiments, and Trials and jobs that no more than a label puts together. */
-import { textAt } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
-import { isOpenState } from "../../crds/names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { type Kind, withMetadataOnly } from "../../platform/kube/resource.ts";
+import type { Kind } from "../../platform/kube/resource.ts";
 import { isForbidden, isNotFound, isNotServed } from "../../platform/kube/errors.ts";
-import { trialReference } from "../../trials/plan/claim.ts";
 import {
   asItIs,
   type BoundedList,
@@ -16,8 +13,19 @@ import {
 } from "../../views/details/bounded_reads.ts";
 import { EXPERIMENTS, rowOfExperiment, searchOfExperiment } from "./katib_objects.ts";
 import { type ReadTrial, readTrial, trialOf } from "./katib_trials.ts";
-import { objectiveOfJobs, type ReadJob, readJob, trialsOfJobs } from "./labelled_jobs.ts";
-import { type FoundSearch, type FoundTrial, SEARCH_LIMITS } from "./search.ts";
+import { type ReadJob, readJob, trialsOfJobs } from "./labelled_jobs.ts";
+import {
+  byLabel,
+  type Labelled,
+  labelsOf,
+  readableSearches,
+  rowOfLabel,
+  rowOfTrials,
+  searchKey,
+  searchOfTrials,
+  type WithLabel,
+} from "./labelled_searches.ts";
+import { type FoundSearch, type FoundTrial, LABEL, SEARCH_LIMITS } from "./search.ts";
 import type { SearchList, SearchRow } from "../../crds/wire/searches.ts";
 import type { SearchKind, SearchReader } from "./search_kind.ts";
 import type { Denied } from "../../crds/wire/row.ts";
@@ -34,7 +42,6 @@ const EXPERIMENT = asItIs({
 const EXPERIMENT_ROWS = keeping(EXPERIMENT, rowOfExperiment);
 const READ_TRIALS = keeping(asItIs(KINDS.trial), readTrial);
 const TRIALS = `${KINDS.trial.plural}.${KATIB.group}`;
-const LABEL = KATIB.experimentLabel;
 
 /** Objects that have the label, as far as they are counted in a list. */
 const MOST_LABELLED = 10_000;
@@ -59,59 +66,51 @@ async function readOrDenied<T>(id: string, read: Promise<Found<T>>): Promise<Rea
   }
 }
 
-/** A search by its label, with how many trials it has. */
-interface Labelled {
-  readonly namespace: string;
-  readonly name: string;
-  total: number;
-  created: string;
-}
-
-const keyOf = ({ namespace, name }: { namespace: string; name: string }) => `${namespace}/${name}`;
-
-/** What is kept of an object that has the label. */
-type WithLabel = Omit<Labelled, "total"> & { readonly isOfTrial: boolean };
-
-/** Returns the kind, of whose objects the label is read. */
-const labelsOf = (kind: Kind<unknown>): Kind<WithLabel> =>
-  keeping(withMetadataOnly(kind), (object) => ({
-    namespace: textAt(object, "metadata", "namespace") ?? "",
-    name: textAt(object, "metadata", "labels", LABEL) ?? "",
-    created: textAt(object, "metadata", "creationTimestamp") ?? "",
-    isOfTrial: trialReference(object.metadata) !== undefined,
-  }));
-
-/** Counts objects by the search that their labels name. */
-function byLabel(groups: Map<string, Labelled>, items: readonly WithLabel[]): void {
-  for (const { namespace, name, created } of items) {
-    if (name === "" || namespace === "") continue;
-    const group = groups.get(keyOf({ namespace, name })) ?? { namespace, name, total: 0, created };
-    groups.set(keyOf({ namespace, name }), group);
-    group.total++;
-    if (Date.parse(created) < Date.parse(group.created)) group.created = created;
-  }
-}
-
-const rowOfLabel = ({ namespace, name, total, created }: Labelled): SearchRow => ({
-  kind: EXPERIMENTS,
-  namespace,
-  name,
-  counts: { total, states: [] },
-  ...(created !== "" && { created }),
-});
-
 /** Reads the experiments of a namespace or of all, and what has their label. */
 function readScope(reader: SearchReader, namespace: string | undefined) {
   const inNamespace = namespace === undefined ? {} : { namespace };
   const labelled = { most: MOST_LABELLED, ...inNamespace, labelSelector: LABEL };
   const labelledOf = (id: string, kind: Kind<unknown>) =>
-    readOrDenied(id, listUpTo(reader, labelsOf(kind), labelled));
+    readOrDenied<WithLabel>(id, listUpTo(reader, labelsOf(kind), labelled));
   const most = SEARCH_LIMITS.searches;
   return Promise.all([
     readOrDenied(EXPERIMENTS, listUpTo(reader, EXPERIMENT_ROWS, { most, ...inNamespace })),
     labelledOf(TRIALS, KINDS.trial),
     Promise.all(reader.kinds.all.map((kind) => labelledOf(kind.id, kind))),
   ]);
+}
+
+/** Reads the trials of searches that only their labels put together, and returns the rows of those that were read whole. */
+async function rowsOfTrials(
+  reader: SearchReader,
+  scopes: readonly (string | undefined)[],
+  searches: readonly Labelled[],
+): Promise<ReadonlyMap<string, SearchRow>> {
+  const readable = readableSearches(searches);
+  if (readable.length === 0) return new Map();
+  const names = [...new Set(readable.map(({ name }) => name))].join(",");
+  const scoped = await Promise.all(scopes.map((namespace) =>
+    readLabelled(reader, {
+      most: SEARCH_LIMITS.trials,
+      labelSelector: `${LABEL} in (${names})`,
+      ...(namespace !== undefined && { namespace }),
+    })
+  ));
+  const trials = Map.groupBy(
+    scoped.flatMap(({ trials }) => trials.items),
+    ({ of }) => searchKey(of),
+  );
+  const jobs = Map.groupBy(scoped.flatMap(({ jobs }) => jobs), ({ of }) => searchKey(of));
+  return new Map(readable.flatMap((search) => {
+    const key = searchKey(search);
+    const [read, own] = [trials.get(key) ?? [], jobs.get(key) ?? []];
+    const shown = [...read.map((it) => trialOf(it)), ...trialsOfJobs(own)];
+    // Others are there that were not read, or are gone meanwhile.
+    if (shown.length < search.total) return [];
+    const { namespace, name } = search;
+    const found = searchOfTrials(shown, { read, jobs: own });
+    return [[key, rowOfTrials({ kind: EXPERIMENTS, namespace, name, ...found, trials: shown })]];
+  }));
 }
 
 async function list(reader: SearchReader, namespaces: readonly string[]): Promise<SearchList> {
@@ -123,7 +122,7 @@ async function list(reader: SearchReader, namespaces: readonly string[]): Promis
   let isCut = false;
   for (const namespace of scopes) {
     const [experiments, trials, jobs] = await readScope(reader, namespace);
-    for (const row of experiments.items) rows.set(keyOf(row), row);
+    for (const row of experiments.items) rows.set(searchKey(row), row);
     byLabel(groups, trials.items);
     byLabel(groups, jobs.flatMap(({ items }) => items).filter(({ isOfTrial }) => !isOfTrial));
     for (const { id, isDenied, isAbsent, isCut: isOneCut } of [experiments, trials, ...jobs]) {
@@ -132,7 +131,11 @@ async function list(reader: SearchReader, namespaces: readonly string[]): Promis
       isCut ||= isOneCut === true;
     }
   }
-  for (const [key, group] of groups) if (!rows.has(key)) rows.set(key, rowOfLabel(group));
+  const labelled = [...groups].flatMap(([key, group]) => rows.has(key) ? [] : [group]);
+  const read = await rowsOfTrials(reader, scopes, labelled);
+  for (const group of labelled) {
+    rows.set(searchKey(group), read.get(searchKey(group)) ?? rowOfLabel(group));
+  }
   const all = [...rows.values()].sort((one, other) =>
     Date.parse(other.created ?? "") - Date.parse(one.created ?? "") || 0
   );
@@ -158,30 +161,18 @@ async function experimentOf(
   return await readOrDenied(EXPERIMENTS, read);
 }
 
-/** Jobs that have the search's label, of all kinds. */
-async function labelledJobs(reader: SearchReader, where: BoundedList) {
-  const lists = await Promise.all(
-    reader.kinds.all.map((kind) => {
-      const jobs = keeping(kind, (job) => readJob(kind, job));
-      return readOrDenied<ReadJob>(kind.id, listUpTo(reader, jobs, where));
-    }),
+/** Trials, and jobs of all kinds, that have a label. */
+async function readLabelled(reader: SearchReader, where: BoundedList) {
+  const [trials, ...lists] = await Promise.all(
+    [
+      readOrDenied<ReadTrial>(TRIALS, listUpTo(reader, READ_TRIALS, where)),
+      ...reader.kinds.all.map((kind) => {
+        const jobs = keeping(kind, (job) => readJob(kind, job));
+        return readOrDenied<ReadJob>(kind.id, listUpTo(reader, jobs, where));
+      }),
+    ] as const,
   );
-  return { jobs: lists.flatMap(({ items }) => items), lists };
-}
-
-/** What trials say of a search that has no Experiment. */
-function withoutExperiment(trials: readonly FoundTrial[], read: readonly ReadTrial[]) {
-  const { objective } = read.find((it) => it.objective !== undefined) ?? {};
-  const isOpen = trials.some(({ state }) => isOpenState(state));
-  const created = trials.map((it) => it.created ?? "").filter((it) => it !== "").sort()[0];
-  return {
-    state: isOpen ? "Running" as const : "Complete" as const,
-    notes: [],
-    parameters: [],
-    strategies: read.find(({ strategies }) => strategies.size > 0)?.strategies ?? new Map(),
-    ...(objective !== undefined && { objective }),
-    ...(created !== undefined && { created }),
-  };
+  return { trials, jobs: lists.flatMap(({ items }) => items), lists };
 }
 
 /** The Trials, with what is known of their jobs. */
@@ -207,10 +198,9 @@ async function read(
 ): Promise<FoundSearch | undefined> {
   if (name.length > MAX_LABEL) return undefined;
   const where = { most: SEARCH_LIMITS.trials, namespace, labelSelector: `${LABEL}=${name}` };
-  const [experiment, trials, { jobs, lists }] = await Promise.all([
+  const [experiment, { trials, jobs, lists }] = await Promise.all([
     experimentOf(reader, { namespace, name }),
-    readOrDenied(TRIALS, listUpTo(reader, READ_TRIALS, where)),
-    labelledJobs(reader, where),
+    readLabelled(reader, where),
   ]);
   const all = [experiment, trials, ...lists];
   const [found] = experiment.items;
@@ -224,13 +214,12 @@ async function read(
     return undefined;
   }
   const denied = all.filter(({ isDenied }) => isDenied).map(({ id }) => id);
-  const objective = objectiveOfJobs(jobs);
   return {
     kind: EXPERIMENTS,
     namespace,
     name,
-    ...(objective !== undefined && { objective }),
-    ...(found ?? withoutExperiment(shown, trials.items)),
+    ...searchOfTrials(shown, { read: trials.items, jobs }),
+    ...found,
     trials: shown,
     ...(denied.length > 0 && { denied }),
     ...(all.some(({ isCut }) => isCut) && { isCut: true }),

@@ -3,7 +3,13 @@ import { type JsonObject, objectAt, objectsAt, textAt } from "../../platform/bas
 import { KATIB, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
 import { heldBy, objectiveOfSpec, present, realTime, strategiesOfSpec } from "./katib_objects.ts";
-import { type FoundTrial, SEARCH_LIMITS, shortText, type TrialMetric } from "./search.ts";
+import {
+  type FoundTrial,
+  SEARCH_LIMITS,
+  searchNamedBy,
+  shortText,
+  type TrialMetric,
+} from "./search.ts";
 import type { JobName } from "../../crds/wire/row.ts";
 import type { Objective, Strategy, TrialState, TrialStop } from "../../crds/wire/searches.ts";
 import { rulesInWords, stopOfTrial } from "./trial_stop_words.ts";
@@ -61,6 +67,8 @@ export function jobOfTrial(trial: unknown): JobOfTrial | undefined {
 /** What is kept of a Trial, which may be a megabyte. */
 export interface ReadTrial {
   readonly uid: string;
+  /** The search that its label names. */
+  readonly of: { readonly namespace: string; readonly name: string };
   /** As it says itself. */
   readonly found: Omit<FoundTrial, "job" | "stop">;
   readonly job?: JobOfTrial;
@@ -88,6 +96,7 @@ export function readTrial(trial: JsonObject): ReadTrial {
   const spec = objectAt(trial, "spec");
   return {
     uid: textAt(trial, "metadata", "uid") ?? "",
+    of: searchNamedBy(trial),
     found: {
       name: textAt(trial, "metadata", "name") ?? "",
       state,

@@ -1,12 +1,13 @@
 /** Jobs of a search that no Trial controls: only their labels say what they belong to. Pure. */
-import { readEarlyStopping } from "../../crds/early_stopping.ts";
+import { type ReadAnnotation, readEarlyStopping } from "../../crds/early_stopping.ts";
+import { readObjective } from "../../crds/objective.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { progressOf, shownStateOf } from "../../crds/job_state.ts";
 import { objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { endTimeOf } from "../../views/list/job_row.ts";
-import { type FoundTrial, SEARCH_LIMITS, shortText } from "./search.ts";
+import { type FoundTrial, SEARCH_LIMITS, searchNamedBy, shortText } from "./search.ts";
 import type { JobName } from "../../crds/wire/row.ts";
 import type { Objective, TrialStop } from "../../crds/wire/searches.ts";
 import { rulesInWords, stopOfJob } from "./trial_stop_words.ts";
@@ -17,10 +18,12 @@ const MOST_VARIABLES = 64;
 /** What is kept of a job, which may be a megabyte. */
 export interface ReadJob {
   readonly job: JobName;
+  /** The search that its label names. */
+  readonly of: { readonly namespace: string; readonly name: string };
   /** Whether a Trial controls it. */
   readonly isOfTrial: boolean;
   readonly stop?: TrialStop;
-  /** The objective that its own rules name. */
+  /** The objective that it names, or its own rules do. */
   readonly objective?: Objective;
   readonly variables: ReadonlyMap<string, string>;
   /** As a trial, but for what was tried. */
@@ -45,10 +48,11 @@ function variedNames(all: readonly ReadonlyMap<string, string>[]): readonly stri
     .slice(0, SEARCH_LIMITS.parameters);
 }
 
-function earlyStoppingOf(job: AnyJob) {
-  const text = job.metadata.annotations?.[ANNOTATIONS.earlyStopping];
-  const read = text === undefined ? undefined : readEarlyStopping(text);
-  return read?.ok ? read.value : undefined;
+/** Returns what an annotation of a job says; undefined if that is nothing, or wrong. */
+function annotationOf<T>(job: AnyJob, name: string, read: (text: string) => ReadAnnotation<T>) {
+  const text = job.metadata.annotations?.[name];
+  const found = text === undefined ? undefined : read(text);
+  return found?.ok ? found.value : undefined;
 }
 
 /** Reads a job. */
@@ -56,15 +60,18 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
   const { name = "", namespace = "", creationTimestamp } = job.metadata;
   const named = { kind: kind.id, namespace, name };
   const stop = stopOfJob(kind, job);
-  const { objective, rules } = earlyStoppingOf(job) ?? {};
+  const ruled = annotationOf(job, ANNOTATIONS.earlyStopping, readEarlyStopping);
+  const objective = annotationOf(job, ANNOTATIONS.objective, readObjective) ??
+    (ruled && { metric: ruled.objective.name, direction: ruled.objective.type });
   const ended = endTimeOf(kind, job);
   return {
     job: named,
+    of: searchNamedBy(job),
     isOfTrial: trialReference(job.metadata) !== undefined,
     variables: variablesOf(job),
     ...(stop !== undefined && { stop }),
     ...(objective !== undefined && {
-      objective: { metric: shortText(objective.name), direction: objective.type },
+      objective: { ...objective, metric: shortText(objective.metric) },
     }),
     found: {
       name,
@@ -75,8 +82,8 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
       metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
         .map(({ name, value }) => ({ name: shortText(name), latest: shortText(value) })),
       ...(stop !== undefined && {
-        stop: stop.by === "rules" && rules !== undefined
-          ? { ...stop, rules: rulesInWords(rules) }
+        stop: stop.by === "rules" && ruled !== undefined
+          ? { ...stop, rules: rulesInWords(ruled.rules) }
           : stop,
       }),
     },

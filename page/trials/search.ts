@@ -1,4 +1,6 @@
 /** A search for good parameters: what a kind of search finds of it, and bounds. */
+import { textAt } from "../../platform/base/json.ts";
+import { KATIB } from "../../crds/katib_names.ts";
 import type {
   Objective,
   Parameter,
@@ -35,6 +37,8 @@ export interface FoundSearch extends SearchFacts {
 export const SEARCH_LIMITS = {
   trials: 1_000,
   searches: 500,
+  /** In a list, without an Experiment: of those the trials are read, to say how they are. */
+  summed: 50,
   parameters: 32,
   /** Of a parameter whose values stand beside each other. */
   values: 64,
@@ -45,6 +49,15 @@ export const SEARCH_LIMITS = {
   /** Characters of an answer; trials beyond it are left out. */
   answerCharacters: 1_000_000,
 } as const;
+
+/** The label that names a search. */
+export const LABEL = KATIB.experimentLabel;
+
+/** Returns the search that an object's label names; both texts are empty where it names none. */
+export const searchNamedBy = (object: unknown) => ({
+  namespace: textAt(object, "metadata", "namespace") ?? "",
+  name: textAt(object, "metadata", "labels", LABEL) ?? "",
+});
 
 /** Returns the text, cut at the bound. */
 export const shortText = (text: string): string => copiedText(text, SEARCH_LIMITS.textLength);

@@ -108,27 +108,44 @@ function hostileSearch() {
   };
 }
 
+/** Returns the search of 30 trials, put together by a label: it says nothing of what is better. */
+function labelled(direction = "") {
+  const { objective: { goal: _, ...objective }, best, bestSoFar, ...search } = digits(30);
+  return {
+    ...search,
+    name: "labelled",
+    objective: { ...objective, direction },
+    ...(direction === "" ? { bestSoFar: [] } : { best, bestSoFar }),
+  };
+}
+
+/** What of a search is in its row. */
+function rowOf(search: Readonly<Record<string, unknown>>) {
+  const { kind, namespace, name, state, created, objective, counts } = search;
+  return { kind, namespace, name, state, created, objective, counts };
+}
+
 /** Returns the list of searches. */
 export function fakeSearches(hostile: boolean) {
   const all = [digits(30), ...hostile ? [hostileSearch()] : []];
+  const bestBy = {
+    minimize: { trial: "digits-9", value: "0.3" },
+    maximize: { trial: "digits-1", value: "3" },
+  };
   return {
-    searches: all.map(({ kind, namespace, name, state, created, objective, counts, best }) => ({
-      kind,
-      namespace,
-      name,
-      state,
-      created,
-      objective,
-      counts,
-      best: { trial: best, value: "0.3" },
-    })),
+    searches: [
+      ...all.map((it) => ({ ...rowOf(it), best: { trial: it.best, value: "0.3" } })),
+      { ...rowOf(labelled()), bestBy },
+      { kind: KIND, namespace: "team-a", name: "old", counts: { total: 4_000, states: [] } },
+    ],
     denied: [],
     absent: [],
   };
 }
 
 /** Returns a search; undefined if there is none of that name. */
-export function fakeSearch(name: string) {
+export function fakeSearch(name: string, direction = "") {
   if (name === "digits") return digits(30);
+  if (name === "labelled") return labelled(direction);
   return name === "hostile" ? hostileSearch() : undefined;
 }

@@ -249,7 +249,7 @@ export function startFakeUiServer(
     if (route === "searches") {
       if (rights === "none") return status(403, 'user "ada" cannot list resource "trials"');
       if (rest.length === 0) return Response.json(fakeSearches(hostile));
-      const search = fakeSearch(name);
+      const search = fakeSearch(name, searchParams.get("direction") ?? "");
       return search === undefined ? status(404, "there is no search") : Response.json(search);
     }
     if (route === "view" && rights === "none") return status(403, NO_RIGHT);

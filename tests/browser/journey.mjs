@@ -471,6 +471,37 @@ const journeys = {
     await see(page, "You may not see this search");
   },
 
+  /** The best of searches, one of which does not say what is better: it is asked once. */
+  async best() {
+    const page = await openJobs();
+    const rowOf = (name) => page.locator("#content tbody tr").filter({ hasText: name });
+    const words = async (name) => (await rowOf(name).textContent()).replaceAll(/\s+/g, " ");
+    await page.evaluate(() => localStorage.setItem("milepost.directions", '[["loss","up"],7]'));
+    await page.reload();
+    await go(page, "#/searches");
+    await rowOf("labelled").waitFor(WAIT);
+    assert.match(await words("digits"), /minimize loss0.3/);
+    assert.match(await words("old"), /4000––/);
+    assert.match(await words("labelled"), /Is lower or higher loss better\?/);
+    await go(page, `${SEARCH}/labelled`);
+    await see(page, /^Is lower or higher loss better\?$/);
+    assert.equal(await page.getByText("Best so far").count(), 0);
+    await page.getByRole("button", { name: "Lower loss is better" }).click();
+    await see(page, "Best so far");
+    assert.match(await page.evaluate(() => location.hash), /direction=minimize$/);
+    // Another search of that metric, or another tab, asks no more.
+    await page.reload();
+    await go(page, "#/searches");
+    await page.waitForFunction(() => /minimize loss\s*0.3/.test(document.body.textContent ?? ""));
+    assert.match(await words("labelled"), /minimize loss0.3 digits-9/);
+    await go(page, `${SEARCH}/labelled`);
+    await see(page, "Best so far");
+    await page.getByLabel("Goal").selectOption("maximize");
+    await go(page, "#/searches");
+    await rowOf("labelled").waitFor(WAIT);
+    assert.match(await words("labelled"), /maximize loss3 digits-1/);
+  },
+
   /** Disconnected and back; forbidden, in part and altogether; gone; an old code. */
   async states() {
     const page = await openJobs();

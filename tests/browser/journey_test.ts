@@ -13,6 +13,7 @@ const JOURNEYS: Readonly<Record<string, JourneyOptions>> = {
       "a search of 30 trials is looked through by keyboard alone, and stopped ones are dashed",
     jobs: 20,
   },
+  best: { sentence: "what is better is asked once, and then there is a best trial", jobs: 9 },
   states: { sentence: "disconnected, forbidden, gone and an old code are said as such", jobs: 100 },
   login: { sentence: "a token logs in, is kept by its tab, and may come from a proxy", jobs: 20 },
   charts: { sentence: "odd values are drawn, and a view is in its link", jobs: 9, hostile: true },

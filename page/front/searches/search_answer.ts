@@ -1,6 +1,7 @@
 /** Searches and their trials as the server gives them, and which trials have their curves shown. Pure. */
 import type {
   BestStep,
+  BestTrial,
   Objective as SentObjective,
   Parameter,
   SearchList as SentList,
@@ -134,6 +135,7 @@ export function readSearch(value: unknown) {
 /** A search with its trials. */
 export type Search = ReturnType<typeof readSearch>;
 
+const bestOf = ifThere(fields({ trial: textOf, value: textOf } satisfies FieldsOf<BestTrial>));
 const rowOf = fields(
   {
     ...nameFields,
@@ -142,7 +144,8 @@ const rowOf = fields(
     createdMs: timeOf,
     objective: objectiveOf,
     counts: countsOf,
-    best: ifThere(fields({ trial: textOf, value: textOf })),
+    best: bestOf,
+    bestBy: ifThere(fields({ minimize: bestOf, maximize: bestOf })),
   } satisfies FieldsOf<SentRow>,
 );
 /** A search in the list. */

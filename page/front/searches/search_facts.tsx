@@ -1,4 +1,5 @@
 /** Surroundings of the charts of a search: facts, controls, causes of stops, and missing parts. */
+import { answerDirection, answeredDirection, DirectionQuestion } from "./asked_direction.tsx";
 import { Choice } from "../form_fields.tsx";
 import { Age, Fact, Hostile, Notice, Switch } from "../marks_and_signs.tsx";
 import { showSearch } from "../page_state.ts";
@@ -18,12 +19,12 @@ export function Facts({ search }: { search: Search }) {
         {objective === undefined ? "not known yet" : (
           <>
             {objective.direction} <Hostile text={objective.metric} />
-            {objective.goal !== undefined && `, to ${numberText(objective.goal)}`}
+            {objective.goal !== undefined && `, until ${numberText(objective.goal)}`}
           </>
         )}
       </Fact>
       {bestValue !== undefined && (
-        <Fact name="The best so far">
+        <Fact name="Best so far">
           <span class="number">{numberText(bestValue)}</span>{" "}
           <span class="quiet">
             of <Hostile text={best} />
@@ -57,17 +58,20 @@ export function Controls({ view, search }: { view: SearchView; search: Search })
         options={names.map((name) => [name, plainText(name)])}
         onChange={(metric) => showSearch({ metric, direction: "" })}
       />
-      <Choice
-        label="Better is"
-        value={objective?.direction ?? ""}
-        options={[
-          ...(objective?.direction === "" ? [["", "not said"] as const] : []),
-          ["minimize", "less"],
-          ["maximize", "more"],
-        ]}
-        onChange={(value) =>
-          showSearch({ direction: value === "minimize" || value === "maximize" ? value : "" })}
-      />
+      {objective?.direction === "" ? <DirectionQuestion metric={objective.metric} /> : (
+        <Choice
+          label="Goal"
+          value={objective?.direction ?? ""}
+          options={[["minimize", "minimize"], ["maximize", "maximize"]]}
+          onChange={(value) => {
+            const direction = value === "maximize" ? value : "minimize";
+            // An answer that was wrong is asked for no more.
+            const { metric } = objective ?? { metric: "" };
+            if (answeredDirection(metric) !== "") answerDirection(metric, direction);
+            showSearch({ direction });
+          }}
+        />
+      )}
       <Switch isOn={view.isLog} onChange={(isLog) => showSearch({ isLog })}>Log axis</Switch>
       {view.kind === EXPERIMENTS && (
         <a

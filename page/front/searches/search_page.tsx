@@ -1,10 +1,11 @@
 /** Page of one search: the best so far, all curves, its parameters, what stopped what, and its trials. */
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
+import { answeredDirection } from "./asked_direction.tsx";
 import { BestChart } from "./best_chart.tsx";
 import { Hostile, Notice, StateSign } from "../marks_and_signs.tsx";
 import { curvesOf } from "../feed/curve_requests.ts";
 import { pathOf } from "../feed/job_key.ts";
-import { call, connection, isStale } from "../page_state.ts";
+import { call, connection, isStale, showSearch } from "../page_state.ts";
 import { ParallelAxes } from "../charts/parallel_axes.tsx";
 import { plainText } from "../readable_text.ts";
 import { type Reading, useReading, useRepeated } from "../feed/repeated_reading.ts";
@@ -169,6 +170,12 @@ export function SearchPage({ view }: { view: SearchView }) {
     EVERY_MS,
     connection.value.phase,
   );
+  // What was answered before is asked for as if it were chosen now.
+  const asked = search?.objective?.direction === "" ? search.objective.metric : undefined;
+  const answered = asked === undefined ? "" : answeredDirection(asked);
+  useEffect(() => {
+    if (answered !== "" && view.direction === "") showSearch({ direction: answered }, true);
+  }, [answered, view.direction]);
   return (
     <div class={isStale.value || (search && problem) ? "stale" : undefined}>
       <header class="job">

@@ -1,4 +1,5 @@
 /** Page of all searches that the viewer may list. */
+import { answeredDirection, DirectionQuestion } from "./asked_direction.tsx";
 import { DeniedKinds } from "../jobs/jobs_page.tsx";
 import { NamespaceField } from "../form_fields.tsx";
 import { namedHeaders, Table } from "../tables.tsx";
@@ -37,7 +38,27 @@ function Filters({ view }: { view: SearchesView }) {
   );
 }
 
+function Best({ row }: { row: SearchRow }) {
+  const { objective, best, bestBy } = row;
+  const direction = objective === undefined ? "" : answeredDirection(objective.metric);
+  const shown = best ?? (direction === "" ? undefined : bestBy?.[direction]);
+  if (shown !== undefined) {
+    return (
+      <>
+        <span class="number">{valueText(shown.value)}</span>{" "}
+        <span class="quiet">
+          <Hostile text={shown.trial} />
+        </span>
+      </>
+    );
+  }
+  return objective === undefined || bestBy === undefined
+    ? <>–</>
+    : <DirectionQuestion metric={objective.metric} />;
+}
+
 function Row({ row }: { row: SearchRow }) {
+  const { objective } = row;
   return (
     <tr>
       <td>{row.state === "" ? <span class="quiet">–</span> : <StateSign state={row.state} />}</td>
@@ -47,7 +68,6 @@ function Row({ row }: { row: SearchRow }) {
         </a>
         <span class="quiet">
           <Hostile text={row.namespace} />
-          {row.state === "" && " · by its label, without an Experiment"}
         </span>
       </td>
       <td class="number">{row.counts.total}</td>
@@ -56,21 +76,15 @@ function Row({ row }: { row: SearchRow }) {
           "–"}
       </td>
       <td>
-        {row.objective === undefined ? "–" : (
+        {objective === undefined ? "–" : (
           <>
-            {row.objective.direction} <Hostile text={row.objective.metric} />
+            {objective.direction || answeredDirection(objective.metric)}{" "}
+            <Hostile text={objective.metric} />
           </>
         )}
       </td>
       <td>
-        {row.best === undefined ? "–" : (
-          <>
-            <span class="number">{valueText(row.best.value)}</span>{" "}
-            <span class="quiet">
-              <Hostile text={row.best.trial} />
-            </span>
-          </>
-        )}
+        <Best row={row} />
       </td>
       <td class="number">
         <Age sinceMs={row.createdMs} />
@@ -116,9 +130,9 @@ const HEADERS = namedHeaders([
   "State",
   "Search",
   "Trials",
-  "How they are",
+  "Trial states",
   "Objective",
-  "The best",
+  "Best",
   "Age",
 ]);
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Standalone } from "../../../app/standalone/standalone.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { isObject, type JsonObject, textAt } from "../../../platform/base/json.ts";
+import { ANNOTATIONS } from "../../../crds/names.ts";
 import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
@@ -228,6 +229,7 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
               name: `rate-${rate.slice(2)}`,
               namespace: "default",
               labels: labelled("rates"),
+              annotations: { [ANNOTATIONS.objective]: "maximize accuracy" },
             },
             spec: {
               suspend: true,
@@ -248,6 +250,16 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
         `${name} ${counts.total}`
       );
       assert.deepEqual(names.sort(), ["live 1", "many 0", "rates 2"]);
+      const rowOf = (name: string) => searches.find((it: { name: string }) => it.name === name);
+      const { state, counts, objective, best } = rowOf("live");
+      assert.deepEqual({ state, counts, objective, best }, {
+        state: "Complete",
+        counts: { total: 1, states: [["EarlyStopped", 1]] },
+        objective: { metric: "loss", direction: "minimize" },
+        best: { trial: "live-1", value: "2.75" },
+      });
+      assert.equal(rowOf("rates").state, "Running");
+      assert.deepEqual(rowOf("rates").objective, { metric: "accuracy", direction: "maximize" });
       assert.deepEqual(denied, []);
     });
 
