@@ -1,5 +1,6 @@
 /** Failure of a job: which of its pods failed first and how, in `status.failure` of a job of any kind (docs/decisions/0078). */
 import { z } from "zod";
+import { ANNOTATIONS } from "./names.ts";
 import { int32 } from "./schema_marks.ts";
 
 /** Limits of a failure. */
@@ -39,3 +40,7 @@ export const jobFailureSchema = z.looseObject({
   }),
 }).meta({ description: "The first failure of the job's pods since they were last started." });
 export type JobFailure = z.infer<typeof jobFailureSchema>;
+
+/** Returns whether a job, with those annotations, may have what its programs say last. */
+export const allowsLastWords = (annotations: Readonly<Record<string, string>> = {}): boolean =>
+  annotations[ANNOTATIONS.failureMessage] !== "off";

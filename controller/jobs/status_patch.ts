@@ -1,5 +1,5 @@
 /** Patch of the engine's own fields of a job's status; pushes and stops write the others. Pure. */
-import { sameJson } from "../../platform/base/json.ts";
+import { mergePatch, sameJson } from "../../platform/base/json.ts";
 import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 
 /** Fields of the status that only the engine writes. */
@@ -10,18 +10,10 @@ const ENGINE_FIELDS = [
   "startTime",
   "completionTime",
   "lastReconcileTime",
+  "failure",
 ] as const satisfies readonly (keyof V1Status)[];
 
 type Statuses = Readonly<Record<string, ReplicaStatus>>;
-
-/** Returns the merge patch of one object to another: what is absent in the second is null. */
-function difference(old: object, now: object): Record<string, unknown> {
-  const before = new Map(Object.entries(old));
-  const after = new Map(Object.entries(now));
-  const changed = [...after].filter(([name, value]) => !sameJson(before.get(name), value));
-  const gone = [...before.keys()].filter((name) => !after.has(name));
-  return Object.fromEntries([...changed, ...gone.map((name) => [name, null])]);
-}
 
 function replicaStatusesPatch(old: Statuses | undefined, now: Statuses): Record<string, unknown> {
   const types = new Set([...Object.keys(old ?? {}), ...Object.keys(now)]);
@@ -29,7 +21,7 @@ function replicaStatusesPatch(old: Statuses | undefined, now: Statuses): Record<
     const before = old?.[type];
     const after = now[type];
     if (sameJson(before, after)) return [];
-    return [[type, after === undefined ? null : difference(before ?? {}, after)]];
+    return [[type, after === undefined ? null : mergePatch(before ?? {}, after)]];
   });
   return Object.fromEntries(patches);
 }
@@ -47,7 +39,10 @@ export function statusPatch(
       return replicaStatusesPatch(old?.replicaStatuses, replicaStatuses);
     }
     if (field === "completedIndexes" && completedIndexes !== undefined) {
-      return difference(old?.completedIndexes ?? {}, completedIndexes);
+      return mergePatch(old?.completedIndexes ?? {}, completedIndexes);
+    }
+    if (field === "failure" && now.failure !== undefined) {
+      return mergePatch(old?.failure ?? {}, now.failure);
     }
     return now[field] ?? null;
   };

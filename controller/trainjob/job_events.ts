@@ -10,11 +10,11 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { type EventText, subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
-import type { FirstFailures } from "./first_failures.ts";
 import { type ObservedJob, ownJobSet } from "./observed.ts";
 import { LONG_WAIT_MS, longWaitAt, waitCause } from "./pod_waits.ts";
 import type { RunningPods } from "./running_pods.ts";
-import type { OwnStatus } from "./status.ts";
+import type { OwnStatus, StatusDecision } from "./status.ts";
+import type { TrainJobFailures } from "./trainjob_failures.ts";
 import { newFailure, transitionEvents } from "./transition_events.ts";
 
 const log = getLogger(["milepost", "controller", "trainjob"]);
@@ -40,7 +40,7 @@ export interface JobEventOptions {
   readonly client: Pick<KubeClient, "list">;
   readonly events: Pick<EventRecorder, "record">;
   readonly clock: Pick<Clock, "now">;
-  readonly firstFailures: Pick<FirstFailures, "of" | "forget">;
+  readonly failures: Pick<TrainJobFailures, "forget">;
   readonly runningPods: Pick<RunningPods, "jobsOf">;
   /** The next check of the pods of TrainJobs that wait for long, by their UIDs. */
   readonly waitChecks: WaitChecks;
@@ -104,21 +104,17 @@ async function readPending(
 export async function recordTransitions(
   options: JobEventOptions,
   observed: ObservedJob,
-  { next, signal }: { readonly next: OwnStatus; readonly signal: AbortSignal },
+  decided: Pick<StatusDecision, "next" | "failing">,
+  signal: AbortSignal,
 ): Promise<void> {
   const { trainJob } = observed;
-  const { firstFailures } = options;
-  const key = keyOf(trainJob);
+  const { next, failing: { cause, event } } = decided;
   const old = trainJob.status ?? {};
-  let cause: string | undefined;
-  if (newFailure(old, next)) {
-    cause = firstFailures.of(key, observed.jobSet?.metadata.uid);
-    if (cause === undefined && old.state === "Created") {
-      cause = waitCause(await readPending(options, trainJob, signal) ?? []);
-    }
-  }
-  for (const event of transitionEvents(old, next, cause)) recordEvent(options, trainJob, event);
-  if (next.state === "Suspended") firstFailures.forget(key);
+  const waits = cause === undefined && newFailure(old, next) && old.state === "Created";
+  const first = waits ? waitCause(await readPending(options, trainJob, signal) ?? []) : cause;
+  for (const event of transitionEvents(old, next, first)) recordEvent(options, trainJob, event);
+  if (event !== undefined) warnOnce(options, trainJob, event);
+  if (next.state === "Suspended") options.failures.forget(keyOf(trainJob));
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Reads of a reconciliation, from caches or from the API server. */
 import { KINDS } from "../../crds/kinds.ts";
+import { allowsLastWords } from "../../crds/job_failure.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { storedStopOf } from "../../crds/job_state.ts";
 import { childNames } from "../../crds/names.ts";
@@ -32,6 +33,7 @@ import {
 import type { RunningPods } from "./running_pods.ts";
 import type { Settling } from "./settling.ts";
 import { trainerJobs } from "./state.ts";
+import type { TrainJobFailures } from "./trainjob_failures.ts";
 import type { TrialHooks } from "./trials.ts";
 import type { RuntimeDefinitions } from "./runtime_definitions.ts";
 
@@ -61,6 +63,9 @@ export interface Sources {
   readonly configMaps: ChildConfigMaps;
   readonly childCaches: Pick<ChildCaches, "read" | "track">;
   readonly runningPods: Pick<RunningPods, "jobsOf" | "countsOf">;
+  readonly failures: Pick<TrainJobFailures, "of" | "forget">;
+  /** Whether jobs may have what their programs say last. */
+  readonly failureMessages: boolean;
   readonly endedJobSets: Pick<EndedJobSets, "get">;
   readonly executor: () => Executor;
   /** How many pods a job may have. Default: as rendering. */
@@ -191,6 +196,8 @@ export async function observeJob(
     jobSet,
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     pods: runningPods.countsOf(formatKey(key), attempt),
+    failures: sources.failures.of(formatKey(key), jobSetUid),
+    tellsMessages: sources.failureMessages && allowsLastWords(trainJob.metadata.annotations),
     isStopping: storedStopOf(trainJob) !== undefined || sources.trials?.isStopping(trainJob),
     settled: isSettled(sources, trainJob, jobSet),
   };

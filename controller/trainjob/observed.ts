@@ -15,6 +15,7 @@ import { findCondition, isConditionTrue } from "../../platform/kube/conditions.t
 import { controllerReference, isControlledBy } from "../../platform/kube/owner_references.ts";
 import type { KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 import type { Progress } from "../runtime/child.ts";
+import type { SeenFailures } from "../pod_failures.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { PodCounts } from "./running_pods.ts";
 
@@ -27,6 +28,10 @@ export interface ObservedJob {
   readonly trainerPodRuns: boolean;
   /** Numbers of the pods since the last restart, by replicated job. Default: none are known. */
   readonly pods?: ReadonlyMap<string, PodCounts>;
+  /** Failures of its pods. Default: none. */
+  readonly failures?: SeenFailures | undefined;
+  /** Whether the job may have what its programs say last. Default true. */
+  readonly tellsMessages?: boolean;
   /** Whether it is decided that the job is stopped early, whatever its status says yet. Default false. */
   readonly isStopping?: boolean;
   /** Whether the end of the JobSet may be reported: all that the job's pods pushed is in the log. */

@@ -44,7 +44,7 @@ const PROBLEM_RETRY_MS = 300_000;
 
 /** Options of {@link reconcileTrainJob}. */
 export interface ReconcilerOptions
-  extends Sources, Omit<JobEventOptions, "client" | "runningPods"> {
+  extends Sources, Omit<JobEventOptions, "client" | "failures" | "runningPods"> {
   /** The name of the manager, with which the names of its roles begin. */
   readonly managerName: string;
 }
@@ -204,7 +204,7 @@ async function pass(
   // After an error that says nothing about the children a first status is not written.
   if (status.changes && (problem !== "unknown" || trainJob.status !== undefined)) {
     const now = await writeStatus(writer, trainJob, status.changes);
-    await recordTransitions(options, job, written);
+    await recordTransitions(options, job, status, writer.signal);
     if ("startTime" in status.changes) {
       const kept = { snapshot: inputs?.snapshot, startTime: status.next.startTime };
       const message = await keepStart(writer, now, kept);

@@ -9,7 +9,7 @@ import {
 } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { JobStatus, TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
-import { sameJson } from "../../platform/base/json.ts";
+import { mergePatch, sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import {
   findCondition,
@@ -17,6 +17,7 @@ import {
   removeCondition,
   setCondition,
 } from "../../platform/kube/conditions.ts";
+import { decideFailure, type FailureDecision } from "../failure_decision.ts";
 import { deadlineOf, startTimeOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
@@ -31,7 +32,10 @@ import { shorten } from "../shorten.ts";
 import { stateOf } from "./state.ts";
 
 /** The fields of the status that this controller writes; never `trainerStatus`. */
-export type OwnStatus = Pick<TrainJobStatus, "conditions" | "jobsStatus" | "state" | "startTime">;
+export type OwnStatus = Pick<
+  TrainJobStatus,
+  "conditions" | "jobsStatus" | "state" | "startTime" | "failure"
+>;
 
 /** The write to the status. */
 export interface StatusDecision {
@@ -41,7 +45,9 @@ export interface StatusDecision {
   readonly next: OwnStatus;
   /** The message of a problem that is not in the status yet. */
   readonly newProblem: string | undefined;
-  /** Time until the deadline, in milliseconds. */
+  /** What is said of the failures of pods. */
+  readonly failing: FailureDecision;
+  /** Time until the deadline, or until the job may have recovered, in milliseconds. */
   readonly requeueAfterMs: number | undefined;
 }
 
@@ -122,6 +128,9 @@ function changesOf(old: OwnStatus, next: OwnStatus): Record<string, unknown> | u
   }
   if (old.state !== next.state) changes.state = next.state;
   if (old.startTime !== next.startTime) changes.startTime = next.startTime ?? null;
+  if (!sameJson(old.failure, next.failure)) {
+    changes.failure = next.failure ? mergePatch(old.failure ?? {}, next.failure) : null;
+  }
   return Object.keys(changes).length > 0 ? changes : undefined;
 }
 
@@ -154,7 +163,8 @@ export function decideStatus(
   const started = { ...trainJob, status: { ...trainJob.status, startTime } };
   const deadline = hasEnd ? { kind: "none" } as const : deadlineOf(started, jobSet, nowMs);
   const isStartKnown = !observed.hasUnreadStart || trainJob.status?.startTime !== undefined;
-  if (deadline.kind === "exceeded" && isStartKnown) {
+  const isOverdue = deadline.kind === "exceeded" && isStartKnown;
+  if (isOverdue) {
     conditions = setCondition(conditions, {
       type: TRAINJOB_CONDITIONS.failed,
       status: "True",
@@ -162,18 +172,26 @@ export function decideStatus(
       message: TRAINJOB_MESSAGES.deadlineExceeded,
     }, now);
   }
-  const next = {
-    conditions,
-    jobsStatus: jobsStatusOf(observed),
-    state: stateOf(observed, conditions),
-    startTime,
-  };
+  const state = stateOf(observed, conditions);
+  const failing = decideFailure({
+    old: trainJob.status?.failure,
+    seen: observed.failures,
+    state: state ?? "Created",
+    hasEnded: isFinished(trainJob.status),
+    deadlineSeconds: isOverdue ? trainJob.spec.activeDeadlineSeconds : undefined,
+    tellsMessages: observed.tellsMessages ?? true,
+    nowMs,
+  });
+  const { failure, recheckMs = Infinity } = failing;
+  const next = { conditions, jobsStatus: jobsStatusOf(observed), state, startTime, failure };
+  const dueMs = Math.min(deadline.kind === "waits" ? deadline.waitMs : Infinity, recheckMs);
   const message = typeof problem === "object" ? problem.message : undefined;
   const isKnown = message === undefined || hasMessage(old, shorten(message));
   return {
     changes: changesOf(trainJob.status ?? {}, next),
     next,
     newProblem: isKnown ? undefined : message,
-    requeueAfterMs: deadline.kind === "waits" ? deadline.waitMs : undefined,
+    failing,
+    requeueAfterMs: Number.isFinite(dueMs) ? dueMs : undefined,
   };
 }

@@ -4,6 +4,7 @@ import { CHILD_CONFIG_MAP_SUFFIXES, childNames, TRAINJOB_CONDITIONS } from "../.
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { findCondition } from "../../platform/kube/conditions.ts";
 import { createNotices } from "../../platform/base/notices.ts";
@@ -28,7 +29,7 @@ import { isSeenByKueue } from "./kueue_runtime.ts";
 import { isFinished, owns } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
 import { reconcileTrainJob } from "./reconcile.ts";
-import { createFirstFailures, type FirstFailures } from "./first_failures.ts";
+import { createTrainJobFailures, type TrainJobFailures } from "./trainjob_failures.ts";
 import { createRunningPods, type RunningPods, trainJobKeyOf } from "./running_pods.ts";
 import { createSettling, type Settling } from "./settling.ts";
 import type { TrialHooks } from "./trials.ts";
@@ -54,6 +55,8 @@ export interface TrainJobControllerOptions {
   readonly executor: () => Executor;
   /** How many pods a job may have. Default: as rendering. */
   readonly maxPods?: number;
+  /** Whether jobs may have what their programs say last. Default true. */
+  readonly failureMessages?: boolean;
   readonly runtimeDefinitions: RuntimeDefinitions;
   /** Undefined if the feature gate is off. */
   readonly progress: ProgressOptions | undefined;
@@ -124,9 +127,9 @@ function watchRuntimes<T extends AnyTrainingRuntime>(
 /** Sources of the controller's keys; each change reaches its observer first. */
 function sourcesOf(
   { informers, progress }: TrainJobControllerOptions,
-  { runningPods, firstFailures, endedJobSets, settling }: {
+  { runningPods, failures, endedJobSets, settling }: {
     readonly runningPods: RunningPods;
-    readonly firstFailures: FirstFailures;
+    readonly failures: TrainJobFailures;
     readonly endedJobSets: EndedJobSets;
     readonly settling: Settling | undefined;
   },
@@ -144,13 +147,15 @@ function sourcesOf(
     watch(informers.configMaps, parents),
     watch(informers.pods, ({ type, object, old }) => {
       // A pod that is gone may have filled its place in a gang.
-      if (type !== "deleted" && object.status?.phase === old?.status?.phase) return [];
+      const isSame = object.status?.phase === old?.status?.phase &&
+        sameJson(object.failure, old?.failure);
+      if (type !== "deleted" && isSame) return [];
       const key = trainJobKeyOf(object);
       return key === undefined ? [] : [key];
     }, {
       seen(change) {
         runningPods.seen(change);
-        firstFailures.seen(change);
+        failures.seen(change);
       },
     }),
     watchRuntimes(informers.trainingRuntimes, KINDS.trainingRuntime, informers),
@@ -166,7 +171,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
   const { client, informers, events, clock, executor, progress, trials, workers, metrics } =
     options;
   const runningPods = createRunningPods();
-  const firstFailures = createFirstFailures();
+  const failures = createTrainJobFailures();
   const endedJobSets = createEndedJobSets();
   const settling = trials && createSettling({ settle: trials.settle, clock });
   const { trainJobs } = informers;
@@ -184,7 +189,8 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     configMaps: createChildConfigMaps({ client, cache: informers.configMaps }),
     childCaches,
     runningPods,
-    firstFailures,
+    failures,
+    failureMessages: options.failureMessages ?? true,
     endedJobSets,
     events,
     clock,
@@ -205,7 +211,7 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     name: "trainjob",
     reconcile: (key, signal) => reconcileTrainJob(reconciler, key, signal),
     sources: [
-      ...sourcesOf(options, { runningPods, firstFailures, endedJobSets, settling }),
+      ...sourcesOf(options, { runningPods, failures, endedJobSets, settling }),
       childCaches,
     ],
     workers: workers ?? 5,

@@ -125,6 +125,15 @@ export function sameJson(one: unknown, other: unknown): boolean {
     keys.every((key) => Object.hasOwn(other, key) && sameJson(one[key], other[key]));
 }
 
+/** Returns the merge patch of one object to another, in their own members: what is absent in the second is null. */
+export function mergePatch(old: object, now: object): Record<string, unknown> {
+  const before = new Map(Object.entries(old));
+  const after = new Map(Object.entries(now));
+  const changed = [...after].filter(([name, value]) => !sameJson(before.get(name), value));
+  const gone = [...before.keys()].filter((name) => !after.has(name));
+  return Object.fromEntries([...changed, ...gone.map((name) => [name, null])]);
+}
+
 /**
  * Reports whether `live` has all that `wanted` says; other fields of `live`, such as defaults, do not
  * count. A null in `wanted` says nothing, or, with `nullIsAbsent`, that the field must be absent.

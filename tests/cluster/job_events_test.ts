@@ -58,7 +58,7 @@ Deno.test("events say what happened to TrainJobs, and are not repeated by anothe
     assert.equal(failed.length, 1);
     assert.match(
       failed[0] ?? "",
-      /first failure: pod "bad-node-0-\d-\w+" on node "[\w-]+" failed: container "node" ended with exit code 3 \(Error\): no data$/,
+      /first failure: node-\d exited 3: no data \(pod "bad-node-0-\d-\w+", on node "[\w-]+", container "node"\)$/,
     );
     const late = (await eventsOf(client, "stuck", "Failed")).filter((it) => /Failed/.test(it));
     assert.match(
@@ -66,7 +66,7 @@ Deno.test("events say what happened to TrainJobs, and are not repeated by anothe
       /^Warning Failed 1: TrainJob exceeded its active deadline; first failure: pod "stuck-node-0-0-\w+" is not scheduled: 0\/1 nodes are available: 1 node\(s\) didn't match/,
     );
     const described = await kubectl(["describe", "trainjob", "bad"]);
-    assert.match(described, /Warning +Failed .*first failure: pod "bad-node-0-/);
+    assert.match(described, /Warning +Failed .*first failure: node-\d exited 3/);
 
     await manager.restart();
     await client.create(KINDS.trainJob, trainJob("later", "quick"));

@@ -1,6 +1,5 @@
 /** Tests of the events that say what happened to a TrainJob. */
 import { deepEqual, equal, match } from "node:assert/strict";
-import { createFirstFailures } from "../../../controller/trainjob/first_failures.ts";
 import { waitCause } from "../../../controller/trainjob/pod_waits.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
@@ -8,7 +7,7 @@ import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { LABELS } from "../../../crds/names.ts";
 import type { TrainJobSpec } from "../../../crds/trainjob.ts";
 import { nodeJob, runtime, trainJob } from "../builders.ts";
-import { KEY, START, World } from "./world.ts";
+import { START, World } from "./world.ts";
 
 /** A world with a TrainJob and its JobSet. */
 async function begun(spec: Partial<TrainJobSpec> = {}): Promise<World> {
@@ -114,42 +113,6 @@ Deno.test("the event of a failure names the pod that failed first, though it is 
   const next = new World({ cluster: world.cluster });
   await next.settle();
   deepEqual(told(next), []);
-});
-
-Deno.test("a failure in an earlier attempt, of another JobSet or before a pause is not named", () => {
-  const failures = createFirstFailures();
-  const failure = (text: string, at: string, jobSetUid: string, attempt: string) => ({
-    type: "updated" as const,
-    object: {
-      metadata: {
-        namespace: "ml",
-        name: text,
-        labels: {
-          [LABELS.trainJobName]: "tj",
-          [JOBSET_KEYS.jobSetUid]: jobSetUid,
-          [JOBSET_KEYS.restartAttempt]: attempt,
-        },
-      },
-      failure: {
-        failure: { replica: text, time: at },
-        ranMs: 0,
-        isStuck: false,
-        restarts: 0,
-      },
-    },
-  });
-  const see = (...args: Parameters<typeof failure>) => failures.seen(failure(...args));
-  see("first", "2026-01-01T00:00:01Z", "u1", "0");
-  see("second", "2026-01-01T00:00:02Z", "u1", "0");
-  equal(failures.of(KEY, "u1"), "first failed");
-  equal(failures.of(KEY, "u2"), undefined);
-  see("later attempt", "2026-01-01T00:00:03Z", "u1", "1");
-  see("straggler", "2026-01-01T00:00:00Z", "u1", "0");
-  equal(failures.of(KEY, "u1"), "later attempt failed");
-  failures.forget(KEY);
-  equal(failures.of(KEY, "u1"), undefined);
-  see("made anew", "2026-01-01T00:00:04Z", "u2", "0");
-  equal(failures.of(KEY, "u2"), "made anew failed");
 });
 
 const pending = (name: string, status: object): Pod =>

@@ -8,7 +8,7 @@ import { createChildCaches } from "../../../controller/trainjob/child_caches.ts"
 import { createChildConfigMaps } from "../../../controller/trainjob/child_config_maps.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
 import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
-import { createFirstFailures } from "../../../controller/trainjob/first_failures.ts";
+import { createTrainJobFailures } from "../../../controller/trainjob/trainjob_failures.ts";
 import { createRunningPods } from "../../../controller/trainjob/running_pods.ts";
 import { createNotices } from "../../../platform/base/notices.ts";
 import { KINDS } from "../../../crds/kinds.ts";
@@ -57,10 +57,10 @@ export class World {
     const { events } = this;
     cluster.now = () => this.now;
     const runningPods = createRunningPods();
-    const firstFailures = createFirstFailures();
+    const failures = createTrainJobFailures();
     const endedJobSets = createEndedJobSets();
     cluster.informer(WATCHED.pod).onChange(runningPods.seen);
-    cluster.informer(WATCHED.pod).onChange(firstFailures.seen);
+    cluster.informer(WATCHED.pod).onChange(failures.seen);
     cluster.informer(WATCHED.jobSet).onChange(endedJobSets.seen);
     this.options = {
       client: cluster.client(),
@@ -82,7 +82,8 @@ export class World {
         waiting: () => [],
       }),
       runningPods,
-      firstFailures,
+      failures,
+      failureMessages: true,
       endedJobSets,
       since: START,
       waitChecks: new Map(),

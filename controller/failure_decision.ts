@@ -1,0 +1,122 @@
+/** Decision on what a job says of the failures of its pods: `status.failure`, and the event about restarts. Pure. */
+import { fullHeadlineOf, headlineOf } from "../crds/failure_headline.ts";
+import type { JobFailure } from "../crds/job_failure.ts";
+import { EVENT_REASONS, type ShownState } from "../crds/names.ts";
+import { POD_REASONS } from "../crds/pod_names.ts";
+import { compact } from "../platform/base/json.ts";
+import { rfc3339 } from "../platform/base/timestamps.ts";
+import type { EventText } from "../platform/kube/event_object.ts";
+import type { SeenFailures } from "./pod_failures.ts";
+
+/** Restarts from which on a job that runs says so: the first one may be of no account. */
+const TOLD_RESTARTS = 2;
+/** Time after a failure of which nothing more is known at which it counts as overcome, in milliseconds. */
+const FORGIVEN_MS = 600_000;
+
+/** What the decision is made from. */
+export interface FailureInputs {
+  /** As the job has it. */
+  readonly old: JobFailure | undefined;
+  readonly seen: SeenFailures | undefined;
+  /** Of the job after this pass. */
+  readonly state: ShownState;
+  /** Whether it was so before. */
+  readonly hasEnded: boolean;
+  /** Of a job that its deadline ends, how many seconds it had. */
+  readonly deadlineSeconds?: number | undefined;
+  /** Whether the job may have what its programs said. */
+  readonly tellsMessages: boolean;
+  readonly nowMs: number;
+}
+
+/** What is decided. */
+export interface FailureDecision {
+  readonly failure: JobFailure | undefined;
+  /** To be recorded when the failure is written. */
+  readonly event?: EventText;
+  /** What pods did in words, of a job that fails now. */
+  readonly cause?: string;
+  /** Time until it may have recovered, in milliseconds. */
+  readonly recheckMs?: number;
+}
+
+const isSame = (one: JobFailure | undefined, other: JobFailure) =>
+  one?.time === other.time && one.pod === other.pod && one.container === other.container;
+
+/** The newest failure, in what of it the job may have. */
+function shown({ first: { failure }, restarts }: SeenFailures, tellsMessages: boolean): JobFailure {
+  const isProgram = failure.exitCode !== undefined;
+  return compact({
+    ...failure,
+    message: tellsMessages || !isProgram ? failure.message : undefined,
+    restarts: restarts > 0 ? restarts : undefined,
+  });
+}
+
+function restartEvent(failure: JobFailure): EventText {
+  const message = `${fullHeadlineOf(failure)}; started again ${failure.restarts} times`;
+  return { type: "Warning", reason: EVENT_REASONS.restarting, message };
+}
+
+function history(failure: JobFailure | undefined, sinceMs: number): JobFailure | undefined {
+  if (failure === undefined || failure.recoveredTime !== undefined) return failure;
+  return { ...failure, recoveredTime: rfc3339(sinceMs) };
+}
+
+/** The failure of a job that its deadline has ended, with what its pods did until then. */
+function overdue(seconds: number, found: JobFailure | undefined, nowMs: number): JobFailure {
+  const limit = `it had ${seconds} s`;
+  return {
+    reason: POD_REASONS.deadlineExceeded,
+    message: found === undefined ? limit : `${limit}; before, ${headlineOf(found)}`,
+    time: rfc3339(nowMs),
+  };
+}
+
+/** Of a job that goes on: whether it fails again and again, or has overcome that. */
+function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureDecision {
+  const isTold = old !== undefined && old.recoveredTime === undefined;
+  if (seen === undefined) {
+    const dueMs = isTold ? Date.parse(old.time) + FORGIVEN_MS - nowMs : Infinity;
+    if (dueMs <= 0) return { failure: history(old, nowMs) };
+    return { failure: old, ...(isTold && { recheckMs: dueMs }) };
+  }
+  const { first, recoversMs = Infinity } = seen;
+  const restarts = Math.max(seen.restarts, old?.restarts ?? 0);
+  const failure = shown({ ...seen, restarts }, tellsMessages);
+  if (isSame(old, failure) && !isTold) return { failure: old };
+  const isNews = restarts >= TOLD_RESTARTS;
+  if (!isTold && !isNews && !first.isStuck) return { failure: old };
+  if (nowMs >= recoversMs) return { failure: history(isTold ? failure : old, nowMs) };
+  const wasNews = isTold && (old.restarts ?? 0) >= TOLD_RESTARTS;
+  return {
+    failure,
+    ...(isNews && !wasNews && { event: restartEvent(failure) }),
+    ...(recoversMs < Infinity && { recheckMs: recoversMs - nowMs }),
+  };
+}
+
+/** Returns what the job says of its failures. What has ended keeps what it said. */
+export function decideFailure(inputs: FailureInputs): FailureDecision {
+  const { old, seen, state, hasEnded, deadlineSeconds, tellsMessages, nowMs } = inputs;
+  switch (state) {
+    case "Created":
+    case "Running":
+      return whileOpen(inputs);
+    case "Suspended":
+      return { failure: history(old, nowMs) };
+    case "Failed": {
+      // The pod may be heard of after the end of its job.
+      if (hasEnded && old !== undefined) return { failure: old };
+      const found = seen && shown(seen, tellsMessages);
+      const isHistory = found !== undefined && isSame(old, found) && old?.recoveredTime;
+      const failure = isHistory ? old : found ?? old;
+      return {
+        failure: deadlineSeconds === undefined ? failure : overdue(deadlineSeconds, found, nowMs),
+        ...(found !== undefined && { cause: fullHeadlineOf(found) }),
+      };
+    }
+    default:
+      return { failure: old };
+  }
+}

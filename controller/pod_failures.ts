@@ -1,0 +1,167 @@
+/** Failures of the pods of each job, fed by pods as they change: the first of the newest round, and how often pods were started again. */
+import type { PodFailure } from "../crds/failure_of_pod.ts";
+import { createBoundedCache } from "../platform/base/bounded_cache.ts";
+import type { Observer } from "../platform/kube/sources.ts";
+
+/** Jobs of which failures are remembered. The pods may be gone when their job fails. */
+const REMEMBERED = 4096;
+/** Replicas of a job whose restarts are counted. */
+const REPLICAS_MAX = 1024;
+/** Times that a replica runs before it has recovered, in milliseconds: a kubelet forgives after ten minutes, too. */
+const QUIET = { times: 2, leastMs: 60_000, mostMs: 600_000 } as const;
+
+/** A pod of a job, as far as failures go. */
+export interface JobPod {
+  /** Key of the job. */
+  readonly job: string;
+  /** What ends with a run, such as the JobSet, by its UID. */
+  readonly run: string | undefined;
+  /** How often all pods of the run were made again before. */
+  readonly attempt: number;
+  /** Whose place it has in the job. */
+  readonly replica: string;
+  readonly uid: string;
+  readonly failure: PodFailure | undefined;
+  /** Since when it runs, RFC 3339; undefined if it does not. */
+  readonly runsSince: string | undefined;
+  readonly isFailed: boolean;
+}
+
+/** The failures of a job. */
+export interface SeenFailures {
+  /** The first of the newest round. */
+  readonly first: PodFailure;
+  /** How often the replica that had most of them was started again. */
+  readonly restarts: number;
+  /** When it will have recovered if it goes on, in milliseconds since the epoch; undefined while it does not run. */
+  readonly recoversMs: number | undefined;
+}
+
+/** The failures, by job. */
+export interface PodFailures<P> extends Observer<P> {
+  /** Returns the failures of that run of the job; undefined if there are none. */
+  of(job: string, run: string | undefined): SeenFailures | undefined;
+  /** Forgets the failures of a run that was suspended. */
+  forget(job: string): void;
+}
+
+/** A replica that has failed: its newest pod, and restarts before that came. */
+interface Replica {
+  pod: JobPod;
+  restarts: number;
+  /** Time of its failure in the newest round. */
+  failedAt?: string;
+}
+
+interface Known {
+  readonly run: string | undefined;
+  attempt: number;
+  /** Restarts before the present attempt. */
+  before: number;
+  first: { readonly replica: string; readonly failure: PodFailure };
+  /** Whether the next failure begins another round. */
+  isOver: boolean;
+  /** Time of the last failure of the round before. */
+  after: string;
+  readonly replicas: Map<string, Replica>;
+}
+
+const timeOf = ({ failure }: PodFailure) => failure.time;
+
+const restartsIn = ({ pod, restarts }: Replica) => restarts + (pod.failure?.restarts ?? 0);
+
+const restartsOf = ({ before, replicas }: Known) =>
+  [...replicas.values()].reduce((most, it) => Math.max(most, before + restartsIn(it)), before);
+
+/** Ends the round: what failed in it is told apart from what fails next by its time. */
+function endRound(known: Known): void {
+  for (const replica of known.replicas.values()) {
+    const { failedAt = "" } = replica;
+    if (failedAt > known.after) known.after = failedAt;
+    delete replica.failedAt;
+  }
+  known.isOver = true;
+}
+
+/** Takes a failure into the present round, or begins another one if the replica has failed in this one. */
+function takeFailure(known: Known, replica: Replica, failure: PodFailure): void {
+  const time = timeOf(failure);
+  if (time <= known.after || time <= (replica.failedAt ?? "")) return;
+  if (replica.failedAt !== undefined) endRound(known);
+  if (known.isOver || time < timeOf(known.first.failure)) {
+    known.first = { replica: replica.pod.replica, failure };
+  }
+  known.isOver = false;
+  replica.failedAt = time;
+}
+
+/** Takes the pod of a replica, which may be the next one; what is heard of one before it changes no count. */
+function takePod(known: Known, pod: JobPod, isNew: boolean): Replica | undefined {
+  const replica = known.replicas.get(pod.replica);
+  if (replica !== undefined) {
+    if (pod.uid !== replica.pod.uid && isNew) {
+      replica.restarts = restartsIn(replica) + 1;
+      replica.pod = pod;
+    } else if (pod.uid === replica.pod.uid) replica.pod = pod;
+    return replica;
+  }
+  const matters = pod.failure !== undefined || pod.replica === known.first.replica;
+  if (!matters || known.replicas.size >= REPLICAS_MAX) return undefined;
+  const made: Replica = { pod, restarts: 0 };
+  known.replicas.set(pod.replica, made);
+  return made;
+}
+
+function recoversMs({ first, replicas }: Known): number | undefined {
+  const newest = replicas.get(first.replica)?.pod;
+  // The pod in its place came before it, and is not known.
+  if (newest?.isFailed) return Date.parse(timeOf(first.failure)) + QUIET.mostMs;
+  const since = Date.parse(newest?.runsSince ?? "");
+  const quietMs = Math.max(QUIET.leastMs, QUIET.times * first.failure.ranMs);
+  return Number.isNaN(since) ? undefined : since + Math.min(QUIET.mostMs, quietMs);
+}
+
+/** An empty memory. `describe` returns what is read of a pod; undefined if it is of no job. */
+export function createPodFailures<P>(describe: (pod: P) => JobPod | undefined): PodFailures<P> {
+  const jobs = createBoundedCache<Known>(REMEMBERED);
+
+  /** What is known of the run of a pod, in the pod's attempt; undefined if it is of one before. */
+  function knownOf(pod: JobPod): Known | undefined {
+    const known = jobs.get(pod.job);
+    if (known?.run === pod.run && known !== undefined) {
+      if (pod.attempt > known.attempt) {
+        known.before = restartsOf(known) + pod.attempt - known.attempt;
+        known.attempt = pod.attempt;
+        endRound(known);
+        known.replicas.clear();
+      }
+      return pod.attempt < known.attempt ? undefined : known;
+    }
+    if (pod.failure === undefined) return undefined;
+    const first = { replica: pod.replica, failure: pod.failure };
+    const { run, attempt } = pod;
+    const made = {
+      ...{ run, attempt, first },
+      ...{ before: attempt, isOver: true, after: "", replicas: new Map() },
+    };
+    jobs.set(pod.job, made);
+    return made;
+  }
+
+  return {
+    seen({ type, object }) {
+      const pod = type === "deleted" ? undefined : describe(object);
+      const known = pod && knownOf(pod);
+      if (pod === undefined || known === undefined) return;
+      const replica = takePod(known, pod, type === "added");
+      if (replica && pod.failure) takeFailure(known, replica, pod.failure);
+    },
+    of(job, run) {
+      const known = jobs.get(job);
+      if (known === undefined || (known.run ?? run) !== run) return undefined;
+      const { first: { failure: first } } = known;
+      return { first, restarts: restartsOf(known), recoversMs: recoversMs(known) };
+    },
+    forget: (job) => void jobs.delete(job),
+  };
+}

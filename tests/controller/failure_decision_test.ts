@@ -1,0 +1,145 @@
+/** Tests of what a job says of the failures of its pods. */
+import { deepEqual, equal } from "node:assert/strict";
+import { decideFailure, type FailureInputs } from "../../controller/failure_decision.ts";
+import type { SeenFailures } from "../../controller/pod_failures.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+const at = (seconds: number) => rfc3339(NOW + seconds * 1000);
+const FAILURE = {
+  replica: "node-0",
+  pod: "p",
+  container: "node",
+  exitCode: 1,
+  message: "ValueError: b",
+  time: at(-30),
+};
+const seen = (
+  restarts: number,
+  { recovers, isStuck = false, ...more }: {
+    readonly recovers?: number;
+    readonly isStuck?: boolean;
+    readonly time?: string;
+    readonly exitCode?: number | undefined;
+  } = {},
+): SeenFailures => ({
+  first: { failure: { ...FAILURE, ...more }, ranMs: 0, isStuck, restarts },
+  restarts,
+  recoversMs: recovers === undefined ? undefined : NOW + recovers * 1000,
+});
+const old = (more: object = {}) => ({ ...FAILURE, restarts: 2, ...more });
+const recovered = (since: number, more: object = {}) => old({ recoveredTime: at(since), ...more });
+
+interface Want {
+  readonly failure: FailureInputs["old"];
+  readonly recheckMs?: number;
+  readonly event?: string;
+}
+const CASES: Record<string, readonly [Partial<FailureInputs>, Want]> = {
+  "nothing of a job without failures": [{}, { failure: undefined }],
+  "nothing of a job that goes on after one": [{ seen: seen(1) }, { failure: undefined }],
+  "the second restart, with an event": [
+    { seen: seen(2) },
+    {
+      failure: old(),
+      event: 'node-0 exited 1: ValueError: b (pod "p", container "node"); started again 2 times',
+    },
+  ],
+  "the third without one": [
+    { old: old(), seen: seen(3, { recovers: 60 }) },
+    { failure: old({ restarts: 3 }), recheckMs: 60_000 },
+  ],
+  "no fewer restarts than another leader saw": [
+    { old: old({ restarts: 7 }), seen: seen(1) },
+    { failure: old({ restarts: 7 }) },
+  ],
+  "a container that cannot be started at once": [
+    { seen: seen(0, { isStuck: true, exitCode: undefined }) },
+    { failure: { ...FAILURE, exitCode: undefined } },
+  ],
+  "that it has recovered": [
+    { old: old(), seen: seen(2, { recovers: 0 }) },
+    { failure: recovered(0) },
+  ],
+  "history as it is": [
+    { old: recovered(-5), seen: seen(2, { recovers: -5 }) },
+    { failure: recovered(-5) },
+  ],
+  "another failure after that": [
+    { old: recovered(-20), seen: seen(3, { time: at(-1) }) },
+    {
+      failure: old({ restarts: 3, time: at(-1) }),
+      event: 'node-0 exited 1: ValueError: b (pod "p", container "node"); started again 3 times',
+    },
+  ],
+  "what another leader saw, for ten minutes": [
+    { old: old() },
+    { failure: old(), recheckMs: 570_000 },
+  ],
+  "and no longer": [{ old: old({ time: at(-600) }) }, {
+    failure: recovered(0, { time: at(-600) }),
+  }],
+  "history of a job that is suspended": [
+    { old: old(), state: "Suspended" },
+    { failure: recovered(0) },
+  ],
+  "the failure of a job that has failed": [
+    { seen: seen(0), state: "Failed" },
+    { failure: FAILURE },
+  ],
+  "the one that was known, if its pods are gone": [
+    { old: old(), state: "Failed" },
+    { failure: old() },
+  ],
+  "no history as the reason": [
+    { old: recovered(-20), seen: seen(2), state: "Failed" },
+    { failure: recovered(-20) },
+  ],
+  "what is heard of late": [
+    { seen: seen(0), state: "Failed", hasEnded: true },
+    { failure: FAILURE },
+  ],
+  "nothing else of a job that had failed": [
+    { old: old(), seen: seen(9, { time: at(-1) }), state: "Failed", hasEnded: true },
+    { failure: old() },
+  ],
+  "a deadline": [
+    { state: "Failed", deadlineSeconds: 60 },
+    { failure: { reason: "DeadlineExceeded", message: "it had 60 s", time: at(0) } },
+  ],
+  "a deadline, and what happened before": [
+    { state: "Failed", deadlineSeconds: 60, seen: seen(2) },
+    {
+      failure: {
+        reason: "DeadlineExceeded",
+        message: "it had 60 s; before, node-0 exited 1: ValueError: b",
+        time: at(0),
+      },
+    },
+  ],
+  "what it said of a job that succeeded": [
+    { old: old(), seen: seen(3), state: "Complete" },
+    { failure: old() },
+  ],
+  "no word of a program that is not to be told": [
+    { seen: seen(0), state: "Failed", tellsMessages: false },
+    { failure: { ...FAILURE, message: undefined } },
+  ],
+  "words of Kubernetes even so": [
+    { seen: seen(0, { exitCode: undefined }), state: "Failed", tellsMessages: false },
+    { failure: { ...FAILURE, exitCode: undefined } },
+  ],
+};
+for (const [sentence, [inputs, want]] of Object.entries(CASES)) {
+  Deno.test(`decideFailure() says ${sentence}`, () => {
+    const { failure, recheckMs, event } = decideFailure({
+      ...{ old: undefined, seen: undefined, state: "Running", hasEnded: false },
+      ...{ tellsMessages: true, nowMs: NOW },
+      ...inputs,
+    });
+    const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
+    deepEqual(json(failure), json(want.failure));
+    equal(recheckMs, want.recheckMs);
+    equal(event?.message, want.event);
+  });
+}

@@ -1,0 +1,161 @@
+/** Tests of what a TrainJob says of the failures of its pods. */
+import { deepEqual, equal } from "node:assert/strict";
+import { JOB_KEYS } from "../../../crds/job_names.ts";
+import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { ANNOTATIONS, LABELS } from "../../../crds/names.ts";
+import { rfc3339 } from "../../../platform/base/timestamps.ts";
+import { nodeJob, runtime, trainJob } from "../builders.ts";
+import { START, World } from "./world.ts";
+
+const at = (second: number) => rfc3339(START + second * 1000);
+const TRACEBACK = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n' +
+  "    import tochr\nModuleNotFoundError: No module named 'tochr'\n";
+const HEADLINE = "node-0 exited 1: ModuleNotFoundError: No module named 'tochr'";
+const WHERE = '(pod "p", on node "n1", container "node")';
+
+async function begun(annotations: Record<string, string> = {}): Promise<World> {
+  const world = new World();
+  const creationTimestamp = at(0);
+  world.cluster.put(KINDS.clusterTrainingRuntime, runtime({}, { replicatedJobs: [nodeJob()] }));
+  world.cluster.put(KINDS.trainJob, trainJob({}, { creationTimestamp, annotations }));
+  await world.settle();
+  return world;
+}
+
+/** Puts the first pod of the job, whose container ended at those seconds, and goes on unless it has failed. */
+function crash(world: World, seconds: readonly number[], phase = "Running", runsAt?: number): void {
+  const last = seconds.at(-1) ?? 0;
+  const terminated = {
+    ...{ exitCode: 1, reason: "Error", message: TRACEBACK },
+    ...{ startedAt: at(last - 2), finishedAt: at(last) },
+  };
+  const running = runsAt === undefined
+    ? { waiting: { reason: "CrashLoopBackOff" } }
+    : { running: { startedAt: at(runsAt) } };
+  world.cluster.put(KINDS.pod, {
+    metadata: {
+      ...{ namespace: "ml", name: "p", uid: "uid-of-p" },
+      labels: {
+        [LABELS.trainJobName]: "tj",
+        [JOBSET_KEYS.replicatedJobName]: "node",
+        [JOBSET_KEYS.jobSetUid]: world.jobSet?.metadata.uid ?? "",
+        [JOBSET_KEYS.restartAttempt]: "0",
+        [JOB_KEYS.completionIndex]: "0",
+      },
+    },
+    spec: { nodeName: "n1", containers: [{ name: "node" }] },
+    status: {
+      phase,
+      startTime: at(0),
+      containerStatuses: [{
+        ...{ name: "node", image: "i", imageID: "", ready: false },
+        restartCount: seconds.length - (phase === "Failed" || runsAt === undefined ? 1 : 0),
+        ...(phase === "Failed"
+          ? { state: { terminated } }
+          : { state: running, lastState: { terminated } }),
+      }],
+    },
+  });
+}
+
+const fail = (world: World) =>
+  world.report({
+    conditions: [world.condition("Failed", "True", "FailedJobs", "jobset failed due to jobs")],
+  });
+const failed = {
+  ...{ replica: "node-0", pod: "p", node: "n1", container: "node" },
+  ...{ reason: "Error", exitCode: 1, message: TRACEBACK.trim() },
+};
+
+Deno.test("a job that fails says why in its status and in one event, and its condition stays as it is", async () => {
+  const world = await begun();
+  crash(world, [30], "Failed");
+  fail(world);
+  await world.settle();
+  deepEqual(world.trainJob.status?.failure, { ...failed, time: at(30) });
+  equal(world.trainJob.status?.conditions?.[0]?.message, "jobset failed due to jobs");
+  deepEqual(world.warnings.map(({ reason, message }) => `${reason}: ${message}`), [
+    `Failed: jobset failed due to jobs; first failure: ${HEADLINE} ${WHERE}`,
+  ]);
+});
+
+Deno.test("a job that may not have the words of its programs has none, nor has its event", async () => {
+  const world = await begun({ [ANNOTATIONS.failureMessage]: "off" });
+  crash(world, [30], "Failed");
+  fail(world);
+  await world.settle();
+  const { message: _, ...others } = failed;
+  deepEqual(world.trainJob.status?.failure, { ...others, time: at(30) });
+  deepEqual(world.warnings.map(({ message }) => message), [
+    `jobset failed due to jobs; first failure: node-0 exited 1 ${WHERE}`,
+  ]);
+});
+
+Deno.test("a job whose pod fails again and again says so from the second restart on, until it has recovered", async () => {
+  const world = await begun();
+  const see = async (now: number, ...pod: [readonly number[], string?, number?]) => {
+    world.now = START + now * 1000;
+    crash(world, ...pod);
+    await world.settle();
+    return world.trainJob.status;
+  };
+  equal((await see(10, [10]))?.failure, undefined);
+  equal((await see(40, [10, 40]))?.failure, undefined);
+  const status = await see(70, [10, 40, 70]);
+  equal(status?.state, "Running");
+  deepEqual(status?.failure, { ...failed, time: at(70), restarts: 2 });
+  await see(100, [10, 40, 70, 100]);
+  deepEqual(world.warnings.map(({ reason, message }) => `${reason}: ${message}`), [
+    `Restarting: ${HEADLINE} ${WHERE}; started again 2 times`,
+  ]);
+  crash(world, [10, 40, 70, 100], "Running", 110);
+  deepEqual(await world.reconcile(), { requeueAfterMs: 70_000 });
+  equal(world.trainJob.status?.failure?.recoveredTime, undefined);
+  world.now = START + 170_000;
+  await world.settle();
+  const history = { ...failed, time: at(100), restarts: 4, recoveredTime: at(170) };
+  deepEqual(world.trainJob.status?.failure, history);
+  world.report({ conditions: [world.condition("Completed")] });
+  await world.settle();
+  equal(world.trainJob.status?.state, "Complete");
+  deepEqual(world.trainJob.status?.failure, history);
+});
+
+Deno.test("a job that is suspended has no failure but as history, and counts anew", async () => {
+  const world = await begun();
+  crash(world, [10, 40, 70]);
+  await world.settle();
+  world.edit({ suspend: true });
+  world.report({ conditions: [world.condition("Suspended")] });
+  await world.settle();
+  equal(world.trainJob.status?.state, "Suspended");
+  equal(world.trainJob.status?.failure?.recoveredTime, at(0));
+});
+
+Deno.test("a deadline says what the pods did until then", async () => {
+  const world = await begun();
+  world.edit({ activeDeadlineSeconds: 60 });
+  crash(world, [10, 40]);
+  world.now = START + 62_000;
+  await world.settle();
+  deepEqual(world.trainJob.status?.failure, {
+    reason: "DeadlineExceeded",
+    message: `it had 60 s; before, ${HEADLINE}`,
+    time: at(62),
+  });
+});
+
+Deno.test("a failure that follows another leaves nothing of it", async () => {
+  const world = await begun();
+  crash(world, [10, 40, 70]);
+  await world.settle();
+  world.edit({ activeDeadlineSeconds: 60 });
+  world.now = START + 80_000;
+  await world.settle();
+  deepEqual(Object.keys(world.trainJob.status?.failure ?? {}).sort(), [
+    "message",
+    "reason",
+    "time",
+  ]);
+});
