@@ -87,10 +87,12 @@ export async function readJob(
     boundedReads(client, signal),
     job,
   );
+  const found = jobSchema.parse(object);
   return {
     kind: job.kind.kind,
-    row: rowOf(job.kind, jobSchema.parse(object)),
+    row: rowOf(job.kind, found),
     wait,
+    conditions: found.status?.conditions ?? [],
     pods,
     events,
     missing: [

@@ -1,4 +1,5 @@
-/** Report of one job: its state, progress, curves, ranks and newest events, as lines. Pure. */
+/** Reports of one job, as lines: its state, progress, curves, ranks and newest events; or why it is as it is. Pure. */
+import type { AnyJob } from "../crds/job_kind.ts";
 import { isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
 import type { JobRow } from "../crds/wire/row.ts";
 import type { ShownEvent, ShownPod } from "../crds/wire/details.ts";
@@ -18,6 +19,7 @@ export interface JobFacts {
   /** What its pods wait for. */
   readonly wait?: string | undefined;
   readonly curves?: Pick<ShownCurves, "metrics" | "marks">;
+  readonly conditions: Readonly<NonNullable<NonNullable<AnyJob["status"]>["conditions"]>>;
   readonly pods: readonly ShownPod[];
   /** The newest first. */
   readonly events: readonly ShownEvent[];
@@ -137,37 +139,63 @@ function podLines({ pods }: JobFacts, { nowMs }: ReportLook): string[] {
   return ["", ...textTable(["RANK", "POD", "PHASE", "NODE", "RESTARTS", "AGE"], rows)];
 }
 
-/** The events, each with its whole message below. */
-function eventLines(
-  { events }: JobFacts,
-  { nowMs, events: most, columns }: ReportLook,
+/** A table whose rows have a message each, whole, below them. */
+function toldLines(
+  header: readonly string[],
+  rows: readonly { readonly cells: readonly string[]; readonly message?: string | undefined }[],
+  columns: number,
 ): string[] {
-  const shown = events.slice(0, most);
-  if (shown.length === 0) return [];
-  const rows = shown.map((it) => [
-    ageOf(it.time, nowMs),
-    safeText(it.type),
-    safeText(it.reason),
-    `${safeText(it.object)}${it.count > 1 ? `  ${it.count} times` : ""}`,
-  ]);
-  const [header = "", ...lines] = textTable(["AGE", "EVENT", "REASON", "OBJECT"], rows);
-  const messages = shown.map(({ message }) =>
+  if (rows.length === 0) return [];
+  const [titles = "", ...lines] = textTable(header, rows.map(({ cells }) => cells));
+  const below = rows.map(({ message = "" }) =>
     message === ""
       ? []
       : wrapped(safeText(message), columns - INDENT.length).map((it) => INDENT + it)
   );
-  return ["", header, ...lines.flatMap((line, index) => [line, ...messages[index] ?? []])];
+  return ["", titles, ...lines.flatMap((line, index) => [line, ...below[index] ?? []])];
+}
+
+/** The newest events. */
+function eventLines({ events }: JobFacts, { nowMs, events: most, columns }: ReportLook): string[] {
+  const rows = events.slice(0, most).map((it) => ({
+    cells: [
+      ageOf(it.time, nowMs),
+      safeText(it.type),
+      safeText(it.reason),
+      `${safeText(it.object)}${it.count > 1 ? `  ${it.count} times` : ""}`,
+    ],
+    message: it.message,
+  }));
+  return toldLines(["AGE", "EVENT", "REASON", "OBJECT"], rows, columns);
+}
+
+/** The conditions, the newest first. */
+function conditionLines({ conditions }: JobFacts, { nowMs, columns }: ReportLook): string[] {
+  const timeOf = ({ lastTransitionTime = "" }: JobFacts["conditions"][number]) =>
+    Date.parse(lastTransitionTime) || 0;
+  const rows = [...conditions].sort((a, b) => timeOf(b) - timeOf(a)).map((it) => ({
+    cells: [ageOf(it.lastTransitionTime, nowMs), it.type, it.status, it.reason ?? ""].map(safeText),
+    message: it.message,
+  }));
+  return toldLines(["AGE", "CONDITION", "STATUS", "REASON"], rows, columns);
 }
 
 /** Returns the lines that say that something is not shown, and why. */
 export const notShown = (why: string, columns: number): string[] =>
   wrapped(`Not shown: ${safeText(why)}.`, columns);
 
+/** Returns the lines, none wider than the look, behind those about what is missing. */
+function finished({ missing }: JobFacts, look: ReportLook, lines: readonly string[]): string[] {
+  const more = missing.flatMap((it) => notShown(it, look.columns));
+  return [...lines, ...(more.length === 0 ? [] : ["", ...more])]
+    .map((line) => cut(line, look.columns, ellipsisOf(look)));
+}
+
 /** Returns the report; each line takes at most the width of the look. */
 export function jobReport(facts: JobFacts, look: ReportLook): string[] {
   const { metrics = [] } = facts.curves ?? {};
   const curves = metrics.filter(isMetric);
-  return [
+  return finished(facts, look, [
     ...headLines(facts, look),
     ...progressLines(facts, look),
     ...curves.flatMap((it) => curveLines(it, look)),
@@ -175,8 +203,14 @@ export function jobReport(facts: JobFacts, look: ReportLook): string[] {
     ...markLines(facts, look),
     ...podLines(facts, look),
     ...eventLines(facts, look),
-    ...(facts.missing.length === 0
-      ? []
-      : ["", ...facts.missing.flatMap((it) => notShown(it, look.columns))]),
-  ].map((line) => cut(line, look.columns, ellipsisOf(look)));
+  ]);
 }
+
+/** Returns why the job is as it is: its conditions, pods and events. */
+export const reasonReport = (facts: JobFacts, look: ReportLook): string[] =>
+  finished(facts, look, [
+    ...headLines(facts, look),
+    ...conditionLines(facts, look),
+    ...podLines(facts, look),
+    ...eventLines(facts, look),
+  ]);

@@ -6,20 +6,23 @@ import { messageOf } from "../platform/kube/errors.ts";
 import type { JobRow, ListWindow } from "../crds/wire/row.ts";
 import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";
 import { readJob } from "./job_reading.ts";
-import { type JobFacts, jobReport } from "./job_report.ts";
+import { type JobFacts, jobReport, reasonReport } from "./job_report.ts";
 import { type Key, KeyReader } from "./keys.ts";
 import { safeText, wrapped } from "./shown_text.ts";
-import { BY_HAND, stopJobByHand } from "./stopped_job.ts";
+import { changeByHand } from "./stopped_job.ts";
 import type { Look } from "./styles.ts";
 import { EVERYTHING, type TerminalCluster } from "./terminal_cluster.ts";
+import { createTopLog, type TopLog } from "./top_log.ts";
 import { FRAME_LINES, topScreen, type TopView } from "./top_screen.ts";
 import {
+  type Change,
   FIRST_STATE,
   press,
   queryOf,
   settled,
   type TopState,
   type TopWindow,
+  viewOf,
 } from "./top_state.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
 
@@ -29,10 +32,17 @@ const POLL_MS = 1_000;
 const READ_MS = 2_000;
 /** How long the rest of a key's sequence may take, before what has come is the key Esc. */
 const SEQUENCE_MS = 50;
-/** How long the outcome of a stop is shown. */
+/** How long the outcome of a change is shown. */
 const NOTICE_MS = 8_000;
-/** Lines of one curve, and events of a job. */
+/** Lines of one curve, and events of a job, in its report and among its reasons. */
 const REPORT = { plotRows: 6, events: 10 } as const;
+const REASONS = { plotRows: 0, events: 100 } as const;
+/** What is said of a job once it was done. */
+const DONE: Readonly<Record<Change, string>> = {
+  stop: "was told to stop",
+  suspend: "is being suspended",
+  resume: "goes on",
+};
 
 /** What it is drawn with. */
 export interface TopParts {
@@ -56,6 +66,8 @@ class Top {
   #typing = new AbortController();
   /** The job that is shown, as it was read last, or why it cannot be read. */
   #read: { readonly uid: string; readonly facts: JobFacts | string } | undefined;
+  /** The log on the screen. */
+  #log: TopLog | undefined;
   #notice: { readonly text: string; readonly untilMs: number } | undefined;
   readonly #sleeper: Sleeper;
   readonly #over = new AbortController();
@@ -120,33 +132,51 @@ class Top {
       const { mode } = this.#state;
       if (isPasted && mode !== "filter") continue;
       // Nobody has answered a question that was not seen.
-      if (mode === "stop" && this.#drawn !== this.#state && key !== "interrupt") continue;
+      const isAsked = mode === "stop" || mode === "suspend" || mode === "resume";
+      if (isAsked && this.#drawn !== this.#state && key !== "interrupt") continue;
       const { state, act } = press(this.#state, key, this.#windowOf(this.#all));
       this.#state = state;
       this.#notice = undefined;
       if (act?.kind === "quit") this.#over.abort();
-      if (act?.kind === "stop") void this.#stop(act.job);
+      else if (act !== undefined) void this.#change(act.kind, act.job);
     }
     this.wake();
   }
 
-  async #stop(row: JobRow): Promise<void> {
+  async #change(change: Change, row: JobRow): Promise<void> {
     const { cluster, clock } = this.parts;
     const job = this.#refOf(row);
     if (job === undefined) return;
-    const text = await stopJobByHand(cluster, job, BY_HAND, this.signal).then(
-      () => `${row.namespace}/${row.name} was told to stop.`,
-      (error) => `It was not stopped: ${messageOf(error)}`,
+    const text = await changeByHand(cluster, change, job, this.signal).then(
+      () => `${row.namespace}/${row.name} ${DONE[change]}.`,
+      (error) => `Could not ${change} ${row.namespace}/${row.name}: ${messageOf(error)}`,
     );
     this.#notice = { text, untilMs: clock.monotonic() + NOTICE_MS };
     this.wake();
   }
 
+  /** Reads the log that is to be shown, and no other one. */
+  #followLog(): void {
+    const { job, isPrevious } = this.#state;
+    const wanted = viewOf(this.#state) === "logs" && job ? this.#refOf(job) : undefined;
+    if (this.#log?.uid === wanted?.uid && this.#log?.isPrevious === isPrevious) return;
+    this.#log?.stop();
+    const { cluster: { client }, clock } = this.parts;
+    const onNews = () => this.wake();
+    this.#log = wanted &&
+      createTopLog(wanted, { client, clock, signal: this.signal, isPrevious, onNews });
+  }
+
   #reportOf(columns: number): readonly string[] | undefined {
+    const view = viewOf(this.#state);
+    if (view === "logs") return this.#log?.lines(columns);
     const { uid, facts } = this.#read ?? {};
     if (facts === undefined || uid !== this.#state.job?.uid) return undefined;
     if (typeof facts === "string") return wrapped(safeText(facts), columns);
     const { look, clock } = this.parts;
+    if (view === "reasons") {
+      return reasonReport(facts, { ...look, ...REASONS, columns, nowMs: clock.now() });
+    }
     const curves = this.#curves.of(uid ?? "");
     const shown = { ...facts, ...(curves && { curves }) };
     return jobReport(shown, { ...look, ...REPORT, columns, nowMs: clock.now() });
@@ -157,9 +187,13 @@ class Top {
     const { namespaces } = cluster;
     const size = terminal.size();
     const all = this.#all;
+    this.#followLog();
     this.#report = this.#reportOf(size.columns);
-    this.#state = settled(this.#state, this.#windowOf(all));
-    const { job } = this.#state;
+    const scrolled = this.#state.scrolled - (this.#log?.takeGone() ?? 0);
+    // A cursor is put on a job once all of them are there.
+    const uid = cluster.isThere() ? this.#state.uid : undefined;
+    this.#state = settled({ ...this.#state, scrolled, uid }, this.#windowOf(all));
+    const job = viewOf(this.#state) && this.#state.job;
     const seen = job === undefined ? this.#shown(all) : [job];
     this.#curves.look(seen.flatMap((row) => this.#refOf(row) ?? []));
     const outage = this.#curves.outage();
@@ -170,6 +204,7 @@ class Top {
       isThere: cluster.isThere(),
       missing: [...new Set([...cluster.missing(), ...(outage === undefined ? [] : [outage])])],
       ...(hasNotice && { notice: this.#notice?.text ?? "" }),
+      chosen: job ?? all.rows[this.#state.at],
       ...(this.#report && { report: this.#report }),
     };
     this.screen.draw(topScreen(view, this.#state, {
@@ -198,7 +233,8 @@ class Top {
     const { cluster, clock } = this.parts;
     let nextMs = 0;
     while (!this.signal.aborted) {
-      const job = this.#state.job && this.#refOf(this.#state.job);
+      const shown = viewOf(this.#state) === "logs" ? undefined : this.#state.job;
+      const job = shown && this.#refOf(shown);
       if (job !== undefined && (this.#read?.uid !== job.uid || clock.monotonic() >= nextMs)) {
         const facts = await readJob(cluster, job, this.signal)
           .catch((error) => `It cannot be read: ${messageOf(error)}`);

@@ -1,8 +1,10 @@
-/** Stop of a job by hand: asked of the manager, as the user. */
+/** Changes of a job by hand, as the user: its stop is asked of the manager. */
 import { stopPath } from "../crds/job_kind.ts";
 import type { JobRef } from "../crds/job_kind.ts";
 import { TransportError } from "../platform/kube/errors.ts";
+import { changeJob } from "../views/job_changes.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
+import type { Change } from "./top_state.ts";
 
 const DEADLINE_MS = 15_000;
 
@@ -34,4 +36,15 @@ export async function stopJobByHand(
     signal,
     deadlineMs: DEADLINE_MS,
   });
+}
+
+/** Stops, suspends or resumes this job, and no other one of its name. Throws what the API server or the manager says. */
+export function changeByHand(
+  cluster: Pick<TerminalCluster, "client" | "manager" | "missingOfManager">,
+  change: Change,
+  job: JobRef,
+  signal: AbortSignal,
+): Promise<void> {
+  if (change === "stop") return stopJobByHand(cluster, job, BY_HAND, signal);
+  return changeJob(cluster.client, job, { change, uid: job.uid, signal });
 }

@@ -5,7 +5,7 @@ import { jobRows, type RowsLook } from "./job_rows.ts";
 import type { Size } from "./plots.ts";
 import { cut, fit, safeText } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled } from "./styles.ts";
-import type { TopState } from "./top_state.ts";
+import { type Change, changesOf, type TopState, viewOf } from "./top_state.ts";
 
 /** What is shown. */
 export interface TopView {
@@ -18,7 +18,9 @@ export interface TopView {
   readonly missing: readonly string[];
   /** What came of the last stop. */
   readonly notice?: string;
-  /** The report of the job that is shown. */
+  /** The job that is shown, or under the cursor. */
+  readonly chosen?: JobRow | undefined;
+  /** The report of the job that is shown, or its log. */
   readonly report?: readonly string[];
 }
 
@@ -30,19 +32,30 @@ export interface TopLook extends Look, Pick<RowsLook, "nowMs" | "pointsOf" | "na
 const HELP = [
   "Up, Down, PgUp, PgDn, Home, End   move",
   "Enter                             look at a job; Esc goes back",
+  "l                                 its log, all ranks; p: that of before its containers were last started",
+  "d                                 why it is as it is: conditions, pods and events",
+  "s                                 suspend it, or let it go on, after a question",
+  "x                                 stop it early, after a question",
   "/                                 show the names with this text; Esc shows all",
-  "s                                 order by the next of: created, name, state, progress, remaining, updated",
+  "o                                 order by the next of: created, name, state, progress, remaining, updated",
   "r                                 turn the order round",
-  "x                                 stop a job, after a question",
   "q                                 end",
 ];
 
-const KEYS: Readonly<Record<TopState["mode"], string>> = {
-  list: "Enter job  / filter  s order  r reverse  x stop  ? help  q end",
+/** What the last line offers in each mode; `CHANGES` stands for what may be done to the job. */
+const CHANGES = "CHANGES";
+const KEYS: Readonly<Record<"list" | "filter" | "job" | "reasons" | "logs" | "help", string>> = {
+  list: `Enter job  l logs  d reasons  ${CHANGES}/ filter  o sort  ? help  q end`,
   filter: "Enter keeps the filter  Esc shows all",
-  job: "Up Down scroll  x stop  Esc back",
-  stop: "",
+  job: `Up Down scroll  l logs  d reasons  ${CHANGES}Esc back`,
+  reasons: `Up Down scroll  l logs  Enter job  ${CHANGES}Esc back`,
+  logs: `Up Down scroll  p previous  d reasons  Enter job  ${CHANGES}Esc back`,
   help: "any key goes back",
+};
+const CHANGE_KEYS: Readonly<Record<Change, string>> = {
+  stop: "x stop",
+  suspend: "s suspend",
+  resume: "s resume",
 };
 
 function countsText({ total, states }: ListWindow): string {
@@ -52,39 +65,62 @@ function countsText({ total, states }: ListWindow): string {
   }`;
 }
 
-function headLine({ window, where }: TopView, { sort, isReversed, filter }: TopState): string {
+function headLine({ window, where }: TopView, state: TopState): string {
+  const { sort, isReversed, filter, isPrevious, job } = state;
+  if (job !== undefined && viewOf(state) === "logs") {
+    const which = isPrevious ? "log before the last start" : "log";
+    return `${safeText(`${job.namespace}/${job.name}`)}  ${job.state}  ${which}`;
+  }
   const order = `by ${sort}${isReversed ? ", reversed" : ""}`;
   const filtered = filter === "" ? "" : `  /${safeText(filter)}`;
   return `${safeText(where)}  ${countsText(window)}  ${order}${filtered}`;
 }
 
-function questionOf({ namespace, name }: JobRow): string {
-  return `Stop ${safeText(`${namespace}/${name}`)}? y: yes, any other key: no`;
+/** What is asked before a change is made. */
+const QUESTIONS: Readonly<Record<Change, readonly [verb: string, means: string]>> = {
+  stop: ["Stop", ""],
+  suspend: ["Suspend", " (its pods go, and their logs)"],
+  resume: ["Resume", ""],
+};
+
+function questionOf(change: Change, { namespace, name }: JobRow): string {
+  const [verb, means] = QUESTIONS[change];
+  return `${verb} ${safeText(`${namespace}/${name}`)}? y: yes, any other key: no${means}`;
 }
 
 /** The last line: what is asked, what came of it, what is missing, or the keys. */
-function footLine({ missing, notice }: TopView, state: TopState, look: TopLook): string {
-  if (state.mode === "stop" && state.job !== undefined) {
-    return styled(look, "yellow", questionOf(state.job));
+function footLine({ missing, notice, chosen }: TopView, state: TopState, look: TopLook): string {
+  const { mode } = state;
+  if (mode === "stop" || mode === "suspend" || mode === "resume") {
+    return state.job === undefined ? "" : styled(look, "yellow", questionOf(mode, state.job));
   }
-  if (state.mode === "filter") return `/${safeText(state.filter)}_  ${KEYS.filter}`;
+  if (mode === "filter") return `/${safeText(state.filter)}_  ${KEYS.filter}`;
   if (notice !== undefined) return styled(look, "yellow", safeText(notice));
   const [first] = missing;
   if (first !== undefined) {
     const more = missing.length > 1 ? ` (and ${missing.length - 1} more)` : "";
     return styled(look, "yellow", `? Not shown${more}: ${safeText(first)}`);
   }
-  return styled(look, "dim", KEYS[state.mode]);
+  const changes = chosen === undefined ? [] : changesOf(chosen).map((it) => `${CHANGE_KEYS[it]}  `);
+  return styled(look, "dim", KEYS[mode].replace(CHANGES, changes.join("")));
 }
 
 /** Lines of the screen that are not rows of the list: head, titles, foot. */
 export const FRAME_LINES = 3;
 
-function listLines(view: TopView, { at, first }: TopState, look: TopLook): string[] {
+function emptyText({ isThere, where }: TopView, { filter }: TopState): string {
+  if (!isThere) return "Reading the jobs ...";
+  return filter === ""
+    ? `No jobs in ${safeText(where)}`
+    : "No jobs match this filter; Esc shows all";
+}
+
+function listLines(view: TopView, state: TopState, look: TopLook): string[] {
+  const { at, first } = state;
   const { window: { rows } } = view;
   const columns = Math.max(1, look.size.columns - MARKER.length);
   const { header, lines } = jobRows(rows, { ...look, columns });
-  if (rows.length === 0) return ["", view.isThere ? "No jobs." : "Reading the jobs ..."];
+  if (rows.length === 0) return ["", emptyText(view, state)];
   return [
     styled(look, "dim", " ".repeat(MARKER.length) + header),
     ...lines.map((line, index) =>
@@ -98,12 +134,11 @@ const MARKER = "> ";
 /** Returns the lines of the whole screen. */
 export function topScreen(view: TopView, state: TopState, look: TopLook): string[] {
   const { columns, rows } = look.size;
-  const isJob = state.job !== undefined && (state.mode === "job" || state.mode === "stop");
   const report = view.report ?? ["Reading the job ..."];
   const inner = Math.max(0, rows - 2);
   const body = state.mode === "help"
     ? [...HELP, "", ...view.missing.flatMap((it) => notShown(it, columns))]
-    : isJob
+    : viewOf(state) !== undefined
     ? report.slice(state.scrolled)
     : listLines(view, state, look);
   const filled = [...body, ...new Array<string>(inner).fill("")].slice(0, inner);

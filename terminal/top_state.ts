@@ -1,11 +1,19 @@
 /** State of `milepost top`: what is shown, and what a key does to it. Pure. */
 import { beginsWithMost, type JobRow } from "../crds/wire/row.ts";
 import { LIST_LIMITS, type ListQuery } from "../crds/wire/list_query.ts";
+import { isOpenState } from "../crds/names.ts";
 
-/** Orders of the list, in which `s` goes round. */
+/** Orders of the list, in which `o` goes round. */
 const SORTS = ["created", "name", "state", "progress", "remaining", "updated"] as const;
 /** Longest text to filter by. */
 const LONGEST_FILTER = LIST_LIMITS.textLength;
+
+/** What of one job fills the screen: its report, why it is as it is, or its log. */
+const VIEWS = ["job", "reasons", "logs"] as const;
+type View = typeof VIEWS[number];
+
+/** What may be done to a job, after a question. */
+export type Change = "stop" | "suspend" | "resume";
 
 /** What is shown. */
 export interface TopState {
@@ -14,9 +22,11 @@ export interface TopState {
   /** Text in the names of jobs. */
   readonly filter: string;
   /** The list, its filter being written, one job, or a question. */
-  readonly mode: "list" | "filter" | "job" | "stop" | "help";
+  readonly mode: "list" | "filter" | View | Change | "help";
   /** Where a question or the help came from, and goes back to. */
-  readonly from: "list" | "job";
+  readonly from: "list" | View;
+  /** Where a job's reasons or its log came from, and go back to. */
+  readonly under: "list" | "job";
   /** The row under the cursor, and the first one on the screen, of all rows. */
   readonly at: number;
   readonly first: number;
@@ -26,6 +36,10 @@ export interface TopState {
   readonly job?: JobRow;
   /** Lines of its report above the screen. */
   readonly scrolled: number;
+  /** Whether the end stays on the screen as lines are added. */
+  readonly isAtEnd: boolean;
+  /** Whether the log is that of before the last start. */
+  readonly isPrevious: boolean;
 }
 
 export const FIRST_STATE: TopState = {
@@ -34,13 +48,16 @@ export const FIRST_STATE: TopState = {
   filter: "",
   mode: "list",
   from: "list",
+  under: "list",
   at: 0,
   first: 0,
   scrolled: 0,
+  isAtEnd: false,
+  isPrevious: false,
 };
 
 /** What there is to do besides drawing. */
-export type TopAct = { readonly kind: "quit" } | { readonly kind: "stop"; readonly job: JobRow };
+export type TopAct = { readonly kind: "quit" } | { readonly kind: Change; readonly job: JobRow };
 
 /** What a key is pressed over. */
 export interface TopWindow {
@@ -72,23 +89,30 @@ export function queryOf(
   };
 }
 
+/** The view of one job, also under a question or the help; undefined: the list. */
+export function viewOf({ mode, from, job }: TopState): View | undefined {
+  if (job === undefined) return undefined;
+  return VIEWS.find((it) => it === mode || (mode !== "list" && mode !== "filter" && it === from));
+}
+
+/** What may be done to a job now. */
+export function changesOf({ state }: JobRow): readonly Change[] {
+  if (!isOpenState(state)) return [];
+  return [state === "Suspended" ? "resume" : "suspend", "stop"];
+}
+
 /** Returns the state with its cursor on the job that it is on, or where that was, and all of it within what there is. */
-function within(state: TopState, { jobs, rows, lines }: TopWindow): TopState {
+export function settled(state: TopState, { jobs, rows, lines }: TopWindow): TopState {
   const isThere = state.uid === undefined || jobs[state.at]?.uid === state.uid;
   const found = isThere ? -1 : jobs.findIndex(({ uid }) => uid === state.uid);
   const at = Math.max(0, Math.min(found < 0 ? state.at : found, jobs.length - 1));
   const last = Math.max(0, jobs.length - rows);
   const first = Math.min(last, at < state.first ? at : Math.max(state.first, at - rows + 1));
-  const scrolled = Math.max(0, Math.min(state.scrolled, lines - rows - 1));
-  return { ...state, at, first, uid: jobs[at]?.uid, scrolled };
+  const end = Math.max(0, lines - rows - 1);
+  const scrolled = state.isAtEnd ? end : Math.max(0, Math.min(state.scrolled, end));
+  const job = state.job && (jobs.find(({ uid }) => uid === state.job?.uid) ?? state.job);
+  return { ...state, at, first, uid: jobs[at]?.uid, scrolled, ...(job && { job }) };
 }
-
-/** The same for the next drawing: in the list a cursor on the first row stays there until a key comes, so that jobs that are new are seen. */
-export const settled = (state: TopState, window: TopWindow): TopState =>
-  within(state.at === 0 && state.job === undefined ? { ...state, uid: undefined } : state, window);
-
-/** The cursor on the first row, whichever that will be. */
-const TOP = { at: 0, first: 0, uid: undefined } as const;
 
 const steps = (key: string, rows: number): number | undefined =>
   ({
@@ -110,74 +134,114 @@ export interface Pressed {
 
 function inFilter(state: TopState, key: string): Pressed {
   if (key === "enter") return { state: { ...state, mode: "list" } };
-  if (key === "escape") return { state: { ...state, mode: "list", filter: "", ...TOP } };
+  if (key === "escape") return { state: { ...state, mode: "list", filter: "" } };
   const filter = key === "backspace"
     ? [...state.filter].slice(0, -1).join("")
     : [...key].length === 1 && state.filter.length < LONGEST_FILTER
     ? state.filter + key
     : state.filter;
-  return { state: { ...state, filter, ...TOP } };
+  return { state: { ...state, filter } };
 }
 
-function inJob(state: TopState, key: string, window: TopWindow): Pressed {
-  const { job: _, ...rest } = state;
+/** The list, with the cursor where it was. */
+const toList = ({ job: _, ...state }: TopState): TopState => ({
+  ...state,
+  mode: "list",
+  scrolled: 0,
+  isAtEnd: false,
+});
+
+/** A view of a job, from its first line, or its log from the last one. */
+const opened = (state: TopState, view: View, job: JobRow, isPrevious = false): TopState => ({
+  ...state,
+  mode: view,
+  under: state.mode === "list" || state.mode === "job" ? state.mode : state.under,
+  job,
+  scrolled: 0,
+  isAtEnd: view === "logs",
+  isPrevious,
+});
+
+function inView(state: TopState, view: View, job: JobRow, key: string, window: TopWindow): Pressed {
   if (["escape", "q", "backspace"].includes(key)) {
-    return { state: { ...rest, mode: "list", scrolled: 0 } };
+    const isUnder = view !== "job" && state.under === "job";
+    return { state: isUnder ? opened(state, "job", job) : toList(state) };
+  }
+  if (view === "logs" && key === "p") {
+    return { state: opened(state, view, job, !state.isPrevious) };
   }
   const by = steps(key, window.rows);
   if (by === undefined) return { state };
-  return { state: within({ ...state, scrolled: state.scrolled + by }, window) };
+  const end = Math.max(0, window.lines - window.rows - 1);
+  const isAtEnd = view === "logs" && state.scrolled + by >= end;
+  return { state: settled({ ...state, scrolled: state.scrolled + by, isAtEnd }, window) };
 }
 
 function inList(state: TopState, key: string, window: TopWindow): Pressed {
   const by = steps(key, window.rows);
   if (by !== undefined) {
-    return { state: within({ ...state, at: state.at + by, uid: undefined }, window) };
+    return { state: settled({ ...state, at: state.at + by, uid: undefined }, window) };
   }
-  const job = window.jobs[state.at];
   switch (key) {
     case "q":
       return { state, act: { kind: "quit" } };
-    case "s": {
+    case "o": {
       const sort = SORTS[(SORTS.indexOf(state.sort) + 1) % SORTS.length] ?? "created";
-      return { state: { ...state, sort, isReversed: false, ...TOP } };
+      return { state: { ...state, sort, isReversed: false } };
     }
     case "r":
-      return { state: { ...state, isReversed: !state.isReversed, ...TOP } };
+      return { state: { ...state, isReversed: !state.isReversed } };
     case "/":
       return { state: { ...state, mode: "filter" } };
     case "escape":
       return { state: { ...state, filter: "" } };
-    case "enter":
-      return { state: job === undefined ? state : { ...state, mode: "job", job, scrolled: 0 } };
     default:
       return { state };
   }
 }
 
-/** The state in which a question or the help was asked for. */
-function back({ job, ...state }: TopState): TopState {
-  const isJob = state.from === "job" && job !== undefined;
-  return { ...state, mode: state.from, ...(isJob && { job }) };
+/** The views by their keys, and what may be done by its keys. */
+const VIEW_KEYS: Readonly<Record<string, View>> = { enter: "job", l: "logs", d: "reasons" };
+const CHANGE_KEYS: Readonly<Record<string, readonly Change[]>> = {
+  x: ["stop"],
+  s: ["suspend", "resume"],
+};
+
+/** What a key does to the job that is shown, or under the cursor; undefined: nothing. */
+function atJob(state: TopState, key: string, job: JobRow): Pressed | undefined {
+  const { mode } = state;
+  if (mode !== "list" && !VIEWS.some((it) => it === mode)) return undefined;
+  const view = VIEW_KEYS[key];
+  if (view !== undefined) return { state: view === mode ? state : opened(state, view, job) };
+  const change = changesOf(job).find((it) => CHANGE_KEYS[key]?.includes(it));
+  return change && { state: { ...asked(state), mode: change, job } };
 }
+
+/** The state that remembers where a question or the help was asked for. */
+const asked = (state: TopState): TopState => ({ ...state, from: viewOf(state) ?? "list" });
+
+/** The state in which it was asked for. */
+const back = (state: TopState): TopState =>
+  state.from === "list" ? toList(state) : { ...state, mode: state.from };
 
 /** Returns what comes of a key. */
 export function press(before: TopState, key: string, window: TopWindow): Pressed {
-  const state = within(before, window);
+  const state = settled(before, window);
   if (key === "interrupt") return { state, act: { kind: "quit" } };
-  if (state.mode === "filter") return inFilter(state, key);
-  if (state.mode === "help") return { state: back(state) };
-  if (state.mode === "stop") {
+  const { mode } = state;
+  if (mode === "filter") return inFilter(state, key);
+  if (mode === "help") return { state: back(state) };
+  if (mode === "stop" || mode === "suspend" || mode === "resume") {
     const { job } = state;
     if (key !== "y" || job === undefined) return { state: back(state) };
     // Who stops a job wants to see it end.
-    return { state: { ...state, mode: "job" }, act: { kind: "stop", job } };
+    return { state: opened(state, "job", job), act: { kind: mode, job } };
   }
-  if (key === "?") return { state: { ...state, mode: "help", from: state.mode } };
-  if (key === "x") {
-    const job = state.mode === "job" ? state.job : window.jobs[state.at];
-    if (job === undefined) return { state };
-    return { state: { ...state, mode: "stop", from: state.mode, job } };
-  }
-  return state.mode === "job" ? inJob(state, key, window) : inList(state, key, window);
+  if (key === "?") return { state: { ...asked(state), mode: "help" } };
+  const job = state.job ?? window.jobs[state.at];
+  const done = job && atJob(state, key, job);
+  if (done !== undefined) return done;
+  return mode === "list" || job === undefined
+    ? inList(state, key, window)
+    : inView(state, mode, job, key, window);
 }

@@ -17,7 +17,7 @@ import type { ManagerClient } from "../../views/followed_curves.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { BoundedReads } from "../../views/details/bounded_reads.ts";
-import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "./job_changes.ts";
+import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "../../views/job_changes.ts";
 import { jobDetails } from "../../views/details/details_of_job.ts";
 import { LOG_LIMITS, logPath } from "../../views/details/log_query.ts";
 import { proxy } from "./proxied_response.ts";

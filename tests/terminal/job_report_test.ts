@@ -1,7 +1,7 @@
 /** Tests of the report of a job: sentences are whole, and no line is too long. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { jobReport } from "../../terminal/job_report.ts";
+import { jobReport, reasonReport } from "../../terminal/job_report.ts";
 import { columnsOf, wrapped } from "../../terminal/shown_text.ts";
 
 const NOW = Date.parse("2026-11-23T22:00:00Z");
@@ -18,6 +18,16 @@ const FACTS = {
     created: "2026-11-23T21:50:30Z",
   },
   wait: "2 of 4 pods wait for 8 nvidia.com/gpu; this machine has 2, and other pods use them",
+  conditions: [
+    { type: "Suspended", status: "False", reason: "TrainJobResumed", message: "Trainjob resumed" },
+    {
+      type: "Failed",
+      status: "True",
+      reason: "FailedJobs",
+      message: `no \x1b[2J more${" words".repeat(20)}`,
+      lastTransitionTime: "2026-11-23T21:59:50Z",
+    },
+  ],
   pods: [],
   events: [{
     object: "TrainJob/mnist",
@@ -61,6 +71,24 @@ Deno.test("a report draws metrics, and neither progress nor step", () => {
   const text = jobReport(facts, { ...look, columns: 60, events: 1 }).join("\n");
   assert.match(text, /^loss {2}2$/m);
   assert.doesNotMatch(text, /progress|step/);
+});
+
+Deno.test("the reasons are conditions, the newest first, pods and events, with their whole messages", () => {
+  const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 0 } as const;
+  const lines = reasonReport(FACTS, { ...look, columns: 80, events: 100 });
+  for (const line of lines) assert.ok(columnsOf(line) <= 80, line);
+  const at = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
+  const order = [
+    /^TrainJob team-a\/mnist {2}Failed/,
+    /^AGE +CONDITION +STATUS +REASON$/,
+    /^10s +Failed +True +FailedJobs$/,
+    /^ {6}no \\u001b\[2J more words/,
+    /^- +Suspended +False +TrainJobResumed$/,
+    /^AGE +EVENT +REASON +OBJECT$/,
+    /^Not shown: /,
+  ].map(at);
+  assert.ok(!order.includes(-1), lines.join("\n"));
+  assert.deepEqual(order.toSorted((a, b) => a - b), order);
 });
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });

@@ -196,13 +196,13 @@ Deno.test("a job that is looked at is read, and alone followed; a stop that is r
       await shows(world, /^Stop ml\/mnist\? y: yes/);
       assert.deepEqual(world.stops, []);
       world.type("y");
-      await shows(world, /^It was not stopped: .*you may not/);
+      await shows(world, /^Could not stop ml\/mnist: .*you may not/);
       assert.equal(world.stops.length, 1);
       world.missingOfManager = ["no manager is found"];
       world.type("x");
       await shows(world, /^Stop ml\/mnist\?/);
       world.type("y");
-      await shows(world, /^It was not stopped: no manager is found$/);
+      await shows(world, /^Could not stop ml\/mnist: no manager is found$/);
     },
   ));
 
@@ -223,16 +223,86 @@ Deno.test("a key is for the job that was seen under the cursor, though another h
   withTop(() => 403, async (world) => {
     world.rows = [{ ...rowOf("newer", "Running"), created: LATER }, ...world.rows];
     world.changed();
-    await shows(world, /^> newer/);
+    await shows(world, /^ {2}newer/);
+    await shows(world, /^> mnist/);
     world.rows = [{ ...rowOf("newest", "Running"), created: LATEST }, ...world.rows];
     world.type("x");
-    await shows(world, /^Stop ml\/newer\? y: yes/);
+    await shows(world, /^Stop ml\/mnist\? y: yes/);
     world.type("n");
-    await shows(world, /^> newer/);
-    world.rows = [{ ...rowOf("last", "Running"), created: LATEST }, ...world.rows];
-    world.changed();
-    await shows(world, /^ {2}last/);
-    await shows(world, /^> newer/);
+    await shows(world, /^> mnist/);
+    await shows(world, /^ {2}newest/);
+  }));
+
+Deno.test("s suspends a job, after a question, as its reader and no other job of its name", () => {
+  const bodies: unknown[] = [];
+  return withTop(({ method, path, body }) => {
+    if (method !== "PATCH") return path.endsWith("/trainjobs/mnist") ? trainJob("mnist") : 403;
+    bodies.push(body);
+    return bodies.length === 1 ? 403 : trainJob("mnist");
+  }, async (world) => {
+    world.type("s");
+    await shows(world, /^Suspend ml\/mnist\? y: yes/);
+    world.type("y");
+    await shows(world, /^Could not suspend ml\/mnist: Forbidden/);
+    world.type("s");
+    await shows(world, /^Suspend ml\/mnist\?/);
+    world.type("y");
+    await shows(world, /^ml\/mnist is being suspended\.$/);
+    const body = { metadata: { uid: "uid-mnist" }, spec: { suspend: true } };
+    assert.deepEqual(bodies, [body, body]);
+  });
+});
+
+/** The answers about a job with one pod, whose log is this. */
+const logged = (log: () => string) => ({ path }: AskedOf): MadeUp => {
+  if (path.endsWith("/log")) return new Response(log());
+  if (path.endsWith("/trainjobs/mnist")) {
+    const conditions = [{ type: "Failed", status: "True", reason: "Bad", message: "of no use" }];
+    return { ...trainJob("mnist"), status: { conditions } };
+  }
+  const metadata = { name: "mnist-node-0", namespace: "ml", uid: "pod" };
+  const pod = { apiVersion: "v1", kind: "Pod", metadata, spec: { containers: [{ name: "node" }] } };
+  const status = {
+    phase: "Succeeded",
+    containerStatuses: [{ name: "node", image: "", imageID: "", ready: true, restartCount: 1 }],
+  };
+  if (path.endsWith("/pods")) {
+    return { kind: "PodList", metadata: { resourceVersion: "1" }, items: [{ ...pod, status }] };
+  }
+  return path.endsWith("/mnist-node-0") ? { ...pod, status } : 403;
+};
+
+Deno.test("l shows the log as it comes, p that of before; its lines are wrapped and steer nothing", () => {
+  const line = (index: number, text: string) =>
+    `2026-01-01T00:00:${String(10 + index)}.000000000Z ${text}\n`;
+  let log = Array.from({ length: 40 }, (_, index) => line(index, `line ${index}`)).join("") +
+    line(45, `\x1b[2J${"word ".repeat(30)}end`);
+  return withTop(logged(() => log), async (world) => {
+    world.type("l");
+    await shows(world, /^ml\/mnist {2}Running {2}log +$/);
+    await shows(world, /word end$/);
+    await shows(world, /^\* The log has ended\.$/);
+    assert.ok(!world.screen().some((it) => /\bline 0$/.test(it)), "the end is shown");
+    world.type("\x1b[H");
+    await shows(world, /^mnist-node-0 \| line 0$/);
+    log = line(0, "of before");
+    world.type("p");
+    await shows(world, /^ml\/mnist {2}Running {2}log before the last start +$/);
+    await shows(world, /^mnist-node-0 \| of before$/);
+    world.type("d");
+    await shows(world, /^- +Failed +True +Bad$/);
+    await shows(world, /^ {6}of no use$/);
+    world.type("\x1b");
+    await shows(world, /^> mnist/);
+  });
+});
+
+Deno.test("a log that cannot be read says why, and takes nothing else away", () =>
+  withTop(({ path }) => path.endsWith("/pods") ? 403 : trainJob("mnist"), async (world) => {
+    world.type("l");
+    await shows(world, /^\* The log cannot be read: Forbidden/);
+    world.type("\x1b");
+    await shows(world, /^> mnist/);
   }));
 
 Deno.test("what a key changes is drawn at once, and not with the next look at curves", () =>

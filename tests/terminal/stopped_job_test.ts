@@ -1,9 +1,10 @@
-/** Tests of a stop by hand: what it says where the manager cannot be asked, and that it waits for nobody who has gone. */
+/** Tests of changes by hand: what a stop says where the manager cannot be asked, and that each is of the job that was seen. */
 import assert from "node:assert/strict";
-import { BY_HAND, stopJobByHand } from "../../terminal/stopped_job.ts";
-import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { BY_HAND, changeByHand, stopJobByHand } from "../../terminal/stopped_job.ts";
+import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
 import { answeringClient, never } from "../support/answering_client.ts";
+import { withAnswers } from "../support/api_answers.ts";
 
 const JOB = { kind: TRAINJOB, namespace: "ml", name: "mnist", uid: "u1" };
 
@@ -26,4 +27,28 @@ Deno.test("a stop that nobody waits for any more is over", async () => {
     return ended;
   });
   await assert.rejects(stop(client, gone.signal), { message: "ended" });
+});
+
+Deno.test("a job is suspended, and goes on, by its own switch, if it is the one that was seen", async () => {
+  const pytorch = JOB_KINDS.byId("pytorchjobs.kubeflow.org") ?? TRAINJOB;
+  const signal = new AbortController().signal;
+  await withAnswers(
+    ({ body }) => ({ kind: "Any", metadata: {}, ...Object(body) }),
+    async (client, asked) => {
+      const cluster = { client, manager: () => undefined, missingOfManager: () => [] };
+      for (const [kind, change] of [[TRAINJOB, "suspend"], [pytorch, "resume"]] as const) {
+        await changeByHand(cluster, change, { ...JOB, kind }, signal).catch(() => {});
+      }
+      assert.deepEqual(
+        asked.map(({ method, path, body }) => [method, path.split("/").at(-2), body]),
+        [
+          ["PATCH", "trainjobs", { metadata: { uid: "u1" }, spec: { suspend: true } }],
+          ["PATCH", "pytorchjobs", {
+            metadata: { uid: "u1" },
+            spec: { runPolicy: { suspend: false } },
+          }],
+        ],
+      );
+    },
+  );
 });

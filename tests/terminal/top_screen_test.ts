@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { columnsOf } from "../../terminal/shown_text.ts";
 import { topScreen, type TopView } from "../../terminal/top_screen.ts";
 import { FIRST_STATE, press, queryOf, type TopState } from "../../terminal/top_state.ts";
+import { isOpenState } from "../../crds/names.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { windowOf } from "../views/list/window_of_rows.ts";
 
@@ -45,14 +46,15 @@ function screenOf(
 }
 
 Deno.test("the screen has a head, rows with bars, and the keys", () => {
-  const lines = screenOf([MNIST, rowOf("x", { state: "Failed" })], [80, 6]);
+  const rows = [MNIST, rowOf("x", { state: "Failed" })];
+  const lines = screenOf(rows, [80, 6], { chosen: MNIST });
   assert.deepEqual(lines.map((line) => line.trimEnd()), [
     "team-a  2 jobs: 1 Running, 1 Failed  by created",
     "  NAME      STATE         PROGRESS           ETA  METRICS",
     "> mnist     Running       ████░░░░  46 %     83s  loss 0.22312  \\u001b[2J 1",
     "  x         Failed",
     "",
-    "Enter job  / filter  s order  r reverse  x stop  ? help  q end",
+    "Enter job  l logs  d reasons  s suspend  x stop  / filter  o sort  ? help  q end",
   ]);
 });
 
@@ -65,7 +67,7 @@ for (const size of SIZES) {
       rowOf("任务".repeat(40), { metrics: [{ name: "👍".repeat(30), value: "1e-300" }] }),
       rowOf("n".repeat(250), { state: "EarlyStopped", kind: "pytorchjobs.kubeflow.org" }),
     ];
-    const modes = ["list", "filter", "job", "stop", "help"] as const;
+    const modes = ["list", "filter", "job", "reasons", "logs", "stop", "suspend", "help"] as const;
     for (const mode of modes) {
       const state = { ...FIRST_STATE, mode, job: MNIST, filter: "\x1b[31m任务" };
       const report = ["任".repeat(300), "\\u001b"];
@@ -106,12 +108,48 @@ Deno.test("what is missing, what came of a stop, and a question stand in the las
   const last = (more: Parameters<typeof screenOf>[2]) => screenOf([MNIST], [80, 5], more).at(-1);
   assert.equal(last({ missing: ["no token", "more"] }), "? Not shown (and 1 more): no token");
   assert.equal(last({ missing: ["no token"], notice: "It was told." }), "It was told.");
-  const state = { ...FIRST_STATE, mode: "stop", job: MNIST } as const;
-  assert.equal(last({ state }), "Stop team-a/mnist? y: yes, any other key: no");
+  const asked = (mode: "stop" | "suspend" | "resume") =>
+    last({ state: { ...FIRST_STATE, mode, job: MNIST } });
+  assert.equal(asked("stop"), "Stop team-a/mnist? y: yes, any other key: no");
+  assert.equal(
+    asked("suspend"),
+    "Suspend team-a/mnist? y: yes, any other key: no (its pods go, and their logs)",
+  );
+  assert.equal(asked("resume"), "Resume team-a/mnist? y: yes, any other key: no");
+});
+
+const OFFERED: Readonly<Record<string, readonly [state: JobRow["state"], keys: RegExp]>> = {
+  "that runs can be suspended and stopped": ["Running", / {2}s suspend {2}x stop {2}/],
+  "that is suspended can go on": ["Suspended", / {2}s resume {2}x stop {2}/],
+  "that is complete can be looked at": ["Complete", /^(?!.*(suspend|resume|stop))/],
+  "that has failed can be looked at": ["Failed", /^(?!.*(suspend|resume|stop))/],
+  "that was stopped can be looked at": ["EarlyStopped", /^(?!.*(suspend|resume|stop))/],
+};
+for (const [what, [state, keys]] of Object.entries(OFFERED)) {
+  Deno.test(`the last line offers what can be done: a job ${what}`, () => {
+    const chosen = rowOf("x", { state });
+    for (const mode of ["list", "job", "reasons", "logs"] as const) {
+      const shown = { ...FIRST_STATE, mode, job: chosen };
+      assert.match(screenOf([chosen], [90, 5], { chosen, state: shown }).at(-1) ?? "", keys, mode);
+    }
+    const { act } = after(["x", "y"], FIRST_STATE, [chosen]);
+    assert.equal(act?.kind, isOpenState(state) ? "stop" : undefined);
+  });
+}
+
+Deno.test("the head of a log says whose it is", () => {
+  const headOf = (isPrevious: boolean) => {
+    const state = { ...FIRST_STATE, mode: "logs", job: MNIST, isPrevious } as const;
+    return screenOf([MNIST], [80, 5], { state, report: ["a"] })[0]?.trimEnd();
+  };
+  assert.equal(headOf(false), "team-a/mnist  Running  log");
+  assert.equal(headOf(true), "team-a/mnist  Running  log before the last start");
 });
 
 Deno.test("an empty list says whether it was read", () => {
-  assert.ok(screenOf([], [40, 6]).includes("No jobs."));
+  assert.ok(screenOf([], [40, 6]).includes("No jobs in team-a"));
+  const state = { ...FIRST_STATE, filter: "x" };
+  assert.ok(screenOf([], [40, 6], { state }).includes("No jobs match this filter; Esc shows all"));
   assert.ok(screenOf([], [40, 6], { isThere: false }).includes("Reading the jobs ..."));
 });
 
@@ -137,7 +175,7 @@ const KEYS: Readonly<Record<string, readonly [keys: readonly string[], want: Par
     "the screen follows the cursor": [["down", "page down"], { at: 21, first: 2 }],
     "the end of ten thousand": [["end"], { at: 9999, first: 9980 }],
     "and back": [["end", "home"], { at: 0, first: 0 }],
-    "the next order": [["s"], { sort: "name", isReversed: false }],
+    "the next order": [["o"], { sort: "name", isReversed: false }],
     "the order turned round": [["r"], { isReversed: true }],
     "a filter": [["/", "4", "2", "enter"], { filter: "42", mode: "list", at: 0 }],
     "a filter that is taken back": [["/", "任", "backspace", "escape"], {
@@ -151,6 +189,26 @@ const KEYS: Readonly<Record<string, readonly [keys: readonly string[], want: Par
     "a stop of the job on the screen that was not meant": [["enter", "x", "n"], { mode: "job" }],
     "a report ends on the last row of the screen": [["enter", "end"], { scrolled: 79 }],
     "and goes back from there at once": [["enter", "end", "up"], { scrolled: 78 }],
+    "a suspension that was not meant": [["s", "n"], { mode: "list" }],
+    "a log, which follows its end": [["l"], { mode: "logs", isAtEnd: true, isPrevious: false }],
+    "a log that is read from above": [["l", "home"], { mode: "logs", isAtEnd: false, scrolled: 0 }],
+    "a log that was read, and follows again": [["l", "home", "end"], {
+      isAtEnd: true,
+      scrolled: 79,
+    }],
+    "the log of before": [["l", "p"], { mode: "logs", isPrevious: true, isAtEnd: true }],
+    "the log of before, and the present one": [["l", "p", "p"], {
+      mode: "logs",
+      isPrevious: false,
+    }],
+    "the reasons": [["d"], { mode: "reasons", scrolled: 0, isAtEnd: false }],
+    "reasons from the list, and back to it": [["d", "escape"], { mode: "list" }],
+    "a log from a job, and back to it": [["enter", "l", "escape"], { mode: "job" }],
+    "reasons after a log from a job": [["enter", "l", "d", "escape"], { mode: "job" }],
+    "a log that is left for its job, and that for the list": [["l", "enter", "q"], {
+      mode: "list",
+    }],
+    "a question beside a log, and back to it": [["l", "x", "n"], { mode: "logs" }],
     "a job that is left": [["enter", "down", "escape"], { mode: "list", scrolled: 0 }],
   };
 
@@ -163,7 +221,7 @@ for (const [what, [keys, want]] of Object.entries(KEYS)) {
 }
 
 Deno.test("the cursor stays on its job, wherever its row goes, and where that was when it is gone", () => {
-  const { state } = after(["s", "down", "down"]);
+  const { state } = after(["o", "down", "down"]);
   assert.partialDeepStrictEqual(state, { at: 2, uid: "uid-job-0002" });
   const more = [...Array.from({ length: 30 }, (_, index) => rowOf(`a-${index}`)), ...ALL];
   const { act, state: moved } = after(["x", "y"], state, more);
@@ -175,17 +233,43 @@ Deno.test("the cursor stays on its job, wherever its row goes, and where that wa
   assert.partialDeepStrictEqual(after(["x"], state, []).state, { at: 0, mode: "list" });
 });
 
-Deno.test("another order, or another filter, begins at its first job", () => {
-  for (const keys of [["s"], ["r"], ["/", "0"]]) {
-    assert.partialDeepStrictEqual(after(["end", ...keys]).state, { at: 0, first: 0 });
+Deno.test("the cursor stays on its job in another order, and under a filter that has it", () => {
+  const begin = after(["o", "down", "down"]).state;
+  const keys = [["r"], ["o"], ["/", "0", "0", "0", "2"], ["home", "down", "down", "r"]];
+  for (const typed of keys) {
+    const { state } = after([...typed, "right"], begin);
+    assert.equal(state.uid, "uid-job-0002", typed.join());
+    assert.equal(windowOf(ALL, queryOf(state, [])).rows[state.at]?.name, "job-0002");
   }
 });
 
+Deno.test("a job on the first row keeps the cursor when others come above it", () => {
+  const { state } = after(["right"], FIRST_STATE, [rowOf("mnist")]);
+  const newer = rowOf("newer", { created: "2026-11-23T21:59:30Z" });
+  assert.partialDeepStrictEqual(after(["right"], state, [newer, rowOf("mnist")]).state, {
+    at: 1,
+    uid: "uid-mnist",
+  });
+});
+
 Deno.test("y stops the job under the cursor, as it was seen", () => {
-  const { act } = after(["s", "down", "x", "y"]);
+  const { act } = after(["o", "down", "x", "y"]);
   assert.ok(act?.kind === "stop");
   assert.equal(act.job.uid, "uid-job-0001");
-  assert.equal(after(["s", "enter", "x", "y"]).act?.kind, "stop");
+  assert.equal(after(["o", "enter", "x", "y"]).act?.kind, "stop");
+});
+
+Deno.test("s suspends a job that runs, and lets one go on that is suspended", () => {
+  assert.equal(after(["s", "y"]).act?.kind, "suspend");
+  assert.equal(after(["l", "s", "y"]).act?.kind, "suspend");
+  const rows = [rowOf("x", { state: "Suspended" })];
+  assert.equal(after(["enter", "s", "y"], FIRST_STATE, rows).act?.kind, "resume");
+});
+
+Deno.test("what may be done follows the job as it is now, and not as it was when it was looked at", () => {
+  const { state } = after(["enter"], FIRST_STATE, [MNIST]);
+  const ended = [{ ...MNIST, state: "Complete" } as const];
+  assert.equal(after(["x", "y"], state, ended).act, undefined);
 });
 
 Deno.test("q and Ctrl-C end it; Ctrl-C everywhere", () => {

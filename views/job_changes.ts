@@ -1,9 +1,9 @@
 /** Changes of jobs that a viewer makes: suspended, resumed, deleted, as that viewer and no other. */
 import { z } from "zod";
-import { uidSchema } from "../../crds/wire/message_fields.ts";
-import { suspensionSpec } from "../../crds/suspension_switch.ts";
-import type { KubeClient } from "../../platform/kube/client.ts";
-import type { NamedJob } from "../../crds/job_kind.ts";
+import { uidSchema } from "../crds/wire/message_fields.ts";
+import { suspensionSpec } from "../crds/suspension_switch.ts";
+import type { KubeClient } from "../platform/kube/client.ts";
+import type { NamedJob } from "../crds/job_kind.ts";
 
 /** Changes of a job's object. */
 export const JOB_CHANGES = ["suspend", "resume", "delete"] as const;
