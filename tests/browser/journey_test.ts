@@ -19,6 +19,7 @@ const JOURNEYS: Readonly<Record<string, JourneyOptions>> = {
   charts: { sentence: "odd values are drawn, and a view is in its link", jobs: 9, hostile: true },
   faults: { sentence: "what fails is said, and comes back by itself", jobs: 9 },
   asleep: { sentence: "an hour asleep is said, and ends by itself or with a new code", jobs: 9 },
-  axe: { sentence: "axe-core finds nothing serious in either theme", jobs: 60 },
+  phone: { sentence: "nothing is cut off on a phone", jobs: 9, hostile: true },
+  axe: { sentence: "axe-core finds nothing, on a screen and on a phone", jobs: 60 },
 };
 for (const [name, options] of Object.entries(JOURNEYS)) Deno.test(journey(name, options));

@@ -227,9 +227,9 @@ export function MetricChart(
   return (
     <figure class="chart">
       <figcaption>
-        <h3>
+        <h2>
           <Hostile text={title} />
-        </h3>
+        </h2>
         <span class="quiet number">
           {second === undefined
             ? "newest"

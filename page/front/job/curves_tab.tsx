@@ -181,7 +181,7 @@ function MarkList({ job }: { job: JobCurves | undefined }) {
   if (job === undefined || job.marks.length === 0) return null;
   return (
     <section>
-      <h3>Marks</h3>
+      <h2>Marks</h2>
       <ul class="marks">
         {job.marks.slice(-50).map(({ timeMs, kind, text }, index) => (
           <li key={`${timeMs} ${index}`}>

@@ -88,8 +88,8 @@ export function Pods({ details, view }: { details: JobDetails; view: JobView }) 
               </span>
             )}
           </td>
-          <td class="number">{pod.restarts}</td>
-          <td>
+          <td class="number" data-label="Restarts">{pod.restarts}</td>
+          <td data-label="Node">
             <Hostile text={pod.node === "" ? "–" : pod.node} />
           </td>
           <td>

@@ -64,10 +64,10 @@ class JobRow extends Component<RowProps> {
         <td>
           <Progress percent={row.progress} label={`Progress of ${row.name}`} />
         </td>
-        <td class="number">
+        <td class="number" data-label="Remaining">
           <Remaining seconds={row.endedMs === undefined ? row.remainingSeconds : undefined} />
         </td>
-        <td>
+        <td class="wide">
           <ul class="metrics">
             {row.metrics.slice(0, ROW_METRICS).map(({ name, value }) => (
               <li key={name}>
@@ -88,7 +88,7 @@ class JobRow extends Component<RowProps> {
             )}
           </ul>
         </td>
-        <td class="number">
+        <td class="number" data-label="Age">
           <Age sinceMs={row.createdMs} />
         </td>
       </tr>

@@ -53,7 +53,7 @@ function Best({ row }: { row: SearchRow }) {
     );
   }
   return objective === undefined || bestBy === undefined
-    ? <>–</>
+    ? <span class="quiet">–</span>
     : <DirectionQuestion metric={objective.metric} />;
 }
 
@@ -70,23 +70,23 @@ function Row({ row }: { row: SearchRow }) {
           <Hostile text={row.namespace} />
         </span>
       </td>
-      <td class="number">{row.counts.total}</td>
+      <td class="number" data-label="Trials">{row.counts.total}</td>
       <td>
         {row.counts.states.map(([state, count]) => `${count} ${stateWord(state)}`).join(", ") ||
           "–"}
       </td>
-      <td>
-        {objective === undefined ? "–" : (
+      <td data-label="Objective">
+        {objective === undefined ? <span class="quiet">–</span> : (
           <>
             {objective.direction || answeredDirection(objective.metric)}{" "}
             <Hostile text={objective.metric} />
           </>
         )}
       </td>
-      <td>
+      <td data-label="Best">
         <Best row={row} />
       </td>
-      <td class="number">
+      <td class="number" data-label="Age">
         <Age sinceMs={row.createdMs} />
       </td>
     </tr>
