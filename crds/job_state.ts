@@ -47,6 +47,15 @@ export function endOf(kind: JobKind, job: JobWithStatus): JobResult | undefined 
   return trueEnds(kind, job).find(({ isRecoverable }) => !isRecoverable)?.end;
 }
 
+/** Returns when the condition that ended the job became True. */
+export function endTimeOf(kind: JobKind, job: AnyJob): string | undefined {
+  if (endOf(kind, job) === undefined) return undefined;
+  const types = [kind.conditions.earlyStopped, ...kind.conditions.ends.map(({ type }) => type)];
+  return job.status?.conditions?.find(({ type, status }) =>
+    status === "True" && types.includes(type)
+  )?.lastTransitionTime;
+}
+
 /** The condition that keeps the job from running, and goes away with its reason. */
 export function obstacleOf(kind: JobKind, job: JobWithStatus): Condition | undefined {
   return trueEnds(kind, job).find(({ isRecoverable }) => isRecoverable)?.condition;

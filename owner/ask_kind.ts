@@ -13,7 +13,7 @@ export interface AskKind<Ask, Answer extends object> {
   readAnswer(value: unknown): Answer | undefined;
   /** Resolves with undefined if the term has no answer. */
   answer(
-    term: Pick<Term, "observations" | "curves" | "changes">,
+    term: Pick<Term, "observations" | "curves" | "restore" | "changes">,
     ask: Ask,
     signal: AbortSignal,
   ): Promise<Answer | undefined>;

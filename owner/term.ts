@@ -12,7 +12,7 @@ import type { KubeClient } from "../platform/kube/client.ts";
 import type { Leadership } from "../platform/kube/leading/leadership.ts";
 import { isRemoval } from "../platform/kube/watching/informer_cache.ts";
 import type { CurveStore } from "./curves/curve_store.ts";
-import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
+import { openTermCurves, type TermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
 import { createHeldStatuses, type HeldStatuses } from "./ledger/held_statuses.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
 import { createStatusWriter, type KeepsProgress } from "./ledger/status_writer.ts";
@@ -29,13 +29,15 @@ const log = getLogger(["milepost", "manager"]);
 const WRITE_MS = 5_000;
 /** Jobs whose changes of observations are counted; a forgotten one is read once more than necessary. */
 const MAX_JOBS = 100_000;
+/** Time for which those who follow curves wait for what logs have of them, in milliseconds: the rest comes as news. */
+const RESTORE_MS = 1_000;
 /** Annotations by which a job asks for a log of its own. */
 const ASKS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
 
 /** What a term needs to record the pushes of trials, and to stop trials. */
 export type RecordingParts = Omit<
   ObservationsOptions,
-  "clock" | "leading" | "onStop" | "onFirstRead"
+  "clock" | "leading" | "onStop"
 >;
 
 /** Options of {@link openTerm}. */
@@ -43,7 +45,7 @@ export interface TermOptions
   extends
     Required<Pick<LedgerOptions, "intervalMs" | "writesPerSecond">>,
     Pick<LedgerOptions, "onWrite" | "onDrop">,
-    TermCurvesOptions {
+    Omit<TermCurvesOptions, "logs"> {
   readonly client: KubeClient;
   readonly jobs: WatchedJobs;
   readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
@@ -74,6 +76,8 @@ export interface Term {
   /** Undefined if pushes are not recorded. */
   readonly observations: Observations | undefined;
   readonly curves: CurveStore;
+  /** Reads the logs of jobs whose curves are not whole. */
+  readonly restore: TermCurves["restore"];
   readonly changes: TermChanges;
   /** Takes a push: the ledger, then the log, then the curves what both have taken. */
   readonly accept: AcceptPush;
@@ -117,18 +121,17 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
 
   const ledger = ledgerOf(options, shown);
   const statuses = createHeldStatuses({ shown, clock, term: id });
-  const curves = openTermCurves(options);
   const observations = recording && createObservations({
     ...recording(),
     clock,
     leading: () => leadership.leading,
-    onFirstRead: ({ job }, rows) => curves.restore(job, rows),
     onStop({ plan: { job }, decision }, outcome) {
       if (outcome !== "stopped") return;
       onStopped?.();
       curves.stopped(job, decision);
     },
   });
+  const curves = openTermCurves({ ...options, logs: observations });
   const { store } = curves;
   const versions = createBoundedCache<number>(MAX_JOBS);
   let version = 0;
@@ -158,7 +161,6 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
     }),
   };
   const stops = [
-    curves.close,
     store.onChange(polls.curves.changed),
     observations?.onChange((uid) => {
       versions.set(uid, ++version);
@@ -185,9 +187,14 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
     return answer;
   }
 
-  /** Ends the ledger: what is pending is written, or dropped. */
   async function end(writing: Promise<void>, flushMs: number): Promise<void> {
     Object.values(polls).forEach((it) => it.close());
+    const isOwner = leadership.leading;
+    await Promise.all([endLedger(writing, flushMs), curves.close(isOwner ? flushMs : 0)]);
+  }
+
+  /** Ends the ledger: what is pending is written, or dropped. */
+  async function endLedger(writing: Promise<void>, flushMs: number): Promise<void> {
     if (!leadership.leading) {
       const left = ledger.abandon();
       if (left > 0) log.warn("lost the lease with unwritten progress", { jobs: left });
@@ -202,10 +209,15 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
     statuses,
     observations,
     curves: store,
+    restore: curves.restore,
     changes: {
       status: polls.status.poll,
       observation: polls.observation.poll,
-      curves: polls.curves.poll,
+      async curves(entries, waitMs, signal) {
+        // Of a job that is followed anew the first news are all.
+        await curves.restore(entries.map(({ job }) => job), RESTORE_MS);
+        return await polls.curves.poll(entries, waitMs, signal);
+      },
     },
     accept(push, signal) {
       const stopped = observations?.stopped(push.job);
@@ -227,6 +239,7 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
         await Promise.all([
           aborted(signal).then(() => end(writing, flushMs)),
           observations?.run(signal),
+          curves.run(signal),
         ]);
       } finally {
         stops.forEach((stop) => stop?.());

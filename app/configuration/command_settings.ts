@@ -1,6 +1,6 @@
 /** The tables of the settings of all commands but the manager. */
 import { z } from "zod";
-import { trialResources } from "./observation_settings.ts";
+import { historySettings, trialResources } from "./observation_settings.ts";
 import { boolean, logLevel, path, port } from "./setting_schemas.ts";
 
 /** Settings of pods, for the commands that run a kubelet. */
@@ -14,6 +14,7 @@ const podSettings = {
 /** `milepost standalone`. */
 export const standaloneSettings = z.strictObject({
   dataDir: path("folder", "in memory").describe("where everything is kept"),
+  ...historySettings,
   port: port(0).describe("port of the API server; 0 takes any free port"),
   statusPort: port(0).describe("port of the status endpoint"),
   ui: boolean(true).describe("serve the page for browsers of this machine"),
@@ -49,6 +50,7 @@ export const nodeSettings = z.strictObject({
 /** `milepost observation-log`. */
 export const observationLogSettings = z.strictObject({
   dataDir: path("folder", "in memory").describe("where the database is kept"),
+  ...historySettings,
   bindAddress: z.string().default("0.0.0.0").describe("address to listen on")
     .meta({ value: "address" }),
   port: port(6789).describe("port of the DBManager service, TLS and plaintext"),

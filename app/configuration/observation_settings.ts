@@ -1,6 +1,7 @@
 /** The settings of observations: where logs are kept, and which trials are adopted. */
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
+import type { KeptBounds } from "../../katib/log/kept_ages.ts";
 import type { SinkChoice } from "../../katib/log/sink_choice.ts";
 import {
   formatTrialResource,
@@ -8,7 +9,7 @@ import {
   type TrialResource,
 } from "../../crds/trial_resource.ts";
 import { TRAINER_GROUP } from "../../crds/names.ts";
-import { LIST, names, readIfGiven, texts } from "./setting_schemas.ts";
+import { duration, LIST, names, readIfGiven, size, texts } from "./setting_schemas.ts";
 
 const ADDRESS = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})$/;
 
@@ -31,6 +32,28 @@ export const observationSink = z.string().optional()
 /** `--katib-db-manager`, `host:port`. */
 export const katibDbManager = z.string()
   .refine(isAddress, { error: "must be host:port, such as katib-db-manager.kubeflow:6789" });
+
+/** `--history-bytes` and `--history-age`, of whoever keeps logs in a file. */
+export const historySettings = {
+  historyBytes: size("4Gi").describe(
+    "size of the file of logs, where this process keeps one: beyond it those of jobs that ended first are deleted",
+  ),
+  historyAge: duration("0s").describe(
+    "time after a job's end for which its curves and logs are kept there, such as 720h; 0s: as long as the job",
+  ),
+};
+
+/** Their values. */
+export interface HistoryBounds {
+  readonly historyBytes?: number;
+  /** In milliseconds. */
+  readonly historyAge?: number;
+}
+
+/** The bounds that they give a file of logs. */
+export const keptBounds = (
+  { historyBytes: maxBytes, historyAge: maxAgeMs }: HistoryBounds,
+): KeptBounds => ({ maxBytes, maxAgeMs });
 
 /** `--adopt-collectors`: kinds of collectors. */
 export const adoptCollectors = names([COLLECTORS.stdOut, COLLECTORS.file]);

@@ -8,6 +8,7 @@ import { ADMISSION_SERVER_LIMITS } from "../../webhook/admission_http.ts";
 import { DEFAULT_SERVER_LIMITS } from "../../platform/http/limits/server_limits.ts";
 import {
   adoptCollectors,
+  historySettings,
   katibDbManager,
   observationSink,
   trialResources,
@@ -153,6 +154,7 @@ export const settings = z.strictObject({
   observationSink: observationSink.describe(
     "where observation logs are kept: katib, memory, sqlite:PATH or grpc:HOST:PORT",
   ).meta({ otherwise: "katib if the CRD of Katib's Trials exists, else memory" }),
+  ...historySettings,
   katibDbManager: katibDbManager.describe(
     "host:port of Katib's DB manager",
   ).meta({

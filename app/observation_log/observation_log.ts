@@ -2,22 +2,27 @@
 import { getLogger } from "@logtape/logtape";
 import { join } from "node:path";
 import type { z } from "zod";
+import { deleteOldLogs } from "../../katib/log/kept_ages.ts";
 import { openLogStore } from "../../katib/log/log_store.ts";
 import {
   type ObservationServer,
   type ServerTls,
   startObservationServer,
 } from "../../katib/log/db_manager_server.ts";
+import { onAbort } from "../../platform/base/aborted.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import type { observationLogSettings } from "../configuration/command_settings.ts";
+import { type HistoryBounds, keptBounds } from "../configuration/observation_settings.ts";
 import { readFlagFile } from "../flag_file.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
+type Settings = z.infer<typeof observationLogSettings>;
+
 /** How to start, by the settings. */
 export interface ObservationLogOptions
-  extends Omit<z.infer<typeof observationLogSettings>, "logLevel"> {
+  extends Omit<Settings, "logLevel" | keyof HistoryBounds>, HistoryBounds {
   readonly clock?: Clock;
 }
 
@@ -83,9 +88,9 @@ async function keepTls(
 }
 
 /** A folder that cannot be used is the user's to change: one line that names the flag. */
-function openStore(path: string | undefined) {
+function openStore(path: string | undefined, maxBytes: number | undefined) {
   try {
-    return openLogStore({ path });
+    return openLogStore({ path, maxBytes });
   } catch (cause) {
     throw new ConfigurationError(`--data-dir: ${messageOf(cause)}`, { cause });
   }
@@ -94,15 +99,18 @@ function openStore(path: string | undefined) {
 /** Serves until it is stopped. Rejects if a file, the folder or the port cannot be used. */
 export async function startObservationLog(options: ObservationLogOptions): Promise<ObservationLog> {
   const { dataDir, bindAddress, port, clock = systemClock } = options;
+  const { maxBytes, maxAgeMs } = keptBounds(options);
   const tls = await readTls(options);
   const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
-  const store = openStore(path);
+  // Memory is not the operator's disk.
+  const store = openStore(path, path === undefined ? undefined : maxBytes);
   try {
     const server = await startObservationServer({ hostname: bindAddress, port, tls, store, clock });
     if (tls === undefined) {
       log.warn("no client can write without --tls-cert, --tls-key and --client-ca");
     }
     const loops = new AbortController();
+    onAbort(loops.signal, deleteOldLogs(store, { clock, maxAgeMs }));
     const reloading = tls &&
       keepTls(options, tls, { server, clock, signal: loops.signal });
     return {

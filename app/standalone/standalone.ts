@@ -9,6 +9,7 @@ import { createListeners } from "../../platform/base/listeners.ts";
 import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
 import { createProxiedView } from "../../page/server/proxied_view.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
+import type { HistoryBounds } from "../configuration/observation_settings.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
@@ -21,7 +22,8 @@ const HOST = "127.0.0.1";
 const PAGE_DRAIN_MS = 500;
 
 /** How to start. */
-export interface StandaloneOptions extends Omit<ControlPlaneOptions, "onManagerRequest"> {
+export interface StandaloneOptions
+  extends Omit<ControlPlaneOptions, "onManagerRequest">, HistoryBounds {
   /** Port of the status endpoint; 0: one that is free. */
   readonly statusPort: number;
   /** Port of the page; 0: one that is free. Absent: there is no page. */
@@ -77,7 +79,8 @@ export async function startStandalone(
   options: StandaloneOptions,
   signal: AbortSignal,
 ): Promise<Standalone> {
-  const { statusPort, uiPort, settings = {}, trialResource = [], ...controlPlane } = options;
+  const { statusPort, uiPort, settings = {}, trialResource = [], ...others } = options;
+  const { historyBytes, historyAge, ...controlPlane } = others;
   const metrics = createMetrics();
   const listeners = createListeners<RequestReport>();
   await using cleanup = new AsyncDisposableStack();
@@ -108,6 +111,8 @@ export async function startStandalone(
       observationSink: options.dataDir === undefined
         ? "memory"
         : `sqlite:${plane.folder}/observations.sqlite`,
+      ...(historyBytes !== undefined && { historyBytes: String(historyBytes) }),
+      ...(historyAge !== undefined && { historyAge: `${historyAge}ms` }),
       ...settings,
     },
   });

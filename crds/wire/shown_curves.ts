@@ -11,10 +11,10 @@ const askSchema = z.object({
   points: z.int().min(1).max(CURVE_LIMITS.points),
   fromMs: z.number().optional(),
   toMs: z.number().optional(),
-  /** Those of which the log is to be read where it has finer points of the time range; `kind` is the kind's id. */
-  logs: z.array(
+  /** The jobs by their names, so that logs can be read; `kind` is the kind's id. */
+  refs: z.array(
     z.object({ kind: nameSchema, namespace: nameSchema, name: nameSchema, uid: uidSchema }),
-  ).max(CURVE_LIMITS.logs).optional(),
+  ).max(CURVE_LIMITS.jobs).optional(),
 });
 
 /** A question for the curves of jobs. */
@@ -54,7 +54,8 @@ export const markKindSchema = z.enum([
   "stopped",
   "gap",
 ]);
-const markSchema = z.object({
+/** A mark. */
+export const markSchema = z.object({
   timeMs: z.number(),
   kind: markKindSchema,
   /** For people; written by others. */

@@ -5,6 +5,7 @@ import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { parseAddress } from "../../platform/http/replicas/calls.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
+import { HISTORY_METHODS } from "./history_wire.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import { type ClientTls, probeProtocol } from "./peer_protocol.ts";
 import {
@@ -50,6 +51,8 @@ export interface DbManagerClient {
   report(trialName: string, rows: readonly WireRow[], signal?: AbortSignal): Promise<void>;
   get(request: GetRequest, signal?: AbortSignal): Promise<WireRow[]>;
   delete(trialName: string, signal?: AbortSignal): Promise<void>;
+  /** Calls a method of the service of histories, which not every peer has. */
+  call(path: string, body: Buffer, signal: AbortSignal): Promise<Buffer>;
   close(): void;
 }
 
@@ -88,6 +91,9 @@ function credentialsOf({ cert, key, ca }: ClientTls): ChannelCredentials {
   return credentials.createSsl(Buffer.from(ca), Buffer.from(key), Buffer.from(cert));
 }
 
+/** Methods that write. */
+const WRITES: ReadonlySet<string> = new Set([METHODS.report, HISTORY_METHODS.keep]);
+const OPTIONAL_METHODS: ReadonlySet<string> = new Set(Object.values(HISTORY_METHODS));
 const NOT_SENT = { wasNotSent: true } as const;
 const identity = (bytes: Buffer) => bytes;
 
@@ -181,7 +187,8 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
           }
           const { code = status.UNKNOWN, details = "no reply" } = error ?? {};
           const wasNotSent = code === status.UNAVAILABLE && NOT_CONNECTED.test(details);
-          judge(it, code, wasNotSent);
+          const isAbsent = code === status.UNIMPLEMENTED && OPTIONAL_METHODS.has(path);
+          judge(it, isAbsent ? status.OK : code, wasNotSent);
           reject(new CallError(code, describe(code, details), { wasNotSent }));
         },
       );
@@ -192,7 +199,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
   async function call(path: string, body: Buffer, signal: AbortSignal | undefined) {
     const deadline = clock.now() + deadlineMs;
     const it = await connected();
-    if (path === METHODS.report && mayWrite?.() === false) {
+    if (WRITES.has(path) && mayWrite?.() === false) {
       throw new CallError(
         status.CANCELLED,
         "this replica no longer holds the Lease",
@@ -226,6 +233,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
     async delete(trialName, signal) {
       await call(METHODS.delete, encodeGet(wholeLog(trialName)), signal);
     },
+    call,
     close() {
       closed = true;
       channel?.then(forget, () => {});

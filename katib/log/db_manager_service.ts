@@ -1,8 +1,16 @@
-/** Methods of Katib's DBManager service over a store, and the check of who may write. */
+/** Methods of Katib's DBManager service and of that of histories over a store, and the check of who may write. */
 import { Buffer } from "node:buffer";
 import { type handleUnaryCall, type Server, type ServerUnaryCall, status } from "@grpc/grpc-js";
 import { KATIB } from "../../crds/katib_names.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
+import {
+  decodeKeep,
+  decodeRead,
+  encodeJson,
+  HISTORY_METHODS,
+  type KeepRequest,
+  type ReadRequest,
+} from "./history_wire.ts";
 import { type KnownRow, knownRow } from "./known_row.ts";
 import type { LogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
@@ -23,7 +31,7 @@ import {
 
 /** Options of {@link addObservationService}. */
 export interface ServiceParts {
-  readonly store: Pick<LogStore, "read" | "delete" | "check">;
+  readonly store: Pick<LogStore, "read" | "delete" | "check" | "keep" | "history">;
   readonly writer: Pick<StoreWriter, "append">;
 }
 
@@ -47,6 +55,9 @@ const never = new AbortController().signal;
 /** Whether the client has a certificate, which TLS requires here. */
 const hasCertificate = (call: ServerUnaryCall<unknown, Buffer>) =>
   call.getAuthContext().transportSecurityType === "ssl";
+
+/** Whether a log is of a job without a trial: no name of a trial contains a slash. */
+const isPlain = (log: string) => log.includes("/");
 
 function trialNameOf(name: string): string {
   if (name !== "" && [...name].length <= MAX_NAME) return name;
@@ -96,8 +107,7 @@ function createCalls({ store, writer }: ServiceParts) {
       );
     }
     if (known.length > 0) {
-      // No name of a trial contains a slash: these are logs of jobs without a trial.
-      await writer.append({ log, isPlain: log.includes("/"), rows: known }, never);
+      await writer.append({ log, isPlain: isPlain(log), rows: known }, never);
     }
     return EMPTY;
   }
@@ -125,7 +135,24 @@ function createCalls({ store, writer }: ServiceParts) {
     store.check();
     return Promise.resolve(SERVING);
   }
-  return { report, get, delete: forget, health };
+
+  /** Histories are the manager's alone. */
+  function assertManager(call: ServerUnaryCall<unknown, Buffer>): void {
+    if (hasCertificate(call)) return;
+    throw new CallRefused(status.PERMISSION_DENIED, "this requires TLS with a client certificate");
+  }
+
+  function keep({ news }: KeepRequest, call: ServerUnaryCall<unknown, Buffer>): Promise<Buffer> {
+    assertManager(call);
+    store.keep(news.map((it) => ({ ...it, isPlain: isPlain(trialNameOf(it.log)) })));
+    return Promise.resolve(encodeJson({}));
+  }
+
+  function history({ log }: ReadRequest, call: ServerUnaryCall<unknown, Buffer>): Promise<Buffer> {
+    assertManager(call);
+    return Promise.resolve(encodeJson(store.history(trialNameOf(log))));
+  }
+  return { report, get, delete: forget, health, keep, history };
 }
 
 function statusOf(error: unknown): { code: status; details: string } {
@@ -157,5 +184,7 @@ export function addObservationService(server: Server, parts: ServiceParts): void
   unary(METHODS.report, decodeReport, calls.report);
   unary(METHODS.get, decodeGet, calls.get);
   unary(METHODS.delete, decodeGet, calls.delete);
+  unary(HISTORY_METHODS.keep, decodeKeep, calls.keep);
+  unary(HISTORY_METHODS.read, decodeRead, calls.history);
   unary(METHODS.health, decodeHealthRequest, calls.health);
 }

@@ -6,6 +6,7 @@ import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
 import type { DbManagerClient } from "./db_manager_client.ts";
+import { createGrpcHistory } from "./grpc_history.ts";
 import { createGrpcWriter } from "./grpc_writer.ts";
 import { BACKOFF, PeerHealth } from "./peer_health.ts";
 import { afterSeen } from "../../owner/observations/log_parts.ts";
@@ -120,6 +121,7 @@ export function createGrpcSink(options: GrpcSinkOptions): ObservationSink {
     traits: { ...TRAITS, name, keepsPlainJobs },
     append: (key, rows, signal) => writer.append(trialNameOf(key), rows, signal),
     read,
+    history: createGrpcHistory({ client, clock, nameOf: trialNameOf }),
     async delete(key, signal) {
       const trialName = trialNameOf(key);
       await call(signal, (either) => client.delete(trialName, either));

@@ -1,7 +1,4 @@
 /** Store of observation logs in SQLite, in a file or in memory. A log has each row once. */
-import { DatabaseSync } from "node:sqlite";
-import { chmodSync, closeSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
 import { z } from "zod";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { microsOf } from "../../trials/recording/micros.ts";
@@ -9,7 +6,8 @@ import type { KnownRow } from "./known_row.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import { afterSeen } from "../../owner/observations/log_parts.ts";
 import type { LogRange } from "../../owner/observations/sink.ts";
-import { FILE_PRAGMAS, prepareStatements, sizePragmas, TABLES } from "./log_store_sql.ts";
+import type { HistoryNews, JobHistory } from "../../owner/observations/job_history.ts";
+import { type LogDatabase, type LogDatabaseOptions, openLogDatabase } from "./log_database.ts";
 
 /** Rows to append to one log. */
 export interface StoreAppend {
@@ -17,6 +15,12 @@ export interface StoreAppend {
   /** Whether the log loses its oldest rows when it has too many. */
   readonly isPlain: boolean;
   readonly rows: readonly KnownRow[];
+}
+
+/** What is new beside one log. */
+export interface StoreHistory extends HistoryNews {
+  readonly log: string;
+  readonly isPlain: boolean;
 }
 
 /** A row in the store. */
@@ -30,11 +34,7 @@ export interface StoredRow {
 }
 
 /** Options of {@link openLogStore}. */
-export interface LogStoreOptions {
-  /** The file, which is created if it does not exist; in memory if undefined. */
-  readonly path?: string | undefined;
-  /** Size of the database. Default 4 GiB in a file, 128 MiB in memory. */
-  readonly maxBytes?: number | undefined;
+export interface LogStoreOptions extends LogDatabaseOptions {
   /** Most rows of a plain log. Default 100000. */
   readonly maxPlainRows?: number | undefined;
 }
@@ -45,7 +45,13 @@ export interface LogStore {
   append(appends: readonly StoreAppend[]): void;
   /** Returns rows sorted by time, ties in the order of writing. */
   read(log: string, range?: LogRange): StoredRow[];
+  /** Keeps all or nothing; an end makes no log where there is none. Throws as {@link LogStore.append} does. */
+  keep(news: readonly StoreHistory[]): void;
+  history(log: string): JobHistory;
+  /** Deletes a log with its history. */
   delete(log: string): void;
+  /** Deletes the log whose job ended first, if that was before a time in milliseconds; returns its name. */
+  expire(beforeMs: number): string | undefined;
   /** Returns the names of logs that are not plain, in their order, after one of them. */
   names(after: string, limit: number): string[];
   /** Throws if the database does not work. */
@@ -53,12 +59,8 @@ export interface LogStore {
   close(): void;
 }
 
-/** The database has reached its size, and has no plain log left to drop. */
+/** The database has reached its size, and has no log left that may give way. */
 export class StoreFull extends Error {}
-
-const DEFAULT_BYTES = { file: 4 * 1024 ** 3, memory: 128 * 1024 ** 2 } as const;
-/** SQLite's result code SQLITE_FULL. */
-const FULL = 13;
 
 const logRow = z.object({ id: z.number(), row_count: z.number() }).optional();
 const name = z.object({ name: z.string() });
@@ -95,41 +97,21 @@ function storedRow(
   };
 }
 
-function openDatabase(path: string | undefined): DatabaseSync {
-  if (path === undefined) return new DatabaseSync(":memory:");
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  closeSync(openSync(path, "a", 0o600));
-  chmodSync(path, 0o600);
-  return new DatabaseSync(path);
-}
+/** Bytes that rows of an append or news of a history take in the database at most, about. */
+const rowBytes = ({ wire: { metric: { name, value } } }: KnownRow) =>
+  200 + 3 * (name.length + value.length);
+const newsBytes = (news: StoreHistory) => 400 + 3 * JSON.stringify(news).length;
 
-const isFull = (error: unknown) =>
-  error instanceof Error && "errcode" in error && error.errcode === FULL;
+function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
+  const { sql, histories, inTransaction } = database;
 
-/** Opens the database with its tables and statements. */
-function prepared({ path, maxBytes }: LogStoreOptions) {
-  const database = openDatabase(path);
-  const bytes = maxBytes ?? (path === undefined ? DEFAULT_BYTES.memory : DEFAULT_BYTES.file);
-  try {
-    const filePragmas = path === undefined ? "" : FILE_PRAGMAS;
-    database.exec(`${sizePragmas(bytes)}${filePragmas}${TABLES}`);
-    return { database, sql: prepareStatements(database) };
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-function storeOf(
-  { database, sql }: ReturnType<typeof prepared>,
-  maxPlainRows: number,
-): LogStore {
   function remove(log: string): void {
     const known = logOf(log);
     if (known === undefined) return;
     inTransaction(() => {
       sql.deleteEntries.run(known.id);
       sql.deleteSamples.run(known.id);
+      histories.delete(known.id);
       sql.deleteLog.run(known.id);
     });
   }
@@ -162,39 +144,56 @@ function storeOf(
     sql.count.run(added, known.id);
   }
 
-  function inTransaction(work: () => void): void {
-    database.exec("BEGIN IMMEDIATE");
-    try {
-      work();
-      database.exec("COMMIT");
-    } catch (error) {
-      if (database.isTransaction) database.exec("ROLLBACK");
-      throw error;
-    }
+  /**
+   * Gives up the log of a job that ended, the oldest end first, else the plain log that was written to longest ago.
+   * Returns whether there was one besides those that are needed.
+   */
+  function dropOldest(needed: readonly { readonly log: string }[]): boolean {
+    const oldest = nameRows.parse(sql.givesWay.all(needed.length + 1))
+      .find(({ name }) => !needed.some(({ log }) => log === name));
+    if (oldest !== undefined) remove(oldest.name);
+    return oldest !== undefined;
   }
 
-  /** Drops the plain log that was written to longest ago. */
-  function dropPlainLog(appends: readonly StoreAppend[], cause: unknown): void {
-    const oldest = nameRow.parse(sql.oldestPlain.get());
-    const isNeeded = appends.some(({ log }) => log === oldest?.name);
-    if (oldest === undefined || isNeeded) {
-      throw new StoreFull("the database has reached its maximum size", { cause });
-    }
-    remove(oldest.name);
-  }
-
-  return {
-    append(appends) {
-      for (;;) {
-        try {
-          return inTransaction(() => {
-            for (const append of appends) appendOne(append);
-          });
-        } catch (error) {
-          if (!isFull(error)) throw error;
-          dropPlainLog(appends, error);
-        }
+  /** Writes in one transaction; where the database has reached its size others give way, but not where the disk is full. */
+  function write<News extends { readonly log: string }>(
+    all: readonly News[],
+    writeOne: (news: News) => void,
+    bytesOf: (news: News) => number,
+  ): void {
+    for (;;) {
+      try {
+        return inTransaction(() => all.forEach(writeOne));
+      } catch (error) {
+        const bytes = all.reduce((sum, it) => sum + bytesOf(it), 0);
+        if (!database.hasReachedSize(error, bytes, all.length)) throw error;
+        if (dropOldest(all)) continue;
+        throw new StoreFull("the database has reached its maximum size", { cause: error });
       }
+    }
+  }
+
+  function keepOne({ log, isPlain, ...news }: StoreHistory): void {
+    if (news.moments !== undefined || news.marks !== undefined) {
+      sql.addLog.run(log, isPlain ? 1 : 0);
+    }
+    const known = logOf(log);
+    if (known !== undefined) histories.keep(known.id, news);
+  }
+
+  database.shrink(() => dropOldest([]));
+  return {
+    append: (appends) =>
+      write(appends, appendOne, ({ rows }) => rows.reduce((sum, row) => sum + rowBytes(row), 0)),
+    keep: (news) => write(news, keepOne, newsBytes),
+    history(log) {
+      const known = logOf(log);
+      return known === undefined ? { moments: [], marks: [] } : histories.read(known.id);
+    },
+    expire(beforeMs) {
+      const oldest = nameRow.parse(sql.ended.get(beforeMs))?.name;
+      if (oldest !== undefined) remove(oldest);
+      return oldest;
     },
     read(log, range = {}) {
       const { metric, since = "", until = "", seen = 0, limit } = range;
@@ -219,16 +218,14 @@ function storeOf(
     names: (after, limit) =>
       nameRows.parse(sql.trialLogs.all({ after, limit })).map(({ name }) => name),
     check: () => void sql.log.get(""),
-    close() {
-      if (database.isOpen) database.close();
-    },
+    close: database.close,
   };
 }
 
 /** Opens the database. Throws an Error that names the file if it cannot be used. */
 export function openLogStore(options: LogStoreOptions = {}): LogStore {
   try {
-    return storeOf(prepared(options), options.maxPlainRows ?? 100_000);
+    return storeOf(openLogDatabase(options), options.maxPlainRows ?? 100_000);
   } catch (cause) {
     const why = messageOf(cause);
     const hint = /locked/.test(why) ? " (another process is using it)" : "";

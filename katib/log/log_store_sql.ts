@@ -1,7 +1,9 @@
 /** SQL of the log store: tables, settings of a file, and prepared statements. */
 import type { DatabaseSync } from "node:sqlite";
+import { HISTORY_TABLES } from "./history_table.ts";
 
-const PAGE_BYTES = 4096;
+/** Bytes of a page of the database. */
+export const PAGE_BYTES = 4096;
 
 /**
  * `at` is in microseconds since 1970; `place` is the order of rows with the same time. The entries of one time
@@ -22,6 +24,7 @@ export const TABLES = `
     PRIMARY KEY (log, at)
   ) WITHOUT ROWID;
   DELETE FROM samples WHERE log NOT IN (SELECT id FROM logs);
+  ${HISTORY_TABLES}
 `;
 
 /** A commit returns when it is on the disk; the lock keeps other processes out. */
@@ -31,11 +34,11 @@ export const FILE_PRAGMAS = `
   PRAGMA synchronous = FULL;
 `;
 
-/** Returns the settings for a database of at most `maxBytes`. */
-export function sizePragmas(maxBytes: number): string {
+/** Returns the settings for a database of at most so many pages. */
+export function sizePragmas(maxPages: number): string {
   return `
     PRAGMA page_size = ${PAGE_BYTES};
-    PRAGMA max_page_count = ${Math.ceil(maxBytes / PAGE_BYTES)};
+    PRAGMA max_page_count = ${maxPages};
   `;
 }
 
@@ -74,6 +77,14 @@ export function prepareStatements(database: DatabaseSync) {
     deleteEntries: prepare("DELETE FROM entries WHERE log = ?"),
     deleteSamples: prepare("DELETE FROM samples WHERE log = ?"),
     deleteLog: prepare("DELETE FROM logs WHERE id = ?"),
-    oldestPlain: prepare("SELECT name FROM logs WHERE is_plain = 1 ORDER BY touched LIMIT 1"),
+    givesWay: prepare(`
+      SELECT name FROM logs LEFT JOIN histories ON histories.log = logs.id
+      WHERE ended IS NOT NULL OR is_plain = 1
+      ORDER BY ended IS NULL, is_plain DESC, ended, touched LIMIT ?`),
+    ended: prepare(`
+      SELECT name FROM logs JOIN histories ON histories.log = logs.id
+      WHERE ended < ? ORDER BY ended LIMIT 1`),
+    pages: prepare("SELECT page_count AS pages FROM pragma_page_count"),
+    freePages: prepare("SELECT freelist_count AS pages FROM pragma_freelist_count"),
   };
 }

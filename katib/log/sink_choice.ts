@@ -1,6 +1,7 @@
 /** Choice of the observation sink by the manager's settings; each sink's modules are loaded when it is used. */
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import type { KeptBounds } from "./kept_ages.ts";
 import type { ClientTls } from "./peer_protocol.ts";
 import {
   type ObservationSink,
@@ -38,6 +39,8 @@ export interface SinkOptions {
   readonly metrics: SinkMetrics;
   /** Deadline of one attempt of a call, in milliseconds. */
   readonly deadlineMs: number;
+  /** Bounds of a file of this process. */
+  readonly kept?: KeptBounds;
   /**
    * The certificate that the manager presents to a gRPC server that speaks TLS, such as
    * `milepost observation-log`. Undefined: always plaintext.
@@ -137,6 +140,14 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
         keepsRuns: !isKatibs,
       };
     },
+    history: {
+      keep: async (news, signal) =>
+        await (await (inKatib ??= grpc(KATIB_SINK, katibDbManager, options))).history?.keep(
+          news,
+          signal,
+        ) ?? false,
+      read: async (key, signal) => await (await of(key)).history?.read(key, signal),
+    },
     async append(key, rows, signal) {
       const sink = await of(key);
       if (!sink.traits.isShared) begunInMemory.add(textOf(key));
@@ -161,7 +172,7 @@ async function unmetered(options: SinkOptions): Promise<ObservationSink> {
     case "memory":
       return await memory(options);
     case "sqlite":
-      return (await ofStore()).createSqliteSink(setting.path, options.clock);
+      return (await ofStore()).createSqliteSink(setting.path, options.clock, options.kept);
     case "katib":
       return await grpc(KATIB_SINK, katibDbManager, options);
     case "grpc":

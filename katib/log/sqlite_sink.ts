@@ -1,6 +1,7 @@
 /** Observation sink over a log store: in an SQLite file, or in memory. */
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
+import { deleteOldLogs, type KeptBounds } from "./kept_ages.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
 import { shortTime } from "../../trials/recording/row_time.ts";
@@ -16,6 +17,7 @@ export interface StoreSinkOptions {
   /** The sink closes it. */
   readonly store: LogStore;
   readonly clock: Clock;
+  readonly maxAgeMs?: KeptBounds["maxAgeMs"];
 }
 
 /** Commits to a file take at most half of the time. */
@@ -23,8 +25,9 @@ const PAUSE_PER_COMMIT = 1;
 
 /** Creates a sink that keeps its logs in the store. */
 export function createStoreSink(
-  { name, isDurable, store, clock }: StoreSinkOptions,
+  { name, isDurable, store, clock, maxAgeMs }: StoreSinkOptions,
 ): ObservationSink {
+  const stop = deleteOldLogs(store, { clock, maxAgeMs });
   const writer = createStoreWriter({
     store,
     clock,
@@ -71,8 +74,21 @@ export function createStoreSink(
         const names = store.names(after === undefined ? "" : logKeyText(after), limit);
         return names.flatMap((name) => logKeyOf(name) ?? []);
       }),
+    history: {
+      keep: (news, signal) =>
+        attempt(signal, () => {
+          store.keep(news.map(({ key, ...it }) => ({
+            ...it,
+            log: logKeyText(key),
+            isPlain: key.kind === "job",
+          })));
+          return true;
+        }),
+      read: (key, signal) => attempt(signal, () => store.history(logKeyText(key))),
+    },
     delete: (key, signal) => attempt(signal, () => store.delete(logKeyText(key))),
     close() {
+      stop();
       writer.close();
       store.close();
       return Promise.resolve();
@@ -84,8 +100,13 @@ export function createStoreSink(
  * Creates a sink with its logs in a file, which is created if it does not exist, and belongs to one process
  * at a time. Throws an Error that names the file if it cannot be used.
  */
-export function createSqliteSink(path: string, clock: Clock): ObservationSink {
-  return createStoreSink({ name: "sqlite", isDurable: true, store: openLogStore({ path }), clock });
+export function createSqliteSink(
+  path: string,
+  clock: Clock,
+  { maxBytes, maxAgeMs }: KeptBounds = {},
+): ObservationSink {
+  const store = openLogStore({ path, maxBytes });
+  return createStoreSink({ name: "sqlite", isDurable: true, store, clock, maxAgeMs });
 }
 
 /** Bounds of {@link createMemorySink}. */

@@ -18,6 +18,9 @@ import { ZOOM_LIMITS } from "./log_zoom.ts";
 
 type CurveTerm = Pick<Term, "curves">;
 
+/** Time for which a question waits for what logs have of curves that are not whole, and one for a time range, in milliseconds. */
+const [RESTORE_MS, RESTORE_RANGE_MS] = [1_200, 300];
+
 /** Characters of a point, and of what else there is of a job, a metric or a mark, about: to write them twice takes long. */
 const [POINT, OTHER] = [40, 100];
 
@@ -27,16 +30,21 @@ function charactersOf({ metrics, marks }: ShownCurves): number {
     marks.reduce((sum, { text }) => of(sum, text.length), 0);
 }
 
-/** Returns the curves, as many as one answer has room for, and at least one. */
+/**
+ * Returns the curves, as many as one answer has room for, and at least one. Those that are still read from logs (`late`) come
+ * with the next answer, unless there are no others.
+ */
 function answerCurves(
   { curves: store }: CurveTerm,
-  { jobs, logs: _, ...query }: CurveAsk,
+  { jobs, refs: _, ...query }: CurveAsk,
+  late: readonly string[],
 ): { curves: ShownCurves[]; left: string[] } {
   const curves: ShownCurves[] = [];
   const left: string[] = [];
+  const isLate = late.length < jobs.length ? (uid: string) => late.includes(uid) : () => false;
   let characters = 0;
   for (const uid of jobs) {
-    if (characters > CURVE_LIMITS.answerCharacters) {
+    if (characters > CURVE_LIMITS.answerCharacters || isLate(uid)) {
       left.push(uid);
       continue;
     }
@@ -74,23 +82,23 @@ async function zoomedJob(
   };
 }
 
-/** Returns the curves with points of the logs that the question names. */
+/** Returns the curves with points of the logs of the first of those jobs. */
 async function zoomed(
   term: CurveTerm,
   ask: CurveAsk,
   curves: readonly ShownCurves[],
-  { kinds, clock, zoom, signal }: CurveAsksOptions & {
+  { refs, clock, zoom, signal }: Pick<CurveAsksOptions, "clock" | "zoom"> & {
+    readonly refs: readonly JobRef[];
     readonly signal: AbortSignal;
   },
 ): Promise<ShownCurves[]> {
   const { deadlineMs } = ZOOM_LIMITS;
   const bounds = { clock, deadlineMs, signal, onDeadline: () => new Error("no time is left") };
+  const read = new Map(refs.slice(0, CURVE_LIMITS.logs).map((job) => [job.uid, job]));
   return await withDeadline(bounds, (signal) =>
     Promise.all(curves.map((shown) => {
-      const log = ask.logs?.find(({ uid }) => uid === shown.uid);
-      const kind = log && kinds.byId(log.kind);
-      if (log === undefined || kind === undefined) return shown;
-      return zoomedJob(term, ask, shown, { job: { ...log, kind }, zoom, signal });
+      const job = read.get(shown.uid);
+      return job === undefined ? shown : zoomedJob(term, ask, shown, { job, zoom, signal });
     })));
 }
 
@@ -109,10 +117,18 @@ export function curveAsks(options: CurveAsksOptions): AskKind<CurveAsk, CurveAns
     read: parseCurveAsk,
     readAnswer: parseCurveAnswer,
     async answer(term, ask, signal) {
-      const kept = answerCurves(term, ask);
+      const refs = (ask.refs ?? []).flatMap(({ kind: id, ...job }): JobRef[] => {
+        const kind = options.kinds.byId(id);
+        return kind === undefined ? [] : [{ ...job, kind }];
+      });
       const isRange = ask.fromMs !== undefined || ask.toMs !== undefined;
-      if (!isRange || ask.logs === undefined) return kept;
-      return { ...kept, curves: await zoomed(term, ask, kept.curves, { ...options, signal }) };
+      const late = await term.restore(refs, isRange ? RESTORE_RANGE_MS : RESTORE_MS) ?? [];
+      const kept = answerCurves(term, ask, late);
+      if (!isRange || refs.length === 0) return kept;
+      return {
+        ...kept,
+        curves: await zoomed(term, ask, kept.curves, { ...options, refs, signal }),
+      };
     },
   };
 }

@@ -39,6 +39,8 @@ export interface CurveStore {
     samples: readonly CurveSample[],
   ): void;
   mark(jobUid: string, mark: CurveMark): void;
+  /** Takes the marks of a kind away. */
+  unmark(jobUid: string, kind: CurveMark["kind"]): void;
   /** The job has ended: its curves give way first when room is needed. */
   end(jobUid: string): void;
   forget(jobUid: string): void;
@@ -50,6 +52,8 @@ export interface CurveStore {
   newsOf(jobUid: string, cursor: string | undefined): CurvesNews;
   /** Whether a sample of the job is kept, and not only marks. */
   hasSamples(jobUid: string): boolean;
+  /** The marks of a job, the same list until they change; undefined if nothing is kept. */
+  marksOf(jobUid: string): readonly CurveMark[] | undefined;
   /** Calls the listener after each change of a job's curves, also when they are dropped. Returns a function that ends this. */
   onChange(listener: (jobUid: string) => void): () => void;
   readonly jobs: number;
@@ -74,9 +78,11 @@ const bytesOf = (kept: Kept | undefined) =>
 
 /** Creates an empty {@link CurveStore}. */
 export function createCurveStore(
-  { clock, maxBytes = CURVE_STORE_LIMITS.bytes }: {
+  { clock, maxBytes = CURVE_STORE_LIMITS.bytes, onDrop }: {
     readonly clock: Pick<Clock, "now">;
     readonly maxBytes?: number;
+    /** Called for each job whose curves are kept no longer. */
+    readonly onDrop?: (jobUid: string) => void;
   },
 ): CurveStore {
   /** Those that give way later, and those that have ended; in both the one least recently changed is the first. */
@@ -112,7 +118,9 @@ export function createCurveStore(
     bytes -= bytesOf(kept);
     running.delete(uid);
     ended.delete(uid);
-    return wide.delete(kept) || true;
+    wide.delete(kept);
+    onDrop?.(uid);
+    return true;
   }
 
   function shrinkSome(): void {
@@ -160,6 +168,7 @@ export function createCurveStore(
     record: ({ uid }, pod, samples) =>
       changeOf(uid, (curves) => curves.record(pod, samples, clock.now())),
     mark: (uid, mark) => changeOf(uid, (curves) => curves.mark(mark, clock.now())),
+    unmark: (uid, kind) => changeOf(uid, (curves) => curves.unmark(kind)),
     end(uid) {
       const kept = running.get(uid);
       if (kept === undefined) return;
@@ -195,6 +204,7 @@ export function createCurveStore(
       return { uid, sinceMs, metrics: curves.curves({ fromMs: sinceMs }), marks };
     },
     hasSamples: (uid) => keptOf(uid)?.curves.hasSamples ?? false,
+    marksOf: (uid) => keptOf(uid)?.curves.marks,
     onChange: listeners.add,
     get jobs() {
       return jobs();

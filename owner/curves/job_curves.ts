@@ -29,7 +29,7 @@ export const JOB_CURVE_LIMITS = {
    * of a job that always reports more metrics than there is room for, a few shall be whole.
    */
   idleSamples: 100,
-  /** Samples that are older are not kept: the clock that gave them a time was wrong. */
+  /** Samples that a pod pushes and that are older are not kept: the clock that gave them a time was wrong. */
   ageMs: 366 * 24 * 3_600_000,
 } as const;
 
@@ -113,7 +113,7 @@ export class CurvesOfJob {
    * samples are from a log, which does not say who pushed them.
    */
   record(pod: PushingPod | undefined, samples: readonly CurveSample[], nowMs: number): boolean {
-    const oldestMs = Math.max(0, nowMs - JOB_CURVE_LIMITS.ageMs);
+    const oldestMs = pod === undefined ? 0 : Math.max(0, nowMs - JOB_CURVE_LIMITS.ageMs);
     let isChanged = false;
     for (const { timeMs: saidMs, metrics, progress, step } of samples) {
       const timeMs = Math.min(saidMs, nowMs);
@@ -147,6 +147,11 @@ export class CurvesOfJob {
   mark(mark: CurveMark, nowMs: number): boolean {
     const timeMs = Math.min(mark.timeMs, nowMs);
     return timeMs >= 0 && this.#marks.add({ ...mark, timeMs }) !== undefined;
+  }
+
+  /** Takes the marks of a kind away. Returns whether there were any. */
+  unmark(kind: CurveMark["kind"]): boolean {
+    return this.#marks.removeAll(kind);
   }
 
   curves({ metrics, ...part }: CurvesQuery): Curve[] {

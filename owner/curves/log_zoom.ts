@@ -1,12 +1,11 @@
 /** Zoom into logs: the points of a time range from the observation log of a job, read in small parts. */
 import { getLogger } from "@logtape/logtape";
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { JobCurves } from "./curve_store.ts";
 import { type Curve, isMetric } from "../../crds/wire/shown_curves.ts";
-import type { ObservationReader } from "../observations/observations.ts";
+import { type LogReadingOptions, readInParts } from "./log_reading.ts";
 import { LogPoints } from "./log_points.ts";
 
 /** Bounds of zooming into logs. */
@@ -14,11 +13,8 @@ export const ZOOM_LIMITS = {
   /** Logs that are read at a time, and those that are read or wait for it: beyond that curves have to do. */
   logsAtOnce: 1,
   waiting: 64,
-  /** Rows of one log, and of one part, after which other work comes first. */
+  /** Rows of one log. */
   rows: 50_000,
-  rowsOfPart: 250,
-  /** Pause after a part, as a multiple of the time that it took. */
-  pausePerPart: 4,
   /** Time for one query, in milliseconds: replicas wait 2 s for the owner. */
   deadlineMs: 1_500,
 } as const;
@@ -37,12 +33,6 @@ export type LogZoom = (
   range: ZoomRange,
   signal: AbortSignal,
 ) => Promise<readonly Curve[]>;
-
-/** Options of {@link createLogZoom}. */
-export interface LogZoomOptions {
-  readonly readLog: ObservationReader["pageOf"];
-  readonly clock: Clock;
-}
 
 /** Points of the rows of a range: of each metric by its name, and of the step if it is asked for. */
 interface RangePoints {
@@ -77,7 +67,7 @@ function lacks(
 }
 
 /** Creates {@link LogZoom}: few logs are read at a time, each in parts with pauses, so that no push has to wait. */
-export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
+export function createLogZoom({ readLog, clock }: LogReadingOptions): LogZoom {
   const log = getLogger(["milepost", "page"]);
   const places = createSemaphore(ZOOM_LIMITS.logsAtOnce);
   let waiting = 0;
@@ -90,28 +80,17 @@ export function createLogZoom({ readLog, clock }: LogZoomOptions): LogZoom {
     signal: AbortSignal,
   ): Promise<boolean> {
     const [metric] = metrics.keys();
-    const until = timeText(bounded(toMs));
-    let [since, seen, left] = [timeText(bounded(fromMs)), 0, ZOOM_LIMITS.rows];
-    while (left > 0 && !signal.aborted) {
-      const began = clock.monotonic();
-      const limit = Math.min(left, ZOOM_LIMITS.rowsOfPart);
-      const one = metrics.size === 1 && metric !== undefined ? { metric } : {};
-      const part = await readLog(job, { since, seen, until, limit, ...one }, signal);
-      if (part === undefined) return true;
-      const { rows, more } = part;
+    return await readInParts({ readLog, clock }, job, {
+      since: timeText(bounded(fromMs)),
+      until: timeText(bounded(toMs)),
+      limit: ZOOM_LIMITS.rows,
+      ...(metrics.size === 1 && metric !== undefined && { metric }),
+    }, (rows) => {
       for (const row of rows) {
         metrics.get(row.name)?.add(row);
         if (row.step !== undefined) steps?.addNumber(Date.parse(row.time), row.step);
       }
-      if (!more) return true;
-      left -= rows.length;
-      const last = rows.at(-1)?.time ?? since;
-      const same = rows.length - rows.findIndex(({ time }) => time === last);
-      [since, seen] = [last, last === since ? seen + same : same];
-      const tookMs = clock.monotonic() - began;
-      await clock.sleep(Math.min(tookMs * ZOOM_LIMITS.pausePerPart, 100), signal);
-    }
-    return false;
+    }, signal);
   }
 
   /** Returns the points of those curves of which the log has some, and whether it was read to the end of the range. */

@@ -5,6 +5,13 @@ import { boundedText } from "./bounded_text.ts";
 /** Most marks of a job, and bytes of their texts. */
 export const MARK_LIMITS = { marks: 64, textBytes: 1_024 } as const;
 
+/** Why points may be missing. */
+export const GAP_TEXTS = {
+  restarted: "Milepost restarted here; points before it may be missing",
+  short: "Memory was short; points before it may be missing",
+  gone: "What the job pushed is not kept any more",
+} as const;
+
 /** Bytes of the objects of a list, and of one mark, as measured (`deno task bench page`). */
 const LIST_BYTES = 56;
 const MARK_BYTES = 112;
@@ -50,6 +57,13 @@ export class MarkList {
       this.remove(this.#marks[Math.max(pod, 0)]);
     }
     return mark;
+  }
+
+  /** Returns whether there were any. */
+  removeAll(kind: CurveMark["kind"]): boolean {
+    const all = this.#marks.filter((it) => it.kind === kind);
+    all.forEach((it) => this.remove(it));
+    return all.length > 0;
   }
 
   remove(mark: CurveMark | undefined): void {

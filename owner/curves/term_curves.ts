@@ -1,18 +1,33 @@
 /** Curves of one term: what of pushes, logs and objects of jobs is kept to be shown. */
-import { type AnyJob, jobNow, type JobRef, type WatchedJobs } from "../../crds/job_kind.ts";
+import { getLogger } from "@logtape/logtape";
+import {
+  type AnyJob,
+  type JobKind,
+  jobNow,
+  type JobRef,
+  jobRefOf,
+  type WatchedJobs,
+} from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { endOf, progressOf } from "../../crds/job_state.ts";
+import { endOf, endTimeOf, progressOf } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import type { Sample } from "../../crds/wire/sample.ts";
+import type { CurveMark } from "../../crds/wire/shown_curves.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
-import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { describeStop, type StopDecision } from "../observations/stop_decision.ts";
-import { createCurveStore, type CurveSample, type CurveStore } from "./curve_store.ts";
+import { createCurveStore, type CurveStore } from "./curve_store.ts";
+import { createHistoryWrites } from "./history_writes.ts";
+import { GAP_TEXTS } from "./marks.ts";
 import { marksOfChange, marksOfRestart } from "./marks_of_change.ts";
+import {
+  createRestoredCurves,
+  type RestoredCurves,
+  type RestoredCurvesOptions,
+} from "./restored_curves.ts";
 
 /** Options of {@link openTermCurves}. */
 export interface TermCurvesOptions {
@@ -23,6 +38,8 @@ export interface TermCurvesOptions {
   readonly clock: Clock;
   /** Bytes of all curves together. */
   readonly curveBytes: number;
+  /** Absent: nothing is recorded. */
+  readonly logs?: RestoredCurvesOptions["logs"] | undefined;
 }
 
 /** The curves of one term. */
@@ -32,17 +49,12 @@ export interface TermCurves {
   record(push: Push): void;
   /** Marks the report by which it was decided to stop the job. */
   stopped(job: JobRef, decision: StopDecision): void;
-  /** Adds the rows of a log that was written before this term. */
-  restore(job: JobRef, rows: readonly ObservationRow[]): void;
-  /** Stops listening to the caches. */
-  close(): void;
-}
-
-/** Whether a job has shown progress, or metrics, of which its log has nothing. */
-function hasMore(shown: TrainerStatus | undefined, rows: readonly ObservationRow[]): boolean {
-  const logged = new Set(rows.map(({ name }) => name));
-  return shown?.progressPercentage !== undefined ||
-    (shown?.metrics?.some(({ name }) => !logged.has(name)) ?? false);
+  /** See {@link RestoredCurves.restore}. */
+  readonly restore: RestoredCurves["restore"];
+  /** Keeps marks, progress and steps beside the logs until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Stops listening to the caches; what is not kept yet is within that time. */
+  close(withinMs: number): Promise<void>;
 }
 
 function sampleOf({ metrics = [], progressPercentage, step, lastUpdatedTime }: Sample) {
@@ -50,11 +62,18 @@ function sampleOf({ metrics = [], progressPercentage, step, lastUpdatedTime }: S
 }
 
 /** Opens {@link TermCurves}, which follow the caches from now on. */
-export function openTermCurves(
-  { jobs, jobSets, clock, curveBytes }: TermCurvesOptions,
-): TermCurves {
-  const store = createCurveStore({ clock, maxBytes: curveBytes });
+export function openTermCurves(options: TermCurvesOptions): TermCurves {
+  const { jobs, jobSets, clock, curveBytes, logs } = options;
+  const log = getLogger(["milepost", "page"]);
   const beganMs = clock.now();
+  const store = createCurveStore({
+    clock,
+    maxBytes: curveBytes,
+    onDrop: (uid) => restored?.dropped(uid),
+  });
+  const restored = logs && createRestoredCurves({ store, jobs, logs, clock, beganMs });
+  const writes = restored &&
+    createHistoryWrites({ histories: logs.histories, store, restored, clock });
 
   /** Says of a job of which more was known than its curves have, why that is not here. */
   function markGap(push: Push, object: AnyJob): void {
@@ -63,27 +82,45 @@ export function openTermCurves(
     const beforeMs = Date.parse(progressOf(job.kind, object)?.lastUpdatedTime ?? "");
     if (!(beforeMs < nowMs)) return;
     const ofOther = beforeMs < beganMs;
-    const text = ofOther
-      ? "another replica led before: what it was told is not here"
-      : "memory was short: what was pushed before is not here";
+    const text = ofOther ? GAP_TEXTS.restarted : GAP_TEXTS.short;
     store.mark(job.uid, { timeMs: ofOther ? beganMs : nowMs, kind: "gap", text });
+  }
+
+  function mark(job: JobRef, marks: readonly CurveMark[]): void {
+    for (const one of marks) store.mark(job.uid, one);
+    writes?.noted(job, []);
+  }
+
+  function noteEnd(kind: JobKind, object: AnyJob): void {
+    if (endOf(kind, object) === undefined) return;
+    const job = jobRefOf(kind, object);
+    store.end(job.uid);
+    const endedMs = Date.parse(endTimeOf(kind, object) ?? "");
+    writes?.ended(job, Number.isFinite(endedMs) ? endedMs : clock.now());
   }
 
   const stops = [
     ...[...jobs].map(([kind, cache]) =>
       cache.jobs.onChange(({ type, object, old }) => {
-        const { uid = "" } = object.metadata;
-        if (type === "deleted") return store.forget(uid);
-        // What left may come back. What the cache was filled with is no news.
-        if (type === "left" || old === undefined) return;
-        for (const mark of marksOfChange(kind, old, object, clock.now())) store.mark(uid, mark);
-        if (endOf(kind, object) !== undefined) store.end(uid);
+        const job = jobRefOf(kind, object);
+        if (type === "deleted") {
+          writes?.forget(job.uid);
+          return store.forget(job.uid);
+        }
+        // What left may come back.
+        if (type === "left") return;
+        // What the cache was filled with is no news.
+        if (old !== undefined) mark(job, marksOfChange(kind, old, object, clock.now()));
+        const isEnded = old !== undefined && endOf(kind, old) !== undefined;
+        if (!isEnded) noteEnd(kind, object);
       })
     ),
     jobSets.onChange(({ type, object, old }) => {
       const owner = controllerOf(object.metadata);
       if (type === "deleted" || owner?.kind !== TRAINJOB.kind) return;
-      for (const mark of marksOfRestart(old, object, clock.now())) store.mark(owner.uid, mark);
+      const { namespace = "" } = object.metadata;
+      const job = { kind: TRAINJOB, namespace, name: owner.name, uid: owner.uid };
+      mark(job, marksOfRestart(old, object, clock.now()));
     }),
   ];
 
@@ -93,30 +130,28 @@ export function openTermCurves(
       const { job, pod, earlier = [], trainerStatus } = push;
       const object = store.hasSamples(job.uid) ? undefined : jobNow(jobs, job);
       if (object !== undefined) markGap(push, object);
-      store.record(job, pod, [...earlier, trainerStatus].map(sampleOf));
+      const samples = [...earlier, trainerStatus].map(sampleOf);
+      store.record(job, pod, samples);
+      writes?.noted(job, samples);
       if (object !== undefined && endOf(job.kind, object) !== undefined) store.end(job.uid);
     },
-    stopped({ uid }, decision) {
+    stopped(job, decision) {
       const timeMs = Date.parse(decision.time);
-      store.mark(uid, { timeMs, kind: "stopped", text: describeStop(decision) });
+      mark(job, [{ timeMs, kind: "stopped", text: describeStop(decision) }]);
     },
-    restore(job, rows) {
-      const byTime = Map.groupBy(rows, ({ time }) => time);
-      const samples = [...byTime].map(([time, metrics]): CurveSample => ({
-        timeMs: Date.parse(time),
-        metrics,
-        step: metrics[0]?.step,
-      }));
-      store.record(job, undefined, samples);
-      const object = jobNow(jobs, job);
-      if (object === undefined) return;
-      const shown = progressOf(job.kind, object);
-      if (Date.parse(shown?.lastUpdatedTime ?? "") < beganMs && hasMore(shown, rows)) {
-        const text = "another replica led before: of what it was told only the log is here";
-        store.mark(job.uid, { timeMs: beganMs, kind: "gap", text });
+    restore: (jobs, waitMs) => restored?.restore(jobs, waitMs),
+    run: async (signal) => await writes?.run(signal),
+    async close(withinMs) {
+      stops.forEach((stop) => stop());
+      try {
+        if (withinMs > 0) await writes?.flush(withinMs);
+      } catch (error) {
+        log.warn("stopped with progress and marks that are not kept", {
+          problem: messageOf(error),
+        });
+      } finally {
+        restored?.close();
       }
-      if (endOf(job.kind, object) !== undefined) store.end(job.uid);
     },
-    close: () => stops.forEach((stop) => stop()),
   };
 }

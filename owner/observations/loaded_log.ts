@@ -3,7 +3,6 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
-import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import {
   isSameRun,
   laterRun,
@@ -24,8 +23,8 @@ export interface LoadedLogOptions {
   readonly sinkMs: number;
   /** Returns the plan that says what the rows mean now. */
   readonly plan: () => ObservationPlan;
-  /** Called with its rows when the log was read. */
-  readonly onReplay: (rows: readonly ObservationRow[]) => void;
+  /** Called when the log was read. */
+  readonly onReplay: () => void;
 }
 
 /** The state of one log, while it is known. */
@@ -99,7 +98,7 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
     readAtMs = clock.monotonic();
     if (began !== drops) return await replay();
     state = last = replayed;
-    onReplay(rows);
+    onReplay();
     return replayed;
   }
 

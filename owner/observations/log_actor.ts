@@ -17,10 +17,6 @@ export interface LogActorOptions extends Omit<LoadedLogOptions, "plan" | "onRepl
   readonly sink: LoadedLogOptions["sink"] & Pick<ObservationSink, "append">;
   /** Whether this replica may still act as the owner. */
   readonly leading: () => boolean;
-  /** Called with the rows of the log when it is read for the first time. */
-  readonly onFirstRead?:
-    | ((plan: ObservationPlan, rows: readonly ObservationRow[]) => void)
-    | undefined;
   /** Called for new rows or a verdict. */
   readonly onChange: () => void;
   /** Called for rows that the sink will never take. */
@@ -79,17 +75,12 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   let plan = first;
   let pod: string | undefined;
   let failing = false;
-  let wasRead = false;
   let pumping: Promise<void> | undefined;
   const queue = createPushQueue();
   const loaded = createLoadedLog({
     ...options,
     plan: () => plan,
-    onReplay(rows) {
-      if (!wasRead) options.onFirstRead?.(plan, rows);
-      wasRead = true;
-      onChange();
-    },
+    onReplay: onChange,
   });
 
   /** Returns the instruction to a trainer whose trial is to stop. */

@@ -7,6 +7,7 @@ import type { Control, PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
+import type { JobHistories } from "./job_history.ts";
 import type { LogRange } from "./sink.ts";
 import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
@@ -139,6 +140,8 @@ export interface ObservationReader {
 
 /** Records the pushes of trials and stops trials, at the owner of all state, for one term of leadership. */
 export interface Observations extends ObservationReader {
+  /** What is kept beside the logs. */
+  readonly histories: JobHistories;
   /**
    * Records a push. Returns undefined if nothing of it is recorded; otherwise an answer, when its rows are in
    * the log, within the deadline of the sink. `signal` aborts when the caller no longer waits; the rows may be

@@ -1,4 +1,5 @@
 /** Interface of observation sinks, and their errors. */
+import type { HistoryStore } from "./job_history.ts";
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
 
 /** Names of the kinds of sinks. */
@@ -62,7 +63,9 @@ export interface ObservationSink {
       signal: AbortSignal,
     ) => Promise<readonly LogKey[]>)
     | undefined;
-  /** Deletes a log, if there is one. Rejects with a {@link SinkError}. */
+  /** Absent if the sink keeps nothing beside its logs. */
+  readonly history?: HistoryStore | undefined;
+  /** Deletes a log and its history, if there is one. Rejects with a {@link SinkError}. */
   delete(key: LogKey, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

@@ -6,11 +6,7 @@ import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { ObservationSink } from "./sink.ts";
-import {
-  type LogKey,
-  logKeyText,
-  type ObservationRow,
-} from "../../trials/recording/observation_row.ts";
+import { type LogKey, logKeyText } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
 import type { Observations, PlanSource, Stop, StopOutcome, Stopper } from "./observations.ts";
@@ -18,6 +14,7 @@ import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import { isPrimaryContainer } from "../../trials/mapping/outcome.ts";
 import { recordBestEffort } from "./best_effort.ts";
+import { createJobHistories } from "./job_histories.ts";
 import { createDeletions } from "./log_deletions.ts";
 import { createLogActor, type LogActor, NOT_OWNER } from "./log_actor.ts";
 import { createObservationReader } from "./observation_reader.ts";
@@ -42,8 +39,6 @@ export interface ObservationsOptions {
   readonly sinkMs: number;
   /** Called when a stop is done. */
   readonly onStop?: (stop: Stop, outcome: StopOutcome) => void;
-  /** Called with the rows of a log when it is read for the first time. */
-  readonly onFirstRead?: (plan: ObservationPlan, rows: readonly ObservationRow[]) => void;
   /** Drops the logs of Trials that go, or went before, until the signal aborts. Default: none. */
   readonly dropLogs?: (drop: Observations["drop"], signal: AbortSignal) => Promise<void>;
   /** Called for a push that the sink will never take. */
@@ -123,7 +118,6 @@ export function createObservations(options: ObservationsOptions): Observations {
           changes.notify(actor.plan.job.uid);
         },
         onRefused,
-        onFirstRead: options.onFirstRead,
       });
       return actor;
     },
@@ -304,6 +298,7 @@ export function createObservations(options: ObservationsOptions): Observations {
       await Promise.all([runToClose(signal), options.dropLogs?.(drop, signal)]);
     },
     ...reader,
+    histories: createJobHistories({ sink, plans, isInPlainLogs, clock, sinkMs }),
     onChange: changes.add,
   };
 }

@@ -110,9 +110,9 @@ function viewOf(
   };
 }
 
-/** The jobs whose logs are read for a time range. */
-const logsOf = (jobs: readonly JobRef[]) =>
-  jobs.slice(0, CURVE_LIMITS.logs).map(({ kind, namespace, name, uid }) => ({
+/** The jobs, whose logs may have to be read. */
+const refsOf = (jobs: readonly JobRef[]) =>
+  jobs.map(({ kind, namespace, name, uid }) => ({
     kind: kind.id,
     namespace,
     name,
@@ -142,7 +142,7 @@ export function createViewApi(options: ViewApiOptions): Api {
       ...choice,
       ...(metrics && { metrics: [...metrics] }),
       jobs: seen.map(({ uid }) => uid),
-      logs: logsOf(seen),
+      refs: refsOf(seen),
     };
     const found = seen.length === 0
       ? { curves: [], left: [] }

@@ -80,7 +80,7 @@ export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
   ): Promise<CurveAnswer> {
     if (signal.aborted) return refusal(CLOSING);
     if (ask.fromMs !== undefined || ask.toMs !== undefined) return await askRange(ask, jobs, user);
-    const { jobs: _, logs: __, ...choice } = ask;
+    const { jobs: _, refs: __, ...choice } = ask;
     const watched = jobs.map((it) => places.watch(it, user));
     const all = watched.filter((it) => it !== undefined);
     const isKnown = ({ value }: MirroredJob) => value !== undefined;

@@ -2,11 +2,10 @@
 import { type ReadAnnotation, readEarlyStopping } from "../../crds/early_stopping.ts";
 import { readObjective } from "../../crds/objective.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { progressOf, shownStateOf } from "../../crds/job_state.ts";
+import { endTimeOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
 import { objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
-import { endTimeOf } from "../../views/list/job_row.ts";
 import { type FoundTrial, SEARCH_LIMITS, searchNamedBy, shortText } from "./search.ts";
 import type { JobName } from "../../crds/wire/row.ts";
 import type { Objective, TrialStop } from "../../crds/wire/searches.ts";

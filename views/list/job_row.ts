@@ -4,6 +4,7 @@ import { headlineOf } from "../../crds/failure_headline.ts";
 import {
   earlyStopOf,
   endOf,
+  endTimeOf,
   obstacleOf,
   presentFailureOf,
   progressOf,
@@ -39,15 +40,6 @@ function reasonOf(kind: JobKind, job: AnyJob) {
     )
     : undefined;
   return earlyStopOf(kind, job) ?? failure ?? obstacleOf(kind, job);
-}
-
-/** Returns when the condition that ended the job became True. */
-export function endTimeOf(kind: JobKind, job: AnyJob): string | undefined {
-  if (endOf(kind, job) === undefined) return undefined;
-  const types = [kind.conditions.earlyStopped, ...kind.conditions.ends.map(({ type }) => type)];
-  return job.status?.conditions?.find(({ type, status }) =>
-    status === "True" && types.includes(type)
-  )?.lastTransitionTime;
 }
 
 /** What pods that fail and are started again said of the time that is left means nothing. */

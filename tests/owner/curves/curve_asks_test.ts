@@ -28,7 +28,8 @@ Deno.test("an answer ends at about its most characters, and names the jobs that 
   });
   const none = () => Promise.resolve(undefined);
   const changes = { status: none, observation: none, curves: none };
-  const term = { observations: undefined, curves: store, changes };
+  const restore = () => undefined;
+  const term = { observations: undefined, curves: store, restore, changes };
   const sizes: number[] = [];
   const told = new Set<string>();
   for (let left = uids; left.length > 0;) {

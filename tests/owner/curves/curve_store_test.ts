@@ -36,6 +36,7 @@ const names = (count: number) => Array.from({ length: count }, (_, index) => `jo
 Deno.test("an empty store keeps nothing of a job", () => {
   const store = storeOf();
   assert.equal(store.curvesOf("job-0"), undefined);
+  assert.equal(store.marksOf("job-0"), undefined);
   assert.deepEqual(store.newsOf("job-0", undefined), { uid: "job-0", metrics: [], marks: [] });
   assert.deepEqual([store.jobs, store.bytes], [0, 0]);
   store.end("job-0");

@@ -1,6 +1,7 @@
 /** Tests of zooming into logs: what is read, what is shown where a log has less, and bounds. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { PART_LIMITS } from "../../../owner/curves/log_reading.ts";
 import { createLogZoom, ZOOM_LIMITS } from "../../../owner/curves/log_zoom.ts";
 import type { LogQuery, ObservationReader } from "../../../owner/observations/observations.ts";
 import { createCurveStore, type CurveStore } from "../../../owner/curves/curve_store.ts";
@@ -83,7 +84,7 @@ Deno.test("a short range has the exact samples of the log, the progress what is 
     seen: 0,
     until: "2026-01-01T01:23:29.000Z",
     metric: "loss",
-    limit: ZOOM_LIMITS.rowsOfPart,
+    limit: PART_LIMITS.rows,
   }]);
 });
 
@@ -129,7 +130,7 @@ Deno.test("a log of several metrics is read once for all of them, in parts", asy
   const [loss, lr] = await show(1_000, 3_000, 50);
   assert.deepEqual([loss?.source, lr?.source], ["log", "log"]);
   for (const curve of [loss, lr]) assert.ok((curve?.points.length ?? 0) > 20);
-  assert.equal(parts.length, Math.ceil(4_002 / ZOOM_LIMITS.rowsOfPart));
+  assert.equal(parts.length, Math.ceil(4_002 / PART_LIMITS.rows));
   assert.ok(parts.every(({ metric }) => metric === undefined));
   assert.equal(loss?.points.at(-1)?.[3], 3_000);
   assert.equal(lr?.points.at(-1)?.[3], -3_000);
@@ -168,7 +169,7 @@ Deno.test("more rows than one answer may read are cut, and said to be", async ()
   const { show, parts } = scene(pushed, log);
   const [loss] = await show(0, 700, 128);
   assert.deepEqual([loss?.source, loss?.cut], ["log", true]);
-  assert.equal(parts.length, ZOOM_LIMITS.rows / ZOOM_LIMITS.rowsOfPart);
+  assert.equal(parts.length, ZOOM_LIMITS.rows / PART_LIMITS.rows);
   assert.equal(loss?.points.at(-1)?.[3], ZOOM_LIMITS.rows - 1);
 });
 
@@ -194,7 +195,7 @@ Deno.test("a log that fails shows the curve, or what was read of it", async () =
   assert.deepEqual([partly?.source, partly?.cut, partly?.points.at(-1)?.[3]], [
     "log",
     true,
-    2 * ZOOM_LIMITS.rowsOfPart - 1,
+    2 * PART_LIMITS.rows - 1,
   ]);
 });
 
@@ -259,6 +260,6 @@ Deno.test("after each part other work has several times as long", async () => {
   assert.ok(kept);
   await zoom(job, kept, { ...range, points: 128 }, never);
   // After the last one there is nothing to wait for.
-  const parts = Math.ceil(3_001 / ZOOM_LIMITS.rowsOfPart);
-  assert.deepEqual(slept, Array.from({ length: parts - 1 }, () => 3 * ZOOM_LIMITS.pausePerPart));
+  const parts = Math.ceil(3_001 / PART_LIMITS.rows);
+  assert.deepEqual(slept, Array.from({ length: parts - 1 }, () => 3 * PART_LIMITS.pausePerPart));
 });

@@ -29,16 +29,12 @@ function inMemory(): Promise<CountedSink> {
   const store = openLogStore();
   let rowsRead = 0;
   const counted: LogStore = {
-    append: (appends) => store.append(appends),
+    ...store,
     read(log, range) {
       const rows = store.read(log, range);
       rowsRead += rows.length;
       return rows;
     },
-    delete: (log) => store.delete(log),
-    names: (after, limit) => store.names(after, limit),
-    check: () => store.check(),
-    close: () => store.close(),
   };
   const parts = { name: "memory", isDurable: false, store: counted, clock: systemClock } as const;
   const sink = createStoreSink(parts);

@@ -1,0 +1,304 @@
+/** Tests of curves that outlive their term: read from logs when they are asked for, with what is kept beside these. */
+import assert from "node:assert/strict";
+import { openLogStore } from "../../../katib/log/log_store.ts";
+import { createStoreSink } from "../../../katib/log/sqlite_sink.ts";
+import { curveAsks } from "../../../owner/curves/curve_asks.ts";
+import { GAP_TEXTS } from "../../../owner/curves/marks.ts";
+import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
+import { createOwnedState } from "../../../owner/owned_state.ts";
+import type { AnyJob } from "../../../crds/job_kind.ts";
+import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import type { Sample } from "../../../crds/wire/sample.ts";
+import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
+import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
+import { MemoryCluster } from "../../controller/memory_cluster.ts";
+import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+import { recordingParts } from "../recording_parts.ts";
+
+const NEVER = new AbortController().signal;
+const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
+const PLAN: ObservationPlan = {
+  kind: "plan",
+  key: { kind: "job", namespace: "team", name: "job", uid: "uid-1" },
+  job,
+  records: "all",
+  rules: [],
+  isPlain: true,
+  graceMs: 0,
+};
+
+interface SceneOptions {
+  readonly planFor?: () => ObservationPlan | { readonly kind: "unknown"; readonly why: string };
+  /** What the sink does other than a file. */
+  readonly sink?: Partial<ObservationSink>;
+  readonly curveBytes?: number;
+}
+
+/** A job, a sink that outlives terms, and a replica that owns the state term after term. */
+function scene({ planFor = () => PLAN, sink = {}, curveBytes = 1 << 20 }: SceneOptions = {}) {
+  const clock = new FakeClock(undefined, () => settlePromises(100));
+  const store = openLogStore();
+  const file = createStoreSink({ name: "sqlite", isDurable: true, store, clock });
+  const listeners = new Set<(change: Change<AnyJob>) => void>();
+  const reads = { count: 0 };
+  // After the begin of the first term, and before that of the second.
+  const created = new Date(clock.now() + 20_000).toISOString();
+  const objectWith = (status: AnyJob["status"]): AnyJob => ({
+    apiVersion: TRAINJOB.apiVersion,
+    kind: TRAINJOB.kind,
+    metadata: { ...job, creationTimestamp: created },
+    status,
+  });
+  let object = objectWith({});
+  const owned = createOwnedState({
+    client: new MemoryCluster().client(),
+    jobs: new Map([[TRAINJOB, {
+      jobs: {
+        get: () => object,
+        onChange(listener) {
+          listeners.add(listener);
+          listener({ type: "added", object });
+          return () => listeners.delete(listener);
+        },
+      },
+    }]]),
+    jobSets: { onChange: () => () => {} },
+    clock,
+    curveBytes,
+    leadership: { leading: true, deadlineMs: () => 4_000 },
+    intervalMs: 1_000,
+    writesPerSecond: 50,
+    recording: () =>
+      recordingParts({
+        planFor,
+        sink: {
+          ...file,
+          read: (...asked) => (reads.count++, file.read(...asked)),
+          ...sink,
+        },
+      }),
+  });
+  const asks = curveAsks({ kinds: JOB_KINDS, clock, zoom: () => Promise.resolve([]) });
+  const { kind: _, ...named } = job;
+  return {
+    clock,
+    store,
+    reads,
+    owned,
+    /** Begins a term. Returns how it ends, cleanly or killed. */
+    begin() {
+      const over = new AbortController();
+      const running = owned.run(over.signal, 2_000);
+      return async (flushed = true) => {
+        if (!flushed) sink = {};
+        over.abort();
+        await clock.advance(3_000);
+        await running;
+      };
+    },
+    async push(sample: Omit<Sample, "lastUpdatedTime">, pod = "p1") {
+      await clock.advance(1_000);
+      const answer = owned.accept({
+        job,
+        pod: { name: pod, uid: pod },
+        trainerStatus: { lastUpdatedTime: new Date(clock.now()).toISOString(), ...sample },
+        receivedMs: clock.now(),
+      }, NEVER);
+      await clock.advance(100);
+      return await answer;
+    },
+    /** The object says this from now on. */
+    async tell(status: AnyJob["status"]) {
+      const old = object;
+      object = objectWith(status);
+      for (const listener of listeners) listener({ type: "updated", object, old });
+      await clock.advance(1_100);
+    },
+    /** Asks for the curves as a viewer does. */
+    async look() {
+      const refs = [{ ...named, kind: TRAINJOB.id }];
+      const answer = owned.ask(asks, { jobs: [job.uid], points: 128, refs }, NEVER);
+      await clock.advance(1_300);
+      const found = await answer;
+      assert.ok(found !== undefined && "curves" in found);
+      const [curves] = found.curves;
+      assert.ok(curves);
+      return curves;
+    },
+  };
+}
+
+type Scene = ReturnType<typeof scene>;
+
+const metrics = (loss: number) => [{ name: "loss", value: String(loss) }];
+const COMPLETE = { conditions: [{ type: "Complete", status: "True" }] };
+const shownOf = (percent: number, time: string) => ({
+  trainerStatus: { progressPercentage: percent, metrics: metrics(1), lastUpdatedTime: time },
+});
+const marksOf = ({ marks }: Awaited<ReturnType<Scene["look"]>>) =>
+  marks.map(({ kind, text }) => [kind, text]);
+
+/** A run with all that is shown of one: metrics, progress, steps, another pod, a suspension, an end. */
+async function train({ push, tell }: Scene) {
+  for (let step = 0; step < 30; step++) {
+    const pod = step < 20 ? "job-0-aaaaa" : "job-0-bbbbb";
+    await push({ metrics: metrics(30 - step), progressPercentage: step * 3, step }, pod);
+  }
+  await tell({ conditions: [{ type: "Suspended", status: "True", message: "somebody did" }] });
+  await tell({ conditions: [{ type: "Suspended", status: "False", message: "goes on" }] });
+  await push({ progressPercentage: 100 }, "job-0-bbbbb");
+}
+
+for (const [how, isEnded] of [["a running job", false], ["a job that ended", true]] as const) {
+  Deno.test(`the curves of ${how} are the same after a restart`, async () => {
+    const it = scene();
+    const endFirst = it.begin();
+    await train(it);
+    if (isEnded) await it.tell(COMPLETE);
+    const before = await it.look();
+    assert.deepEqual(before.metrics.map(({ name }) => name), ["loss", "progress", "step"]);
+    assert.deepEqual(before.marks.map(({ kind }) => kind), ["pod", "suspended", "resumed"]);
+    assert.equal(it.reads.count, 1, "that of the push that was first");
+    await endFirst();
+    await it.clock.advance(7 * 24 * 3_600_000);
+    const endSecond = it.begin();
+    assert.deepEqual(await it.look(), before);
+    // Once is enough.
+    const { count } = it.reads;
+    await it.look();
+    assert.equal(it.reads.count, count);
+    await endSecond();
+  });
+}
+
+Deno.test("a job that goes on pushing after a restart has one curve, without a gap", async () => {
+  const it = scene();
+  const endFirst = it.begin();
+  await train(it);
+  const before = await it.look();
+  const seen = new Date(it.clock.now()).toISOString();
+  await endFirst();
+  await it.tell(shownOf(100, seen));
+  const endSecond = it.begin();
+  await it.push({ metrics: metrics(0.5), progressPercentage: 100, step: 31 }, "job-0-bbbbb");
+  const after = await it.look();
+  assert.deepEqual(after.marks, before.marks);
+  const pointsOf = (curves: typeof after) =>
+    curves.metrics.map(({ points }) => points.reduce((sum, [, , , last]) => sum + last, 0));
+  assert.deepEqual(pointsOf(after), pointsOf(before).map((sum, at) => sum + [0.5, 100, 31][at]!));
+  // Marks that came in the first term are still there after one that had others.
+  await it.tell({ conditions: [{ type: "Suspended", status: "True", message: "again" }] });
+  await endSecond();
+  const endThird = it.begin();
+  assert.deepEqual((await it.look()).marks.length, before.marks.length + 1);
+  await endThird();
+});
+
+Deno.test("a follower is given the whole curves at once", async () => {
+  const it = scene();
+  const endFirst = it.begin();
+  await train(it);
+  const before = await it.look();
+  await endFirst();
+  const endSecond = it.begin();
+  const news = it.owned.changes.curves([{ job }], 10_000, NEVER);
+  await it.clock.advance(900);
+  const [first] = await news ?? [];
+  assert.deepEqual(first?.curves.metrics, before.metrics);
+  assert.deepEqual(first?.curves.marks, before.marks);
+  await endSecond();
+});
+
+Deno.test("curves that gave way to others are read again, and lose their gap", async () => {
+  const it = scene({ curveBytes: 6_000 });
+  const end = it.begin();
+  await it.push({ metrics: metrics(1) });
+  const seen = new Date(it.clock.now()).toISOString();
+  for (let n = 0; it.owned.term?.curves.hasSamples(job.uid); n++) {
+    assert.ok(n < 100);
+    const sample = { timeMs: it.clock.now(), metrics: metrics(1) };
+    it.owned.term.curves.record({ uid: `other-${n}` }, { name: "p", uid: "p" }, [sample]);
+  }
+  await it.tell(shownOf(1, seen));
+  await it.push({ metrics: metrics(2) });
+  assert.deepEqual(marksOf(await it.look()), [["gap", GAP_TEXTS.short]]);
+  await it.clock.advance(60_000);
+  const whole = await it.look();
+  assert.deepEqual([marksOf(whole), whole.metrics[0]?.points.length], [[], 2]);
+  await end();
+});
+
+const KATIBS = { keep: () => Promise.resolve(false), read: () => Promise.resolve(undefined) };
+const down = () => Promise.reject(new SinkError("unavailable", "the disk is full"));
+const GAPS: Readonly<
+  Record<string, {
+    options: SceneOptions;
+    isEnded?: boolean;
+    forgets?: boolean;
+    want: readonly unknown[];
+    points: number;
+  }>
+> = {
+  "Katib's table keeps no progress": {
+    options: { sink: { history: KATIBS } },
+    want: [["gap", GAP_TEXTS.restarted]],
+    points: 30,
+  },
+  "the log of a job that ended was deleted": {
+    options: {},
+    isEnded: true,
+    forgets: true,
+    want: [["gap", GAP_TEXTS.gone]],
+    points: 0,
+  },
+  "it is not known where the log is": {
+    options: { planFor: () => ({ kind: "unknown", why: "a cache is behind" }) },
+    want: [],
+    points: 0,
+  },
+};
+for (
+  const [sentence, { options, isEnded = false, forgets, want, points }] of Object.entries(GAPS)
+) {
+  Deno.test(`a gap says so where ${sentence}`, async () => {
+    const it = scene(options);
+    const endFirst = it.begin();
+    await train(it);
+    await endFirst();
+    if (forgets) it.store.delete("job/team/job/uid-1");
+    const seen = new Date(it.clock.now()).toISOString();
+    await it.tell({ ...shownOf(100, seen), ...(isEnded && COMPLETE) });
+    await it.clock.advance(1_000);
+    const endSecond = it.begin();
+    const shown = await it.look();
+    assert.deepEqual(marksOf(shown), want);
+    assert.equal(shown.metrics.find(({ name }) => name === "loss")?.points.length ?? 0, points);
+    await endSecond();
+  });
+}
+
+Deno.test("while nothing can be kept pushes are taken all the same, and all is kept later", async () => {
+  let isDown = true;
+  const store = openLogStore();
+  const history =
+    createStoreSink({ name: "sqlite", isDurable: true, store, clock: new FakeClock() })
+      .history;
+  const it = scene({
+    sink: {
+      history: {
+        keep: (...asked) => isDown ? down() : history?.keep(...asked) ?? down(),
+        read: (...asked) => isDown ? down() : history?.read(...asked) ?? down(),
+      },
+    },
+  });
+  const end = it.begin();
+  await train(it);
+  const before = await it.look();
+  assert.equal(before.metrics.length, 3);
+  assert.deepEqual(store.history("job/team/job/uid-1").moments, []);
+  isDown = false;
+  await it.clock.advance(60_000);
+  const { moments, marks } = store.history("job/team/job/uid-1");
+  assert.deepEqual([moments.length, marks.length], [31, 3]);
+  await end();
+});
