@@ -1,5 +1,6 @@
 /** The state of a job, read from its object by the descriptor of its kind. */
 import { z } from "zod";
+import { jsonOfText } from "../platform/base/json.ts";
 import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
 import { type JobFailure, jobFailureSchema } from "./job_failure.ts";
 import { ANNOTATIONS, isOpenState, type ShownState, TRAINJOB_STATES } from "./names.ts";
@@ -80,14 +81,7 @@ function parsedProgress(value: unknown): TrainerStatus | undefined {
   return trainerStatusSchema.safeParse(value).data;
 }
 
-const jsonText = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue({ code: "custom", message: "must be JSON" });
-    return z.NEVER;
-  }
-});
+const jsonText = z.string().transform(jsonOfText);
 
 /** The progress that the job's object shows; undefined if it shows none. */
 export function progressOf(

@@ -3,7 +3,7 @@
  * takes away what the JobSet's template has no longer, and leaves what others set (docs/decisions/0028). Pure.
  */
 import { z } from "zod";
-import { sameJson } from "../../platform/base/json.ts";
+import { jsonOfText, sameJson } from "../../platform/base/json.ts";
 import { type PodTemplateSpec, schemas } from "../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
@@ -44,14 +44,7 @@ export function recordOf(template: PodTemplateSpec | undefined): Record<string, 
   return { [ANNOTATIONS.fromTemplate]: JSON.stringify(record) };
 }
 
-const textSchema = z.string().transform((text, context): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    context.addIssue("is no JSON");
-    return z.NEVER;
-  }
-}).pipe(recordSchema);
+const textSchema = z.string().transform(jsonOfText).pipe(recordSchema);
 
 function textOf({ metadata }: WatchedJob): string | undefined {
   return metadata?.annotations?.[ANNOTATIONS.fromTemplate];

@@ -2,6 +2,7 @@
 import type { AnyJob, JobKind, JobResult } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, obstacleOf, suspensionOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS, OBSERVATION_REASONS } from "../../crds/names.ts";
+import { jsonOfText } from "../../platform/base/json.ts";
 import type { TrialSpec } from "../../crds/trial.ts";
 import { outcomeOf } from "../../trials/mapping/outcome.ts";
 import { mappingOf } from "../../trials/mapping/trial_template.ts";
@@ -16,11 +17,7 @@ export type JobState = Pick<Observation, "state" | "reason" | "message">;
 
 /** The template that the job's annotation holds; undefined if it is no JSON. */
 function annotated({ metadata: { annotations } }: AnyJob): unknown {
-  try {
-    return JSON.parse(annotations?.[ANNOTATIONS.trialTemplate] ?? "{}");
-  } catch {
-    return undefined;
-  }
+  return jsonOfText(annotations?.[ANNOTATIONS.trialTemplate] ?? "{}");
 }
 
 /**

@@ -10,6 +10,15 @@ export function isObject(value: unknown): value is JsonObject {
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
+/** Returns the JSON value of a text; undefined if it is not JSON. */
+export function jsonOfText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the JSON value that the bytes hold; undefined if they are not strict UTF-8, or not JSON. */
 export function jsonOfBytes(bytes: Uint8Array): unknown {
   try {

@@ -1,5 +1,5 @@
 /** Responses of the API server: bounded bodies, `Status` objects, lists. */
-import { isObject } from "../../base/json.ts";
+import { isObject, jsonOfText } from "../../base/json.ts";
 import { z } from "zod";
 import {
   KubeError,
@@ -116,14 +116,6 @@ function retryAfterOf(response: Response): number | undefined {
   return Number(header) * 1000;
 }
 
-function parsedOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** The error of a `Status` object. `where` begins the message if the object has none. */
 export function statusError(
   status: unknown,
@@ -147,7 +139,7 @@ export function statusError(
 export async function errorOf(response: Response, request: Pick<KubeRequest, "method" | "path">) {
   const where = `${request.method} ${request.path.split("?")[0]}`;
   const text = await readBody(response, MAX_ERROR_BYTES, { cut: true });
-  return statusError(parsedOrNothing(text), response.status, where, {
+  return statusError(jsonOfText(text), response.status, where, {
     retryAfterMs: retryAfterOf(response),
     warning: response.headers.get("warning") ?? undefined,
   });
