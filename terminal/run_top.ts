@@ -37,12 +37,6 @@ const NOTICE_MS = 8_000;
 /** Lines of one curve, and events of a job, in its report and among its reasons. */
 const REPORT = { plotRows: 6, events: 10 } as const;
 const REASONS = { plotRows: 0, events: 100 } as const;
-/** What is said of a job once it was done. */
-const DONE: Readonly<Record<Change, string>> = {
-  stop: "was told to stop",
-  suspend: "is being suspended",
-  resume: "goes on",
-};
 
 /** What it is drawn with. */
 export interface TopParts {
@@ -148,7 +142,7 @@ class Top {
     const job = this.#refOf(row);
     if (job === undefined) return;
     const text = await changeByHand(cluster, change, job, this.signal).then(
-      () => `${row.namespace}/${row.name} ${DONE[change]}.`,
+      (done) => `${row.namespace}/${row.name} ${done}.`,
       (error) => `Could not ${change} ${row.namespace}/${row.name}: ${messageOf(error)}`,
     );
     this.#notice = { text, untilMs: clock.monotonic() + NOTICE_MS };

@@ -1,6 +1,8 @@
 /** Changes of a job by hand, as the user: its stop is asked of the manager. */
 import { stopPath } from "../crds/job_kind.ts";
 import type { JobRef } from "../crds/job_kind.ts";
+import { GRACE_BY_HAND_SECONDS } from "../crds/wire/stop_request.ts";
+import { at, jsonOfText } from "../platform/base/json.ts";
 import { TransportError } from "../platform/kube/errors.ts";
 import { changeJob } from "../views/job_changes.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
@@ -13,38 +15,48 @@ export interface StopBody {
   /** The reason of a condition, such as Pruned. */
   readonly reason: string;
   readonly message?: string;
-  /** Default: as the job's annotation says. */
+  /** Default: as an annotation says, else {@link GRACE_BY_HAND_SECONDS}. */
   readonly graceSeconds?: number;
 }
 
 /** Asked for by whoever presses a key. */
 export const BY_HAND: StopBody = { reason: "StoppedByUser" };
 
-/** Stops this job, and no other one of its name. Throws what the manager says, or why it cannot be asked. */
+/**
+ * Stops this job, and no other one of its name. Returns what was done, as the end of a sentence about the job. Throws
+ * what the manager says, or why it cannot be asked.
+ */
 export async function stopJobByHand(
   { manager, missingOfManager }: Pick<TerminalCluster, "manager" | "missingOfManager">,
   { kind, namespace, name, uid }: JobRef,
   body: StopBody,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const client = manager();
   if (client === undefined) throw new TransportError(missingOfManager().join("; "));
-  await client.read(stopPath(kind, namespace, name), {
+  const { text } = await client.read(stopPath(kind, namespace, name), {
     method: "POST",
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
-    body: JSON.stringify({ ...body, uid }),
+    body: JSON.stringify({ defaultGraceSeconds: GRACE_BY_HAND_SECONDS, ...body, uid }),
     signal,
     deadlineMs: DEADLINE_MS,
   });
+  const seconds = at(jsonOfText(text), "stop", "graceSeconds");
+  if (seconds === 0 || body.graceSeconds === 0) return "was stopped immediately (no grace period)";
+  return `was told to stop${typeof seconds === "number" ? ` (grace period: ${seconds} s)` : ""}`;
 }
 
-/** Stops, suspends or resumes this job, and no other one of its name. Throws what the API server or the manager says. */
-export function changeByHand(
+/**
+ * Stops, suspends or resumes this job, and no other one of its name. Returns what was done, as the end of a sentence
+ * about the job. Throws what the API server or the manager says.
+ */
+export async function changeByHand(
   cluster: Pick<TerminalCluster, "client" | "manager" | "missingOfManager">,
   change: Change,
   job: JobRef,
   signal: AbortSignal,
-): Promise<void> {
-  if (change === "stop") return stopJobByHand(cluster, job, BY_HAND, signal);
-  return changeJob(cluster.client, job, { change, uid: job.uid, signal });
+): Promise<string> {
+  if (change === "stop") return await stopJobByHand(cluster, job, BY_HAND, signal);
+  await changeJob(cluster.client, job, { change, uid: job.uid, signal });
+  return change === "suspend" ? "is being suspended" : "goes on";
 }

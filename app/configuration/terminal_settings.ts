@@ -1,5 +1,6 @@
 /** The tables of the settings of the commands of the terminal: `top`, `get`, `logs`, `stop`, `completion`. */
 import { z } from "zod";
+import { GRACE_BY_HAND_SECONDS } from "../../crds/wire/stop_request.ts";
 import { parseDuration } from "../../platform/base/duration.ts";
 import { LOG_LIMITS } from "../../views/details/log_query.ts";
 import { boolean, logLevel, readIfGiven } from "./setting_schemas.ts";
@@ -85,6 +86,10 @@ export const stopSettings = z.strictObject({
     .meta({ value: "text", otherwise: "none" }),
   grace: z.coerce.number({ error: "must be seconds" }).int("must be an integer")
     .min(0, "must be 0 or more").optional().describe("seconds for which the job may go on")
-    .meta({ value: "seconds", otherwise: "as its annotation says" }),
+    .meta({
+      value: "seconds",
+      otherwise: `as its annotation says, else ${GRACE_BY_HAND_SECONDS}`,
+    }),
+  now: boolean(false).describe("stop the job immediately, without a grace period"),
   ...manager,
 });

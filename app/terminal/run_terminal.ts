@@ -143,7 +143,11 @@ export async function runStopCommand(
   settings: z.infer<typeof stopSettings>,
   { print, signal }: CommandIo,
 ): Promise<void> {
-  const { reason, message, grace } = settings;
+  const { reason, message, now } = settings;
+  const grace = now ? 0 : settings.grace;
+  if (now && settings.grace !== undefined) {
+    throw new ConfigurationError("--now and --grace: give one of them");
+  }
   await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
   await unlessAborted(cluster.managerSearched, signal);
@@ -152,6 +156,6 @@ export async function runStopCommand(
     ...(message !== undefined && { message }),
     ...(grace !== undefined && { graceSeconds: grace }),
   };
-  await stopJobByHand(cluster, job, stop, signal);
-  print(`${job.kind.kind.toLowerCase()}/${job.name} was told to stop\n`);
+  const done = await stopJobByHand(cluster, job, stop, signal);
+  print(`${job.kind.kind.toLowerCase()}/${job.name} ${done}\n`);
 }

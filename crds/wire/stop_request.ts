@@ -10,6 +10,9 @@ export const STOP_REQUEST_LIMITS = {
   messageLength: 1024,
 } as const;
 
+/** The grace of a stop by hand, in a page or terminal, where no annotation says one, in seconds. */
+export const GRACE_BY_HAND_SECONDS = 30;
+
 const { reasonLength, graceSeconds: maxGrace } = STOP_LIMITS;
 const REASON =
   `must be the reason of a condition, such as Pruned: 1 to ${reasonLength} letters and ` +
@@ -29,7 +32,11 @@ export const stopRequestSchema = z.strictObject({
     .meta({ description: "Why, for people: the message of that condition." }),
   graceSeconds: z.int({ error: GRACE }).min(0, GRACE).max(maxGrace, GRACE).optional().meta({
     description:
-      "How long the job may go on. Default: as its annotation says, which is 0 without one.",
+      "How long the job may go on. Default: as its annotation says, else `defaultGraceSeconds`.",
+  }),
+  defaultGraceSeconds: z.int({ error: GRACE }).min(0, GRACE).max(maxGrace, GRACE).optional().meta({
+    description:
+      "How long it may go on if neither `graceSeconds` nor an annotation says it. Default: 0.",
   }),
   uid: z.string({ error: UID }).min(1, UID).max(UID_LENGTH, UID).optional().meta({
     description: "Of the job that is meant: another one of the same name is left alone.",

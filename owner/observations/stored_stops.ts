@@ -100,13 +100,16 @@ export function createStoredStops(options: StoredStopsOptions): StoredStops {
 
   async function store(request: StopRequest, signal: AbortSignal): Promise<StopAnswer> {
     const { job, trialUid, user, stop } = request;
-    const { reason, message = `asked for by ${user}`, graceSeconds } = stop;
+    const { reason, message = `asked for by ${user}`, graceSeconds, defaultGraceSeconds = 0 } =
+      stop;
     const target = await plans.stopTargetFor(job, signal);
     if (target === undefined) return answerOf(job, { kind: "gone" });
     const byRules = await decidedBefore(job, signal);
     const receivedMs = clock.now();
     const time = new Date(receivedMs).toISOString();
-    const graceMs = graceSeconds === undefined ? target.graceMs : graceSeconds * 1000;
+    const graceMs = graceSeconds === undefined
+      ? target.graceMs ?? defaultGraceSeconds * 1000
+      : graceSeconds * 1000;
     const decision: StopDecision = { reason, message, user, graceMs, time, receivedMs };
     const decided = { job, decision, byRules, trialUid };
     const outcome = await stopper.store(decided, target.key, signal);

@@ -1,7 +1,8 @@
 /** Routes of the page's server for those who have a session, and what each of them reads or changes. */
 import { type NamedJob, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import { jsonOfBytes } from "../../platform/base/json.ts";
+import { GRACE_BY_HAND_SECONDS } from "../../crds/wire/stop_request.ts";
+import { isObject, jsonOfBytes } from "../../platform/base/json.ts";
 import { okResponse } from "../../platform/http/json_responses.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import {
@@ -113,7 +114,9 @@ const stop: JobAnswer = async ({ parts, signal, body }, { kind, namespace, name 
     method: "POST",
     path: stopPath(kind, namespace, name),
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
-    body: JSON.stringify(body),
+    body: JSON.stringify(
+      isObject(body) ? { defaultGraceSeconds: GRACE_BY_HAND_SECONDS, ...body } : body,
+    ),
     isManager: true,
   });
 };

@@ -382,7 +382,7 @@ const journeys = {
     const { changes } = await control();
     assert.deepEqual(changes, [{
       path: "/stop/trainjobs.trainer.kubeflow.org/team-a/resnet50-0",
-      body: { uid: "uid-of-resnet50-0", reason: "StoppedByUser", graceSeconds: 30 },
+      body: { uid: "uid-of-resnet50-0", reason: "StoppedByUser" },
     }]);
     await page.keyboard.press("Tab");
     await reach(/^Delete/);

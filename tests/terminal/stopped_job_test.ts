@@ -1,6 +1,6 @@
 /** Tests of changes by hand: what a stop says where the manager cannot be asked, and that each is of the job that was seen. */
 import assert from "node:assert/strict";
-import { BY_HAND, changeByHand, stopJobByHand } from "../../terminal/stopped_job.ts";
+import { BY_HAND, changeByHand, type StopBody, stopJobByHand } from "../../terminal/stopped_job.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
 import { answeringClient, never } from "../support/answering_client.ts";
@@ -8,9 +8,9 @@ import { withAnswers } from "../support/api_answers.ts";
 
 const JOB = { kind: TRAINJOB, namespace: "ml", name: "mnist", uid: "u1" };
 
-const stop = (client: ManagerClient | undefined, signal: AbortSignal) => {
+const stop = (client: ManagerClient | undefined, signal: AbortSignal, body: StopBody = BY_HAND) => {
   const missingOfManager = () => ["the manager does not accept this user's token"];
-  return stopJobByHand({ manager: () => client, missingOfManager }, JOB, BY_HAND, signal);
+  return stopJobByHand({ manager: () => client, missingOfManager }, JOB, body, signal);
 };
 
 Deno.test("a stop says why the manager is not asked, such as that it does not take the token", () =>
@@ -52,3 +52,28 @@ Deno.test("a job is suspended, and goes on, by its own switch, if it is the one 
     },
   );
 });
+
+const answers: Readonly<Record<string, [StopBody, unknown, string]>> = {
+  "the grace that the job has": [
+    BY_HAND,
+    { stop: { graceSeconds: 45 } },
+    "was told to stop (grace period: 45 s)",
+  ],
+  "that it has none": [
+    { ...BY_HAND, graceSeconds: 0 },
+    { stop: { graceSeconds: 0 } },
+    "was stopped immediately (no grace period)",
+  ],
+  "no grace that the manager does not say": [BY_HAND, {}, "was told to stop"],
+};
+for (const [what, [body, answer, want]] of Object.entries(answers)) {
+  Deno.test(`a stop says ${what}, and asks for 30 s where nothing says a grace`, async () => {
+    const asked: unknown[] = [];
+    const client = answeringClient((request) => {
+      asked.push(JSON.parse(request.body ?? ""));
+      return Response.json(answer);
+    });
+    assert.equal(await stop(client, new AbortController().signal, body), want);
+    assert.deepEqual(asked, [{ defaultGraceSeconds: 30, ...body, uid: "u1" }]);
+  });
+}

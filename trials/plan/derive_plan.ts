@@ -79,9 +79,10 @@ function objectiveOf({ spec }: Trial): PlanObjective | undefined {
   return { name, type, additional: additionalMetricNames ?? [], strategies };
 }
 
-/** Returns the rules of a Trial, which count reports: a unit is none of Katib's fields. */
+/** Returns the rules of a Trial: what Katib knows of them. */
 function rulesOf({ spec }: Trial): TrialRule[] {
-  return (spec?.earlyStoppingRules ?? []).map(({ unit: _, ...rule }) => rule);
+  return (spec?.earlyStoppingRules ?? [])
+    .map(({ name, value, comparison, startStep }) => ({ name, value, comparison, startStep }));
 }
 
 function ruleNotices(trial: Trial): Notice[] {
@@ -134,7 +135,7 @@ function deriveTrialPlan(
     rules: rulesOf(trial),
     mapping,
     needsLabel: collectorOf(trial) !== COLLECTORS.push,
-    graceMs: grace.ms,
+    graceMs: grace.ms ?? 0,
   };
   return { decision: plan, notices: [...notices, ...grace.notices, ...ruleNotices(trial)] };
 }

@@ -6,18 +6,18 @@ import type { Trial } from "../../crds/trial.ts";
 import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
 
 /**
- * Returns the grace period by the annotation of the TrainJob, else of its Trial, in milliseconds. An invalid
- * annotation brings a warning and no grace: the job is stopped at once.
+ * Returns the grace period by the annotation of the TrainJob, else of its Trial, in milliseconds; undefined without
+ * one. An invalid annotation brings a warning and no grace: the job is stopped at once.
  */
 export function graceOf(
   kind: JobKind,
   job: AnyJob,
   trial: Trial | undefined,
-): { readonly ms: number; readonly notices: readonly Notice[] } {
+): { readonly ms?: number; readonly notices: readonly Notice[] } {
   const key = ANNOTATIONS.earlyStoppingGrace;
   const own = job.metadata.annotations?.[key];
   const text = own ?? trial?.metadata.annotations?.[key];
-  if (text === undefined) return { ms: 0, notices: [] };
+  if (text === undefined) return { notices: [] };
   const read = readGrace(text);
   if (read.ok) return { ms: read.value, notices: [] };
   const about = own === undefined && trial !== undefined

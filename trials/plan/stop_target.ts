@@ -10,8 +10,8 @@ export interface DerivedStopTarget {
   /** The key of the Trial's log if the Trial is stopped with the job, else of the job's own. */
   readonly key: LogKey;
   readonly job: JobRef;
-  /** The grace of its annotations, in milliseconds. */
-  readonly graceMs: number;
+  /** The grace of its annotations, in milliseconds; absent without one. */
+  readonly graceMs?: number | undefined;
 }
 
 /**

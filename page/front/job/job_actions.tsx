@@ -44,13 +44,17 @@ function Dialog(
 ) {
   const [reason, setReason] = useState("StoppedByUser");
   const [message, setMessage] = useState("");
-  const [grace, setGrace] = useState("30");
+  const [grace, setGrace] = useState("");
   const { title, text, button } = WORDS[action];
   const confirm = async () => {
     const body = {
       ...(uid !== "" && { uid }),
       ...(action === "stop" &&
-        { reason, ...(message !== "" && { message }), graceSeconds: Number(grace) }),
+        {
+          reason,
+          ...(message !== "" && { message }),
+          ...(grace !== "" && { graceSeconds: Number(grace) }),
+        }),
     };
     await call(pathOf(action, job), { method: "POST", body });
     onDone();
@@ -90,10 +94,10 @@ function Dialog(
             />
           </label>
           <label class="field">
-            <span>Time to save its work, in seconds</span>
+            <span>Seconds to save its work (0: none)</span>
             <input
               type="number"
-              required
+              placeholder="as its annotation says, else 30"
               min={0}
               max={3600}
               step={1}

@@ -149,8 +149,19 @@ Deno.test("logs --follow ends when the job has ended, and stop ends it", async (
   await talkingJob("stopped");
   await using following = atTerminal(milepostCommand("logs", "stopped", "-f"), env());
   await following.shows(/node-0 \| hello\r?\n/);
-  const stopped = await runs("stop", "stopped", "--reason", "Enough", "--message", "seen enough");
-  assert.deepEqual([stopped.code, stopped.stdout], [0, "trainjob/stopped was told to stop\n"]);
+  const both = await runs("stop", "stopped", "--now", "--grace", "5");
+  assert.deepEqual([both.code, both.stderr], [
+    2,
+    "milepost: --now and --grace: give one of them\n",
+  ]);
+  const why = ["--reason", "Enough", "--message", "seen enough"];
+  const stopped = await runs("stop", "stopped", ...why);
+  assert.deepEqual([stopped.code, stopped.stdout], [
+    0,
+    "trainjob/stopped was told to stop (grace period: 30 s)\n",
+  ]);
+  const now = await runs("stop", "stopped", "--now");
+  assert.deepEqual([now.code, now.stderr], [0, ""]);
   const { client } = standalone();
   const job = await trainJobThat(
     client,

@@ -277,6 +277,28 @@ for (const [what, { of, job, ends }] of Object.entries(jobs)) {
   });
 }
 
+const graces: Readonly<Record<string, [Parameters<Life["stop"]>[0], string | undefined, number]>> =
+  {
+    "the request's own": [{ graceSeconds: 5, defaultGraceSeconds: 30 }, "20s", 5],
+    "the annotation's": [{ defaultGraceSeconds: 30 }, "20s", 20],
+    "the annotation's, also of none": [{ defaultGraceSeconds: 30 }, "0s", 0],
+    "the request's default, where no annotation says one": [
+      { defaultGraceSeconds: 30 },
+      undefined,
+      30,
+    ],
+    "none, where nobody says one": [{}, undefined, 0],
+  };
+for (const [what, [request, annotation, want]] of Object.entries(graces)) {
+  Deno.test(`the grace of a requested stop is ${what}`, async () => {
+    const metadata = annotation === undefined ? {} : { annotations: { [GRACE]: annotation } };
+    await within(new World(trial({}, metadata)), async (owner) => {
+      const answer = await owner.stop(request);
+      assert.equal("stop" in answer && answer.stop.graceSeconds, want);
+    });
+  });
+}
+
 Deno.test("without a grace in the request the annotation's holds, and none stops at once", async () => {
   const annotations = { [GRACE]: "20s" };
   const world = new World(trial({}, { annotations }));
