@@ -3,7 +3,12 @@ import { z } from "zod";
 import { parseDuration } from "../platform/base/duration.ts";
 import { fieldPath, type FieldProblem } from "./field_problem.ts";
 import { readGoFloat } from "../platform/base/go_float.ts";
-import { EARLY_STOPPING_GRACE_MAX_MS, PUSH_LIMITS } from "./names.ts";
+import { ANNOTATIONS, EARLY_STOPPING_GRACE_MAX_MS, PUSH_LIMITS } from "./names.ts";
+
+/** Annotations with the rules by which a job is stopped; a job has one of them at most. */
+export const RULE_ANNOTATIONS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.stopWhen] as const;
+/** Annotations by which a job asks for a log of its own. */
+export const LOG_ANNOTATIONS = [...RULE_ANNOTATIONS, ANNOTATIONS.trialTemplate] as const;
 
 /** Most rules of one TrainJob. */
 export const EARLY_STOPPING_RULES_MAX = 64;
@@ -19,39 +24,65 @@ export type ReadAnnotation<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
-const METRIC = `must be the name of a metric, 1 to ${PUSH_LIMITS.metricNameLength} characters`;
-// Counted in code points, as a push's.
-const metricName = z.string({ error: METRIC }).refine(
-  (text) =>
-    text !== "" && [...text.slice(0, 2 * PUSH_LIMITS.metricNameLength + 1)].length <=
-      PUSH_LIMITS.metricNameLength,
-  METRIC,
-);
+/** What the name of a metric is. */
+export const METRIC_NAME = `the name of a metric, 1 to ${PUSH_LIMITS.metricNameLength} characters`;
+
+/** Returns whether a text may be the name of a metric; counted in code points, as a push's. */
+export function isMetricName(text: string): boolean {
+  const most = PUSH_LIMITS.metricNameLength;
+  return text !== "" && [...text.slice(0, 2 * most + 1)].length <= most;
+}
+
+/** Returns whether a text is a number that reports are compared with: any but NaN. */
+export function isRuleValue(text: string): boolean {
+  return text.length <= PUSH_LIMITS.metricValueLength &&
+    !Number.isNaN(readGoFloat(text)?.value ?? NaN);
+}
+
+const METRIC = `must be ${METRIC_NAME}`;
+const metricName = z.string({ error: METRIC }).refine(isMetricName, METRIC);
 
 const VALUE = 'must be a decimal number in a string, such as "0.5", and not NaN';
-const ruleValue = z.string({ error: VALUE }).max(PUSH_LIMITS.metricValueLength, VALUE).refine(
-  (text) => !Number.isNaN(readGoFloat(text)?.value ?? NaN),
-  VALUE,
-);
+const ruleValue = z.string({
+  error: ({ input }) => typeof input === "number" ? `put the number in quotes: "${input}"` : VALUE,
+}).refine(isRuleValue, VALUE);
 
 const START_STEP = `must be a whole number from 0 to ${INT32_MAX}`;
+const startStep = z.int({ error: START_STEP }).min(0, START_STEP).max(INT32_MAX, START_STEP);
+/** Returns whether a number may be the first report or step of a rule. */
+export const isStartStep = (value: number): boolean => startStep.safeParse(value).success;
 
 /** What a rule counts up to its start step: reports of its metric, or steps of the training as pods push them. */
 export const RULE_UNITS = ["report", "step"] as const;
 
+/** What a rule of a job compares: the value that was reported, or the objective's best one so far. */
+const COMPARED = ["newest", "best"] as const;
+const COMPARED_ERROR = `must be ${COMPARED.join(" or ")}`;
+const compared = z.enum(COMPARED, { error: COMPARED_ERROR });
+
 const rule = z.strictObject({
   name: metricName,
-  value: ruleValue,
-  comparison: z.enum(["equal", "less", "greater"], {
-    error: "must be equal, less or greater",
+  value: ruleValue.optional(),
+  comparison: z.enum(["equal", "less", "greater", "nan"], {
+    error: "must be equal, less, greater or nan",
   }),
-  startStep: z.int({ error: START_STEP }).min(0, START_STEP).max(INT32_MAX, START_STEP).optional(),
+  startStep: startStep.optional(),
   unit: z.enum(RULE_UNITS, { error: `must be ${RULE_UNITS.join(" or ")}` }).optional(),
+  compare: compared.optional(),
 }, {
-  error: shapeError("an object with name, value, comparison and, if wanted, startStep and unit"),
-}).refine(({ unit, startStep }) => unit !== "step" || startStep !== undefined, {
-  path: ["startStep"],
-  error: 'is required with the unit "step"',
+  error: shapeError(
+    "an object with name, value, comparison and, if wanted, startStep, unit and compare",
+  ),
+}).superRefine(({ comparison, value, compare, unit, startStep }, { addIssue }) => {
+  const isNan = comparison === "nan";
+  const refuse = (field: string, message: string) =>
+    addIssue({ code: "custom", path: [field], message });
+  if (!isNan && value === undefined) refuse("value", VALUE);
+  if (isNan && value !== undefined) refuse("value", 'must be absent with the comparison "nan"');
+  if (isNan && compare === "best") refuse("compare", 'must be newest with the comparison "nan"');
+  if (unit === "step" && startStep === undefined) {
+    refuse("startStep", 'is required with the unit "step"');
+  }
 });
 
 const RULES = `must be a list of 1 to ${EARLY_STOPPING_RULES_MAX} rules`;
@@ -65,7 +96,15 @@ const earlyStoppingSchema = z.strictObject({
   // The length is checked first: the rules of an over-long list are not validated.
   rules: z.array(z.unknown(), { error: RULES }).min(1, RULES).max(EARLY_STOPPING_RULES_MAX, RULES)
     .pipe(z.array(rule)),
-}, { error: shapeError("an object with objective and rules") });
+}, { error: shapeError("an object with objective and rules") }).superRefine(
+  ({ objective, rules }, { addIssue }) => {
+    for (const [index, { name, compare }] of rules.entries()) {
+      if (compare !== "best" || name === objective.name) continue;
+      const message = "best is for the objective, whose type says what is better";
+      addIssue({ code: "custom", path: ["rules", index, "compare"], message });
+    }
+  },
+);
 type EarlyStopping = z.infer<typeof earlyStoppingSchema>;
 
 const TEXT = "must be a string";
@@ -93,7 +132,7 @@ function shapeError(what: string) {
 }
 
 /** Most problems that are reported at once. */
-const PROBLEMS_MAX = 20;
+export const PROBLEMS_MAX = 20;
 
 function problemsOf(error: z.ZodError): FieldProblem[] {
   return error.issues.flatMap((issue): FieldProblem[] =>
@@ -123,6 +162,17 @@ function readJson<T>(text: string, schema: z.ZodType<T>): ReadAnnotation<T> {
 /** Reads the annotation `trainer.kubeflow.org/early-stopping`. */
 export function readEarlyStopping(text: string): ReadAnnotation<EarlyStopping> {
   return readJson(text, earlyStoppingSchema);
+}
+
+/**
+ * Reads the annotation `trainer.kubeflow.org/early-stopping-compare`: what rules compare that do not say it
+ * themselves.
+ */
+export function readCompared(text: string): ReadAnnotation<typeof COMPARED[number]> {
+  const parsed = compared.safeParse(text);
+  return parsed.success
+    ? { ok: true, value: parsed.data }
+    : { ok: false, problems: [{ field: "", message: COMPARED_ERROR }] };
 }
 
 /** Reads the annotation `trainer.kubeflow.org/trial-template`; its expressions are not parsed. */

@@ -68,6 +68,10 @@ export const INITIALIZER_VOLUME = "initializer";
 /** Annotations on TrainJobs and Trials. */
 export const ANNOTATIONS = {
   earlyStopping: "trainer.kubeflow.org/early-stopping",
+  /** What rules of the former compare that do not say it themselves; written at admission (docs/decisions/0078). */
+  earlyStoppingCompare: "trainer.kubeflow.org/early-stopping-compare",
+  /** Rules again, in a grammar for people. */
+  stopWhen: "trainer.kubeflow.org/stop-when",
   earlyStoppingGrace: "trainer.kubeflow.org/early-stopping-grace",
   trialTemplate: "trainer.kubeflow.org/trial-template",
   /** On a job of a search: the metric by which it is compared, and which direction is better. */

@@ -22,8 +22,8 @@ const trialObjectiveSchema = z.looseObject({
 });
 
 /**
- * A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. Only the rules
- * of a TrainJob's annotation have a unit: Katib knows none.
+ * A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. The parts that
+ * Katib does not know, unit and those after it, are of the rules of a job's annotation, which all have `compare`.
  */
 const trialRuleSchema = z.looseObject({
   name: z.unknown().optional(),
@@ -31,6 +31,8 @@ const trialRuleSchema = z.looseObject({
   comparison: z.unknown().optional(),
   startStep: z.unknown().optional(),
   unit: z.unknown().optional(),
+  compare: z.unknown().optional(),
+  lasting: z.unknown().optional(),
 });
 export type TrialRule = z.infer<typeof trialRuleSchema>;
 

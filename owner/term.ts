@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { jobNow, type JobRef, jobRefOf, type WatchedJobs } from "../crds/job_kind.ts";
 import { progressOf } from "../crds/job_state.ts";
-import { ANNOTATIONS } from "../crds/names.ts";
+import { LOG_ANNOTATIONS } from "../crds/early_stopping.ts";
 import type { Push } from "../crds/wire/push.ts";
 import type { AcceptPush, PushAnswer } from "../crds/wire/push_answer.ts";
 import { shownStatus } from "../crds/wire/sample.ts";
@@ -31,8 +31,6 @@ const WRITE_MS = 5_000;
 const MAX_JOBS = 100_000;
 /** Time for which those who follow curves wait for what logs have of them, in milliseconds: the rest comes as news. */
 const RESTORE_MS = 1_000;
-/** Annotations by which a job asks for a log of its own. */
-const ASKS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate];
 
 /** What a term needs to record the pushes of trials, and to stop trials. */
 export type RecordingParts = Omit<
@@ -176,7 +174,7 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
         statuses.forget(uid);
         const job = jobRefOf(kind, object);
         if (type !== "deleted") return observations?.leave(job);
-        observations?.forget(job, ASKS.some((it) => annotations[it] !== undefined));
+        observations?.forget(job, LOG_ANNOTATIONS.some((it) => annotations[it] !== undefined));
       })
     ),
   ];

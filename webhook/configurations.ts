@@ -7,7 +7,14 @@ import type {
 import type { JobKind } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { KATIB } from "../crds/katib_names.ts";
-import { LABELS, MANAGER, PORTS, TRAINER_GROUP, TRAINER_VERSION } from "../crds/names.ts";
+import {
+  ANNOTATIONS,
+  LABELS,
+  MANAGER,
+  PORTS,
+  TRAINER_GROUP,
+  TRAINER_VERSION,
+} from "../crds/names.ts";
 import { type V1Kind, v1KindOf } from "../crds/v1/kinds.ts";
 import { V1_GROUP, V1_VERSION } from "../crds/v1/names.ts";
 import { v1WebhookPaths, WEBHOOK_PATHS, type WebhookPath } from "./webhook_paths.ts";
@@ -93,6 +100,10 @@ const NOT_BEING_DELETED = {
   name: "not-being-deleted",
   expression: 'request.operation != "UPDATE" || !has(oldObject.metadata.deletionTimestamp)',
 };
+
+/** Whether a job has rules in JSON: what they compare is written at admission. */
+const HAS_RULES = "has(object.metadata.annotations) && " +
+  `${JSON.stringify(ANNOTATIONS.earlyStopping)} in object.metadata.annotations`;
 
 /** What the registrations of the pod webhook have in common. */
 function podWebhook(options: ConfigurationOptions) {
@@ -184,10 +195,10 @@ function v1Defaulter(options: ConfigurationOptions, kind: V1Kind) {
   return {
     ...v1Webhook(kind, "defaulter"),
     clientConfig: clientConfig(options, v1WebhookPaths(kind).mutate),
-    // Our definitions have the default themselves; upstream's do not.
+    // Our definitions have the default of the run policy themselves; upstream's do not.
     matchConditions: [NOT_BEING_DELETED, {
-      name: "has-no-run-policy",
-      expression: "has(object.spec) && !has(object.spec.runPolicy)",
+      name: "has-no-run-policy-or-has-rules",
+      expression: `has(object.spec) && !has(object.spec.runPolicy) || ${HAS_RULES}`,
     }],
     reinvocationPolicy: "Never",
   };
@@ -224,8 +235,8 @@ export function mutatingConfiguration(options: ConfigurationOptions): MutatingWe
         ...trainerWebhook(options, "defaulter.trainjob", WEBHOOK_PATHS.defaultTrainJobs),
         // Nothing else has a default that the schema cannot give: most TrainJobs need no call.
         matchConditions: [NOT_BEING_DELETED, {
-          name: "has-runtime-patches",
-          expression: "has(object.spec.runtimePatches)",
+          name: "has-runtime-patches-or-rules",
+          expression: `has(object.spec.runtimePatches) || ${HAS_RULES}`,
         }],
         reinvocationPolicy: "Never",
       },

@@ -1,7 +1,8 @@
-/** Defaults of TrainJobs beyond the schema's: when each runtime patch was last changed. Pure. */
+/** Defaults of TrainJobs beyond the schema's: when each runtime patch was last changed, what rules compare. Pure. */
 import { sameJson } from "../platform/base/json.ts";
 import type { RuntimePatch } from "../crds/runtime_patch.ts";
 import type { TrainJob } from "../crds/trainjob.ts";
+import { withCompared } from "./trial_annotations.ts";
 
 /** The patch without its time, by which changes are detected. */
 function withoutTime(patch: RuntimePatch): Omit<RuntimePatch, "time"> {
@@ -24,10 +25,11 @@ function timed(patch: RuntimePatch, old: RuntimePatch | undefined, now: string):
 }
 
 /**
- * Returns the TrainJob with the time of each runtime patch: a new one has its own or
+ * Returns the TrainJob with what its rules compare, and the time of each runtime patch: a new one has its own or
  * `now`, a changed one `now`, an unchanged one keeps the time it had. `now` is RFC 3339.
  */
-export function defaultTrainJob(job: TrainJob, old: TrainJob | undefined, now: string): TrainJob {
+export function defaultTrainJob(made: TrainJob, old: TrainJob | undefined, now: string): TrainJob {
+  const job = { ...made, metadata: withCompared(made, old) };
   const patches = job.spec.runtimePatches;
   if (patches === undefined) return job;
   const before = new Map(old?.spec.runtimePatches?.map((patch) => [patch.manager, patch]));

@@ -1,28 +1,35 @@
-/** Validation of the annotations of a job about trials. Pure. */
+/** Defaults and validation of the annotations of a job about trials. Pure. */
 import {
+  LOG_ANNOTATIONS,
   type ReadAnnotation,
+  readCompared,
   readEarlyStopping,
   readGrace,
   readTrialTemplate,
+  RULE_ANNOTATIONS,
 } from "../crds/early_stopping.ts";
 import { ANNOTATIONS } from "../crds/names.ts";
 import { readObjective } from "../crds/objective.ts";
+import { readStopWhen } from "../crds/stop_when.ts";
 import type { KubeMeta } from "../platform/kube/resource.ts";
 import { type FieldProblem, forbidden, invalid, valueAt } from "../crds/field_problem.ts";
 import { trialReference } from "../trials/plan/claim.ts";
+import { TWO_SPELLINGS } from "../trials/rules/own_rules.ts";
 
 /** Of an annotation's value in a message, where no part of it is to blame. */
 const fieldOf = (annotation: string) => `metadata.annotations[${annotation}]`;
 
 const READERS: Readonly<Record<string, (text: string) => ReadAnnotation<unknown>>> = {
   [ANNOTATIONS.earlyStopping]: readEarlyStopping,
+  [ANNOTATIONS.earlyStoppingCompare]: readCompared,
+  [ANNOTATIONS.stopWhen]: readStopWhen,
   [ANNOTATIONS.earlyStoppingGrace]: readGrace,
   [ANNOTATIONS.trialTemplate]: readTrialTemplate,
   [ANNOTATIONS.objective]: readObjective,
 };
 
 /** Annotations that are frozen once the job has started, because its log was recorded by them. */
-const FROZEN = [ANNOTATIONS.earlyStopping, ANNOTATIONS.trialTemplate] as const;
+const FROZEN = [...LOG_ANNOTATIONS, ANNOTATIONS.earlyStoppingCompare] as const;
 
 /** A job, as far as its annotations about trials are judged. */
 interface AnnotatedJob {
@@ -39,6 +46,22 @@ function isOfTrial(job: AnnotatedJob | undefined): boolean {
   return trialReference(job?.metadata) !== undefined;
 }
 
+/**
+ * Returns the metadata of a job with what its rules compare that do not say it themselves: the newest value. Rules
+ * that were there before without such a word are of an earlier release, and keep its meaning.
+ */
+export function withCompared<Job extends AnnotatedJob>(
+  { metadata }: Job,
+  old: AnnotatedJob | undefined,
+): Job["metadata"] {
+  const { earlyStopping: rules, earlyStoppingCompare: key } = ANNOTATIONS;
+  const { annotations } = metadata;
+  if (annotations?.[rules] === undefined || annotations[key] !== undefined) return metadata;
+  const compared = textOf(old, rules) === undefined ? "newest" : textOf(old, key);
+  if (compared === undefined) return metadata;
+  return { ...metadata, annotations: { ...annotations, [key]: compared } };
+}
+
 /** Problems of values that were added or changed, each at its path in the annotation's JSON. */
 function valueProblems(job: AnnotatedJob, old: AnnotatedJob | undefined): FieldProblem[] {
   return Object.entries(READERS).flatMap(([annotation, read]) => {
@@ -46,28 +69,37 @@ function valueProblems(job: AnnotatedJob, old: AnnotatedJob | undefined): FieldP
     if (text === undefined || text === textOf(old, annotation)) return [];
     const result = read(text);
     if (result.ok) return [];
-    return result.problems.map(({ field, message }) => {
+    return result.problems.map(({ field, message, value: wrong = text }) => {
       const dot = field === "" || field.startsWith("[") ? "" : ".";
-      const value = field === "" ? text : valueAt(JSON.parse(text), field);
+      const value = field === "" ? wrong : valueAt(JSON.parse(text), field);
       return invalid(`${fieldOf(annotation)}${dot}${field}`, value, message);
     });
   });
 }
 
+/** Rules are said once: in JSON, or in lines. */
+function spellingProblems(job: AnnotatedJob, old: AnnotatedJob | undefined): FieldProblem[] {
+  const isChanged = RULE_ANNOTATIONS.some((it) => textOf(job, it) !== textOf(old, it));
+  if (!isChanged || RULE_ANNOTATIONS.some((it) => textOf(job, it) === undefined)) return [];
+  return [forbidden(fieldOf(ANNOTATIONS.stopWhen), TWO_SPELLINGS)];
+}
+
 /** A trial has the rules of its Trial; a second set on its job would never be applied. */
 function ownerProblems(job: AnnotatedJob, old: AnnotatedJob | undefined): FieldProblem[] {
-  const annotation = ANNOTATIONS.earlyStopping;
-  const text = textOf(job, annotation);
-  if (text === undefined || !isOfTrial(job)) return [];
-  if (isOfTrial(old) && text === textOf(old, annotation)) return [];
+  if (!isOfTrial(job)) return [];
   const detail = `this ${job.kind} is controlled by a Trial, whose spec.earlyStoppingRules hold: ` +
     "remove the annotation";
-  return [forbidden(fieldOf(annotation), detail)];
+  return RULE_ANNOTATIONS
+    .filter((annotation) => textOf(job, annotation) !== undefined)
+    .filter((annotation) => !isOfTrial(old) || textOf(job, annotation) !== textOf(old, annotation))
+    .map((annotation) => forbidden(fieldOf(annotation), detail));
 }
 
 function changeProblems(job: AnnotatedJob, old: AnnotatedJob): FieldProblem[] {
-  return FROZEN
-    .filter((annotation) => textOf(job, annotation) !== textOf(old, annotation))
+  const changed = FROZEN.filter((it) => textOf(job, it) !== textOf(old, it));
+  return changed
+    // What rules compare is written with the rules, which are to blame then.
+    .filter((it) => it !== ANNOTATIONS.earlyStoppingCompare || changed.length === 1)
     .map((annotation) =>
       forbidden(
         fieldOf(annotation),
@@ -88,6 +120,7 @@ export function trialAnnotationProblems<Job extends AnnotatedJob>(
 ): FieldProblem[] {
   return [
     ...valueProblems(job, old),
+    ...spellingProblems(job, old),
     ...ownerProblems(job, old),
     ...(old !== undefined && hasStarted(old) ? changeProblems(job, old) : []),
   ];

@@ -1,4 +1,4 @@
-/** Admission of v1 jobs: the one default that is stored, validation by rules that are handed in and of annotations. */
+/** Admission of v1 jobs: the defaults that are stored, validation by rules that are handed in and of annotations. */
 import type { FieldProblem } from "../crds/field_problem.ts";
 import { ANNOTATIONS } from "../crds/names.ts";
 import type { V1Job } from "../crds/v1/job.ts";
@@ -8,7 +8,11 @@ import type { AdmissionHandlers } from "./admission_http.ts";
 import type { AdmissionHandler } from "./admission_review.ts";
 import { jsonPatch } from "./json_diff.ts";
 import { ALLOWED, isJudged, outcomeOf, readObjects } from "./reviewed_objects.ts";
-import { trialAnnotationProblems, trialAnnotationWarnings } from "./trial_annotations.ts";
+import {
+  trialAnnotationProblems,
+  trialAnnotationWarnings,
+  withCompared,
+} from "./trial_annotations.ts";
 import { v1WebhookPaths } from "./webhook_paths.ts";
 
 /** Rules for v1 jobs. */
@@ -29,9 +33,10 @@ function defaultingHandler(kind: V1Kind): AdmissionHandler {
     if (!isJudged(request)) return ALLOWED;
     const read = readObjects(request, schema);
     if (!read.ok) return ALLOWED;
-    const { object } = read;
+    const { object, old } = read;
     const { runPolicy = DEFAULT_RUN_POLICY } = object.spec;
-    const patched = { ...object, spec: { ...object.spec, runPolicy } };
+    const metadata = withCompared(object, old);
+    const patched = { ...object, metadata, spec: { ...object.spec, runPolicy } };
     return { allowed: true, patch: jsonPatch(request.object, patched) };
   };
 }

@@ -44,6 +44,10 @@ const LABEL_TEXTS: Texts<typeof LABELS> = {
 const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
   earlyStopping:
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: [early-stopping rules](trials.md#annotations-on-a-trainjob), JSON",
+  earlyStoppingCompare:
+    "on a TrainJob or a job of `kubeflow.org/v1`, at admission or by its user: [what its rules in JSON compare](trials.md#what-a-rule-compares), `newest` or `best`",
+  stopWhen:
+    "on a TrainJob or a job of `kubeflow.org/v1`, by its user: [early-stopping rules](trials.md#lines), a condition a line",
   earlyStoppingGrace:
     "on a TrainJob, a job of `kubeflow.org/v1` or a Trial, by its user: time to end by itself, a duration from `0s` to `1h`",
   trialTemplate:

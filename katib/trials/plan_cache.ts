@@ -3,6 +3,7 @@ import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../
 import { formatKey, type Kind, type ObjectKey } from "../../platform/kube/resource.ts";
 import { earlyStopOf, endOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
 import { TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
+import { LOG_ANNOTATIONS, RULE_ANNOTATIONS } from "../../crds/early_stopping.ts";
 import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { Trial } from "../../crds/trial.ts";
@@ -95,10 +96,10 @@ function fingerprint(
   { adopted, namesOnly, keepsPlainJobs, keepsSteps }: PlanSettings,
 ): string {
   const { annotations = {}, ownerReferences = [], uid } = view.job.metadata;
-  const { earlyStopping, earlyStoppingGrace, trialTemplate } = ANNOTATIONS;
+  const { earlyStoppingCompare, earlyStoppingGrace } = ANNOTATIONS;
   return JSON.stringify([
     uid,
-    [earlyStopping, earlyStoppingGrace, trialTemplate].map((key) => annotations[key]),
+    [...LOG_ANNOTATIONS, earlyStoppingCompare, earlyStoppingGrace].map((key) => annotations[key]),
     ownerReferences,
     [view.trial ?? [], view.claimants, view.namesakes].flat().map(versionOf),
     [...adopted],
@@ -144,7 +145,7 @@ export function createPlanCache(options: PlanCacheOptions): PlanCache {
 
   /** Whether the job has not finished and may have rules. */
   function mayBeOpen(kind: JobKind, job: AnyJob): boolean {
-    const asks = job.metadata.annotations?.[ANNOTATIONS.earlyStopping] !== undefined ||
+    const asks = RULE_ANNOTATIONS.some((key) => job.metadata.annotations?.[key] !== undefined) ||
       trialReference(job.metadata) !== undefined;
     return asks && !isOver(kind, job);
   }

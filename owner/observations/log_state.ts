@@ -54,11 +54,12 @@ export interface LogState {
   metrics(): readonly MetricSummary[];
 }
 
-/** Returns the objective and metrics that are recorded. */
-function scopeOf({ objective, records, rules }: ObservationPlan): RecordScope {
+/** Returns the metrics that are recorded, and the objective whose values Katib reads: a Trial's. */
+function scopeOf({ key, objective, records, rules }: ObservationPlan): RecordScope {
   const ruled = rules.flatMap(({ name }) => typeof name === "string" ? [name] : []);
   const names = new Set([...objective ? [objective.name, ...objective.additional] : [], ...ruled]);
-  return { ...(objective && { objective }), ...(records === "named" && { names }) };
+  const isRead = objective !== undefined && key.kind === "trial";
+  return { ...(isRead && { objective }), ...(records === "named" && { names }) };
 }
 
 function verdictOf(met: MetRule, time: string, receivedMs: number | undefined): Verdict {
@@ -131,7 +132,7 @@ export function createLogState(
 ): LogState {
   const read = replay(scopeOf(plan), rows);
   let recorded = before === undefined ? read : withSentTimes(read, before.recorded);
-  const rules = createRunRules(plan.objective, plan.rules);
+  const rules = createRunRules(plan.objective, plan.rules, plan.stopsAt);
   let verdict: Verdict | undefined;
   const summary = createSummary();
 

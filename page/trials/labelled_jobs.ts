@@ -1,11 +1,11 @@
 /** Jobs of a search that no Trial controls: only their labels say what they belong to. Pure. */
-import { type ReadAnnotation, readEarlyStopping } from "../../crds/early_stopping.ts";
 import { readObjective } from "../../crds/objective.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { endTimeOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
 import { objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
+import { readOwnRules } from "../../trials/rules/own_rules.ts";
 import { type FoundTrial, SEARCH_LIMITS, searchNamedBy, shortText } from "./search.ts";
 import type { JobName } from "../../crds/wire/row.ts";
 import type { Objective, TrialStop } from "../../crds/wire/searches.ts";
@@ -47,11 +47,10 @@ function variedNames(all: readonly ReadonlyMap<string, string>[]): readonly stri
     .slice(0, SEARCH_LIMITS.parameters);
 }
 
-/** Returns what an annotation of a job says; undefined if that is nothing, or wrong. */
-function annotationOf<T>(job: AnyJob, name: string, read: (text: string) => ReadAnnotation<T>) {
-  const text = job.metadata.annotations?.[name];
-  const found = text === undefined ? undefined : read(text);
-  return found?.ok ? found.value : undefined;
+/** Returns the objective that an annotation of the job says; undefined if it says none, or a wrong one. */
+function objectiveSaid({ metadata: { annotations } }: AnyJob): Objective | undefined {
+  const read = readObjective(annotations?.[ANNOTATIONS.objective] ?? "");
+  return read.ok ? read.value : undefined;
 }
 
 /** Reads a job. */
@@ -59,9 +58,9 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
   const { name = "", namespace = "", creationTimestamp } = job.metadata;
   const named = { kind: kind.id, namespace, name };
   const stop = stopOfJob(kind, job);
-  const ruled = annotationOf(job, ANNOTATIONS.earlyStopping, readEarlyStopping);
-  const objective = annotationOf(job, ANNOTATIONS.objective, readObjective) ??
-    (ruled && { metric: ruled.objective.name, direction: ruled.objective.type });
+  const { own } = readOwnRules(job.metadata.annotations) ?? {};
+  const objective = objectiveSaid(job) ??
+    (own?.objective && { metric: own.objective.name, direction: own.objective.type });
   const ended = endTimeOf(kind, job);
   return {
     job: named,
@@ -81,8 +80,8 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
       metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
         .map(({ name, value }) => ({ name: shortText(name), latest: shortText(value) })),
       ...(stop !== undefined && {
-        stop: stop.by === "rules" && ruled !== undefined
-          ? { ...stop, rules: rulesInWords(ruled.rules) }
+        stop: stop.by === "rules" && own !== undefined
+          ? { ...stop, rules: rulesInWords(own.rules, own.stopsAt) }
           : stop,
       }),
     },

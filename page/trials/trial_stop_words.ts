@@ -2,6 +2,7 @@
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { earlyStopOf, storedStopOf } from "../../crds/job_state.ts";
 import { asObject } from "../../platform/base/json.ts";
+import type { StopsAt } from "../../trials/rules/rule.ts";
 import { SEARCH_LIMITS, shortText } from "./search.ts";
 import type { StoppedBy, TrialStop } from "../../crds/wire/searches.ts";
 
@@ -9,6 +10,8 @@ const COMPARISONS: ReadonlyMap<unknown, string> = new Map([
   ["greater", "above"],
   ["less", "below"],
   ["equal", "equal to"],
+  ["atLeast", "at least"],
+  ["atMost", "at most"],
 ]);
 
 const wordOf = (value: unknown): string =>
@@ -16,20 +19,29 @@ const wordOf = (value: unknown): string =>
 
 /** Returns a rule in words, such as `loss above 2.5 at report 4`. */
 export function ruleWords(rule: unknown): string {
-  const { name, value, comparison, startStep, unit } = asObject(rule);
-  const compared = COMPARISONS.get(comparison) ?? wordOf(comparison);
+  const { name, value, comparison, startStep, unit, lasting } = asObject(rule);
+  const compared = comparison === "nan"
+    ? "is NaN"
+    : `${COMPARISONS.get(comparison) ?? wordOf(comparison)} ${wordOf(value)}`;
   const step = Number(startStep ?? 0);
   const when = unit === "step"
     ? `from step ${wordOf(startStep)} on`
     : step === 0
     ? "at any report"
+    : lasting === true
+    ? `from report ${wordOf(startStep)} on`
     : `at report ${wordOf(startStep)}`;
-  return shortText(`${wordOf(name)} ${compared} ${wordOf(value)} ${when}`);
+  return shortText(`${wordOf(name)} ${compared} ${when}`);
 }
 
-/** Returns the rules of a list in words. */
-export const rulesInWords = (rules: readonly unknown[]): readonly string[] =>
-  rules.slice(0, SEARCH_LIMITS.rules).map(ruleWords);
+/** Returns the rules of a list in words; of alternatives one text. */
+export function rulesInWords(
+  rules: readonly unknown[],
+  stopsAt: StopsAt = "all",
+): readonly string[] {
+  const words = rules.slice(0, SEARCH_LIMITS.rules).map(ruleWords);
+  return stopsAt === "all" ? words : [shortText(words.join(" or "))];
+}
 
 /** Returns why a job was, or is being, stopped; undefined if its object does not say that it is. */
 export function stopOfJob(kind: JobKind, job: AnyJob): TrialStop | undefined {

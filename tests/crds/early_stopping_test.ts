@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   EARLY_STOPPING_RULES_MAX,
   type ReadAnnotation,
+  readCompared,
   readEarlyStopping,
   readGrace,
   readTrialTemplate,
@@ -20,7 +21,7 @@ function problemsOf(read: ReadAnnotation<unknown>): string[] {
 const METRIC = "must be the name of a metric, 1 to 64 characters";
 const VALUE = 'must be a decimal number in a string, such as "0.5", and not NaN';
 const RULE_SHAPE =
-  "must be an object with name, value, comparison and, if wanted, startStep and unit";
+  "must be an object with name, value, comparison and, if wanted, startStep, unit and compare";
 const RULES = `must be a list of 1 to ${EARLY_STOPPING_RULES_MAX} rules`;
 const START_STEP = "must be a whole number from 0 to 2147483647";
 
@@ -29,6 +30,11 @@ const good: Record<string, unknown> = {
   "a rule without a start step": withRules({ name: "acc", value: "-Inf", comparison: "less" }),
   "a rule that counts steps": withRules({ ...RULE, unit: "step" }),
   "a rule that counts reports": withRules({ ...RULE, unit: "report" }),
+  "rules that say what they compare": withRules(
+    { ...RULE, compare: "newest" },
+    { ...RULE, compare: "best" },
+  ),
+  "a rule for NaN": withRules({ name: "grad", comparison: "nan", compare: "newest" }),
   "several rules of one metric": withRules(RULE, { ...RULE, startStep: 0 }),
   "a name of 64 characters beyond the basic plane": withRules({ ...RULE, name: "😀".repeat(64) }),
   "the most rules": withRules(...Array.from({ length: EARLY_STOPPING_RULES_MAX }, () => RULE)),
@@ -60,7 +66,7 @@ const bad: Record<string, [unknown, string[]]> = {
   ],
   "a value that is a JSON number": [
     withRules({ ...RULE, value: 0.5 }),
-    [`rules[0].value: ${VALUE}`],
+    ['rules[0].value: put the number in quotes: "0.5"'],
   ],
   "a value that is no number": [
     withRules({ ...RULE, value: "high" }),
@@ -73,7 +79,26 @@ const bad: Record<string, [unknown, string[]]> = {
   ],
   "an unknown comparison": [
     withRules({ ...RULE, comparison: ">" }),
-    ["rules[0].comparison: must be equal, less or greater"],
+    ["rules[0].comparison: must be equal, less, greater or nan"],
+  ],
+  "no value": [
+    withRules({ name: "loss", comparison: "less" }),
+    [`rules[0].value: ${VALUE}`],
+  ],
+  "a value to compare with NaN, and its best": [
+    withRules({ ...RULE, comparison: "nan", compare: "best" }),
+    [
+      'rules[0].value: must be absent with the comparison "nan"',
+      'rules[0].compare: must be newest with the comparison "nan"',
+    ],
+  ],
+  "something else to compare": [
+    withRules({ ...RULE, compare: "latest" }),
+    ["rules[0].compare: must be newest or best"],
+  ],
+  "the best of what is no objective": [
+    withRules(RULE, { ...RULE, name: "grad", compare: "best" }),
+    ["rules[1].compare: best is for the objective, whose type says what is better"],
   ],
   "an unknown unit": [
     withRules({ ...RULE, unit: "epoch" }),
@@ -109,6 +134,14 @@ Deno.test("`readEarlyStopping()` names twenty problems at most", () => {
     problemsOf(readEarlyStopping(JSON.stringify({ ...withRules(RULE), ...names }))).length,
     20,
   );
+});
+
+Deno.test("`readCompared()` reads newest and best, and nothing else", () => {
+  assert.deepEqual(["newest", "best"].map(readCompared).map((it) => it.ok && it.value), [
+    "newest",
+    "best",
+  ]);
+  assert.deepEqual(problemsOf(readCompared("Best")), [": must be newest or best"]);
 });
 
 const GRACE = ": must be a duration from 0s to 1h, such as 30s or 1m30s";

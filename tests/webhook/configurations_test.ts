@@ -140,7 +140,7 @@ Deno.test("configurations ask about the v1 kinds that are run, by upstream's nam
         "defaulter.pytorchjob.training-operator.kubeflow.org",
         "/mutate-kubeflow-org-v1-pytorchjob",
         "Fail",
-        ["not-being-deleted", "has-no-run-policy"],
+        ["not-being-deleted", "has-no-run-policy-or-has-rules"],
       ],
       [
         "validator.pytorchjob.training-operator.kubeflow.org",

@@ -6,11 +6,14 @@ import { causeText } from "../../crds/status_cause.ts";
 import {
   trialAnnotationProblems,
   trialAnnotationWarnings,
+  withCompared,
 } from "../../webhook/trial_annotations.ts";
 import { mayHaveRun } from "../../webhook/trainjob_validation.ts";
 import { trainJob } from "./builders.ts";
 
 const EARLY = "trainer.kubeflow.org/early-stopping";
+const COMPARE = "trainer.kubeflow.org/early-stopping-compare";
+const STOP_WHEN = "trainer.kubeflow.org/stop-when";
 const GRACE = "trainer.kubeflow.org/early-stopping-grace";
 const TEMPLATE = "trainer.kubeflow.org/trial-template";
 
@@ -49,8 +52,11 @@ function made({ annotations = {}, owner, suspend, status }: Made): TrainJob {
 const counts = { name: "node", ready: 0, succeeded: 0, failed: 0, active: 0, suspended: 1 };
 const FROZEN = (annotation: string) =>
   `metadata.annotations[${annotation}]: Forbidden: is immutable once the TrainJob has started: make a new TrainJob`;
-const OF_TRIAL =
-  `metadata.annotations[${EARLY}]: Forbidden: this TrainJob is controlled by a Trial, whose spec.earlyStoppingRules hold: remove the annotation`;
+const ofTrial = (annotation: string) =>
+  `metadata.annotations[${annotation}]: Forbidden: this TrainJob is controlled by a Trial, whose spec.earlyStoppingRules hold: remove the annotation`;
+const OF_TRIAL = ofTrial(EARLY);
+const BOTH =
+  `metadata.annotations[${STOP_WHEN}]: Forbidden: the job has rules in ${EARLY} as well: keep one of the two annotations`;
 
 const cases: Record<string, { old?: Made; job: Made; want: string[] }> = {
   "admits all three": {
@@ -137,6 +143,44 @@ const cases: Record<string, { old?: Made; job: Made; want: string[] }> = {
     job: { annotations: { [GRACE]: "2s" } },
     want: [],
   },
+  "names the place in a line": {
+    job: { annotations: { [STOP_WHEN]: "loss is nan\nloss > high" } },
+    want: [
+      `metadata.annotations[${STOP_WHEN}]: Invalid value: "loss > high": line 2, character 8: expected a number, such as 10, 0.5 or 1e-3 (NaN is tested by: is nan)`,
+    ],
+  },
+  "refuses rules in both spellings": {
+    job: { annotations: { [EARLY]: RULES, [STOP_WHEN]: "loss is nan" } },
+    want: [BOTH],
+  },
+  "refuses the second spelling that comes to a job of the first": {
+    old: { annotations: { [EARLY]: RULES }, suspend: true },
+    job: { annotations: { [EARLY]: RULES, [STOP_WHEN]: "loss is nan" }, suspend: true },
+    want: [BOTH],
+  },
+  "refuses lines on a trial's job": {
+    job: { annotations: { [STOP_WHEN]: "loss is nan" }, owner: trial },
+    want: [ofTrial(STOP_WHEN)],
+  },
+  "refuses other lines of a running job": {
+    old: { annotations: { [STOP_WHEN]: "loss is nan" } },
+    job: { annotations: { [STOP_WHEN]: "loss > 10" } },
+    want: [FROZEN(STOP_WHEN)],
+  },
+  "refuses that rules of a running job compare something else": {
+    old: { annotations: { [EARLY]: RULES, [COMPARE]: "newest" } },
+    job: { annotations: { [EARLY]: RULES, [COMPARE]: "best" } },
+    want: [FROZEN(COMPARE)],
+  },
+  "blames the rules where what they compare came with them": {
+    old: {},
+    job: { annotations: { [EARLY]: RULES, [COMPARE]: "newest" } },
+    want: [FROZEN(EARLY)],
+  },
+  "refuses what rules cannot compare": {
+    job: { annotations: { [EARLY]: RULES, [COMPARE]: "latest" } },
+    want: [`metadata.annotations[${COMPARE}]: Invalid value: "latest": must be newest or best`],
+  },
   "admits other rules of a job that was never started": {
     old: { annotations: { [EARLY]: RULES }, suspend: true, status: { jobsStatus: [counts] } },
     job: { annotations: { [EARLY]: rules("0.6") }, suspend: true },
@@ -185,3 +229,43 @@ Deno.test("`trialAnnotationWarnings()` warns once that a trial's job needs no te
     [],
   );
 });
+
+const compared: Record<string, { old?: Made; job: Made; want: string | undefined }> = {
+  "the newest value, of a new job": { job: { annotations: { [EARLY]: RULES } }, want: "newest" },
+  "what its author says": {
+    job: { annotations: { [EARLY]: RULES, [COMPARE]: "best" } },
+    want: "best",
+  },
+  "nothing where there is no rule": {
+    job: { annotations: { [STOP_WHEN]: "a > 1" } },
+    want: undefined,
+  },
+  "the newest value, of a job that gets rules": {
+    old: { suspend: true },
+    job: { annotations: { [EARLY]: RULES }, suspend: true },
+    want: "newest",
+  },
+  "the same as before, where a replacement lacks it": {
+    old: { annotations: { [EARLY]: RULES, [COMPARE]: "newest" } },
+    job: { annotations: { [EARLY]: RULES } },
+    want: "newest",
+  },
+  "nothing new of a job that is older": {
+    old: { annotations: { [EARLY]: RULES } },
+    job: { annotations: { [EARLY]: rules("0.6") } },
+    want: undefined,
+  },
+};
+
+for (const [sentence, { old, job, want }] of Object.entries(compared)) {
+  Deno.test(`\`withCompared()\` writes ${sentence}`, () => {
+    const given = made(job);
+    const { annotations, ...rest } = withCompared(given, old && made(old));
+    assert.equal(annotations?.[COMPARE], want);
+    const { annotations: before, ...others } = given.metadata;
+    assert.deepEqual([{ ...annotations, [COMPARE]: "" }, rest], [
+      { ...before, [COMPARE]: "" },
+      others,
+    ]);
+  });
+}

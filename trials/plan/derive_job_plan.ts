@@ -1,10 +1,10 @@
 /** Plan of a job without a Trial: by its annotations, or only to keep its metrics. Pure. */
-import { readEarlyStopping, readTrialTemplate } from "../../crds/early_stopping.ts";
-import type { ReadAnnotation } from "../../crds/early_stopping.ts";
+import { readTrialTemplate } from "../../crds/early_stopping.ts";
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import { type AnyJob, type JobKind, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
+import { type OwnRules, readOwnRules } from "../rules/own_rules.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, type Notice } from "./notice.ts";
 import { readPodsOnly, readTemplate } from "./plan_template.ts";
@@ -22,9 +22,9 @@ function problemsOf(
   key: string,
   problems: readonly FieldProblem[],
 ): Notice {
-  const reason = key === ANNOTATIONS.earlyStopping
-    ? EVENT_REASONS.ruleInvalid
-    : EVENT_REASONS.trialTemplateInvalid;
+  const reason = key === ANNOTATIONS.trialTemplate
+    ? EVENT_REASONS.trialTemplateInvalid
+    : EVENT_REASONS.ruleInvalid;
   const what = problems.map(({ field, message }) =>
     field === "" ? message : `${field}: ${message}`
   );
@@ -37,14 +37,21 @@ class AnnotationReader {
 
   constructor(private readonly kind: JobKind, private readonly job: AnyJob) {}
 
-  /** Returns the value of the annotation, or undefined if it is absent or invalid. */
-  annotation<T>(key: string, read: (text: string) => ReadAnnotation<T>): T | undefined {
-    const text = this.job.metadata.annotations?.[key];
-    if (text === undefined) return undefined;
-    const result = read(text);
-    if (result.ok) return result.value;
-    this.#warn(key, result.problems);
-    return undefined;
+  /** Returns the rules, or undefined if there are none or they are invalid. */
+  rules(): OwnRules & { readonly annotation: string } | undefined {
+    const read = readOwnRules(this.job.metadata.annotations);
+    if (read === undefined) return undefined;
+    const { annotation, own, problems } = read;
+    if (problems.length > 0) this.#warn(annotation, problems);
+    return own && { ...own, annotation };
+  }
+
+  /** Returns the job's template, or undefined if it is absent or invalid. */
+  template(): Record<string, unknown> | undefined {
+    const text = this.job.metadata.annotations?.[ANNOTATIONS.trialTemplate];
+    const read = text === undefined ? undefined : readTrialTemplate(text);
+    if (read?.ok === false) this.#warn(ANNOTATIONS.trialTemplate, read.problems);
+    return read?.ok ? read.value : undefined;
   }
 
   #warn(key: string, problems: readonly FieldProblem[]): void {
@@ -69,12 +76,12 @@ class AnnotationReader {
   }
 }
 
-/** Returns a warning about rules that count steps, by their indexes, for a log that keeps none. */
-function stepNotices(job: JobRef, indexes: readonly number[]): Notice[] {
-  if (indexes.length === 0) return [];
-  const which = indexes.map((index) => `rules[${index}]`).join(", ");
-  const message = `the job will not be stopped by its rules, since ${which} of the annotation ` +
-    `${ANNOTATIONS.earlyStopping} has the unit "step", and this observation log keeps no steps: count ` +
+/** Returns a warning about rules that count steps, by their places, for a log that keeps none. */
+function stepNotices(job: JobRef, annotation: string, places: readonly string[]): Notice[] {
+  if (places.length === 0) return [];
+  const counts = annotation === ANNOTATIONS.stopWhen ? "counts steps" : 'has the unit "step"';
+  const message = `the job will not be stopped by its rules, since ${places.join(", ")} of the ` +
+    `annotation ${annotation} ${counts}, and this observation log keeps no steps: count ` +
     "reports, or use --observation-sink memory or sqlite";
   return [{ about: aboutJob(job), reason: EVENT_REASONS.ruleInvalid, message }];
 }
@@ -89,29 +96,32 @@ export function deriveJobPlan(
   { keepsPlainJobs, keepsSteps }: Pick<PlanSettings, "keepsPlainJobs" | "keepsSteps">,
 ): DerivedJobPlan {
   const reader = new AnnotationReader(kind, object);
-  const stopping = reader.annotation(ANNOTATIONS.earlyStopping, readEarlyStopping);
-  const template = reader.annotation(ANNOTATIONS.trialTemplate, readTrialTemplate);
+  const stopping = reader.rules();
+  const template = reader.template();
   const asks = stopping !== undefined || template !== undefined;
   if (!asks && !keepsPlainJobs) return { notices: reader.notices };
   const mapping = reader.mapping(template);
   const grace = stopping === undefined ? undefined : graceOf(kind, object, undefined);
   const job = jobRefOf(kind, object);
   const { namespace, name, uid } = job;
-  const { rules = [] } = stopping ?? {};
-  const stepped = keepsSteps
-    ? []
-    : rules.flatMap(({ unit }, index) => unit === "step" ? [index] : []);
+  const { annotation = "", objective, rules = [], stopsAt, places = [] } = stopping ?? {};
+  const stepped = keepsSteps ? [] : places.filter((_, index) => rules[index]?.unit === "step");
   const plan: ObservationPlan = {
     kind: "plan",
     key: { kind: "job", namespace, name, uid },
     job,
-    objective: stopping && { ...stopping.objective, additional: [] },
+    objective: objective && { ...objective, additional: [] },
     records: "all",
     ...(!asks && { isPlain: true }),
-    rules: stepped.length > 0 ? [] : rules.map((it) => ({ startStep: undefined, ...it })),
+    rules: stepped.length > 0 ? [] : rules,
+    ...(stopsAt === "any" && { stopsAt }),
     mapping,
     graceMs: grace?.ms ?? 0,
   };
-  const notices = [...reader.notices, ...grace?.notices ?? [], ...stepNotices(job, stepped)];
+  const notices = [
+    ...reader.notices,
+    ...grace?.notices ?? [],
+    ...stepNotices(job, annotation, stepped),
+  ];
   return { plan, notices };
 }

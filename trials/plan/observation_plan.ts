@@ -1,10 +1,11 @@
 /** Observation plans: what is recorded of a job's pushes, and by which rules it is stopped. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { TrialRule } from "../../crds/trial.ts";
+import type { StopsAt } from "../rules/rule.ts";
 import type { LogKey } from "../recording/observation_row.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
-/** The objective of a Trial, or of the early-stopping annotation. */
+/** The objective of a Trial, or of the annotation `trainer.kubeflow.org/early-stopping`. */
 export interface PlanObjective {
   readonly name: string;
   readonly type: "minimize" | "maximize";
@@ -29,6 +30,8 @@ export interface ObservationPlan {
   readonly records: "named" | "all";
   /** The rules as they stand in the object; if one is invalid an event says so, and none is applied. */
   readonly rules: readonly TrialRule[];
+  /** When the job is stopped: once each of the rules was met, the default, or as soon as one is. */
+  readonly stopsAt?: StopsAt | undefined;
   /** The job has neither trial nor annotation: its log may be short, and one in memory ends with its owner. */
   readonly isPlain?: boolean | undefined;
   /** The primary pods, and the end of the job; every pod is primary if absent. */

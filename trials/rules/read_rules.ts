@@ -2,9 +2,14 @@
 import { RULE_UNITS } from "../../crds/early_stopping.ts";
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import type { TrialRule } from "../../crds/trial.ts";
-import type { Comparison, RuleProblem, StoppingRule } from "./rule.ts";
+import {
+  type Comparison,
+  COMPARISONS,
+  KATIB_COMPARISONS,
+  type RuleProblem,
+  type StoppingRule,
+} from "./rule.ts";
 
-const COMPARISONS: readonly Comparison[] = ["equal", "less", "greater"];
 /** Most characters of a value in a message. */
 const SHOWN_MAX = 80;
 
@@ -13,7 +18,11 @@ function shown(value: unknown): string {
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
 }
 
-function readValue(value: unknown): { value: number; text: string } | string {
+function readValue(
+  value: unknown,
+  comparison: Comparison,
+): { value: number; text: string } | string {
+  if (comparison === "nan") return { value: NaN, text: "NaN" };
   if (typeof value !== "string") return `its value ${shown(value)} must be a number in a string`;
   const read = readGoFloat(value);
   if (read === undefined) return `its value ${shown(value)} is not a number`;
@@ -39,19 +48,28 @@ function readUnit(
 
 /** Parses a rule. Returns it, or a clause that says what is wrong with it. */
 function readRule(rule: TrialRule): StoppingRule | string {
-  const { name } = rule;
+  const { name, compare, lasting } = rule;
   if (typeof name !== "string" || name === "") return "it names no metric";
-  const comparison = COMPARISONS.find((one) => one === rule.comparison);
+  const known: readonly Comparison[] = compare === undefined ? KATIB_COMPARISONS : COMPARISONS;
+  const comparison = known.find((one) => one === rule.comparison);
   if (comparison === undefined) {
-    return `its comparison ${shown(rule.comparison)} must be one of ${COMPARISONS.join(", ")}`;
+    return `its comparison ${shown(rule.comparison)} must be one of ${known.join(", ")}`;
   }
-  const value = readValue(rule.value);
+  const value = readValue(rule.value, comparison);
   if (typeof value === "string") return value;
   const startStep = readStartStep(rule.startStep);
   if (typeof startStep === "string") return startStep;
   const unit = readUnit(rule);
   if (typeof unit === "string") return unit;
-  return { name, ...value, comparison, startStep, ...unit };
+  return {
+    name,
+    ...value,
+    comparison,
+    startStep,
+    ...unit,
+    ...((compare === "newest" || comparison === "nan") && { isNewest: true }),
+    ...(lasting === true && { isLasting: true }),
+  };
 }
 
 /** Parses rules. Returns the valid ones in their order, and the problems of the others. */

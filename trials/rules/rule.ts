@@ -6,14 +6,18 @@ export interface Objective {
   readonly type: "minimize" | "maximize";
 }
 
-/** The comparison of a rule; a value below the rule's meets `less`. */
-export type Comparison = "equal" | "less" | "greater";
+/** The comparisons that Katib knows; a value below the rule's meets `less`. */
+export const KATIB_COMPARISONS = ["equal", "less", "greater"] as const;
+/** Those of a job's own rules. */
+export const COMPARISONS = [...KATIB_COMPARISONS, "atLeast", "atMost", "nan"] as const;
+/** The comparison of a rule. */
+export type Comparison = typeof COMPARISONS[number];
 
 /** A valid rule (kubeflow/katib: pkg/apis/controller/trials/v1beta1/trial_types.go). */
 export interface StoppingRule {
   /** The metric. */
   readonly name: string;
-  /** The value that reports are compared with; may be infinite, never NaN. */
+  /** The value that reports are compared with; may be infinite, and is NaN only for the comparison `nan`. */
   readonly value: number;
   /** That value as it stands in the object. */
   readonly text: string;
@@ -22,7 +26,14 @@ export interface StoppingRule {
   readonly startStep: number;
   /** Present: the first report with a step of at least `startStep` is tested instead, and no other. */
   readonly unit?: "step";
+  /** Present: the value that was reported is compared, also of the objective; else the objective's best so far. */
+  readonly isNewest?: true;
+  /** Present: every report, or step, from `startStep` on is tested. */
+  readonly isLasting?: true;
 }
+
+/** When a job is stopped: once each of its rules was met, or as soon as one is. */
+export type StopsAt = "all" | "any";
 
 /** An invalid rule. With one, none of the trial's rules is applied. */
 export interface RuleProblem {

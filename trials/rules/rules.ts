@@ -12,12 +12,14 @@ import {
   type Report,
   type RuleProblem,
   type StoppingRule,
+  type StopsAt,
   worstFinite,
 } from "./rule.ts";
 
 /** The state of a trial's rules. Immutable: applying reports returns a new state. */
 export interface RulesState {
   readonly objective?: Objective;
+  readonly stopsAt: StopsAt;
   /** The rules that have not been met. */
   readonly open: readonly StoppingRule[];
   /** The rules with the unit `step` that were tested, and were not met. */
@@ -26,7 +28,7 @@ export interface RulesState {
   readonly counts: ReadonlyMap<string, number>;
   /** The objective's best value so far. */
   readonly best?: number;
-  /** The report that met the last rule: the trial is to be stopped. */
+  /** The report that met the last rule, or the first where one is enough: the trial is to be stopped. */
   readonly stopped?: MetRule;
 }
 
@@ -35,7 +37,7 @@ export interface Applied {
   readonly state: RulesState;
   /** The rules that these reports met, in order. */
   readonly met: readonly MetRule[];
-  /** Present if these reports met the last rule. */
+  /** Present if these reports decided the stop. */
   readonly stopped?: MetRule;
 }
 
@@ -46,12 +48,13 @@ export interface Applied {
 export function startRules(
   objective: Objective | undefined,
   rules: readonly TrialRule[],
+  stopsAt: StopsAt = "all",
 ): { state: RulesState; problems: readonly RuleProblem[] } {
   const { rules: valid, problems } = readRules(rules);
   const open = problems.length === 0 ? valid : [];
   const counts = new Map(open.map(({ name }) => [name, 0]));
   return {
-    state: { ...(objective && { objective }), open, tested: new Set(), counts },
+    state: { ...(objective && { objective }), stopsAt, open, tested: new Set(), counts },
     problems,
   };
 }
@@ -78,13 +81,20 @@ function meets(rule: StoppingRule, value: number): boolean {
       return value < rule.value;
     case "greater":
       return value > rule.value;
+    case "atLeast":
+      return value >= rule.value;
+    case "atMost":
+      return value <= rule.value;
+    case "nan":
+      return Number.isNaN(value);
   }
 }
 
 /** Returns whether a report is tested by a rule for its metric: the report with this number of the run. */
 function isDue({ tested }: RulesState, rule: StoppingRule, number: number, step?: number): boolean {
-  if (rule.unit === undefined) return rule.startStep === 0 || rule.startStep === number;
-  return step !== undefined && step >= rule.startStep && !tested.has(rule);
+  const { unit, startStep, isLasting } = rule;
+  if (unit === "step") return step !== undefined && step >= startStep && !tested.has(rule);
+  return startStep === 0 || startStep === number || (isLasting === true && startStep < number);
 }
 
 /** Applies one report of a metric that an open rule names. */
@@ -95,20 +105,27 @@ function applyOne(state: RulesState, report: Report, value: number): Applied {
   const counts = new Map(state.counts).set(name, number);
   const isObjective = objective?.name === name;
   const best = isObjective ? better(objective, value, state.best) : state.best;
-  const compared = isObjective ? best ?? value : value;
-  const isLost = isObjective && isWorst(objective, compared);
+  const comparedBy = ({ isNewest }: StoppingRule) =>
+    isNewest === true || !isObjective ? value : best ?? value;
   const due = state.open.filter((rule) => rule.name === name && isDue(state, rule, number, step));
-  const isMet = (rule: StoppingRule) => due.includes(rule) && meets(rule, compared);
-  const met = due.filter(isMet).map((rule): MetRule => ({
-    rule,
-    value: text,
-    compared: textOf(isLost ? value : compared),
-    step: rule.unit === undefined ? number : step ?? 0,
-    isLost,
-  }));
+  const isMet = (rule: StoppingRule) => due.includes(rule) && meets(rule, comparedBy(rule));
+  const met = due.filter(isMet).map((rule): MetRule => {
+    const compared = comparedBy(rule);
+    const isLost = isObjective && rule.isNewest === undefined && isWorst(objective, compared);
+    return {
+      rule,
+      value: text,
+      compared: textOf(isLost ? value : compared),
+      step: rule.unit === undefined ? number : step ?? 0,
+      isLost,
+    };
+  });
   const open = met.length === 0 ? state.open : state.open.filter((rule) => !isMet(rule));
-  const stopped = open.length === 0 ? met.at(-1) : undefined;
-  const missed = due.filter((rule) => rule.unit === "step" && !isMet(rule));
+  const last = open.length === 0 ? met.at(-1) : undefined;
+  const stopped = state.stopsAt === "any" ? met[0] : last;
+  const missed = due.filter((rule) =>
+    rule.unit === "step" && rule.isLasting === undefined && !isMet(rule)
+  );
   const tested = missed.length === 0 ? state.tested : new Set([...state.tested, ...missed]);
   const next = { ...state, open, tested, counts, ...(best !== undefined && { best }) };
   return stopped === undefined
@@ -118,11 +135,12 @@ function applyOne(state: RulesState, report: Report, value: number): Applied {
 
 /**
  * Applies reports in their order. A value that is not a number is not counted as a report. Nothing changes
- * after the last rule was met.
+ * once the stop is decided.
  */
 export function applyReport(state: RulesState, reports: readonly Report[]): Applied {
   const met: MetRule[] = [];
   let current = state;
+  if (state.stopped !== undefined) return { state, met };
   for (const report of reports) {
     const { value } = readGoFloat(report.value) ?? {};
     if (value === undefined || !current.open.some(({ name }) => name === report.name)) continue;
@@ -139,12 +157,19 @@ export function unreportedMetrics({ counts }: RulesState): string[] {
   return [...counts].filter(([, count]) => count === 0).map(([name]) => name);
 }
 
-const WORDS = { equal: "equal to", less: "less than", greater: "greater than" } as const;
+const WORDS = {
+  equal: "equal to",
+  less: "less than",
+  greater: "greater than",
+  atLeast: "at least",
+  atMost: "at most",
+} as const;
 
 /** Describes metric, value, rule, and report or step, for events and answers. */
 export function describeMet({ rule, value, compared, step, isLost }: MetRule): string {
-  const limit = `${WORDS[rule.comparison]} ${rule.text}`;
   const at = `at ${rule.unit ?? "report"} ${step}`;
+  if (rule.comparison === "nan") return `${rule.name} is NaN, ${at}`;
+  const limit = `${WORDS[rule.comparison]} ${rule.text}`;
   if (isLost) {
     return `${rule.name} ${value} counts as the worst value (rule: ${limit}), ${at}`;
   }

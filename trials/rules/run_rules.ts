@@ -1,6 +1,6 @@
 /** Early-stopping rules of each run of a log: a run begins with no report, as Katib's collector does. */
 import type { TrialRule } from "../../crds/trial.ts";
-import type { MetRule, Objective, Report } from "./rule.ts";
+import type { MetRule, Objective, Report, StopsAt } from "./rule.ts";
 import { applyReport, type RulesState, startRules, unreportedMetrics } from "./rules.ts";
 
 /** The rules of all runs of a log. */
@@ -21,8 +21,9 @@ const RUNS_MAX = 1_000;
 export function createRunRules(
   objective: Objective | undefined,
   rules: readonly TrialRule[],
+  stopsAt: StopsAt = "all",
 ): RunRules {
-  const { state: fresh } = startRules(objective, rules);
+  const { state: fresh } = startRules(objective, rules, stopsAt);
   /** By UID of the pod; the run that reported last comes last. */
   const runs = new Map<string, RulesState>();
   let unknown = fresh;

@@ -144,6 +144,19 @@ const creations: Record<string, { job: TrainJob; code: number; want: RegExp }> =
     code: 403,
     want: /metadata\.annotations\[.*early-stopping\]: .*must be JSON/,
   },
+  "a line of conditions that is wrong": {
+    job: withAnnotations("a", { [ANNOTATIONS.stopWhen]: "loss > 10\nloss is high" }),
+    code: 403,
+    want: /stop-when\]: Invalid value: "loss is high": line 2, character 9: expected nan/,
+  },
+  "rules in both spellings": {
+    job: withAnnotations("a", {
+      [ANNOTATIONS.earlyStopping]: EARLY_STOPPING,
+      [ANNOTATIONS.stopWhen]: "loss > 10",
+    }),
+    code: 403,
+    want: /stop-when\]: Forbidden: the job has rules in \S+early-stopping as well: keep one of/,
+  },
   "early stopping of a trial's job": {
     job: {
       ...withAnnotations("a", { [ANNOTATIONS.earlyStopping]: EARLY_STOPPING }),

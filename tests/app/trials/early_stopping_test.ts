@@ -1,7 +1,7 @@
 /** Tests of a trial from its pods' pushes to its end, each with what upstream does wrong beside it. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { LABELS } from "../../../crds/names.ts";
+import { ANNOTATIONS, LABELS } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { Trial } from "../../../crds/trial.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
@@ -51,6 +51,11 @@ async function endPods(client: KubeClient, job: string, phase: "Succeeded" | "Fa
     await client.patch(KINDS.pod, key, { type: "merge", body }, { subresource: "status" });
   }
 }
+
+const LOSS_ABOVE_10 = JSON.stringify({
+  objective: { name: "loss", type: "minimize" },
+  rules: [{ name: "loss", value: "10", comparison: "greater" }],
+});
 
 Deno.test("a trial is recorded from its pods' pushes and stopped early by its rules", async (t) => {
   await withStandalone(async (standalone) => {
@@ -331,5 +336,59 @@ Deno.test("a trial is recorded from its pods' pushes and stopped early by its ru
       const about = { kind: "TrainJob", name: "annotated" };
       assert.equal((await eventsAbout(client, about, "EarlyStopped")).length, 1);
     });
+
+    const own: Record<string, {
+      annotations: Record<string, string>;
+      losses: string[];
+      want?: string;
+    }> = {
+      newest: {
+        annotations: { [ANNOTATIONS.earlyStopping]: LOSS_ABOVE_10 },
+        losses: ["3", "2", "7371555"],
+        want: "loss 7371555 is greater than 10, at report 3",
+      },
+      best: {
+        annotations: {
+          [ANNOTATIONS.earlyStopping]: LOSS_ABOVE_10,
+          [ANNOTATIONS.earlyStoppingCompare]: "best",
+        },
+        losses: ["3", "2", "7371555"],
+      },
+      lines: {
+        annotations: { [ANNOTATIONS.stopWhen]: "loss > 10 after 4 reports\nloss is nan" },
+        losses: ["99", "2", "NaN"],
+        want: "loss is NaN, at report 3",
+      },
+    };
+    for (const [name, { annotations, losses, want }] of Object.entries(own)) {
+      await t.step(
+        `a job's own rules ${want ? `stop it: ${want}` : "go by the best value"}`,
+        async () => {
+          const job = trainJob(name, "idle");
+          job.metadata.annotations = annotations;
+          const { metadata } = await client.create(KINDS.trainJob, job);
+          const isJson = ANNOTATIONS.earlyStopping in annotations;
+          assert.equal(
+            metadata.annotations?.[ANNOTATIONS.earlyStoppingCompare],
+            isJson ? annotations[ANNOTATIONS.earlyStoppingCompare] ?? "newest" : undefined,
+          );
+          const [pod] = await pushingPods(standalone, name, 1);
+          const stops: (boolean | undefined)[] = [];
+          for (const loss of losses) {
+            stops.push((await accepted(pod!.push({ loss }))).control?.stop);
+          }
+          assert.deepEqual(stops, [undefined, undefined, want === undefined ? undefined : true]);
+          if (want === undefined) return;
+          const stopped = await trainJobThat(
+            client,
+            name,
+            "is stopped",
+            (it) => it.status?.state === "EarlyStopped",
+          );
+          const condition = stopped.status?.conditions?.find(({ type }) => type === "EarlyStopped");
+          assert.equal(condition?.message, want);
+        },
+      );
+    }
   }, { kubelet: false });
 });

@@ -71,6 +71,7 @@ Deno.test("pods of a PyTorchJob report progress with what they are given, and it
     const job = await createJob(client, "lit", {
       annotations: { [ANNOTATIONS.earlyStopping]: STOPPING },
     });
+    assert.equal(job.metadata.annotations?.[ANNOTATIONS.earlyStoppingCompare], "newest");
     const [master, worker] = [
       await programIn(client, "lit-master-0"),
       await programIn(client, "lit-worker-0"),

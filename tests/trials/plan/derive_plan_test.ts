@@ -329,7 +329,8 @@ Deno.test("`derivePlan()` stops a job without a Trial by its annotation with eve
   equal(key.kind, "job");
   deepEqual(objective, { name: "loss", type: "minimize", additional: [] });
   equal(records, "all");
-  deepEqual(rules, [{ name: "loss", value: "0.5", comparison: "greater", startStep: 3 }]);
+  const rule = { name: "loss", value: "0.5", comparison: "greater", startStep: 3 };
+  deepEqual(rules, [{ ...rule, compare: "best" }]);
   equal(graceMs, 10_000);
   deepEqual(planned.notices, []);
 });
@@ -406,6 +407,62 @@ Deno.test("`derivePlan()` applies rules that count steps if the log keeps steps"
   deepEqual(plan(planned).rules.map(({ unit }) => unit), [undefined, "step"]);
   deepEqual(planned.notices, []);
 });
+
+const RULES_IN_LINES = "loss > 10 after 5 reports\n\nloss is nan after step 3";
+
+Deno.test("`derivePlan()` compares the newest value where admission or the rule says so", () => {
+  const own = { name: "loss", value: "1", comparison: "less", compare: "best" };
+  const text = JSON.stringify({
+    ...JSON.parse(STOPPING),
+    rules: [{ name: "loss", value: "1", comparison: "less" }, own],
+  });
+  const compared = (annotations: Record<string, string>) =>
+    plan(derivePlan(annotated(annotations), SETTINGS)).rules.map(({ compare }) => compare);
+  for (
+    const [written, want] of [["newest", "newest"], ["best", "best"], ["odd", "best"]] as const
+  ) {
+    deepEqual(compared({ "early-stopping": text, "early-stopping-compare": written }), [
+      want,
+      "best",
+    ]);
+  }
+  deepEqual(compared({ "early-stopping": text }), ["best", "best"]);
+});
+
+Deno.test("`derivePlan()` takes lines as alternatives, without an objective", () => {
+  const planned = derivePlan(annotated({ "stop-when": RULES_IN_LINES }), SETTINGS);
+  const { objective, rules, stopsAt, records } = plan(planned);
+  const rule = { name: "loss", compare: "newest", lasting: true };
+  deepEqual([objective, stopsAt, records, planned.notices], [undefined, "any", "all", []]);
+  deepEqual(rules, [
+    { ...rule, comparison: "greater", value: "10", startStep: 5, unit: "report" },
+    { ...rule, comparison: "nan", startStep: 3, unit: "step" },
+  ]);
+});
+
+const refusedLines: Record<string, [Record<string, string>, PlanSettings, RegExp]> = {
+  "that are no rules": [{ "stop-when": "loss" }, SETTINGS, /stop-when: line 1, character 5: /],
+  "beside the other spelling": [
+    { "stop-when": RULES_IN_LINES, "early-stopping": STOPPING },
+    SETTINGS,
+    /stop-when: the job has rules in \S+early-stopping as well/,
+  ],
+  "that count steps, in a log without them": [
+    { "stop-when": RULES_IN_LINES },
+    { ...SETTINGS, keepsSteps: false },
+    /since line 3 of the annotation \S+stop-when counts steps, and this observation log keeps no steps/,
+  ],
+};
+for (const [sentence, [annotations, settings, want]] of Object.entries(refusedLines)) {
+  Deno.test(`\`derivePlan()\` applies none of the lines ${sentence}`, () => {
+    const planned = derivePlan(annotated(annotations), { ...settings, keepsPlainJobs: true });
+    deepEqual(plan(planned).rules, []);
+    const [message = "", ...rest] = told(planned);
+    match(message, /^TrainJob tj: RuleInvalid /);
+    match(message, want);
+    deepEqual(rest, []);
+  });
+}
 
 Deno.test("`derivePlan()` refuses rules that count steps with an event if the log keeps none, and applies no other", () => {
   const settings = { ...SETTINGS, keepsSteps: false };

@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { ANNOTATIONS } from "../../../crds/names.ts";
+import { readOwnRules } from "../../../trials/rules/own_rules.ts";
 import type { Objective, Report } from "../../../trials/rules/rule.ts";
 import {
   applyReport,
@@ -279,6 +281,70 @@ for (const [sentence, { objective, rules, pushes, met, stopped }] of Object.entr
     assert.equal(state.stopped === undefined, stopped === undefined);
   });
 }
+
+/** Rules of a job's own, which compare the newest value, and each of which is enough. */
+function ownRules(...lines: string[]): RulesState {
+  const read = readOwnRules({ [ANNOTATIONS.stopWhen]: lines.join("\n") });
+  const { state, problems } = startRules(LOSS, read?.own?.rules ?? [], read?.own?.stopsAt);
+  assert.deepEqual([read?.problems, problems], [[], []]);
+  return state;
+}
+
+/** Reports as `LOSS` or `LOSS@STEP`. */
+const losses = (text: string): Report[] =>
+  text.split(" ").map((one) => {
+    const [value = "", step] = one.split("@");
+    return { name: "loss", value, ...(step !== undefined && { step: Number(step) }) };
+  });
+
+const own: Record<string, [lines: string[], reports: string, want: string | undefined]> = {
+  "the newest value, not the best": [
+    ["loss > 10"],
+    "1 2 11 3",
+    "loss 11 is greater than 10, at report 3",
+  ],
+  "infinity": [["loss > 10"], "1 1e400", "loss 1e400 is greater than 10, at report 2"],
+  "not NaN": [["loss > 10", "loss < 0", "loss = 3"], "NaN", undefined],
+  "NaN, which is told from infinity": [["loss is nan"], "1 inf nan", "loss is NaN, at report 3"],
+  "what is equal": [["loss >= 2"], "1 2", "loss 2 is at least 2, at report 2"],
+  "what is equal from above": [["loss <= 2"], "3 2", "loss 2 is at most 2, at report 2"],
+  "each report from the first that counts": [
+    ["loss > 10 after 3 reports"],
+    "11 12 1 2 13",
+    "loss 13 is greater than 10, at report 5",
+  ],
+  "the first report that counts": [
+    ["loss > 10 after 3 reports"],
+    "1 1 11",
+    "loss 11 is greater than 10, at report 3",
+  ],
+  "each step from the first that counts, and no report without a step": [
+    ["loss > 10 after step 100"],
+    "11 11@99 1@100 12 12@120",
+    "loss 12 is greater than 10, at step 120",
+  ],
+  "any line, and says the first that is met": [
+    ["grad > 1", "loss > 5", "loss > 10"],
+    "1 11",
+    "loss 11 is greater than 5, at report 2",
+  ],
+};
+for (const [sentence, [lines, reports, want]] of Object.entries(own)) {
+  Deno.test(`\`applyReport()\` stops by a job's own lines at ${sentence}`, () => {
+    const { state, stopped } = applyReport(ownRules(...lines), losses(reports));
+    assert.equal(stopped && describeMet(stopped), want);
+    assert.deepEqual(applyReport(state, want === undefined ? [] : losses("99")).met, []);
+  });
+}
+
+Deno.test("`startRules()` takes comparisons of our own, and nothing more, only for a job's own rules", () => {
+  for (const comparison of ["nan", "atLeast", "atMost"]) {
+    const [problem] = startRules(LOSS, [{ name: "loss", value: "1", comparison }]).problems;
+    assert.match(problem?.why ?? "", /must be one of equal, less, greater$/);
+    const own = { name: "loss", value: "1", comparison, compare: "best" };
+    assert.deepEqual(startRules(LOSS, [own]).problems, []);
+  }
+});
 
 Deno.test("`applyReport()` keeps the decision, and counts nothing after it", () => {
   const { state, stopped } = applyReport(start(LOSS, ["loss > 0.5"]), push("loss 0.6, loss 0.7"));
