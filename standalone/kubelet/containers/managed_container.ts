@@ -1,6 +1,7 @@
 /** One container of a pod over all its starts: its process, its probes, its state. */
 import type { Container } from "../../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
+import { lastBytes } from "../../../platform/base/hostile_text.ts";
 import { exponentialMs } from "../../../platform/base/backoff.ts";
 import { superviseProbes } from "./container_probes.ts";
 import type { Launch } from "./launch.ts";
@@ -36,8 +37,8 @@ export interface ContainerOptions
 
 /** Delays between attempts to start a container. */
 const START_BACKOFF = { firstMs: 200, longestMs: 10_000 } as const;
-/** Longest message that a container leaves, in bytes. */
-const MESSAGE_BYTES = 4096;
+/** Longest message that a container leaves, in bytes, and what is taken of the end of its log. */
+const MESSAGE = { bytes: 4096, logBytes: 2048, logLines: 80 } as const;
 /** A container that has run this many times the longest back-off restarts without one. */
 const FORGIVE_AFTER = 2;
 
@@ -187,16 +188,19 @@ export class ManagedContainer {
   /** The program's termination message, or the end of its log if the container asks for that. */
   async #lastWords(file: string, exitCode: number): Promise<string | undefined> {
     const text = await Deno.readTextFile(file).catch(() => "");
-    if (text !== "") return text.slice(0, MESSAGE_BYTES);
+    if (text !== "") return lastBytes(text, MESSAGE.bytes);
     const policy = this.#options.spec.terminationMessagePolicy;
     if (policy !== "FallbackToLogsOnError" || exitCode === 0) return undefined;
     const { logs, podUid } = this.#options;
     const key = { podUid, container: this.name, attempt: this.#restarts };
     const path = (await logs.files(key)).at(-1);
     const lines = path
-      ? (await Deno.readTextFile(path).catch(() => "")).trimEnd().split("\n").slice(-80)
+      ? (await Deno.readTextFile(path).catch(() => "")).trimEnd().split("\n").slice(
+        -MESSAGE.logLines,
+      )
       : [];
-    return lines.map((line) => line.replace(/^\S+ \S+ \S+ /, "")).join("\n").slice(-2048);
+    const said = lines.map((line) => line.replace(/^\S+ \S+ \S+ /, "")).join("\n");
+    return lastBytes(said, MESSAGE.logBytes);
   }
 
   /** Starts a command for a shell beside the program, which may leave others; undefined if that does not run. */
