@@ -2,6 +2,10 @@
 import { createHash } from "node:crypto";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { V1Job, V1Status } from "../../crds/v1/job.ts";
+import type { JobFailure } from "../../crds/job_failure.ts";
+import { failureOf } from "../../crds/job_state.ts";
+import { ANNOTATIONS } from "../../crds/names.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
@@ -70,13 +74,29 @@ export type Executed = "done" | "outdated" | "waiting";
 
 async function writeStatus(execution: Execution, status: V1Status): Promise<void> {
   const { client, job, resource, jobWrites, signal } = execution;
-  const changes = statusPatch(job.status, status);
+  const known = failureOf(job);
+  const changes = statusPatch({ ...job.status, ...(known && { failure: known }) }, status);
   if (changes === undefined) return;
   const body = asRead(job, { status: changes });
   const options = { subresource: "status", signal };
-  await jobWrites.track(
+  const written = await jobWrites.track(
     keyOf(job),
     () => client.patch(resource, objectKeyOf(job), { type: "merge", body }, options),
+  );
+  const { failure } = status;
+  if (failure === undefined || written.status?.failure !== undefined) return;
+  if (!sameJson(known, failure)) await annotateFailure(execution, failure);
+}
+
+/** Keeps the failure of a job whose definition drops it, as that of the progress (docs/decisions/0078). */
+async function annotateFailure(execution: Execution, failure: JobFailure): Promise<void> {
+  const { client, job, resource, jobWrites, signal } = execution;
+  const { uid } = job.metadata;
+  const annotations = { [ANNOTATIONS.failure]: JSON.stringify(failure) };
+  const body = { metadata: { uid, annotations } };
+  await jobWrites.track(
+    keyOf(job),
+    () => client.patch(resource, objectKeyOf(job), { type: "merge", body }, { signal }),
   );
 }
 

@@ -17,6 +17,7 @@ import { shorten } from "../shorten.ts";
 import { hasEnded } from "./condition_list.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { decide, refused } from "./decide.ts";
+import { type JobFailures, withFailures } from "./job_failures.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
 import { deletePods, execute, type Execution, type KeptChildren, RECHECK_MS } from "./execute.ts";
@@ -47,6 +48,9 @@ export interface ReconcilerOptions
   readonly clock: Clock;
   /** Returns all CAs that are trusted now, as PEM. Default: none, and pods report no progress. */
   readonly caBundle?: (() => string | undefined) | undefined;
+  readonly failures: JobFailures;
+  /** Whether jobs may have what their programs say last. Default true. */
+  readonly failureMessages?: boolean;
   /** Default: {@link DEFAULT_V1_SETTINGS}. */
   readonly settings?: V1Settings;
 }
@@ -100,6 +104,7 @@ function invalidEvent(
 /** Creates the reconciler of one kind, with its memory of what it has done. */
 export function createReconciler(options: ReconcilerOptions): JobReconciler {
   const { kind, runs, client, caches, events, objects, jobWrites, metrics, clock, gang } = options;
+  const { failures } = options;
   const rules = KIND_RULES[kind.kind];
   const resource = V1_RESOURCES[kind.kind];
   const recreations = createBoundedCache<number>(REMEMBERED);
@@ -128,7 +133,11 @@ export function createReconciler(options: ReconcilerOptions): JobReconciler {
       caBundle: options.caBundle?.(),
       nowMs: clock.now(),
     });
-    const known = isWhole ? decided : withoutClaims(decided);
+    const told = withFailures(decided, {
+      ...{ kind, run, job: writer.job, failures, nowMs: clock.now() },
+      failureMessages: options.failureMessages ?? true,
+    });
+    const known = isWhole ? told : withoutClaims(told);
     return invalid === undefined ? known : onlyToItsEnd(known, invalid);
   }
 

@@ -13,11 +13,13 @@ import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.
 import { type Observer, type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
 import { isProgressOnly } from "../progress_change.ts";
 import { hasEnded } from "./condition_list.ts";
+import { createJobFailures } from "./job_failures.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconcile.ts";
 import { objectsOfJobs } from "./replica_objects.ts";
 
 /** Options of {@link createV1Controller}. */
-export interface V1ControllerOptions extends Omit<ReconcilerOptions, "objects" | "jobWrites"> {
+export interface V1ControllerOptions
+  extends Omit<ReconcilerOptions, "failures" | "objects" | "jobWrites"> {
   /** Jobs reconciled concurrently. Default 4. */
   readonly workers?: number;
   readonly controllerMetrics?: ControllerMetrics;
@@ -30,6 +32,7 @@ export function createV1Controller(options: V1ControllerOptions): Controller {
   const { kind, caches, clock, workers = 4, controllerMetrics, onCaChange } = options;
   const objects = objectsOfJobs(caches, clock);
   const jobWrites = createOwnWrites<V1Job>({ clock, groupOf: keyOf });
+  const failures = createJobFailures(kind);
 
   /** The keys of the jobs that an object concerns: of its controller, or by the labels of an orphan. */
   function keysOf({ metadata }: KubeObject): string[] {
@@ -52,13 +55,18 @@ export function createV1Controller(options: V1ControllerOptions): Controller {
       (change) => isProgressOnly(change) ? [] : [keyOf(change.object)],
       jobWrites,
     ),
-    watchObjects(caches.pods, objects.pods.writes),
+    watchObjects(caches.pods, {
+      seen(change) {
+        objects.pods.writes.seen(change);
+        failures.seen(change);
+      },
+    }),
     watchObjects(caches.services, objects.services.writes),
     ...(onCaChange === undefined ? [] : [watchSignal(onCaChange, unfinished)]),
   ];
   return createController({
     name: kind.singular,
-    reconcile: createReconciler({ ...options, objects, jobWrites }),
+    reconcile: createReconciler({ ...options, failures, objects, jobWrites }),
     sources,
     workers,
     clock,

@@ -73,6 +73,7 @@ export interface PodReport {
   readonly phase: string;
   readonly exitCode?: number;
   readonly restarts?: number;
+  readonly startTime?: string;
 }
 
 /** The cluster, its clock, and the controllers of all kinds, which run until {@link stop}. */
@@ -220,14 +221,14 @@ export class JobWorld {
   }
 
   /** Reports the state of a pod, as a kubelet does; the first container trains. */
-  report(name: string, { phase, exitCode, restarts = 0 }: PodReport): void {
+  report(name: string, { phase, exitCode, restarts = 0, ...more }: PodReport): void {
     const container = this.pod(name).spec?.containers[0]?.name ?? "";
     const now = rfc3339(this.clock.now());
     const state = exitCode === undefined
       ? { running: { startedAt: now } }
       : { terminated: { exitCode, finishedAt: now } };
     const containerStatuses = [{ name: container, restartCount: restarts, state, ready: false }];
-    this.cluster.edit(KINDS.pod, `ml/${name}`, { status: { phase, containerStatuses } });
+    this.cluster.edit(KINDS.pod, `ml/${name}`, { status: { phase, containerStatuses, ...more } });
   }
 
   /** Reports that all pods, or those with the prefix, are in that state. */

@@ -57,6 +57,13 @@ const EVENTS: readonly Allowed[] = [
     when: ({ milepost }) => milepost === undefined,
   },
   {
+    id: "failures-told",
+    why: "an event of ours says which pod failed first and why, or that pods are started again",
+    path: /^\/events\/Warning (Failed|Restarting)$/,
+    when: isOurs,
+    byChance: true,
+  },
+  {
     id: "job-deletion-event",
     why:
       "the event of a job that is deleted after its time to live is SuccessfulDeleteJob for every kind; upstream calls it SuccessfulDeletePod for some",
