@@ -28,7 +28,13 @@ import {
 } from "./admission_review.ts";
 import { identifiedPodSchema } from "./identified_pod.ts";
 import { jsonPatch } from "./json_diff.ts";
-import { injectIdentity, injectionWarnings, type PodEndpoint } from "./pod_injection.ts";
+import {
+  injectIdentity,
+  injectionWarnings,
+  type PodEndpoint,
+  type PodsJob,
+  withLastWords,
+} from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
 import { ALLOWED, isJudged, outcomeOf, readObjects } from "./reviewed_objects.ts";
 import { type RuntimeRules, validateRuntime } from "./runtime_validation.ts";
@@ -66,6 +72,8 @@ export interface AdmissionOptions {
   readonly clock: Clock;
   /** The status endpoint for pods; undefined leaves pods as they are (feature gate off). */
   readonly endpoint: () => PodEndpoint | undefined;
+  /** Whether that job may have what its programs say last. */
+  readonly tellsLastWords: (job: PodsJob) => boolean;
   /** The live runtime. A cache should be backed by a read, lest a runtime just made be missed. */
   readonly runtime: (
     ref: RuntimeRef,
@@ -122,7 +130,9 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
     const kind = kinds.find((it) => !it.isForeign || isPodOf(it, trial, isLabelled));
     const job = kind && labels[kind.podLabels.jobName];
     if (!job) return ALLOWED;
-    const identified = injectIdentity(pod.data, { kind, namespace, name: job }, endpoint);
+    const of = { kind, namespace, name: job };
+    const telling = options.tellsLastWords(of) ? withLastWords(pod.data) : pod.data;
+    const identified = injectIdentity(telling, of, endpoint);
     const warnings = injectionWarnings(pod.data);
     if (name && !trial) warnings.push(`there is no Trial ${name} that the pod could be of`);
     const patched = trial ? injectTrial(identified, trial, options.kinds) : identified;

@@ -93,6 +93,36 @@ function upsert<T>(items: readonly T[], wanted: T, key: (item: T) => string): T[
 
 const normalPath = (mount: VolumeMount) => mount.mountPath.replace(/\/+$/, "");
 
+/** Where a program leaves its last words, unless its container says otherwise, and what a kubelet does without any. */
+const LAST_WORDS = { path: "/dev/termination-log", policy: "File" } as const;
+
+/** The container, of which the kubelet tells the end of the log if it fails and has left no last words itself. */
+function tellingContainer(container: Container): Container {
+  const {
+    terminationMessagePath = LAST_WORDS.path,
+    terminationMessagePolicy = LAST_WORDS.policy,
+  } = container;
+  const isDefault = terminationMessagePath === LAST_WORDS.path &&
+    terminationMessagePolicy === LAST_WORDS.policy;
+  return isDefault
+    ? { ...container, terminationMessagePolicy: "FallbackToLogsOnError" }
+    : container;
+}
+
+/** Returns the pod with what its programs say last in its status, for the job's failure (docs/decisions/0078). */
+export function withLastWords(pod: Pod): Pod {
+  if (pod.spec === undefined) return pod;
+  const { containers, initContainers } = pod.spec;
+  return {
+    ...pod,
+    spec: {
+      ...pod.spec,
+      containers: containers.map(tellingContainer),
+      ...(initContainers ? { initContainers: initContainers.map(tellingContainer) } : {}),
+    },
+  };
+}
+
 function injectContainer(container: Container, identity: readonly EnvVar[]): Container {
   const env = [...identity, { name: CONTAINER_NAME_ENV, value: container.name }];
   return {

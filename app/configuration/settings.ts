@@ -1,7 +1,13 @@
 /** The table of the manager's settings: flags, variables, keys of the `--config` file, and bounds. */
 import { z } from "zod";
 import { DEFAULT_V1_SETTINGS } from "../../controller/jobs/v1_settings.ts";
-import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, PORTS } from "../../crds/names.ts";
+import {
+  ANNOTATIONS,
+  FEATURE_GATE_ALIASES,
+  FEATURE_GATES,
+  MANAGER,
+  PORTS,
+} from "../../crds/names.ts";
 import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { ADMISSION_SERVER_LIMITS } from "../../webhook/admission_http.ts";
@@ -85,6 +91,10 @@ export const settings = z.strictObject({
   ).meta({ value: "resources", otherwise: "none" }),
   maxPodsPerJob: count(DEFAULT_V1_SETTINGS.maxPodsPerJob).describe(
     "pods that one job may ask for; of a larger one nothing is made, and what it has goes on",
+  ),
+  failureMessages: boolean(true).describe(
+    "whether jobs and their events have what a program said last when it failed, for all who may read the job; a job's " +
+      `annotation ${ANNOTATIONS.failureMessage}: "off" keeps it out of that job`,
   ),
   gangSchedulerName: z.string().default("").describe(
     "scheduler that places the pods of each job of the Training Operator's kinds together: volcano, or one with the " +

@@ -74,6 +74,7 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
     events,
     clock,
     maxPods: configuration.maxPodsPerJob,
+    failureMessages: configuration.failureMessages,
     workers: WORKERS,
     metrics: controllerMetricsOf(context.metrics),
   };
@@ -111,6 +112,7 @@ function createV1Controllers({ context, parts }: TermOptions): Controller[] {
       workers: WORKERS,
       trialOf: recording?.trials.trialOf,
       settings: configuration,
+      failureMessages: configuration.failureMessages,
       ...(gangSchedulerName !== "" && { gang: gangScheduler(gangSchedulerName) }),
       controllerMetrics: controllerMetricsOf(metrics),
       ...(configuration.featureGates.trainJobProgress && {

@@ -15,6 +15,7 @@ import { readSnapshot } from "../../controller/trainjob/snapshot.ts";
 import { POLICIES } from "../../controller/runtime/policies/table.ts";
 import { priorityClassesOf } from "../../controller/runtime/policy.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
+import { allowsLastWords } from "../../crds/job_failure.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PriorityClass } from "../../platform/kube/kubernetes.ts";
 import { childNames } from "../../crds/names.ts";
@@ -31,6 +32,7 @@ import type { ReviewContext } from "../../webhook/admission_review.ts";
 import { createAdmissionHandlers } from "../../webhook/admission_handlers.ts";
 import type { PodEndpoint } from "../../webhook/pod_injection.ts";
 import { trialOfPod } from "../../webhook/trial_injection.ts";
+import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import type { Caches } from "./caches.ts";
 import { createObjectLookup, READ_BOUNDS } from "./object_lookup.ts";
 import type { V1Settings } from "../../controller/jobs/v1_settings.ts";
@@ -48,8 +50,8 @@ export interface AdmissionParts {
   /** The status endpoint for pods; undefined with the gate off. */
   readonly endpoint: () => PodEndpoint | undefined;
   readonly executor: () => Executor;
-  /** What bounds jobs, and makes the pods of v1 jobs. */
-  readonly configuration: V1Settings;
+  /** What bounds jobs, makes the pods of v1 jobs, and says what is told of failures. */
+  readonly configuration: V1Settings & Pick<ManagerConfiguration, "failureMessages">;
   readonly runtimeDefinitions: RuntimeDefinitions;
   /** The Trials that are watched. Absent: each is read. */
   readonly trials?: Pick<Informer<Trial>, "get">;
@@ -107,6 +109,11 @@ export function createAdmission(parts: AdmissionParts): AdmissionHandlers {
     kinds: parts.kinds,
     clock,
     endpoint,
+    tellsLastWords({ kind, namespace, name }) {
+      const job = caches.byKind.get(kind)?.jobs.get({ namespace, name });
+      return !kind.isForeign && configuration.failureMessages &&
+        allowsLastWords(job?.metadata.annotations);
+    },
     runtime({ kind, name }, namespace, context) {
       const { trainingRuntime, clusterTrainingRuntime } = lookupsFor(context);
       return kind === KINDS.trainingRuntime.kind

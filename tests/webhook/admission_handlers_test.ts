@@ -254,6 +254,22 @@ for (const [sentence, { labels, trial, path }] of Object.entries(resourcePods)) 
   });
 }
 
+for (const tells of [true, false]) {
+  Deno.test(`admission ${tells ? "lets" : "does not let"} a job have the last words of its pods`, async () => {
+    const asked: string[] = [];
+    const options = admissionOptions({
+      tellsLastWords: ({ kind, namespace, name }) => {
+        asked.push(`${kind.kind} ${namespace}/${name}`);
+        return tells;
+      },
+    });
+    const answer = await judge(WEBHOOK_PATHS.mutatePods, labelled, ofPod, options);
+    const patch = JSON.stringify(operations(answer.patch));
+    assert.equal(patch.includes("FallbackToLogsOnError"), tells);
+    assert.deepEqual(asked, ["TrainJob ns/tj"]);
+  });
+}
+
 Deno.test("admission leaves pods as they are while the feature gate is off", async () => {
   const options = admissionOptions({ endpoint: () => undefined });
   const answer = await judge(WEBHOOK_PATHS.mutatePods, labelled, ofPod, options);

@@ -213,6 +213,7 @@ export function admissionOptions(overlay: Partial<AdmissionOptions> = {}): Admis
     kinds: JOB_KINDS,
     clock: manualClock(),
     endpoint: () => ({ url: "https://milepost:8082", caBundle: "CA" }),
+    tellsLastWords: () => false,
     runtime: (ref) => ref.name === "rt" ? runtime() : undefined,
     jobSet: () => undefined,
     snapshot: () => undefined,

@@ -5,7 +5,7 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { IDENTITY_VOLUME, LABELS } from "../../crds/names.ts";
 import { jsonPatch } from "../../webhook/json_diff.ts";
-import { injectIdentity, injectionWarnings } from "../../webhook/pod_injection.ts";
+import { injectIdentity, injectionWarnings, withLastWords } from "../../webhook/pod_injection.ts";
 import { pod } from "./builders.ts";
 
 const identity = { kind: TRAINJOB, namespace: "ns", name: "tj" };
@@ -168,3 +168,26 @@ Deno.test("`injectIdentity()` gives any pod one of each, and is idempotent", () 
     }
   }));
 });
+
+/** What a container says of its last words, and its policy then. */
+const LAST_WORDS: readonly (readonly [given: object, policy: string | undefined])[] = [
+  [{}, "FallbackToLogsOnError"],
+  [
+    { terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File" },
+    "FallbackToLogsOnError",
+  ],
+  [{ terminationMessagePath: "/tmp/words" }, undefined],
+  [{ terminationMessagePath: "/tmp/words", terminationMessagePolicy: "File" }, "File"],
+  [{ terminationMessagePolicy: "FallbackToLogsOnError" }, "FallbackToLogsOnError"],
+];
+for (const [given, want] of LAST_WORDS) {
+  Deno.test(`withLastWords() of a container with ${JSON.stringify(given)}`, () => {
+    const container = { name: "c", image: "i", ...given };
+    const spec = { containers: [container], initContainers: [container] };
+    const told = withLastWords({ metadata: {}, spec });
+    for (const it of [...told.spec?.containers ?? [], ...told.spec?.initContainers ?? []]) {
+      assert.deepEqual(it, { ...container, ...(want && { terminationMessagePolicy: want }) });
+    }
+    assert.deepEqual(withLastWords(told), told);
+  });
+}

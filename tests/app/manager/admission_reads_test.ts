@@ -79,7 +79,7 @@ function bench() {
       caches,
       endpoint: () => ({ url: "https://status:8082", caBundle: "CA" }),
       executor: () => "builtin",
-      configuration: { ...DEFAULT_V1_SETTINGS, maxPodsPerJob: MAX_PODS },
+      configuration: { ...DEFAULT_V1_SETTINGS, maxPodsPerJob: MAX_PODS, failureMessages: true },
       runtimeDefinitions: { droppedFor: () => Promise.resolve([]) },
     }),
     clock,
