@@ -5,7 +5,8 @@ import { COSCHEDULING, VOLCANO } from "./gang_names.ts";
 import { builtIn, KUBERNETES_KINDS } from "../platform/kube/kubernetes_kinds.ts";
 import type { AnyObject } from "../platform/kube/kubernetes.ts";
 import { KATIB } from "./katib_names.ts";
-import { TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
+import { type KeptLog, keptLogSchema } from "./kept_log.ts";
+import { STANDALONE, TRAINER_GROUP, TRAINER_VERSION } from "./names.ts";
 import { JOBSET_GROUP, JOBSET_VERSION } from "./jobset_names.ts";
 import {
   type ClusterTrainingRuntime,
@@ -48,6 +49,7 @@ export const KINDS = {
   ),
   jobSet: custom<JobSet>(JOBSET, "JobSet", jobSetSchema),
   trial: custom<Trial>(KATIB, KATIB.trialKind, trialSchema),
+  keptLog: custom<KeptLog>(STANDALONE, "KeptLog", keptLogSchema),
   ...KUBERNETES_KINDS,
   coschedulingPodGroup: podGroup(COSCHEDULING),
   volcanoPodGroup: podGroup(VOLCANO),

@@ -314,8 +314,10 @@ export const MANAGER = {
   writesPolicy: "milepost-manager-writes",
 } as const;
 
-/** Names that a standalone uses in a kubeconfig. */
+/** Names that a standalone uses: in a kubeconfig, and of the kind that only its API server has. */
 export const STANDALONE = {
+  group: `standalone.${TRAINER_GROUP}`,
+  version: TRAINER_VERSION,
   /** The name of cluster, user and context. */
   kubeconfigName: "milepost",
   /** Extension of the context with the name of the context that was current before. */

@@ -8,6 +8,7 @@ import { createEventRecorder } from "../../platform/kube/events.ts";
 import { inheritedEnvironment } from "../../standalone/kubelet/containers/inherited_environment.ts";
 import { createInformer } from "../../platform/kube/watching/informer.ts";
 import { connectionTo } from "../../platform/kube/connection/kubeconfig.ts";
+import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { NODES } from "../../crds/pod_names.ts";
 import {
@@ -20,12 +21,13 @@ import { StatusError } from "../../standalone/apiserver/objects/status_error.ts"
 import { createJobController } from "../../standalone/jobs/job_controller.ts";
 import { jobPodIndexes } from "../../standalone/jobs/job_reconciler.ts";
 import { startKubelet } from "../../standalone/kubelet/kubelet.ts";
+import type { LogBounds } from "../../standalone/kubelet/logs/log_bounds.ts";
 import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
 import type { Kubelet } from "../../standalone/kubelet/kubelet_options.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { type NodeOffer, runScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { provideCommand } from "../executable.ts";
-import { installPrerequisites } from "./prerequisites.ts";
+import { installPrerequisites, LOG_KEEPER } from "./prerequisites.ts";
 import { KUBELET_FOLDER, takeDataFolder } from "../../standalone/kubelet/data_folder.ts";
 import { addToKubeconfig } from "../../standalone/kubeconfig/kubeconfig_file.ts";
 import { exceptThisMachine } from "./local_requests.ts";
@@ -33,6 +35,8 @@ import { exceptThisMachine } from "./local_requests.ts";
 /** The one node. */
 const NODE_NAME = "milepost";
 const HOST = "127.0.0.1";
+/** Of the logs of pods that have ended, by default. */
+const LOG_BYTES = 4 * 2 ** 30;
 
 /** How to start. */
 export interface ControlPlaneOptions {
@@ -48,6 +52,8 @@ export interface ControlPlaneOptions {
   readonly inheritEnvironment?: boolean;
   /** Whether pods run in mount namespaces where this machine allows it. Default true. */
   readonly mountNamespaces?: boolean;
+  /** Bounds of the logs of pods that have ended. Default: 4 GiB, of any age. */
+  readonly logBounds?: LogBounds;
   /** Signing key of its API server, PEM; generated at the first start without it. */
   readonly signingKey?: string;
   /** Called of each request of the manager's client. */
@@ -87,6 +93,7 @@ function staticUsers() {
     manager: account(MANAGER.namespace, MANAGER.name),
     jobController: account("kube-system", "job-controller"),
     scheduler: user("system:kube-scheduler"),
+    logKeeper: user(LOG_KEEPER),
     kubelet: user(`system:node:${NODE_NAME}`, "system:nodes"),
   };
 }
@@ -156,6 +163,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     signingKey: options.signingKey,
     hostname: HOST,
     users: Object.values(users),
+    gonePod: (namespace, name) => {
+      const { metadata, spec } = kubelet?.gonePod({ namespace, name }) ?? {};
+      return metadata && { metadata: { name, namespace, uid: metadata.uid ?? "" }, spec };
+    },
     podLogs: async (request) => await Promise.resolve(answerLogs(kubelet, request)),
   });
   cleanup.defer(() => api.close());
@@ -195,6 +206,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       nodeName: NODE_NAME,
       dataDir: `${folder.path}/${KUBELET_FOLDER}`,
       claimsAreFolders: true,
+      logKeeping: {
+        client: clientAs(users.logKeeper.token),
+        kinds: JOB_KINDS,
+        bounds: options.logBounds ?? { bytes: LOG_BYTES, ageMs: 0 },
+      },
       events,
       gpus: await findGpus(),
       mountNamespaces: options.mountNamespaces,

@@ -2,9 +2,16 @@
 import { createHash } from "node:crypto";
 import { crdManifests } from "../../crds/manifests.ts";
 import { v1CrdManifests } from "../../crds/v1/manifests.ts";
-import type { JobKinds } from "../../crds/job_kinds.ts";
+import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
+import { keptLogCrd } from "../../crds/kept_log_manifest.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { ANNOTATIONS, ENDPOINTS_OF_LABEL, MANAGER, STATUS_PORT_NAME } from "../../crds/names.ts";
+import {
+  ANNOTATIONS,
+  ENDPOINTS_OF_LABEL,
+  MANAGER,
+  STANDALONE,
+  STATUS_PORT_NAME,
+} from "../../crds/names.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
 import { trialResourceRules } from "../../katib/trials/trial_resources.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -23,6 +30,8 @@ import { rule } from "../manager/rights.ts";
 import { VERSION } from "../version.ts";
 
 const SCHEDULER = "system:kube-scheduler";
+/** The user that keeps logs of jobs whose pods are gone. */
+export const LOG_KEEPER = "system:log-keeper";
 
 /** The scheduler's and the Job controller's further rights, as Kubernetes' own have them. */
 const CONTROLLER_RBAC: readonly RbacObject[] = [
@@ -32,6 +41,10 @@ const CONTROLLER_RBAC: readonly RbacObject[] = [
     rule("", ["pods/status"], ["patch"]),
     rule("", ["events"], ["create", "patch"]),
   ], { kind: "User", name: SCHEDULER }),
+  ...boundRole({ name: LOG_KEEPER }, [
+    rule(STANDALONE.group, [KINDS.keptLog.plural], ["create", "delete", "get", "list", "watch"]),
+    ...JOB_KINDS.all.map(({ group, plural }) => rule(group, [plural], ["get"])),
+  ], { kind: "User", name: LOG_KEEPER }),
   {
     apiVersion: "rbac.authorization.k8s.io/v1",
     kind: "ClusterRoleBinding",
@@ -106,7 +119,7 @@ export async function grantTrialResources(client: KubeClient, kinds: JobKinds): 
 /** Prepares the API server for the manager. Can be repeated. */
 export async function installPrerequisites(client: KubeClient): Promise<void> {
   const namespace = MANAGER.namespace;
-  const crds = [...crdManifests(), ...v1CrdManifests()];
+  const crds = [...crdManifests(), ...v1CrdManifests(), keptLogCrd()];
   await Promise.all(crds.map((crd) => put(client, CRD, crd, { keepsForeign: true })));
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
   await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });

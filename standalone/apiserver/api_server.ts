@@ -10,7 +10,7 @@ import { startGarbageCollector } from "./lifecycle/garbage_collector.ts";
 import { startContentControllers } from "./lifecycle/namespace_and_crd_controllers.ts";
 import { servingCertificate } from "./lifecycle/serving_certificate.ts";
 import type { Context } from "./operations/context.ts";
-import type { PodLogs } from "./operations/pod_logs.ts";
+import type { FindGonePod, PodLogs } from "./operations/pod_logs.ts";
 import { handle } from "./requests/handler.ts";
 import { openStore } from "./storage/sqlite_store.ts";
 
@@ -24,6 +24,8 @@ export interface ApiServerOptions {
   readonly hostname: "127.0.0.1";
   /** Source of pod logs; without it, requests for logs fail with 501. */
   readonly podLogs?: PodLogs;
+  /** Finds pods whose logs outlive them. Default: none. */
+  readonly gonePod?: FindGonePod;
   /**
    * PEM (PKCS #8) of the RSA key that signs service-account tokens, for the first start; generated
    * without it, and kept.
@@ -109,6 +111,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       admit: createAdmission({ store, authorizer: access.authorizer }),
       now,
       podLogs: options.podLogs,
+      gonePod: options.gonePod,
       caCertificate: certificate.ca,
       closing: closing.signal,
     };

@@ -23,6 +23,7 @@ import {
 import { LaunchAgent } from "./launch_agent/launch_agent.ts";
 import { type LogOptions, readLog } from "./logs/log_reader.ts";
 import { logKeyOf, LogProblem } from "./logs/log_keys.ts";
+import { createLogKeeper, type LogKeeper } from "./logs/log_keeper.ts";
 import { createLogStore, type LogKey, type LogStore } from "./logs/logs.ts";
 import {
   type MountNamespaces,
@@ -34,12 +35,16 @@ import { createNodeKeeper, type NodeKeeper } from "./node_status.ts";
 import { CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorkers } from "./pod_workers.ts";
+import { hasEnded, restartsOf } from "../jobs/pods.ts";
 import { createProcesses, type Processes } from "./processes/processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
 import { serviceVariables } from "./names/service_variables.ts";
 import { removeAllBut, removeIfThere } from "./processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
+
+/** Why logs of ended pods are removed. */
+const OVER_BOUNDS = "those of ended pods are kept up to a size and an age";
 
 class RunningKubelet implements Kubelet {
   readonly node: NodeOffer;
@@ -50,6 +55,7 @@ class RunningKubelet implements Kubelet {
   readonly #keeper: NodeKeeper;
   readonly #processes: Processes;
   readonly #logs: LogStore;
+  readonly #logKeeper: LogKeeper | undefined;
   readonly #book: AddressBook;
   readonly #folders: ReturnType<typeof dataFolders>;
   readonly #memoryFolder: string;
@@ -97,6 +103,12 @@ class RunningKubelet implements Kubelet {
       names: () => namesByNamespace(this.#services.list(), this.#book, namesFor),
       machineHosts: () => machineFile("/etc/hosts"),
     });
+    this.#logKeeper = options.logKeeping && createLogKeeper({
+      ...options.logKeeping,
+      clock,
+      logs: this.#logs,
+      pods: () => this.#pods.list(),
+    });
     this.#claims = options.claimsAreFolders
       ? createClaimFolders({
         client,
@@ -118,6 +130,10 @@ class RunningKubelet implements Kubelet {
       clock,
       processes: this.#processes,
       logs: this.#logs,
+      releaseLogs: async (pod) => {
+        if (await this.#logKeeper?.keep(pod, this.#stopped.signal)) return;
+        await this.#logs.remove(pod.metadata?.uid ?? "");
+      },
       podsFolder: folders.pods,
       memoryFolder: this.#memoryFolder,
       node: { hostIP, nodeName, allocatable },
@@ -158,13 +174,27 @@ class RunningKubelet implements Kubelet {
     container: string,
     options: LogOptions & { previous?: boolean } = {},
   ): ReadableStream<Uint8Array> {
-    const pod = this.#pods.get({ namespace: ref.namespace, name: ref.name });
-    if (!pod || (ref.uid !== undefined && pod.metadata?.uid !== ref.uid)) {
+    const present = this.#pods.get({ namespace: ref.namespace, name: ref.name });
+    const isMeant = present && (ref.uid === undefined || present.metadata?.uid === ref.uid);
+    const pod = isMeant ? present : this.gonePod(ref);
+    if (pod === undefined) {
       throw new LogProblem(`pod "${ref.name}" is not known to node ${this.node.name}`, 404);
     }
+    if (this.#logs.isDiscarded(pod.metadata?.uid ?? "")) {
+      throw new LogProblem(`the log of pod "${ref.name}" was removed: ${OVER_BOUNDS}`, 404);
+    }
     const isOpen = (key: LogKey) => this.#logs.isOpen(key);
-    const key = logKeyOf(pod, container, options.previous ?? false, isOpen);
+    // A pod that was made again under its name has the run of the one before as its previous one.
+    const former = options.previous && restartsOf(pod) === 0
+      ? this.#logKeeper?.find(ref, pod.metadata?.uid ?? "")
+      : undefined;
+    const isPrevious = former === undefined && (options.previous ?? false);
+    const key = logKeyOf(former ?? pod, container, isPrevious, isOpen);
     return readLog(this.#logs, key, options, this.#clock.now());
+  }
+
+  gonePod(ref: PodRef): Pod | undefined {
+    return this.#logKeeper?.find(ref);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -174,15 +204,18 @@ class RunningKubelet implements Kubelet {
       this.#keeper.run(ended),
       this.#services.run(ended),
       this.#claims?.run(ended),
+      this.#logKeeper?.run(ended),
       this.#pods.run(ended),
     ];
     await this.#services.whenSynced(ended);
     if (await this.#pods.whenSynced(ended)) {
+      await this.#logKeeper?.whenSynced(ended);
       await this.#removeStale();
       this.#pods.onChange(({ type, object }) => {
         if (type === "deleted") this.#workers.remove(object);
         else this.#workers.take(object, ended);
         this.#hosts.changed();
+        if (hasEnded(object)) this.#logKeeper?.wake();
       });
       this.#services.onChange(() => this.#hosts.changed());
     }
@@ -193,9 +226,9 @@ class RunningKubelet implements Kubelet {
   /** Folders of pods that are not on this node any more. */
   async #removeStale(): Promise<void> {
     const live = new Set(this.#pods.list().map(({ metadata }) => metadata?.uid));
-    for (const folder of [this.#folders.pods, this.#folders.logs]) {
-      await removeAllBut(folder, (name) => live.has(name));
-    }
+    const kept = live.union(this.#logKeeper?.uids() ?? new Set());
+    await removeAllBut(this.#folders.pods, (name) => live.has(name));
+    await removeAllBut(this.#folders.logs, (name) => kept.has(name));
   }
 
   /** Keeps addresses of pods that are there and of those that a subdomain still waits for. */

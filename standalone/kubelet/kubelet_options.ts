@@ -1,9 +1,11 @@
 /** Options and interface of the kubelet. */
 import type { Backoff } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Gpu } from "./gpus/visible_gpus.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
+import type { LogKeeping } from "./logs/log_keeper.ts";
 import type { LogOptions } from "./logs/log_reader.ts";
 import type { NodeOffer } from "./scheduler.ts";
 
@@ -44,6 +46,8 @@ export interface KubeletOptions {
    * namespaces; otherwise they are rewritten in commands and variables. Default true.
    */
   readonly mountNamespaces?: boolean;
+  /** Keeps logs of jobs whose pods are gone. Without it a pod's logs go with the pod. */
+  readonly logKeeping?: LogKeeping;
   /** Puts a command of the program into a folder of the containers' search path. */
   readonly provideCommand?: (folder: string) => void;
 }
@@ -70,6 +74,8 @@ export interface Kubelet {
     container: string,
     options?: LogOptions & { previous?: boolean },
   ): ReadableStream<Uint8Array>;
+  /** Returns a pod that is gone and whose logs can still be read. */
+  gonePod(pod: PodRef): Pod | undefined;
   /** Runs pods until `signal` aborts; ends all processes then. Call it once. */
   run(signal: AbortSignal): Promise<void>;
   /** Ends what runs and removes a temporary folder. Safe to call again. */

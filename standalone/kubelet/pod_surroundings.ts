@@ -19,6 +19,8 @@ export interface PodSurroundings {
   readonly clock: Clock;
   readonly processes: Processes;
   readonly logs: LogStore;
+  /** Removes the logs of a pod that is gone, or keeps them if they are those of a job. */
+  readonly releaseLogs: (pod: Pod) => Promise<void>;
   /** Folder of the pods' folders. */
   readonly podsFolder: string;
   /** Folder of the pods' folders in memory. */

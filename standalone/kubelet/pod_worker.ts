@@ -134,7 +134,7 @@ export class PodWorker {
     if (!this.#gone) return;
     this.#launcher.releaseGpus(this.#pod);
     await this.#launcher.removeFolder();
-    await this.#around.logs.remove(this.#pod.metadata?.uid ?? "");
+    await this.#around.releaseLogs(this.#pod);
   }
 
   #manage(spec: Container, role: ContainerRole): ManagedContainer {

@@ -8,7 +8,7 @@ import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import type { Store } from "../storage/sqlite_store.ts";
-import type { PodLogs } from "./pod_logs.ts";
+import type { FindGonePod, PodLogs } from "./pod_logs.ts";
 
 /** Parts of the server that operations use. */
 export interface Context {
@@ -19,6 +19,7 @@ export interface Context {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly podLogs?: PodLogs;
+  readonly gonePod?: FindGonePod;
   /** PEM of the CA; every namespace has it in the ConfigMap `kube-root-ca.crt`. */
   readonly caCertificate: string;
   /** Aborted when the server closes. */

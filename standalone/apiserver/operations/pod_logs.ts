@@ -1,9 +1,18 @@
 /** Source of pod logs: the interface by which the server reaches the kubelet. */
 import type { ApiObject } from "../objects/api_object.ts";
 
+/** A pod whose log is read. */
+export type LoggedPod = {
+  readonly spec?: unknown;
+  readonly metadata: Pick<ApiObject["metadata"], "name" | "namespace" | "uid" | "annotations">;
+};
+
+/** Returns a pod that is gone and whose log can still be read. */
+export type FindGonePod = (namespace: string, name: string) => LoggedPod | undefined;
+
 /** Request for a pod's log. */
 export interface PodLogRequest {
-  readonly pod: ApiObject;
+  readonly pod: LoggedPod;
   readonly namespace: string;
   readonly name: string;
   readonly container: string;

@@ -1,8 +1,7 @@
 /** Requests for `pods/log`. */
 import { compact, objectsAt, textAt } from "../../../platform/base/json.ts";
-import type { ApiObject } from "../objects/api_object.ts";
 import { badRequest, StatusError } from "../objects/status_error.ts";
-import type { PodLogRequest } from "../operations/pod_logs.ts";
+import type { LoggedPod, PodLogRequest } from "../operations/pod_logs.ts";
 import { isTrue, wholeNumber } from "../operations/query_parameters.ts";
 import { existing } from "../operations/writes.ts";
 import type { Operation } from "./operation.ts";
@@ -10,7 +9,7 @@ import type { Operation } from "./operation.ts";
 const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container";
 
 /** Returns the container's name; a pod with several needs it from the client or an annotation. */
-function containerOf(pod: ApiObject, asked: string | null): string {
+function containerOf(pod: LoggedPod, asked: string | null): string {
   const main = objectsAt(pod.spec, "containers").map((one) => textAt(one, "name") ?? "");
   const all = [
     ...main,
@@ -29,7 +28,7 @@ function containerOf(pod: ApiObject, asked: string | null): string {
   );
 }
 
-function logRequest(pod: ApiObject, query: URLSearchParams, signal: AbortSignal): PodLogRequest {
+function logRequest(pod: LoggedPod, query: URLSearchParams, signal: AbortSignal): PodLogRequest {
   const isSet = (name: string) => isTrue(query, name);
   const whole = (name: string) =>
     wholeNumber(query, name, () => `${name} must be a whole number of at least 0`);
@@ -77,7 +76,10 @@ function untilDisconnected(
 
 /** Serves the log of one container. Throws 400, 404 and 501. */
 export async function podLog({ context, incoming, call }: Operation): Promise<Response> {
-  const pod = existing(context, call);
+  const { namespace = "", name = "" } = call;
+  const isThere = context.store.get(call.resource, namespace, name) !== undefined;
+  const gone = isThere ? undefined : context.gonePod?.(namespace, name);
+  const pod = gone ?? existing(context, call);
   const left = new AbortController();
   const signal = AbortSignal.any([left.signal, context.closing]);
   const request = logRequest(pod, incoming.url.searchParams, signal);

@@ -1,9 +1,10 @@
 /** Container logs: files in CRI format, of bounded size. */
 import { Buffer } from "node:buffer";
+import { existsSync } from "node:fs";
 import { getLogger } from "@logtape/logtape";
 import { onAbort } from "../../../platform/base/aborted.ts";
 import { createKeyedListeners } from "../../../platform/base/keyed_listeners.ts";
-import { removeIfThere } from "../processes/removal.ts";
+import { removeAllBut, removeIfThere } from "../processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -31,8 +32,13 @@ export interface LogStore {
   isOpen(key: LogKey): boolean;
   /** Resolves at the next write to, or the closing of, a start; at once if it is closed. */
   changed(key: LogKey, signal: AbortSignal): Promise<void>;
+  /** Returns the bytes of all logs of a pod. */
+  size(podUid: string): Promise<number>;
   /** Removes all logs of a pod. */
   remove(podUid: string): Promise<void>;
+  /** Removes them, and remembers that there were some. */
+  discard(podUid: string): Promise<void>;
+  isDiscarded(podUid: string): boolean;
 }
 
 /** Options of {@link createLogStore}. */
@@ -49,6 +55,23 @@ const LINE_END = Uint8Array.of(NEWLINE);
 /** A line longer than this is cut into pieces, marked `P`, as CRI does. */
 const LONGEST_LINE = 16_384;
 const DEFAULT_MOST_BYTES = 10 * 2 ** 20;
+
+/** File in the folder of a pod whose logs were removed before the pod. */
+const DISCARDED = "discarded";
+
+/** The bytes of the files in a folder; none if it is not there. */
+async function sizeOf(folder: string): Promise<number> {
+  let bytes = 0;
+  try {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      const path = `${folder}/${name}`;
+      bytes += isDirectory ? await sizeOf(path) : (await Deno.stat(path)).size;
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return bytes;
+}
 
 /** RFC 3339 with nanoseconds, of which the clock knows milliseconds. */
 function rfc3339Nano(ms: number): string {
@@ -183,8 +206,14 @@ export function createLogStore(options: LogStoreOptions): LogStore {
         const forget = onAbort(signal, wake);
       });
     },
+    size: (podUid) => sizeOf(`${folder}/${podUid}`),
     async remove(podUid) {
       await removeIfThere(`${folder}/${podUid}`, { recursive: true });
     },
+    async discard(podUid) {
+      await removeAllBut(`${folder}/${podUid}`, () => false);
+      await Deno.writeTextFile(`${folder}/${podUid}/${DISCARDED}`, "", { mode: 0o600 });
+    },
+    isDiscarded: (podUid) => existsSync(`${folder}/${podUid}/${DISCARDED}`),
   };
 }

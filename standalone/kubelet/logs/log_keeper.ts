@@ -1,0 +1,184 @@
+/** Log keeper: what becomes of the logs of ended pods, within bounds of bytes and age. */
+import { getLogger } from "@logtape/logtape";
+import type { JobKinds } from "../../../crds/job_kinds.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import type { KeptLog } from "../../../crds/kept_log.ts";
+import type { Clock } from "../../../platform/base/clock.ts";
+import { repeat } from "../../../platform/base/repeat.ts";
+import { createSleeper } from "../../../platform/base/sleeper.ts";
+import { rfc3339Micro } from "../../../platform/base/timestamps.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import { isNotFound, messageOf } from "../../../platform/kube/errors.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
+import { type ObjectKey, withMetadataOnly } from "../../../platform/kube/resource.ts";
+import { createInformer } from "../../../platform/kube/watching/informer.ts";
+import { deleteExactly } from "../../../platform/kit/deletion.ts";
+import { endedAt, hasEnded } from "../../jobs/pods.ts";
+import { beyondBounds, type EndedLogs, type LogBounds } from "./log_bounds.ts";
+import type { LogStore } from "./logs.ts";
+
+const logger = getLogger(["milepost", "standalone"]);
+
+/** Between two looks at the ages of logs, in milliseconds. */
+const LOOK_MS = 600_000;
+/** After a change, so that the end of many pods is one look, in milliseconds. */
+const SETTLE_MS = 1_000;
+const BACKOFF = { firstMs: 1_000, longestMs: 60_000 };
+const CALL = { deadlineMs: 10_000 };
+
+/** What logs of jobs are kept by, beyond their pods. */
+export interface LogKeeping {
+  readonly client: KubeClient;
+  /** Jobs whose pods' logs are kept as long as the job is there. */
+  readonly kinds: Pick<JobKinds, "ofPod">;
+  readonly bounds: LogBounds;
+}
+
+/** Options of {@link createLogKeeper}. */
+export interface LogKeeperOptions extends LogKeeping {
+  readonly clock: Clock;
+  readonly logs: LogStore;
+  /** Returns the pods of the node. */
+  readonly pods: () => readonly Pod[];
+}
+
+/** The keeper. */
+export interface LogKeeper {
+  /** Keeps the logs of a pod whose object is gone, if its job is there. Returns whether it does. Never throws. */
+  keep(pod: Pod, signal: AbortSignal): Promise<boolean>;
+  /** Returns a pod that is gone and whose logs are kept; of several of its name the newest, or the one before that UID. */
+  find(pod: ObjectKey & { readonly uid?: string }, before?: string): Pod | undefined;
+  /** UIDs of all such pods. */
+  uids(): ReadonlySet<string | undefined>;
+  /** Says that a pod has ended. */
+  wake(): void;
+  /** Resolves when what is kept is known, or `signal` aborts. */
+  whenSynced(signal: AbortSignal): Promise<boolean>;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** The pod without what no reader of its log needs. */
+function outlineOf({ metadata, spec, status }: Pod): Pod {
+  const { name, namespace, uid, labels, creationTimestamp } = metadata ?? {};
+  const outline = (all: NonNullable<Pod["spec"]>["containers"] = []) =>
+    all.map(({ name, restartPolicy }) => ({ name, ...(restartPolicy && { restartPolicy }) }));
+  const { phase, reason, message, startTime, containerStatuses, initContainerStatuses } = status ??
+    {};
+  return {
+    metadata: { name, namespace, uid, labels, creationTimestamp },
+    spec: {
+      containers: outline(spec?.containers),
+      initContainers: outline(spec?.initContainers),
+      nodeName: spec?.nodeName,
+    },
+    status: { phase, reason, message, startTime, containerStatuses, initContainerStatuses },
+  };
+}
+
+/** Creates a keeper. */
+export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
+  const { client, clock, kinds, bounds, logs, pods } = options;
+  const kept = createInformer({ client, clock, kind: KINDS.keptLog });
+  const sleeper = createSleeper(clock);
+  /** Bytes of pods that have ended and are still there, which write nothing more. */
+  const sizes = new Map<string, number>();
+
+  /** The job of a pod, if it is there and stays; the pod has its name only. */
+  async function jobOf({ metadata }: Pod, signal: AbortSignal) {
+    const labels = metadata?.labels ?? {};
+    const [kind] = kinds.ofPod(labels);
+    if (kind === undefined) return undefined;
+    const key = { namespace: metadata?.namespace, name: labels[kind.podLabels.jobName] ?? "" };
+    const job = await client.get(withMetadataOnly(kind), key, { ...CALL, signal });
+    const { uid = "", creationTimestamp = "", deletionTimestamp } = job.metadata ?? {};
+    const isLater = Date.parse(creationTimestamp) > Date.parse(metadata?.creationTimestamp ?? "");
+    if (isLater || deletionTimestamp !== undefined) return undefined;
+    return { apiVersion: kind.apiVersion, kind: kind.kind, name: key.name, uid };
+  }
+
+  async function keep(pod: Pod, signal: AbortSignal): Promise<boolean> {
+    const { name, namespace, uid = "", labels } = pod.metadata ?? {};
+    try {
+      const bytes = await logs.size(uid);
+      const job = bytes > 0 ? await jobOf(pod, signal) : undefined;
+      if (job === undefined) return false;
+      await client.create(KINDS.keptLog, {
+        metadata: { name: uid, namespace, labels, ownerReferences: [job] },
+        spec: { pod: outlineOf(pod), gone: rfc3339Micro(clock.now()), bytes },
+      }, { ...CALL, signal });
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      logger.warn("The log of a pod that is gone is not kept", {
+        pod: name,
+        error: messageOf(error),
+      });
+      return false;
+    }
+  }
+
+  /** The logs of pods that have ended and are still there. */
+  async function present(): Promise<(EndedLogs & { drop: () => Promise<unknown> })[]> {
+    const ended = pods().filter((pod) => hasEnded(pod) && !logs.isDiscarded(uidOf(pod)));
+    const uids = new Set(ended.map(uidOf));
+    for (const uid of sizes.keys()) if (!uids.has(uid)) sizes.delete(uid);
+    return await Promise.all(ended.map(async (pod) => {
+      const uid = uidOf(pod);
+      const bytes = sizes.get(uid) ?? await logs.size(uid);
+      sizes.set(uid, bytes);
+      return { bytes, endedMs: endedAt(pod, clock.now()), drop: () => logs.discard(uid) };
+    }));
+  }
+
+  const gone = (signal: AbortSignal) =>
+    kept.list().map((object: KeptLog) => ({
+      bytes: object.spec.bytes,
+      endedMs: Date.parse(object.spec.gone),
+      drop: () => deleteExactly(client, KINDS.keptLog, object, { ...CALL, signal }),
+    }));
+
+  async function pass(signal: AbortSignal): Promise<number> {
+    const all = [...gone(signal), ...await present()];
+    for (const { drop } of beyondBounds(all, bounds, clock.now())) await drop();
+    return LOOK_MS;
+  }
+
+  return {
+    keep,
+    find({ namespace, name, uid }, before) {
+      const named = kept.list(namespace)
+        .filter(({ spec: { pod: { metadata } } }) => metadata?.name === name)
+        .sort((one, other) => Date.parse(other.spec.gone) - Date.parse(one.spec.gone))
+        .map(({ spec }) => spec.pod);
+      if (before === undefined) return named.find((it) => uid === undefined || uidOf(it) === uid);
+      return named[named.findIndex((it) => uidOf(it) === before) + 1];
+    },
+    uids: () => new Set(kept.list().map(({ metadata }) => metadata?.name)),
+    wake: sleeper.wake,
+    whenSynced: (signal) => kept.whenSynced(signal),
+    async run(signal) {
+      kept.onChange(({ type, object }) => {
+        if (type === "deleted") logs.remove(object.metadata?.name ?? "");
+        else if (type === "added") sleeper.wake();
+      });
+      const random = Math.random;
+      const onFailure = (error: unknown) =>
+        logger.warn("Logs beyond the bounds stay for now", { error: messageOf(error) });
+      const loop = {
+        pass,
+        sleeper,
+        settleMs: SETTLE_MS,
+        clock,
+        random,
+        backoff: BACKOFF,
+        onFailure,
+      };
+      await Promise.all([
+        kept.run(signal),
+        kept.whenSynced(signal).then(() => repeat(loop, signal)),
+      ]);
+    },
+  };
+}
+
+const uidOf = ({ metadata }: Pod) => metadata?.uid ?? "";
