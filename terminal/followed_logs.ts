@@ -8,6 +8,7 @@ import { ConfigurationError, isNotFound, KubeError, messageOf } from "../platfor
 import { HOLE, ResumedLog } from "../platform/base/resumed_log.ts";
 import { boundedReads, listUpTo } from "../views/details/bounded_reads.ts";
 import { DETAIL_LIMITS, PODS } from "../views/details/details_of_job.ts";
+import { oneOfEachRank, withKept } from "../views/details/kept_pods.ts";
 import { LOG_LIMITS, logPath } from "../views/details/log_query.ts";
 import { byRank, podsOfJob } from "../views/details/shown_pods.ts";
 import type { ShownPod } from "../crds/wire/details.ts";
@@ -42,6 +43,7 @@ export interface LogChoice {
 /** What logs are read with. */
 export interface LogParts {
   readonly client: TerminalCluster["client"];
+  readonly keptPods?: TerminalCluster["keptPods"];
   readonly clock: Clock;
   /** 0 to 1. Default `Math.random`. */
   readonly random?: () => number;
@@ -108,15 +110,16 @@ class FollowedLogs {
     this.parts.warn(text);
   }
 
-  async #pods(): Promise<ShownPod[]> {
-    const { job: { kind, namespace, name }, parts: { client, signal } } = this;
-    const { items, isCut } = await listUpTo(boundedReads(client, signal), PODS, {
-      most: DETAIL_LIMITS.pods,
-      namespace,
-      labelSelector: podsOfJob(kind, name),
-    });
+  async #pods(): Promise<readonly ShownPod[]> {
+    const { job: { kind, namespace, name, uid }, parts: { client, keptPods, signal } } = this;
+    const reads = boundedReads(client, signal);
+    const labelSelector = podsOfJob(kind, name);
+    const [{ items, isCut }, kept] = await Promise.all([
+      listUpTo(reads, PODS, { most: DETAIL_LIMITS.pods, namespace, labelSelector }),
+      keptPods?.(reads, { namespace, labelSelector, job: uid }),
+    ]);
     if (isCut) this.#tell(`of ${name} only ${DETAIL_LIMITS.pods} pods are looked at: it has more`);
-    return [...items].sort(byRank);
+    return oneOfEachRank(withKept(items, kept).toSorted(byRank));
   }
 
   /** Whether no pod of it will write any more. */

@@ -5,6 +5,7 @@ import { didYouMean } from "../platform/base/similar_names.ts";
 import { rowOf } from "../views/list/job_row.ts";
 import { boundedReads } from "../views/details/bounded_reads.ts";
 import { DETAIL_LIMITS, jobDetails } from "../views/details/details_of_job.ts";
+import { oneOfEachRank } from "../views/details/kept_pods.ts";
 import type { JobFacts } from "./job_report.ts";
 import { listedJobs } from "./listed_jobs.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
@@ -79,13 +80,14 @@ const BEYOND = {
 
 /** Reads what a report shows besides curves. Throws what the client throws if the job cannot be read. */
 export async function readJob(
-  { client }: Pick<TerminalCluster, "client">,
+  { client, keptPods }: Pick<TerminalCluster, "client" | "keptPods">,
   job: JobRef,
   signal: AbortSignal,
 ): Promise<JobFacts> {
   const { object, pods, events, wait, denied = [], cut = [] } = await jobDetails(
     boundedReads(client, signal),
     job,
+    keptPods,
   );
   const found = jobSchema.parse(object);
   return {
@@ -93,7 +95,7 @@ export async function readJob(
     row: rowOf(job.kind, found),
     wait,
     conditions: found.status?.conditions ?? [],
-    pods,
+    pods: oneOfEachRank(pods),
     events,
     missing: [
       ...denied.map((it) => `the user may not list ${it} in ${job.namespace}`),

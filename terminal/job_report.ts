@@ -126,12 +126,17 @@ function markLines({ curves }: JobFacts, { nowMs }: ReportLook): string[] {
   ];
 }
 
+function phaseOf({ phase, reason = "", deleting, gone }: ShownPod): string {
+  const words = [deleting ? "Terminating" : phase, reason].join(" ").trim();
+  return gone ? `${words}, gone` : words;
+}
+
 function podLines({ pods }: JobFacts, { nowMs }: ReportLook): string[] {
   if (pods.length === 0) return [];
   const rows = pods.map((it) => [
     safeText(it.rank ?? ""),
     safeText(it.name),
-    safeText([it.deleting ? "Terminating" : it.phase, it.reason ?? ""].join(" ").trim()),
+    safeText(phaseOf(it)),
     safeText(it.node ?? ""),
     String(it.restarts),
     ageOf(it.started, nowMs),

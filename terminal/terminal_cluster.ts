@@ -1,6 +1,7 @@
 /** The cluster as the commands of the terminal see it: jobs, curves and changes, with the rights of one user. */
 import type { JobKinds } from "../crds/job_kinds.ts";
 import type { KubeClient } from "../platform/kube/client.ts";
+import type { ReadKeptPods } from "../views/details/kept_pods.ts";
 import type { JobList } from "../views/list/job_list.ts";
 import type { FollowedCurves, ManagerClient } from "../views/followed_curves.ts";
 
@@ -9,6 +10,8 @@ export interface TerminalCluster extends FollowedCurves {
   /** The API server, as the user. */
   readonly client: KubeClient;
   readonly kinds: JobKinds;
+  /** Reads pods that are gone and whose logs are kept. Default: none are. */
+  readonly keptPods?: ReadKeptPods;
   /** Of all jobs that the user may list. */
   readonly list: JobList;
   /** The namespaces that are read; empty: all. */

@@ -8,6 +8,7 @@ import { systemClock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
 import { createProxiedView } from "../../page/server/proxied_view.ts";
+import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import type { HistoryBounds } from "../configuration/observation_settings.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
@@ -71,6 +72,7 @@ function startPageOf(
     user: STANDALONE.kubeconfigName,
     view: createProxiedView(manager.client),
     manager: () => manager.client,
+    keptPods: createKeptPods(),
   });
 }
 

@@ -1,6 +1,7 @@
 /** Opening of the cluster for a command of the terminal, and its end with the command. */
 import type { z } from "zod";
 import { MANAGER } from "../../crds/names.ts";
+import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { createJobList } from "../../views/list/job_list.ts";
 import { connectAsReader } from "../reader_connection.ts";
 import type { topSettings } from "../configuration/terminal_settings.ts";
@@ -37,6 +38,7 @@ export async function openCluster(
   return {
     client,
     kinds,
+    keptPods: createKeptPods(),
     list,
     ask: mirror.ask,
     follow: mirror.follow,

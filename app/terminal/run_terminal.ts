@@ -129,7 +129,8 @@ export async function runLogsCommand(
   await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
   const job = await findTyped(cluster, argument, signal);
   const line = (text: string) => print(`${text}\n`);
-  const parts = { client: cluster.client, clock, signal, print: line, warn };
+  const { client, keptPods } = cluster;
+  const parts = { client, keptPods, clock, signal, print: line, warn };
   const count = await printLogs(job, { rank, container, follow, previous, since, tail }, parts);
   if (count > 0 || signal.aborted) return;
   const which = rank === undefined ? "pods" : `pod of rank ${rank}`;

@@ -3,6 +3,7 @@ import { type PageServer, startPageServer } from "../../page/server/page_server.
 import { ownName } from "../../platform/kube/self_reviews.ts";
 import { createJobView } from "../../page/api/job_view.ts";
 import { createBrowserSessions } from "../../page/server/browser_sessions.ts";
+import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { createUserAccess } from "../../page/user_cluster/user_access.ts";
 import {
   openUserCluster,
@@ -61,6 +62,7 @@ export async function startUserUi(
     sessions,
     view: view.handle,
     manager: manager.client,
+    keptPods: createKeptPods(),
     missing,
   });
   cleanup.defer(() => page.close(DRAIN_MS));

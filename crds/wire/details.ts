@@ -28,6 +28,8 @@ export interface ShownPod {
   readonly containers: readonly string[];
   readonly started?: string;
   readonly deleting?: boolean;
+  /** There is no such pod any more, and its log is kept. */
+  readonly gone?: boolean;
 }
 
 /** An event. */
@@ -53,6 +55,8 @@ export interface JobDetails {
   readonly wait?: string;
   /** The newest first. */
   readonly events: readonly ShownEvent[];
+  /** Whether logs outlive their pods. */
+  readonly keepsLogs?: boolean;
   /** What the viewer may not read: then there is none of it here. */
   readonly denied?: readonly DetailPart[];
   /** What there is more of than this. */

@@ -20,6 +20,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import type { BoundedReads } from "../../views/details/bounded_reads.ts";
 import { changeJob, changeSchema, JOB_CHANGES, type JobChange } from "../../views/job_changes.ts";
 import { jobDetails } from "../../views/details/details_of_job.ts";
+import type { ReadKeptPods } from "../../views/details/kept_pods.ts";
 import { LOG_LIMITS, logPath } from "../../views/details/log_query.ts";
 import { proxy } from "./proxied_response.ts";
 import type { SearchReader } from "../trials/search_kind.ts";
@@ -36,6 +37,8 @@ export interface PageParts {
   readonly view: HttpHandler;
   /** Returns the manager as the viewer reaches it; undefined if nothing can be stopped through it now. */
   readonly manager: () => ManagerClient | undefined;
+  /** Reads pods that are gone and whose logs are kept. Default: none are. */
+  readonly keptPods?: ReadKeptPods;
 }
 
 /** A call of a visitor. */
@@ -97,7 +100,8 @@ function ofJob(method: string, first: string, answer: JobAnswer): PageRoute {
   };
 }
 
-const details: JobAnswer = async ({ reads }, job) => okResponse(await jobDetails(reads, job));
+const details: JobAnswer = async ({ reads, parts }, job) =>
+  okResponse(await jobDetails(reads, job, parts.keptPods));
 
 const rights: JobAnswer = async ({ parts: { client, manager }, signal }, job) => {
   const canStop = manager() !== undefined;

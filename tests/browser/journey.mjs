@@ -523,6 +523,7 @@ const journeys = {
       .waitFor(WAIT);
     await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-7`);
     await see(page, "The pod is gone");
+    await see(page, "A log collector keeps more, if the cluster has one.");
     await go(page, "#/job/trainjobs.trainer.kubeflow.org/team-a/never");
     await see(page, "This job is gone");
     await control({ key: "another" });

@@ -11,6 +11,7 @@ import {
   readOne,
 } from "./bounded_reads.ts";
 import type { DetailPart, JobDetails, ShownEvent, ShownPod } from "../../crds/wire/details.ts";
+import { type ReadKeptPods, withKept } from "./kept_pods.ts";
 import { byRank, podsOfJob, shownEvent, shownPod } from "./shown_pods.ts";
 import { onlyNodeOf, waitOfJob, waitsForOnlyNode } from "./wait_of_job.ts";
 
@@ -47,25 +48,25 @@ async function onlyNode(reads: BoundedReads, pods: readonly ShownPod[]) {
   return isCut ? undefined : items[0];
 }
 
-/** Reads the details of a job. Throws what the client throws if the job cannot be read. */
+/**
+ * Reads the details of a job, with pods that are gone and whose logs are kept. Throws what the client throws if the job
+ * cannot be read.
+ */
 export async function jobDetails(
   reads: BoundedReads,
   { kind, namespace, name }: NamedJob,
+  keptPods?: ReadKeptPods,
 ): Promise<JobDetails> {
   const object = await readOne(reads, asItIs(kind), { namespace, name });
   const uid = textAt(object, "metadata", "uid") ?? "";
   const events = (most: number, fieldSelector: string) =>
     orDenied(listUpTo(reads, EVENTS, { most, namespace, fieldSelector }));
-  const [pods, ofJob, ofAll] = await Promise.all([
-    orDenied(
-      listUpTo(reads, PODS, {
-        most: DETAIL_LIMITS.pods,
-        namespace,
-        labelSelector: podsOfJob(kind, name),
-      }),
-    ),
+  const labelSelector = podsOfJob(kind, name);
+  const [pods, ofJob, ofAll, kept] = await Promise.all([
+    orDenied(listUpTo(reads, PODS, { most: DETAIL_LIMITS.pods, namespace, labelSelector })),
     events(DETAIL_LIMITS.eventsOfJob, `involvedObject.uid=${uid}`),
     events(DETAIL_LIMITS.eventsLookedAt, "involvedObject.kind=Pod"),
+    keptPods?.(reads, { namespace, labelSelector, job: uid }),
   ]);
   const uids = new Set<string | undefined>(pods.items.map(({ uid }) => uid));
   const about = [...ofJob.items, ...ofAll.items.filter(({ about }) => uids.has(about))]
@@ -80,9 +81,10 @@ export async function jobDetails(
   const cut = parts(pods.isCut, areEventsCut);
   return {
     object: shownObject(object),
-    pods: [...pods.items].sort(byRank),
+    pods: withKept(pods.items, kept).toSorted(byRank),
     events: about.slice(0, DETAIL_LIMITS.events),
     ...(wait !== undefined && { wait }),
+    ...(kept !== undefined && { keepsLogs: true }),
     ...(denied.length > 0 && { denied }),
     ...(cut.length > 0 && { cut }),
   };

@@ -57,9 +57,12 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
 
 const order = new Intl.Collator("en", { numeric: true });
 
-/** Sorts pods by rank, those without by name. */
+/** Sorts pods by rank, those without by name; of one rank those that are gone come last, the newest first. */
 export function byRank(one: ShownPod, other: ShownPod): number {
-  return order.compare(one.rank ?? "", other.rank ?? "") || order.compare(one.name, other.name);
+  return order.compare(one.rank ?? "", other.rank ?? "") ||
+    Number(one.gone ?? false) - Number(other.gone ?? false) ||
+    (one.gone ? Date.parse(other.started ?? "") - Date.parse(one.started ?? "") || 0 : 0) ||
+    order.compare(one.name, other.name);
 }
 
 const lastTimeOf = ({ lastTimestamp, series, eventTime, firstTimestamp, metadata }: CoreEvent) =>

@@ -87,6 +87,7 @@ export function Pods({ details, view }: { details: JobDetails; view: JobView }) 
                 : <Hostile text={pod.reason} />
               </span>
             )}
+            {pod.gone && <span class="quiet">(gone; its log is kept)</span>}
           </td>
           <td class="number" data-label="Restarts">{pod.restarts}</td>
           <td data-label="Node">

@@ -44,7 +44,10 @@ function placesOf(view: JobView, pod: string, pods: readonly Pod[]): readonly La
     const container = view.container || firstOf(pods.find(({ name }) => name === pod)?.containers);
     return pod === "" ? [] : [{ ...view, pod, container, label: pod }];
   }
-  return pods.slice(0, MOST_TOGETHER).map(({ name, rank, containers }) => ({
+  const present = pods.filter(({ gone }) => !gone);
+  return (present.length > 0 ? present : pods).slice(0, MOST_TOGETHER).map((
+    { name, rank, containers },
+  ) => ({
     namespace,
     pod: name,
     container: firstOf(containers),

@@ -27,14 +27,15 @@ const podOf = fields(
     node: textOf,
     restarts: countOf,
     containers: listWith(textOf),
+    gone: (value: unknown) => value === true,
   } satisfies FieldsOf<ShownPod>,
 );
 /** A pod of the job. */
 export type Pod = ReturnType<typeof podOf>;
 
 /** Returns whether a pod writes nothing any more. */
-export const hasEnded = ({ phase }: Pick<Pod, "phase">): boolean =>
-  phase === "Succeeded" || phase === "Failed";
+export const hasEnded = ({ phase, gone }: Pick<Pod, "phase" | "gone">): boolean =>
+  gone || phase === "Succeeded" || phase === "Failed";
 
 const eventOf = fields(
   {
@@ -77,9 +78,11 @@ function stopOf(value: unknown): Stop | undefined {
   return timeMs === undefined ? undefined : { ...it, timeMs };
 }
 
+/** Those that are gone stay in their order. */
 const byRank = (a: Pod, b: Pod) =>
   a.rank.localeCompare(b.rank, "en", { numeric: true }) ||
-  a.name.localeCompare(b.name, "en", { numeric: true });
+  Number(a.gone) - Number(b.gone) ||
+  (a.gone ? 0 : a.name.localeCompare(b.name, "en", { numeric: true }));
 
 const partsOf = (value: unknown): ReadonlySet<DetailPart> =>
   new Set((["pods", "events"] as const).filter((part) => listOf(value).includes(part)));
@@ -95,7 +98,7 @@ export type JobDetails = ReturnType<typeof readDetails>;
 
 /** Reads the details. */
 export function readDetails(value: unknown) {
-  const { object, denied, cut } = fieldsOf(value);
+  const { object, denied, cut, keepsLogs } = fieldsOf(value);
   const { pods, events, wait } = detailFields(value);
   const { metadata, spec, status } = fieldsOf(object);
   const { conditions, stop } = fieldsOf(status);
@@ -108,6 +111,8 @@ export function readDetails(value: unknown) {
     cut: partsOf(cut),
     /** What its pods wait for; empty if nothing. */
     wait,
+    /** Whether logs outlive their pods. */
+    keepsLogs: keepsLogs === true,
     pods: pods.toSorted(byRank),
     events: events.toSorted((a, b) => (b.timeMs ?? 0) - (a.timeMs ?? 0)),
     conditions: listOf(conditions).map(conditionOf),

@@ -17,6 +17,9 @@ const WORDS = {
   ended: "The log has ended",
 };
 
+/** Where more of logs may be. */
+const COLLECTED = "A log collector keeps more, if the cluster has one.";
+
 /** Says how it is with the log, in a line beside its choices. */
 function LogSign({ state }: { state: LogState }) {
   if (state.phase === "gone" || state.phase === "failed") return null;
@@ -113,17 +116,19 @@ function Download(
 export function LogTab({ view, details }: { view: JobView; details: JobDetails | undefined }) {
   const { text, dropped, state, pod, places, again } = useLog(view, details);
   const look = useLook(view, text);
+  const isLost = details !== undefined && !details.keepsLogs;
   if (pod === "") {
     return (
       <Notice title="No pod, and no log">
         <p>
           {details?.denied.has("pods")
             ? "You may not list the pods here, so none can be chosen."
-            : "A log begins with a pod of the job."}
+            : "A log begins with a pod of the job."} {isLost && COLLECTED}
         </p>
       </Notice>
     );
   }
+  const { restarts = 0 } = details?.pods.find(({ name }) => name === pod) ?? {};
   const isOver = state.phase === "ended" || state.phase === "gone" || state.phase === "failed";
   const more = pod === ALL_PODS ? (details?.pods.length ?? 0) - MOST_TOGETHER : 0;
   const name = pod === ALL_PODS ? view.name : pod;
@@ -151,9 +156,17 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
             {text === ""
               ? "Its log went with it."
               : "Its log went with it; what was read before stands below."}{" "}
-            {plainText(state.reason)}
+            {plainText(state.reason)} {isLost && COLLECTED}
           </p>
         </Notice>
+      )}
+      {state.phase === "ended" && isLost && (
+        <p class="quiet">The cluster keeps this log as long as the pod. {COLLECTED}</p>
+      )}
+      {restarts > 1 && (
+        <p class="quiet">
+          Of the {restarts + 1} starts of its container the logs of the last two are kept.
+        </p>
       )}
       {state.phase === "failed" && (
         <Notice kind="warning" title="The log cannot be read">

@@ -39,13 +39,14 @@ export function stopPhase(job: StoppedJob, nowMs: number): StopPhase {
     return { phase: "stopped", tookSeconds };
   }
   if (state === "Complete" || state === "Failed") return { phase: "ended", state };
+  const present = pods.filter(({ gone }) => !gone);
   const leftSeconds = (stop.timeMs + stop.graceSeconds * 1000 - nowMs) / 1000;
   return {
     phase: leftSeconds > 0 ? "grace" : "late",
     leftSeconds: Math.max(0, leftSeconds),
     isTold: reportedMs !== undefined && reportedMs > stop.timeMs,
-    podsEnded: pods.filter(({ phase }) => hasEnded({ phase })).length,
-    pods: pods.length,
+    podsEnded: present.filter(hasEnded).length,
+    pods: present.length,
   };
 }
 

@@ -1,0 +1,76 @@
+/** Pods of a job that are gone and whose logs are kept, as only `standalone` does. */
+import { KINDS } from "../../crds/kinds.ts";
+import type { ShownPod } from "../../crds/wire/details.ts";
+import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
+import { type BoundedReads, keeping, listUpTo } from "./bounded_reads.ts";
+import { shownPod } from "./shown_pods.ts";
+
+/** Most of one job that are shown: the newest. */
+const MOST = 100;
+/** Most that are looked at. */
+const MOST_READ = 1_000;
+
+const KEPT = keeping(KINDS.keptLog, ({ metadata, spec }) => ({
+  gone: spec.gone,
+  owners: metadata.ownerReferences?.map(({ uid }) => uid) ?? [],
+  pod: { ...shownPod(spec.pod), gone: true },
+}));
+
+/** A job's pods in one namespace. */
+interface PodsOf {
+  readonly namespace: string;
+  readonly labelSelector: string;
+  /** UID of the job. */
+  readonly job: string;
+}
+
+/** Reads them; undefined where no logs are kept. */
+export type ReadKeptPods = (reads: BoundedReads, of: PodsOf) => Promise<ShownPod[] | undefined>;
+
+/** Returns how those of one API server are read, which is asked once if it has none. */
+export function createKeptPods(): ReadKeptPods {
+  let isServed = true;
+  return async (reads, { namespace, labelSelector, job }) => {
+    if (!isServed) return undefined;
+    try {
+      const list = { most: MOST_READ, namespace, labelSelector };
+      const { items } = await listUpTo(reads, KEPT, list);
+      return items.filter(({ owners }) => owners.includes(job))
+        .sort((one, other) => Date.parse(other.gone) - Date.parse(one.gone))
+        .slice(0, MOST)
+        .map(({ pod }) => pod);
+    } catch (error) {
+      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      isServed = false;
+      return undefined;
+    }
+  };
+}
+
+/**
+ * Returns the pods with those that are gone behind them. Logs are found by the names of pods: one that was made again
+ * under its name stands for those before, as a restart for each.
+ */
+export function withKept(
+  pods: readonly ShownPod[],
+  kept: readonly ShownPod[] = [],
+): readonly ShownPod[] {
+  if (kept.length === 0) return pods;
+  const newest = new Map([...kept.toReversed(), ...pods].map((pod) => [pod.name, pod]));
+  return [...newest.values()].map((pod) => {
+    const former = kept.filter(({ name, uid }) => name === pod.name && uid !== pod.uid);
+    return former.length === 0 ? pod : { ...pod, restarts: pod.restarts + former.length };
+  });
+}
+
+/** Returns of each rank the pods that are there, else the first of those that are gone. */
+export function oneOfEachRank(pods: readonly ShownPod[]): readonly ShownPod[] {
+  const rankOf = ({ rank, name }: ShownPod) => rank ?? name;
+  const ranks = new Set(pods.filter(({ gone }) => !gone).map(rankOf));
+  return pods.filter((pod) => {
+    if (!pod.gone) return true;
+    const isFirst = !ranks.has(rankOf(pod));
+    ranks.add(rankOf(pod));
+    return isFirst;
+  });
+}
