@@ -14,7 +14,12 @@ const podSettings = {
 /** `milepost standalone`. */
 export const standaloneSettings = z.strictObject({
   dataDir: path("folder", "in memory").describe("where everything is kept"),
-  ...historySettings,
+  historyBytes: historySettings.historyBytes.describe(
+    "size of the file of curves, and of the logs of ended pods beside it: beyond it those of jobs that ended first are deleted",
+  ),
+  historyAge: historySettings.historyAge.describe(
+    "time after a job's end for which its curves are kept, and after a pod's end its logs, such as 720h; 0s: as long as the job",
+  ),
   port: port(0).describe("port of the API server; 0 takes any free port"),
   statusPort: port(0).describe("port of the status endpoint"),
   ui: boolean(true).describe("serve the page for browsers of this machine"),

@@ -53,7 +53,7 @@ export interface ControlPlaneOptions {
   /** Whether pods run in mount namespaces where this machine allows it. Default true. */
   readonly mountNamespaces?: boolean;
   /** Bounds of the logs of pods that have ended. Default: 4 GiB, of any age. */
-  readonly logBounds?: LogBounds;
+  readonly logBounds?: { readonly [Name in keyof LogBounds]?: LogBounds[Name] | undefined };
   /** Signing key of its API server, PEM; generated at the first start without it. */
   readonly signingKey?: string;
   /** Called of each request of the manager's client. */
@@ -209,7 +209,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
       logKeeping: {
         client: clientAs(users.logKeeper.token),
         kinds: JOB_KINDS,
-        bounds: options.logBounds ?? { bytes: LOG_BYTES, ageMs: 0 },
+        bounds: {
+          bytes: options.logBounds?.bytes ?? LOG_BYTES,
+          ageMs: options.logBounds?.ageMs ?? 0,
+        },
       },
       events,
       gpus: await findGpus(),

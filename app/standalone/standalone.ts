@@ -88,6 +88,7 @@ export async function startStandalone(
   await using cleanup = new AsyncDisposableStack();
   const plane = await startControlPlane({
     ...controlPlane,
+    logBounds: { bytes: historyBytes, ageMs: historyAge },
     onManagerRequest: (report) => {
       const { verb, resource, code, seconds } = report;
       metrics.apiRequests.inc({ verb, resource, code });

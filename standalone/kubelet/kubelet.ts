@@ -44,7 +44,7 @@ import { removeAllBut, removeIfThere } from "./processes/removal.ts";
 const logger = getLogger(["milepost", "standalone"]);
 
 /** Why logs of ended pods are removed. */
-const OVER_BOUNDS = "those of ended pods are kept up to a size and an age";
+const OVER_BOUNDS = "those of ended pods are kept within --history-bytes and --history-age";
 
 class RunningKubelet implements Kubelet {
   readonly node: NodeOffer;

@@ -139,6 +139,6 @@ Deno.test("logs of ended pods are kept within their bytes: the oldest go first",
     });
     assert.match(
       told,
-      /^warning: the log of done-\S+ cannot be read: .* was removed: those of ended pods are kept up to a size/,
+      /^warning: the log of done-\S+ cannot be read: .* was removed: those of ended pods are kept within --history-bytes/,
     );
-  }, { logBounds: { bytes: 400, ageMs: 0 } }));
+  }, { historyBytes: 400 }));
