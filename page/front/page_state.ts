@@ -4,6 +4,7 @@ import { inTurn } from "./charts/frame_turns.ts";
 import { type Call, CallError, send } from "./feed/server_calls.ts";
 import { loseSession, sessionState, takeCode } from "./feed/session_key.ts";
 import {
+  axisFor,
   jobNameOf,
   type JobView,
   listParameters,
@@ -63,8 +64,10 @@ export function showSearch(change: Partial<SearchView>, replace = false): void {
 
 /** Shows a job with changes; a range of one axis is none of another. */
 export function showJob(before: JobView, change: Partial<JobView>, replace = false): void {
-  const isOther = change.axis !== undefined && change.axis !== before.axis;
-  show({ ...before, ...(isOther && { range: undefined }), ...change }, replace);
+  const after = { ...before, ...change };
+  const isOther = after.axis !== before.axis ||
+    axisFor(after, false) !== axisFor(before, false);
+  show(isOther ? { ...after, range: undefined } : after, replace);
 }
 
 const queryOf = (pairs: readonly (readonly [string, string])[]) =>

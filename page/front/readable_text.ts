@@ -1,17 +1,17 @@
 /** Readable text of numbers, times and of what others wrote. Pure. */
 import { spelledOut } from "../../platform/base/hostile_text.ts";
-import { dayText, timeText } from "../../platform/base/local_time.ts";
 import { shortNumber, shortValue } from "../../platform/base/short_number.ts";
 
 /** Returns hostile text of one or several lines with the characters that would not be seen, or would move others, spelled out. */
 export const plainText = (text: string): string => spelledOut(text, "\t\n");
 
-/** Returns a short text of a number: with five significant digits, and with all that stand before the point. */
-export function numberText(value: number): string {
+/** Returns a short text of a number: with so many significant digits, and with all that stand before the point. */
+export function numberText(value: number, digits = 5): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
-  if (size < 1e4 || size >= 1e7) return shortNumber(value);
-  return Math.round(value).toLocaleString("en");
+  if (size < 1e4 || size >= 1e7) return shortNumber(value, digits);
+  const whole = Math.floor(Math.log10(size)) + 1;
+  return value.toLocaleString("en", { maximumSignificantDigits: Math.max(digits, whole) });
 }
 
 /** Returns the text of a value that was pushed: a number in short, anything else as it is. */
@@ -31,10 +31,6 @@ export function durationText(seconds: number): string {
   return `${rest} s`;
 }
 
-/** Returns a length of time in its two largest units, without one that is 0 such as in `1 h 00 min`. */
-export const roundDurationText = (seconds: number) =>
-  durationText(seconds).replace(/ 00 (h|min|s)$/, "");
-
 /** Returns a length of time in its largest unit, such as `3 min`; it changes seldom. */
 export function ageText(seconds: number): string {
   if (!Number.isFinite(seconds)) return "–";
@@ -53,19 +49,6 @@ export function offsetText(minutes: number): string {
   if (!(Math.abs(minutes) > 0)) return "UTC";
   const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
   return `UTC${minutes > 0 ? "+" : "−"}${hours}${rest === 0 ? "" : `:${two(rest)}`}`;
-}
-
-/** Returns short texts of moments of an axis: each day's first has the date and the zone, seconds stand where they differ. */
-export function tickTexts(seconds: readonly number[], step: number): string[] {
-  let day = "";
-  return seconds.map((second) => {
-    const time = new Date(second * 1000);
-    const date = dayText(time);
-    const clock = timeText(time).slice(0, step < 60 ? undefined : -3);
-    const isNewDay = date !== day;
-    day = date;
-    return isNewDay ? `${clock}\n${date} ${zoneText(second * 1000)}` : clock;
-  });
 }
 
 /** Returns the kind's name without its group. */

@@ -65,6 +65,10 @@ export const TABS = ["curves", "conditions", "pods", "events", "logs", "object"]
 export type Tab = typeof TABS[number];
 /** What stands for all pods of a job: no pod has such a name. */
 export const ALL_PODS = "*";
+/** What the charts of a job are drawn over: its steps, the time since its start, or of day. */
+export const AXES = ["step", "elapsed", "clock"] as const;
+/** An axis. */
+export type AxisKind = typeof AXES[number];
 /** Most jobs that are compared with one. */
 export const MOST_COMPARED = 7;
 
@@ -94,8 +98,8 @@ export type ListView = { readonly page: "jobs" } & ViewOf<typeof ALL_LIST_FIELDS
 
 /** Keys of other jobs. */
 const COMPARED = textsField("with", MOST_COMPARED + 1, isKey);
-/** What is shown of a job, alone or beside others. */
-const jobFields = (isCompared: boolean) => ({
+/** What is shown of a job. */
+const JOB_FIELDS = {
   tab: choiceField("tab", TABS, "curves"),
   /** None: all. */
   metrics: fieldOf<readonly string[]>(
@@ -110,8 +114,8 @@ const jobFields = (isCompared: boolean) => ({
     return Number(weight) > 0 && Number(weight) < 1 ? Math.min(Number(weight), 0.99) : 0;
   }),
   band: switchField("band", "no", true),
-  /** Time since each job's start, or of day. */
-  axis: choiceField("axis", ["elapsed", "clock"], isCompared ? "elapsed" : "clock"),
+  /** Absent: what suits the jobs, see {@link axisFor}. */
+  axis: choiceField("axis", AXES, undefined),
   compared: COMPARED,
   /** The pod whose log is shown; {@link ALL_PODS}: all of them together. */
   pod: textField("pod", 253),
@@ -123,9 +127,9 @@ const jobFields = (isCompared: boolean) => ({
   find: textField("find", 128),
   isOnlyFound: switchField("lines", "found"),
   isWrapped: switchField("wrap", "no", true),
-});
+};
 /** What is shown of a job. */
-export type JobView = JobName & { readonly page: "job" } & ViewOf<ReturnType<typeof jobFields>> & {
+export type JobView = JobName & { readonly page: "job" } & ViewOf<typeof JOB_FIELDS> & {
   /** The part of the axis that is shown; absent: all. */
   readonly range?: TimeRange | undefined;
 };
@@ -145,7 +149,7 @@ export const jobView = (
   kind,
   namespace,
   name,
-  ...firstOf(jobFields(compared.length > 0)),
+  ...firstOf(JOB_FIELDS),
   compared: compared.slice(0, MOST_COMPARED),
 });
 
@@ -172,9 +176,14 @@ function readJobView(job: JobName, given: URLSearchParams): JobView {
   const keys = COMPARED.read(given.getAll(COMPARED.parameter)) ?? [];
   const first = jobView(job, keys.filter((key) => key !== keyOf(job)));
   const { compared } = first;
-  const fields = readFields(jobFields(compared.length > 0), given);
-  return { ...first, ...fields, compared, ...readRange(given) };
+  return { ...first, ...readFields(JOB_FIELDS, given), compared, ...readRange(given) };
 }
+
+/** Returns the axis of a view: that of steps if the job pushes them, and nobody chose another. */
+export const axisFor = (
+  { axis, compared }: Pick<JobView, "axis" | "compared">,
+  hasSteps: boolean,
+): AxisKind => axis ?? (hasSteps ? "step" : compared.length > 0 ? "elapsed" : "clock");
 
 /** Returns the text behind the percent signs, or the text itself if they make none. */
 function decoded(text: string): string {
@@ -204,7 +213,7 @@ const withoutOthers = (view: ListView): ListView =>
 export const listParameters = (view: ListView): Pairs => pairsOf(LIST_FIELDS, withoutOthers(view));
 
 const jobParameters = ({ range, ...view }: JobView): Pairs => [
-  ...pairsOf(jobFields(view.compared.length > 0), view),
+  ...pairsOf(JOB_FIELDS, view),
   ...(["from", "to"] as const).flatMap((end) => range ? [[end, String(range[end])] as const] : []),
 ];
 

@@ -1,13 +1,13 @@
-/** Numbers as short texts: five significant digits. */
+/** Numbers as short texts: five significant digits, unless more are asked for. */
 
 /** Returns a short text of a number; its exponent is written where it is beyond 1e-4 or 1e7. */
-export function shortNumber(value: number): string {
+export function shortNumber(value: number, digits = 5): string {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
-    return value.toExponential(3).replace("e+", "e").replace(/\.?0*e/, "e");
+    return value.toExponential(digits - 2).replace("e+", "e").replace(/\.?0*e/, "e");
   }
-  return String(Number(value.toPrecision(5)));
+  return String(Number(value.toPrecision(digits)));
 }
 
 const DECIMAL = /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i;

@@ -103,6 +103,31 @@ function oddCurves(endMs: number) {
   }));
 }
 
+/** The step of a job that goes back to its checkpoint at 0.4 of its time, and where its loss is no number. */
+const stepAt = (part: number) => Math.round(part < 0.4 ? part * 1000 : 300 + (part - 0.4) * 1000);
+const isNaNAt = (part: number) => part > 0.8 && part < 0.84;
+
+type FakePoint = [at: number, min: number, max: number, last: number];
+
+/** Returns the curves of a job that pushes its step. */
+function steppedCurves(startMs: number, endMs: number, points: number, seed: number) {
+  const curve = (of: (part: number) => number | undefined) =>
+    Array.from({ length: points }, (_, index): FakePoint[] => {
+      const part = index / (points - 1);
+      const value = of(part);
+      const at = Math.round(startMs + part * (endMs - startMs));
+      return value === undefined ? [] : [[at, value, value, value]];
+    }).flat();
+  const loss = (part: number) => 0.1 + seed / 10 + 3 * Math.exp(-stepAt(part) / 300);
+  return [
+    { name: "loss", points: curve((part) => isNaNAt(part) ? undefined : loss(part)) },
+    { name: "loss", isNonFinite: true, points: curve((part) => isNaNAt(part) ? 0 : undefined) },
+    { name: "accuracy", points: curve((part) => 1 / (1 + loss(part))) },
+    { name: "late", points: curve((part) => part > 0.5 ? part : undefined) },
+    { name: "step", isStep: true, points: curve(stepAt) },
+  ];
+}
+
 /** Returns the curves of a job. */
 export function fakeCurves(
   job: { kind: string; namespace: string; name: string },
@@ -138,6 +163,18 @@ export function fakeCurves(
     })),
   ].filter(({ name }) => metrics.length === 0 || metrics.includes(name));
   const progress = { name: "progress", isProgress: true, points: curve((part) => part * 62, 0) };
+  if (job.name.startsWith("stepped")) {
+    return {
+      job: { ...job, uid: `uid-of-${job.name}` },
+      metrics: steppedCurves(startMs, endMs, points, seed % 5)
+        .filter(({ name }) => metrics.length === 0 || metrics.includes(name)),
+      marks: [{
+        time: new Date(startMs + 0.4 * (endMs - startMs)).toISOString(),
+        kind: "restarted",
+        text: "node-0 exited 1",
+      }],
+    };
+  }
   const markAt = (part: number) => time(startMs + part * (endMs - startMs));
   return {
     job: { ...job, uid: `uid-of-${job.name}` },

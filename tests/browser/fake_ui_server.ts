@@ -86,7 +86,9 @@ function rangeOf(query: URLSearchParams, fromMs: number, toMs: number) {
 
 function curvesOf(query: URLSearchParams, gaps: readonly string[] = []) {
   const [from, to] = [query.get("from"), query.get("to")];
-  if (from !== null && to !== null) return rangeOf(query, Date.parse(from), Date.parse(to));
+  if (from !== null) {
+    return rangeOf(query, Date.parse(from), to === null ? Date.now() : Date.parse(to));
+  }
   return {
     curves: query.getAll("job").map((key) => {
       const [kind = "", namespace = "", name = ""] = key.split("/");
@@ -134,7 +136,7 @@ export function startFakeUiServer(
   const rows = () =>
     [
       ...HOSTILE_TEXTS.filter(() => hostile).map((_, index) => hostileRow(index, startMs)),
-      ...["hostile", "odd"].filter(() => hostile)
+      ...["hostile", "odd", "stepped", "stepped-3"].filter(() => hostile)
         .map((name) => ({ ...fakeRow(0, 0, startMs), uid: `uid-${name}`, name })),
       ...Array.from({ length: jobs }, (_, index) =>
         fakeRow(index, index < changing ? step : 0, startMs)),

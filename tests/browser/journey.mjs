@@ -599,7 +599,8 @@ const journeys = {
       await page.locator(".jobs tbody tr").nth(2).waitFor(WAIT);
     }
     await go(page, JOB);
-    await page.locator(".chart").filter({ hasText: "Time left, by the progress" }).waitFor(WAIT);
+    await page.locator(".chart").filter({ hasText: "Progress, %" }).waitFor(WAIT);
+    assert.equal(await page.getByText(/Time left/).count(), 0);
     await page.getByRole("button", { name: "Log axis" }).click();
     await page.getByText("Compare", { exact: true }).click();
     await page.getByLabel(/Jobs whose namespace/).fill("team-b/bert");
@@ -614,6 +615,59 @@ const journeys = {
     await other.getByRole("list", { name: "Jobs of the charts" }).getByText("team-b/bert-base-1")
       .waitFor(WAIT);
     assert.equal(await other.getByRole("button", { name: "Log axis", pressed: true }).count(), 1);
+  },
+
+  /** Curves over steps: one range and one crosshair for all charts, NaN as a mark, and jobs compared by their steps. */
+  async steps() {
+    const page = await openJobs();
+    const stepped = "#/job/trainjobs.trainer.kubeflow.org/team-a/stepped";
+    await go(page, stepped);
+    const chart = (title) => page.locator(".chart").filter({ hasText: title });
+    await chart("late").locator("canvas").waitFor(WAIT);
+    assert.equal(await page.getByLabel("Axis").inputValue(), "step");
+    assert.equal(await page.locator(".chart").count(), 3, "the step is no metric");
+    const caption = (title) => chart(title).locator("figcaption .number").textContent();
+    const values = (title) => chart(title).locator(".legend .number").allTextContents();
+    const over = chart("loss").locator(".u-over");
+    /** Points at a part of the first chart, and waits until others have followed. */
+    const pointAt = async (part) => {
+      const { x, y, width } = await over.boundingBox();
+      await page.mouse.move(x + part * width, y + 50, { steps: 3 });
+      await page.waitForFunction(() => {
+        const [one, other] = [...document.querySelectorAll(".chart figcaption .number")]
+          .map((it) => it.textContent);
+        return one === other && one?.startsWith("step ");
+      });
+    };
+    const dots = (title) => chart(title).locator(".u-cursor-pt:not([hidden]):not(.u-off)").count();
+    await pointAt(0.8);
+    assert.match(await caption("loss"), /^step 7\d\d$/);
+    assert.deepEqual(await values("loss"), ["NaN"]);
+    assert.match((await values("accuracy"))[0], /^0\.6\d*$/);
+    assert.deepEqual([await dots("loss"), await dots("accuracy"), await dots("late")], [0, 1, 1]);
+    // Steps 300 to 400 were done twice; a metric that began later has nothing there.
+    await pointAt(0.38);
+    assert.equal(await dots("accuracy"), 2);
+    assert.deepEqual([await dots("late"), await values("late")], [0, ["–"]]);
+    await page.mouse.move(5, 5);
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll(".chart figcaption .number")]
+        .every((it) => it.textContent === "newest")
+    );
+    const plot = chart("accuracy").locator(".plot");
+    await plot.focus();
+    for (const key of ["ArrowLeft", "ArrowLeft", "+", "+"]) await page.keyboard.press(key);
+    await see(page, /Shown: step \d+ to step [89]\d\d/);
+    await page.waitForFunction(() => /from=\d{3}&to=[89]\d\d/.test(location.hash));
+    assert.match(await caption("loss"), /^step \d+$/, "the keys move the crosshair of all");
+    await page.getByLabel("Axis").selectOption("Time");
+    await page.waitForFunction(() => /axis=elapsed/.test(location.hash));
+    assert.ok(!(await page.evaluate(() => location.hash)).includes("from="), "of another axis");
+    await go(page, `${stepped}?with=${encodeURIComponent(JOB.slice(6))}`);
+    await see(page, "No steps were pushed by resnet50-0");
+    assert.equal(await chart("lr").count(), 0, "of that nobody else has");
+    await page.getByLabel("Axis").selectOption("Wall clock");
+    await chart("lr").locator("canvas").waitFor(WAIT);
   },
 
   /** The leader dies; the API server is away; rights are lost while they are used: all of it is said, and comes back. */

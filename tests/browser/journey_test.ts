@@ -17,6 +17,11 @@ const JOURNEYS: Readonly<Record<string, JourneyOptions>> = {
   states: { sentence: "disconnected, forbidden, gone and an old code are said as such", jobs: 100 },
   login: { sentence: "a token logs in, is kept by its tab, and may come from a proxy", jobs: 20 },
   charts: { sentence: "odd values are drawn, and a view is in its link", jobs: 9, hostile: true },
+  steps: {
+    sentence: "curves are read over steps, with one crosshair, and NaN is a mark",
+    jobs: 9,
+    hostile: true,
+  },
   faults: { sentence: "what fails is said, and comes back by itself", jobs: 9 },
   asleep: { sentence: "an hour asleep is said, and ends by itself or with a new code", jobs: 9 },
   phone: { sentence: "nothing is cut off on a phone", jobs: 9, hostile: true },

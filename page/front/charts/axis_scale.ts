@@ -1,5 +1,6 @@
 /** Scales of axes: where a value stands, and which values are written beside an axis. Pure. */
 import { numberText } from "../readable_text.ts";
+import { numberTicks } from "./tick_texts.ts";
 
 /** A place on an axis, from 0 to 1, with its text. */
 export interface Tick {
@@ -89,7 +90,7 @@ export function numberAxis(
       return Number.isFinite(place) ? Math.min(1, Math.max(0, place)) : undefined;
     },
     textAt: (place) => numberText(back(turn(min) + place * (turn(max) - turn(min)))),
-    ticks: ticks.map((value) => ({ at: placeOf(value), text: numberText(value) })),
+    ticks: numberTicks(ticks).map((text, index) => ({ at: placeOf(ticks[index] ?? NaN), text })),
     step: 0.025,
   };
 }

@@ -1,21 +1,10 @@
 /** Drawing of charts: axes, lines with their bands and dashes, marks, and their colours. */
 import type uPlot from "uplot";
-import { decadeSteps } from "./curve_table.ts";
-import { plainText, roundDurationText, tickTexts } from "../readable_text.ts";
-import type { JobView } from "../url_state.ts";
-import type { Mark } from "../feed/view_answers_read.ts";
-import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
-
-/** One job's part of a chart. */
-export interface ChartLine {
-  readonly key: string;
-  readonly label: string;
-  /** Place among the jobs of the page: its colour and its dashes. */
-  readonly place: number;
-  readonly points: readonly CurvePoint[];
-  readonly marks: readonly Mark[];
-  readonly startMs: number;
-}
+import { type CurveColumns, type CurveTable, decadeSteps } from "./curve_table.ts";
+import { type ChartLine, placeOf } from "./curve_rows.ts";
+import { clockTicks, durationTicks, numberTicks } from "./tick_texts.ts";
+import { plainText } from "../readable_text.ts";
+import type { AxisKind, JobView } from "../url_state.ts";
 
 /** Dashes of the places: lines are told apart without colour. */
 export const DASHES: readonly (readonly number[])[] = [
@@ -28,8 +17,16 @@ export const DASHES: readonly (readonly number[])[] = [
   [1, 5],
   [11, 3, 4, 3],
 ];
-/** Steps of an axis of durations, in seconds. */
-const STEPS = [1, 2, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800];
+/** Distances of ticks: numbers of steps, and of durations seconds. */
+const STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((it) => it * 10 ** power))
+  .flat();
+const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
+const DURATIONS = [
+  ...[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((it) => it * MINUTE),
+  ...[1, 2, 3, 6, 12].map((it) => it * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].map((it) => it * DAY),
+];
 
 /** Returns a colour of the style sheet, as the canvas takes it. */
 export function colourOf(probe: HTMLElement, name: string): string {
@@ -38,7 +35,7 @@ export function colourOf(probe: HTMLElement, name: string): string {
 }
 
 /** How curves are shown. */
-export type Scale = Pick<JobView, "isLog" | "weight" | "band" | "axis">;
+export type Scale = Pick<JobView, "isLog" | "weight" | "band"> & { readonly axis: AxisKind };
 /** Colours as the canvas takes them. */
 export type Palette = Readonly<Record<"grid" | "text" | "mark" | "sheet", string>> & {
   readonly curves: readonly string[];
@@ -59,10 +56,11 @@ export function drawMarks(
   ctx.setLineDash([3 * ratio, 3 * ratio]);
   ctx.font = `${10 * ratio}px system-ui, sans-serif`;
   let lastX = -Infinity;
-  for (const { marks, startMs } of lines.slice(0, 1)) {
-    for (const { timeMs, kind } of marks) {
-      const second = (timeMs - (axis === "elapsed" ? startMs : 0)) / 1000;
-      const x = Math.round(plot.valToPos(second, "x", true));
+  for (const line of lines.slice(0, 1)) {
+    for (const { timeMs, kind } of line.marks) {
+      const place = placeOf(line, axis, timeMs);
+      if (place === undefined) continue;
+      const x = Math.round(plot.valToPos(place, "x", true));
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
       ctx.beginPath();
       ctx.moveTo(x, bbox.top);
@@ -70,27 +68,69 @@ export function drawMarks(
       ctx.stroke();
       if (x - lastX < 12 * ratio) continue;
       lastX = x;
-      const word = plainText(kind.slice(0, 16));
       ctx.save();
       ctx.translate(x - ratio, bbox.top + 3 * ratio);
       ctx.rotate(-Math.PI / 2);
-      ctx.textAlign = "right";
-      ctx.textBaseline = "bottom";
-      // A ring of the ground keeps the word readable over a curve.
-      ctx.strokeStyle = palette.sheet;
-      ctx.lineWidth = 4 * ratio;
-      ctx.lineJoin = "round";
-      ctx.setLineDash([]);
-      ctx.strokeText(word, 0, 0);
-      ctx.fillText(word, 0, 0);
+      drawWord(ctx, plainText(kind.slice(0, 16)), palette, "right");
       ctx.restore();
     }
   }
   ctx.restore();
 }
 
-/** Returns the text of a value. */
-export type TextOf = (value: number) => string;
+/** Draws a word with its end, or its middle, at 0; a ring of the ground keeps it readable over a curve. */
+function drawWord(
+  ctx: CanvasRenderingContext2D,
+  word: string,
+  { sheet }: Palette,
+  align: CanvasTextAlign,
+) {
+  ctx.textAlign = align;
+  ctx.textBaseline = "bottom";
+  ctx.strokeStyle = sheet;
+  ctx.lineWidth = 4 * devicePixelRatio;
+  ctx.lineJoin = "round";
+  ctx.setLineDash([]);
+  ctx.strokeText(word, 0, 0);
+  ctx.fillText(word, 0, 0);
+}
+
+/** Draws a cross at the bottom where a curve was no number, with what it was where there is room. */
+export function drawNonFinite(
+  plot: uPlot,
+  lines: readonly ChartLine[],
+  { places, curves }: CurveTable,
+  palette: Palette,
+) {
+  const { ctx, bbox } = plot;
+  const [ratio, bottom] = [devicePixelRatio, bbox.top + bbox.height];
+  ctx.save();
+  ctx.lineWidth = 1.5 * ratio;
+  ctx.font = `${10 * ratio}px system-ui, sans-serif`;
+  let lastX = -Infinity;
+  for (const { line, texts } of curves) {
+    const colour = palette.curves[lines[line]?.place ?? 0] ?? palette.mark;
+    texts.forEach((text, index) => {
+      const x = Math.round(plot.valToPos(places[index] ?? NaN, "x", true));
+      if (text === undefined || !(x >= bbox.left && x <= bbox.left + bbox.width)) return;
+      const [size, y] = [3.5 * ratio, bottom - 7 * ratio];
+      ctx.strokeStyle = ctx.fillStyle = colour;
+      ctx.beginPath();
+      for (const way of [-1, 1]) {
+        ctx.moveTo(x - size, y - way * size);
+        ctx.lineTo(x + size, y + way * size);
+      }
+      ctx.stroke();
+      if (Math.abs(x - lastX) < 36 * ratio) return;
+      lastX = x;
+      ctx.save();
+      ctx.translate(x, y - size - ratio);
+      drawWord(ctx, text, palette, "center");
+      ctx.restore();
+    });
+  }
+  ctx.restore();
+}
 
 /** Powers of ten beyond which a logarithmic axis has steps of several. */
 export const MOST_DECADES = 12;
@@ -99,11 +139,21 @@ export const MOST_DECADES = 12;
 const widthOf = (texts: readonly string[]) =>
   texts.reduce((most, { length }) => Math.max(most, 16 + 6 * length), 64);
 
-/** Returns the axes of the time and of the values; `isWide`: one of values with more than {@link MOST_DECADES}. */
+/** Texts of the ticks of an axis, `step` apart. */
+const TICKS: Readonly<Record<AxisKind, (places: readonly number[], step: number) => string[]>> = {
+  step: numberTicks,
+  elapsed: durationTicks,
+  clock: clockTicks,
+};
+
+/**
+ * Returns the axes of the place and of the values, which are drawn divided by `exponent` powers of ten; `isWide`: one of
+ * values with more than {@link MOST_DECADES}.
+ */
 export function axesOf(
   { axis }: Scale,
   { grid, text }: Palette,
-  textOf: TextOf,
+  exponent: number,
   isWide: boolean,
 ): uPlot.Axis[] {
   const look = {
@@ -117,10 +167,10 @@ export function axesOf(
       ...look,
       font,
       space: 80,
-      size: axis === "elapsed" ? 30 : 44,
-      ...(axis === "elapsed" && { incrs: STEPS }),
-      values: (_: uPlot, seconds: number[], _axis: number, _space: number, step: number) =>
-        axis === "elapsed" ? seconds.map(roundDurationText) : tickTexts(seconds, step),
+      size: axis === "clock" ? 44 : 30,
+      ...(axis !== "clock" && { incrs: axis === "step" ? STEPS : DURATIONS }),
+      values: (_: uPlot, places: number[], _axis: number, _space: number, step: number) =>
+        TICKS[axis](places, step),
     },
     {
       ...look,
@@ -131,34 +181,52 @@ export function axesOf(
         splits: (_: uPlot, _axis: number, low: number, high: number) => decadeSteps(low, high),
         filter: (_: uPlot, steps: number[]) => steps,
       }),
-      values: (_: uPlot, values: (number | null)[]) =>
-        values.map((it) => it === null ? "" : textOf(it)),
+      values: (_: uPlot, values: (number | null)[]) => {
+        const shown = values.filter((it) => it !== null);
+        const texts = numberTicks(shown.map((it) => it * 10 ** exponent));
+        return values.map((it) => it === null ? "" : texts[shown.indexOf(it)] ?? "");
+      },
     },
   ];
 }
 
-const hasOnePoint = (values: ArrayLike<number | null | undefined>) =>
-  Array.from(values).filter((it) => it !== null && it !== undefined).length === 1;
+/** Returns the places of values that stand alone: a line needs two, and a single one would not be seen. */
+function lonePlaces(values: ArrayLike<number | null | undefined>): number[] {
+  const ends = Array.from(values).flatMap((it, index) => it === undefined ? [] : [{ it, index }]);
+  const isValue = (at: number) => typeof ends[at]?.it === "number";
+  return ends.flatMap(({ index }, at) =>
+    isValue(at) && !isValue(at - 1) && !isValue(at + 1) ? [index] : []
+  );
+}
 
-/** Returns the series of the lines, and the bands between their least and greatest values. */
-export function seriesOf(lines: readonly ChartLine[], { band }: Scale, { curves }: Palette) {
+/** Makes a colour of the canvas as light as `part`. */
+const lighter = (colour: string, part: number) =>
+  colour.replace(/^rgb\((.*)\)$/, `rgba($1, ${part})`);
+
+/** Returns the series of the curves, those of earlier runs lighter, and the bands between their least and greatest values. */
+export function seriesOf(
+  lines: readonly ChartLine[],
+  shown: readonly Pick<CurveColumns, "line" | "isEarlier">[],
+  { band }: Scale,
+  { curves }: Palette,
+) {
   const series: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
-  for (const { label, place } of lines) {
+  for (const { line, isEarlier } of shown) {
+    const { label = "", place = 0 } = lines[line] ?? {};
     const colour = curves[place] ?? "";
     if (band) {
       const hidden = { stroke: "transparent", width: 0, points: { show: false } };
       series.push({ label: "min", ...hidden }, { label: "max", ...hidden });
-      const fill = colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.16)");
+      const fill = lighter(colour, isEarlier ? 0.08 : 0.16);
       bands.push({ series: [series.length - 1, series.length - 2], fill });
     }
     series.push({
       label,
-      stroke: colour,
+      stroke: isEarlier ? lighter(colour, 0.5) : colour,
       width: 1.6,
       dash: [...DASHES[place] ?? []],
-      // A line needs two points: a single one would not be seen.
-      points: { show: (plot, index) => hasOnePoint(plot.data[index] ?? []), size: 6 },
+      points: { show: false, filter: (plot, index) => lonePlaces(plot.data[index] ?? []), size: 6 },
     });
   }
   return { series, bands };

@@ -1,96 +1,68 @@
 /** Table of several curves over one axis, as the chart takes it. Pure. */
-import type { Mark } from "../feed/view_answers_read.ts";
-import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
+import { type CurveLine, type CurveScale, placedRows } from "./curve_rows.ts";
 
-/**
- * Returns the exponential moving average of values, without the pull towards 0 of its first ones.
- * `weight` is the part of the past, from 0 to below 1; what is no number stays where it is.
- */
-export function smoothed(
-  values: readonly (number | null)[],
-  weight: number,
-): (number | null)[] {
-  if (weight <= 0) return [...values];
-  let [average, part] = [0, 0];
-  return values.map((value) => {
-    if (value === null || !Number.isFinite(value)) return value;
-    average = weight * average + (1 - weight) * value;
-    part = weight * part + (1 - weight);
-    return average / part;
-  });
-}
-
-/** One curve with the times at which nothing is known of it, and the time that is its 0. */
-export interface CurveLine {
-  readonly points: readonly CurvePoint[];
-  readonly gaps: readonly number[];
-  readonly startMs: number;
-}
-
-/** What is shown of curves. */
-export interface CurveScale {
-  readonly isLog: boolean;
-  readonly weight: number;
-}
-
-/** Columns of a curve; undefined where another has a point, null where the line breaks. */
+/** Columns of a curve, or of a run of it; undefined where another has a point, null where the line breaks. */
 export interface CurveColumns {
+  /** Index of the line that it is of. */
+  readonly line: number;
+  /** Whether a later run of the job has a curve of its own. */
+  readonly isEarlier: boolean;
   readonly last: (number | null | undefined)[];
   readonly min: (number | null | undefined)[];
   readonly max: (number | null | undefined)[];
+  /** What it was where it was no number. */
+  readonly texts: readonly (string | undefined)[];
 }
 
-/** Seconds of all points, and the columns of each curve. */
+/** Places of all points on the axis, in seconds or steps, and the columns of each curve. */
 export interface CurveTable {
-  readonly seconds: readonly number[];
+  readonly places: readonly number[];
   readonly curves: readonly CurveColumns[];
   /** Points that a logarithmic axis has no place for. */
   readonly left: number;
+  /** Earlier runs that are not drawn. */
+  readonly runsLeft: number;
 }
 
-/** The points of a line, with one without a value in each of its gaps. */
-function withGaps({ points, gaps, startMs }: CurveLine, isLog: boolean, weight: number) {
-  const fits = (value: number) => Number.isFinite(value) && (!isLog || value > 0);
-  const last = smoothed(points.map(([, , , value]) => fits(value) ? value : null), weight);
-  const rows = points.map(([time, min, max], index) => ({
-    second: (time - startMs) / 1000,
-    last: last[index] ?? null,
-    min: fits(min) ? min : null,
-    max: fits(max) ? max : null,
-  }));
-  const [first, end] = [rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0];
-  const breaks = gaps.map((time) => (time - startMs) / 1000)
-    .filter((second) => second > first && second < end)
-    .map((second) => ({ second, last: null, min: null, max: null }));
-  return [...rows, ...breaks].sort((a, b) => a.second - b.second);
-}
+/** Most runs of a job that have a curve of their own: those of a job that restarts again and again are many. */
+const MOST_RUNS = 16;
 
 /** Returns the table of curves. */
-export function curveTable(lines: readonly CurveLine[], { isLog, weight }: CurveScale): CurveTable {
-  const all = lines.map((line) => withGaps(line, isLog, weight));
-  const seconds = [...new Set(all.flatMap((rows) => rows.map(({ second }) => second)))]
-    .sort((a, b) => a - b);
-  const place = new Map(seconds.map((second, index) => [second, index]));
-  const curves = all.map((rows) => {
-    const empty = () => new Array<number | null | undefined>(seconds.length).fill(undefined);
-    const columns = { last: empty(), min: empty(), max: empty() };
-    for (const { second, last, min, max } of rows) {
-      const index = place.get(second);
-      if (index === undefined) continue;
-      columns.last[index] = last;
-      columns.min[index] = min;
-      columns.max[index] = max;
-    }
-    return columns;
-  });
+export function curveTable(lines: readonly CurveLine[], scale: CurveScale): CurveTable {
+  const all = lines.map((line) => placedRows(line, scale));
+  const places = [...new Set(all.flat(2).map(({ place }) => place))].sort((a, b) => a - b);
+  const index = new Map(places.map((place, at) => [place, at]));
+  const curves = all.flatMap((runs, line) =>
+    runs.slice(-MOST_RUNS).map((rows, run, drawn): CurveColumns => {
+      const empty = <T>() => new Array<T | undefined>(places.length).fill(undefined);
+      const [last, min, max] = [
+        empty<number | null>(),
+        empty<number | null>(),
+        empty<number | null>(),
+      ];
+      const texts = empty<string>();
+      for (const row of rows) {
+        const at = index.get(row.place) ?? 0;
+        [last[at], min[at], max[at], texts[at]] = [row.last, row.min, row.max, row.text];
+      }
+      return { line, isEarlier: run < drawn.length - 1, last, min, max, texts };
+    })
+  );
   const left = lines.flatMap(({ points }) => points)
-    .filter(([, , , value]) => isLog && value <= 0).length;
-  return { seconds, curves, left };
+    .filter(([, , , value]) => scale.isLog && value <= 0).length;
+  const runsLeft = all.reduce((sum, runs) => sum + Math.max(0, runs.length - MOST_RUNS), 0);
+  return { places, curves, left, runsLeft };
 }
 
-/** Returns the times of the marks at which a curve breaks. */
-export const gapsOf = (marks: readonly Mark[]) =>
-  marks.filter(({ kind }) => kind === "gap").map(({ timeMs }) => timeMs);
+/** Returns the index of a curve's value, or of what was none, nearest to one within it; undefined if it is beyond its ends. */
+export function nearest({ last, texts }: CurveColumns, index: number): number | undefined {
+  const has = (at: number) => typeof last[at] === "number" || texts[at] !== undefined;
+  let [before, after] = [index, index];
+  while (before >= 0 && !has(before)) before--;
+  while (after < last.length && !has(after)) after++;
+  if (before < 0 || after >= last.length) return undefined;
+  return index - before <= after - index ? before : after;
+}
 
 /** How far the values of a chart reach. */
 export interface ValueExtent {
@@ -104,7 +76,9 @@ export interface ValueExtent {
 const [LEAST_EXPONENT, MOST_EXPONENT] = [-9, 12];
 
 /** Returns how far values reach. */
-export function valueExtent(curves: readonly CurveColumns[]): ValueExtent {
+export function valueExtent(
+  curves: readonly Pick<CurveColumns, "last" | "min" | "max">[],
+): ValueExtent {
   let [least, most] = [Infinity, 0];
   for (const { last, min, max } of curves) {
     for (const value of [...last, ...min, ...max]) {

@@ -1,9 +1,8 @@
 /** Time range of the charts of a job: as it is changed, as the address has it, and how to leave it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { showJob } from "../page_state.ts";
-import { durationText } from "../readable_text.ts";
-import { clockText } from "../../../platform/base/local_time.ts";
-import type { JobView } from "../url_state.ts";
+import { placeText } from "./chart_legend.tsx";
+import type { AxisKind, JobView } from "../url_state.ts";
 import type { TimeRange } from "./zoom_range.ts";
 
 /** Time for which a range has to stay as it is before it comes into the address, in milliseconds. */
@@ -31,11 +30,10 @@ export function useRange(view: JobView) {
 /** The range that is shown, and how to leave it. */
 export function RangeBar({ range, axis, onRange }: {
   range: TimeRange;
-  axis: JobView["axis"];
+  axis: AxisKind;
   onRange: (range: TimeRange | undefined) => void;
 }) {
-  const text = (ms: number) =>
-    axis === "elapsed" ? durationText(ms / 1000) : clockText(ms, Date.now());
+  const text = (at: number) => placeText(axis, axis === "step" ? at : at / 1000);
   return (
     <p class="row">
       <span role="status">

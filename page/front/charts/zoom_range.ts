@@ -1,7 +1,7 @@
 /** Time range of charts: how it is changed, and points within it in place of coarser ones. Pure. */
 import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 
-/** A part of the time axis, in milliseconds: since the epoch, or since each job's start. */
+/** A part of the axis: in milliseconds since the epoch or since each job's start, or in steps. */
 export interface TimeRange {
   readonly from: number;
   readonly to: number;
@@ -10,15 +10,13 @@ export interface TimeRange {
 /** Ways to change a range. */
 export type ZoomStep = "in" | "out" | "left" | "right" | "all";
 
-/** The shortest range. */
-const LEAST_MS = 10;
-/** Times that there can be. */
-const MOST_MS = 8.64e15;
+/** The shortest range, and times and steps that there can be. */
+const [LEAST, MOST] = [10, 8.64e15];
 
-/** Returns the range in whole milliseconds; undefined if there is none between these times. */
+/** Returns the range in whole milliseconds or steps; undefined if there is none between these. */
 export function rangeOf(from: number, to: number): TimeRange | undefined {
   const [start, end] = [Math.floor(from), Math.ceil(to)];
-  const isRange = Math.abs(start) <= MOST_MS && Math.abs(end) <= MOST_MS && end > start;
+  const isRange = Math.abs(start) <= MOST && Math.abs(end) <= MOST && end > start;
   return isRange ? { from: start, to: end } : undefined;
 }
 
@@ -27,7 +25,7 @@ export function rangeWithin(
   { from, to }: TimeRange,
   whole: TimeRange,
 ): TimeRange | undefined {
-  const width = Math.max(LEAST_MS, to - from);
+  const width = Math.max(LEAST, to - from);
   if (width >= whole.to - whole.from) return undefined;
   const start = Math.min(Math.max(from, whole.from), whole.to - width);
   return rangeOf(start, start + width);
@@ -54,7 +52,7 @@ export function rangeAfter(
   return rangeWithin({ from: start, to: start + width * factor }, whole);
 }
 
-/** Returns the range moved just so far that a time is in it. */
+/** Returns the range moved just so far that a place is in it. */
 export function rangeWith(range: TimeRange, at: number, whole: TimeRange): TimeRange | undefined {
   const by = at < range.from ? at - range.from : at > range.to ? at - range.to : 0;
   if (by === 0) return range;

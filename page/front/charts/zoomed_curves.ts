@@ -3,15 +3,14 @@ import { useEffect, useState } from "preact/hooks";
 import type { CURVE_LIMITS } from "../../../crds/wire/view_limits.ts";
 import { call } from "../page_state.ts";
 import { type Curve, readCurves } from "../feed/view_answers_read.ts";
-import type { TimeRange } from "./zoom_range.ts";
 
 /** What is asked for. */
 export interface ZoomQuery {
-  readonly range: TimeRange;
   readonly jobs: readonly {
     readonly key: string;
-    /** The time that is 0 on the axis. */
-    readonly zeroMs: number;
+    readonly fromMs: number;
+    /** Absent: up to the present. */
+    readonly toMs?: number;
   }[];
   readonly metrics: readonly string[];
 }
@@ -34,16 +33,16 @@ const time = (ms: number) => new Date(ms).toISOString();
 
 /** Asks for the curves of one job. */
 async function ask(
-  { range, metrics }: ZoomQuery,
-  { key, zeroMs }: ZoomQuery["jobs"][number],
+  { metrics }: ZoomQuery,
+  { key, fromMs, toMs }: ZoomQuery["jobs"][number],
   signal: AbortSignal,
 ): Promise<readonly Curve[]> {
   const query = new URLSearchParams([
     ["job", key],
-    ["from", time(range.from + zeroMs)],
-    ["to", time(range.to + zeroMs)],
+    ["from", time(fromMs)],
     ...metrics.map((name) => ["metric", name]),
   ]);
+  if (toMs !== undefined) query.set("to", time(toMs));
   const answer = await call(`/view/v1/curves?${query}`, { signal });
   return readCurves(await answer.json()).jobs.find((it) => it.key === key)?.curves ?? [];
 }
@@ -60,8 +59,8 @@ async function askAll(query: ZoomQuery, before: Zoomed, signal: AbortSignal): Pr
   }
 }
 
-const reachesPresent = ({ range, jobs }: ZoomQuery) =>
-  jobs.some(({ zeroMs }) => range.to + zeroMs > Date.now() - AGAIN_MS);
+const reachesPresent = ({ jobs }: ZoomQuery) =>
+  jobs.some(({ toMs = Infinity }) => toMs > Date.now() - AGAIN_MS);
 
 /** Returns what is known of a range; undefined while all of the time is shown. */
 export function useZoomed(query: ZoomQuery | undefined): Zoomed | undefined {

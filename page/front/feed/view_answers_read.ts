@@ -87,8 +87,13 @@ const curveOf = fields(
 /** The curve of a metric. */
 export type Curve = ReturnType<typeof curveOf>;
 /** Whether a curve has the numbers of a metric. */
-export const isMetric = ({ isProgress, isStep, isNonFinite }: Curve) =>
+export const isMetric = ({ isProgress, isStep, isNonFinite }: Omit<Curve, "points">) =>
   !isProgress && !isStep && !isNonFinite;
+
+/** Whether two curves are of the same. */
+export const isSameCurve = (one: Omit<Curve, "points">, other: Omit<Curve, "points">) =>
+  one.name === other.name && one.isProgress === other.isProgress &&
+  one.isStep === other.isStep && one.isNonFinite === other.isNonFinite;
 
 const markOf = fields(
   { timeMs: (it) => timeOf(it) ?? 0, kind: textOf, text: textOf } satisfies FieldsOf<

@@ -1,6 +1,14 @@
 /** State of what is shown, and how news change it. Pure. */
 import type { Backoff } from "../../../platform/base/backoff.ts";
-import type { Curve, CurveNews, JobCurves, JobNews, ListNews, Row } from "./view_answers_read.ts";
+import {
+  type Curve,
+  type CurveNews,
+  isSameCurve,
+  type JobCurves,
+  type JobNews,
+  type ListNews,
+  type Row,
+} from "./view_answers_read.ts";
 import type { Denied } from "../../../crds/wire/row.ts";
 
 /** The window of the list. */
@@ -68,11 +76,8 @@ function jobAfter(
   before: JobCurves | undefined,
   { key, sinceMs, curves, marks }: JobNews,
 ): JobCurves {
-  const isSame = (one: Curve, other: Curve) =>
-    one.name === other.name && one.isProgress === other.isProgress &&
-    one.isStep === other.isStep && one.isNonFinite === other.isNonFinite;
   const pointsBefore = (curve: Curve, sinceMs: number) =>
-    before?.curves.find((it) => isSame(it, curve))?.points
+    before?.curves.find((it) => isSameCurve(it, curve))?.points
       .filter(([timeMs]) => timeMs < sinceMs) ?? [];
   const all = sinceMs === undefined ? curves : curves.map((curve) => ({
     ...curve,

@@ -76,11 +76,7 @@ export function CompareChoice({ view }: { view: JobView }) {
               <button
                 type="button"
                 disabled={isFull}
-                onClick={() =>
-                  showJob(view, {
-                    compared: [...view.compared, keyOf(row)],
-                    ...(view.compared.length === 0 && { axis: "elapsed" }),
-                  })}
+                onClick={() => showJob(view, { compared: [...view.compared, keyOf(row)] })}
               >
                 Add <Hostile text={`${row.namespace}/${row.name}`} />
               </button>

@@ -1,144 +1,59 @@
 /** Curves of a job and of those compared with it, and how they are shown. */
 import { useMemo, useState } from "preact/hooks";
 import { CompareChoice } from "./compare_choice.tsx";
-import type { ChartLine } from "../charts/chart_drawing.ts";
-import { LineSample, MetricChart } from "../charts/metric_chart.tsx";
-import { Hostile, Moment, Notice, Switch } from "../marks_and_signs.tsx";
+import { MetricChoice, ScaleControls } from "./curve_controls.tsx";
+import { LineSample } from "../charts/chart_legend.tsx";
+import { chartsOf, type JobChart, type ShownJob, stepsOf, timesOf, wholeOf } from "./job_charts.ts";
+import { MetricChart } from "../charts/metric_chart.tsx";
+import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
 import { connection, curves, outage, showJob, shownJobs } from "../page_state.ts";
 import { RangeBar, useRange } from "../charts/range_bar.tsx";
-import { durationText, numberText, plainText } from "../readable_text.ts";
-import { remainingCurve } from "../charts/remaining_curve.ts";
-import { jobNameOf, type JobView, jobView, viewFragment } from "../url_state.ts";
-import { type Curve, isMetric, type JobCurves } from "../feed/view_answers_read.ts";
+import { plainText } from "../readable_text.ts";
+import {
+  axisFor,
+  type AxisKind,
+  jobNameOf,
+  type JobView,
+  jobView,
+  viewFragment,
+} from "../url_state.ts";
+import { isMetric, type JobCurves } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
-import { withFiner } from "../charts/zoom_range.ts";
 import { MOST_ZOOMED, sourceText, useZoomed, type Zoomed } from "../charts/zoomed_curves.ts";
 
 /** Charts that are drawn without being asked for. */
 const FIRST_CHARTS = 12;
+
+/** Returns the names that finer points are asked for: those of the charts that are drawn, and the step that they need. */
+function zoomedNames(
+  names: readonly string[],
+  chosen: readonly string[],
+  isAll: boolean,
+  axis: AxisKind,
+): readonly string[] {
+  const wanted = names.filter((it) => chosen.length === 0 || chosen.includes(it));
+  const shown = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
+  return axis === "step"
+    ? [...shown.slice(0, MOST_ZOOMED - 1), "step"]
+    : shown.slice(0, MOST_ZOOMED);
+}
+
+/** Returns what the lines of a chart are made of within the range. */
+const sourcesOf = (
+  { byJob }: Zoomed,
+  kind: JobChart["kind"],
+  title: string,
+  lines: JobChart["lines"],
+) =>
+  lines.map(({ key }) =>
+    kind === "metric" ? byJob.get(key)?.find((it) => isMetric(it) && it.name === title) : undefined
+  );
 
 /** A job in a legend: its name, with its namespace if that is another. */
 function labelOf(view: JobView, key: string): string {
   const job = jobNameOf(key);
   if (job === undefined) return key;
   return job.namespace === view.namespace ? job.name : `${job.namespace}/${job.name}`;
-}
-
-const startOf = (job: JobCurves) =>
-  Math.min(...job.curves.map(({ points }) => points[0]?.[0] ?? Infinity));
-
-/** A chart: of a metric, of the progress, or of the time that was left by it. */
-interface Chart {
-  readonly kind: "metric" | "progress" | "remaining";
-  readonly title: string;
-  readonly lines: ChartLine[];
-}
-const KINDS = ["metric", "progress", "remaining"] as const;
-
-type ShownCurve = Pick<Chart, "kind" | "title"> & Pick<Curve, "points">;
-
-/** The curves of a job, with that of the time that was left. */
-function shownCurves({ curves }: JobCurves): ShownCurve[] {
-  return curves.flatMap(({ name, isProgress, isStep, isNonFinite, points }): ShownCurve[] => {
-    if (isStep || isNonFinite) return [];
-    if (!isProgress) return [{ kind: "metric", title: name, points }];
-    const left = remainingCurve(points);
-    const title = "Time left, by the progress";
-    return [
-      { kind: "progress", title: "Progress, %", points },
-      ...(left.length > 0 ? [{ kind: "remaining" as const, title, points: left }] : []),
-    ];
-  });
-}
-
-/** Returns the charts of all metrics, those of the page's own job first. */
-function chartsOf(view: JobView, byJob: ReadonlyMap<string, JobCurves>): Chart[] {
-  const charts = new Map<string, Chart>();
-  shownJobs(view).forEach((key, place) => {
-    const job = byJob.get(key);
-    if (job === undefined) return;
-    for (const { kind, title, points } of shownCurves(job)) {
-      // A metric may be called as the progress is.
-      const id = `${kind} ${title}`;
-      const chart = charts.get(id) ?? { kind, title, lines: [] };
-      charts.set(id, chart);
-      const { marks } = job;
-      const [label, startMs] = [labelOf(view, key), startOf(job)];
-      chart.lines.push({ key, place, label, points, marks, startMs });
-    }
-  });
-  return [...charts.values()].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
-}
-
-/** The charts with the points of a time range, and what these were made of. */
-function zoomedCharts(charts: readonly Chart[], zoomed: Zoomed | undefined) {
-  return charts.map((chart) => {
-    const curves = chart.lines.map(({ key }) =>
-      chart.kind === "metric"
-        ? zoomed?.byJob.get(key)?.find((it) => isMetric(it) && it.name === chart.title)
-        : undefined
-    );
-    const lines = chart.lines.map((line, index) => {
-      const { points = [], source } = curves[index] ?? {};
-      return source === "log" ? { ...line, points: withFiner(line.points, points) } : line;
-    });
-    return { ...chart, lines, source: zoomed ? sourceText(zoomed, curves) : "" };
-  });
-}
-
-function ScaleControls({ view }: { view: JobView }) {
-  return (
-    <>
-      <Switch isOn={view.isLog} onChange={(isLog) => showJob(view, { isLog })}>Log axis</Switch>
-      <Switch isOn={view.band} onChange={(band) => showJob(view, { band })}>Min–max band</Switch>
-      <Switch
-        isOn={view.axis === "elapsed"}
-        onChange={(isOn) => showJob(view, { axis: isOn ? "elapsed" : "clock" })}
-      >
-        Time since start
-      </Switch>
-      <label class="choice">
-        <span>Smoothing</span>
-        <input
-          type="range"
-          min={0}
-          max={0.99}
-          step={0.01}
-          value={view.weight}
-          onInput={({ currentTarget }) =>
-            showJob(view, { weight: Number(currentTarget.value) }, true)}
-        />
-        <output class="number">{view.weight.toFixed(2)}</output>
-      </label>
-    </>
-  );
-}
-
-function MetricChoice({ view, names }: { view: JobView; names: readonly string[] }) {
-  if (names.length < 2 && view.metrics.length === 0) return null;
-  return (
-    <details class="menu">
-      <summary>
-        Metrics {view.metrics.length > 0 && <span class="count">{view.metrics.length}</span>}
-      </summary>
-      <div>
-        {[...new Set([...names, ...view.metrics])].map((name) => (
-          <label key={name} class="check">
-            <input
-              type="checkbox"
-              checked={view.metrics.includes(name)}
-              onChange={({ currentTarget: { checked } }) => {
-                const others = view.metrics.filter((it) => it !== name);
-                showJob(view, { metrics: checked ? [...others, name].slice(0, 16) : others });
-              }}
-            />
-            <Hostile text={name} />
-          </label>
-        ))}
-        <button type="button" onClick={() => showJob(view, { metrics: [] })}>All</button>
-      </div>
-    </details>
-  );
 }
 
 /** The jobs of the charts, each with the line it has in all of them. */
@@ -195,38 +110,60 @@ function MarkList({ job }: { job: JobCurves | undefined }) {
   );
 }
 
+/** Says which of the jobs have no place on an axis of steps. */
+function StepNotice({ jobs }: { jobs: readonly ShownJob[] }) {
+  const without = jobs.filter(({ curves }) => stepsOf(curves).length === 0);
+  if (without.length === 0) return null;
+  return (
+    <p class="quiet">
+      No steps were pushed by <Hostile text={without.map(({ label }) => label).join(", ")} />.{" "}
+      Choose the axis Time to see {without.length === 1 ? "its" : "their"} curves.
+    </p>
+  );
+}
+
 /** The curves. */
 export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean }) {
   const [isAll, setAll] = useState(false);
   const state = curves.value;
   const jobs = shownJobs(view).join(" ");
-  const charts = useMemo(
-    () => state === undefined ? [] : chartsOf(view, state.byJob),
-    [state?.byJob, jobs],
-  );
+  const kept = useMemo(() =>
+    shownJobs(view).flatMap((key): ShownJob[] => {
+      const curves = state?.byJob.get(key);
+      return curves === undefined ? [] : [{ key, label: labelOf(view, key), curves }];
+    }), [state?.byJob, jobs]);
+  const own = state?.byJob.get(keyOf(view));
+  const hasSteps = own !== undefined && stepsOf(own).length > 0;
+  const axis = axisFor(view, hasSteps);
+  const whole = useMemo(() => wholeOf(kept, axis), [kept, axis]);
   const [range, setRange] = useRange(view);
-  const names = charts.filter(({ kind }) => kind === "metric").map(({ title }) => title);
-  const wanted = charts.filter(({ title, kind }) =>
-    view.metrics.length === 0 || kind !== "metric" || view.metrics.includes(title)
+  const names = useMemo(
+    () => [
+      ...new Set(kept.flatMap((it) => it.curves.curves.filter(isMetric).map(({ name }) => name))),
+    ],
+    [kept],
   );
-  const chosen = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
+  const isWanted = ({ title, kind }: JobChart) =>
+    view.metrics.length === 0 || kind !== "metric" || view.metrics.includes(title);
   const zoomed = useZoomed(
     view.range && {
-      range: view.range,
-      jobs: shownJobs(view).flatMap((key) => {
-        const job = state?.byJob.get(key);
-        if (job === undefined) return [];
-        return { key, zeroMs: view.axis === "elapsed" ? startOf(job) : 0 };
+      jobs: kept.flatMap(({ key, curves }) => {
+        const times = view.range && timesOf(curves, view.range, axis);
+        return times === undefined ? [] : [{ key, ...times }];
       }),
-      metrics: chosen.filter(({ kind }) => kind === "metric").map(({ title }) => title)
-        .slice(0, MOST_ZOOMED),
+      metrics: zoomedNames(names, view.metrics, isAll, axis),
     },
   );
-  const shown = useMemo(() => zoomedCharts(chosen, zoomed), [charts, zoomed, isAll, view.metrics]);
+  const charts = useMemo(
+    () => chartsOf(kept.map((job) => ({ ...job, finer: zoomed?.byJob.get(job.key) }))),
+    [kept, zoomed],
+  );
+  const wanted = charts.filter((it) => isWanted(it) && (axis !== "step" || it.hasSteps));
+  const shown = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
   return (
     <>
       <div class="row tools">
-        <ScaleControls view={view} />
+        <ScaleControls view={view} axis={axis} hasSteps={hasSteps} />
         <MetricChoice view={view} names={names} />
         <CompareChoice view={view} />
       </div>
@@ -240,7 +177,7 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
         </Notice>
       )}
       {charts.length === 0 && outage.value === "" && !state?.missing.has(keyOf(view)) && (
-        state?.byJob.get(keyOf(view)) === undefined
+        own === undefined
           ? connection.value.phase !== "refused" && <Notice title="Loading curves…" />
           : (
             <Notice title={hasEnded ? "No curves" : "No curves yet"}>
@@ -252,18 +189,21 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
             </Notice>
           )
       )}
-      {range && <RangeBar range={range} axis={view.axis} onRange={setRange} />}
+      {axis === "step" && <StepNotice jobs={kept} />}
+      {range && <RangeBar range={range} axis={axis} onRange={setRange} />}
       <div class="charts">
-        {shown.map(({ title, kind, lines, source }) => (
+        {whole && shown.map(({ title, kind, lines }) => (
           <MetricChart
             key={`${kind} ${title}`}
             title={title}
             lines={lines}
-            scale={kind === "metric" ? view : { ...view, isLog: false, weight: 0 }}
-            textOf={kind === "remaining" ? durationText : numberText}
+            scale={kind === "metric"
+              ? { ...view, axis }
+              : { ...view, axis, isLog: false, weight: 0 }}
+            whole={whole}
             range={range}
             onRange={setRange}
-            source={source}
+            source={zoomed && sourceText(zoomed, sourcesOf(zoomed, kind, title, lines))}
           />
         ))}
       </div>
@@ -274,7 +214,7 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
           </button>
         </p>
       )}
-      <MarkList job={state?.byJob.get(keyOf(view))} />
+      <MarkList job={own} />
     </>
   );
 }

@@ -1,7 +1,8 @@
 /** Chart of the best value so far, and of each trial when it ended. */
 import { useMemo } from "preact/hooks";
 import { extentOf, numberAxis } from "../charts/axis_scale.ts";
-import { numberText, roundDurationText } from "../readable_text.ts";
+import { numberText } from "../readable_text.ts";
+import { durationTicks } from "../charts/tick_texts.ts";
 import type { Search } from "./search_answer.ts";
 import { SvgPlot } from "../charts/svg_plot.tsx";
 import { marking, pointed, TrialSign } from "./trial_lines.tsx";
@@ -17,11 +18,12 @@ export function durationAxis(seconds: number) {
     return { ...axis, ticks: axis.ticks.map(({ at, text }) => ({ at, text: `${text} s` })) };
   }
   const step = STEPS.find((it) => most / it <= 5) ?? 86_400 * Math.ceil(most / 86_400 / 5);
-  const ticks = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => ({
-    at: index * step / most,
-    text: roundDurationText(index * step),
-  }));
-  return { ...axis, ticks };
+  const places = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step);
+  const texts = durationTicks(places, step);
+  return {
+    ...axis,
+    ticks: places.map((it, index) => ({ at: it / most, text: texts[index] ?? "" })),
+  };
 }
 
 /** The chart. */

@@ -6,11 +6,8 @@ import {
   numberText,
   offsetText,
   plainText,
-  roundDurationText,
   shortKind,
-  tickTexts,
   valueText,
-  zoneText,
 } from "../../../page/front/readable_text.ts";
 import { clockText } from "../../../platform/base/local_time.ts";
 
@@ -64,13 +61,6 @@ table("durationText", durationText, [
   [-5, "0 s"],
   [NaN, "–"],
 ]);
-table("roundDurationText", roundDurationText, [
-  [0, "0 s"],
-  [600, "10 min"],
-  [3_600, "1 h"],
-  [86_400, "1 d"],
-  [100, "1 min 40 s"],
-]);
 table("offsetText", offsetText, [
   [0, "UTC"],
   [60, "UTC+1"],
@@ -97,18 +87,4 @@ Deno.test("clockText() has the date on another day", () => {
   assert.equal(clockText(time, time + 1000), "09:05:07");
   assert.equal(clockText(time, time + 86_400_000), "2026-01-31 09:05:07");
   assert.equal(clockText(NaN, time), "–");
-});
-
-Deno.test("tickTexts() has the date and the zone of each day once, and seconds where they differ", () => {
-  const second = new Date(2026, 0, 31, 23, 59, 0).getTime() / 1000;
-  const zone = zoneText(second * 1000);
-  assert.deepEqual(tickTexts([second, second + 60, second + 120], 60), [
-    `23:59\n2026-01-31 ${zone}`,
-    `00:00\n2026-02-01 ${zone}`,
-    "00:01",
-  ]);
-  assert.deepEqual(tickTexts([second, second + 1], 1), [
-    `23:59:00\n2026-01-31 ${zone}`,
-    "23:59:01",
-  ]);
 });

@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
+  AXES,
+  axisFor,
+  type AxisKind,
   FIRST_VIEW,
   jobView,
   listParameters,
@@ -52,9 +55,17 @@ const cases: Record<string, { fragment: string; want: ReturnType<typeof readView
       metrics: ["loss"],
     },
   },
-  "a job with others, by time since their starts": {
+  "a job over its steps": {
+    fragment: "#/job/trainjobs.trainer.kubeflow.org/a/mnist?axis=step",
+    want: { ...FIRST_JOB, axis: "step" },
+  },
+  "a job over an axis that is none": {
+    fragment: "#/job/trainjobs.trainer.kubeflow.org/a/mnist?axis=epochs",
+    want: FIRST_JOB,
+  },
+  "a job with others": {
     fragment: "#/job/trainjobs.trainer.kubeflow.org/a/mnist?with=k.g/b/other&with=k.g/b/other",
-    want: { ...FIRST_JOB, compared: ["k.g/b/other"], axis: "elapsed" },
+    want: { ...FIRST_JOB, compared: ["k.g/b/other"] },
   },
   "a job and a part of the time": {
     fragment: `#/job/${JOB.kind}/a/mnist?from=1769904000000&to=1769904060000`,
@@ -122,7 +133,7 @@ Deno.test("readView() of viewFragment() is the view of a job", () => {
     isLog: fc.boolean(),
     weight: fc.constantFrom(0, 0.25, 0.99),
     band: fc.boolean(),
-    axis: fc.constantFrom("elapsed" as const, "clock" as const),
+    axis: fc.constantFrom(...AXES),
     compared: keys,
     pod: fc.oneof(fc.constant(""), text),
     container: fc.string(),
@@ -143,3 +154,17 @@ Deno.test("listParameters() has what the server knows, and nothing that it does 
   const view = { ...FIRST_VIEW, picked: ["a/b/c"], sort: "metric" as const, sortMetric: "loss" };
   assert.deepEqual(listParameters(view), [["sort", "metric"], ["sortMetric", "loss"]]);
 });
+
+const axes: [axis: AxisKind | undefined, compared: number, hasSteps: boolean, want: AxisKind][] = [
+  [undefined, 0, false, "clock"],
+  [undefined, 1, false, "elapsed"],
+  [undefined, 0, true, "step"],
+  [undefined, 1, true, "step"],
+  ["clock", 1, true, "clock"],
+  ["step", 0, false, "step"],
+];
+for (const [axis, count, hasSteps, want] of axes) {
+  Deno.test(`a job${hasSteps ? " with steps" : ""} beside ${count} has the axis ${want}, asked for ${axis}`, () => {
+    assert.equal(axisFor({ axis, compared: Array(count).fill("k.g/a/b") }, hasSteps), want);
+  });
+}

@@ -1,12 +1,18 @@
 /** Tests of what charts are drawn from: tables of curves, smoothing, sparklines. */
 import assert from "node:assert/strict";
+import type { CurvePoint } from "../../../../crds/wire/shown_curves.ts";
+import {
+  type CurveLine,
+  type CurveScale,
+  smoothed,
+} from "../../../../page/front/charts/curve_rows.ts";
 import {
   curveTable,
   decadeSteps,
-  gapsOf,
-  smoothed,
+  nearest,
   valueExtent,
 } from "../../../../page/front/charts/curve_table.ts";
+import { jobRuns } from "../../../../page/front/charts/job_runs.ts";
 import { sparkPath } from "../../../../page/front/charts/spark_path.ts";
 
 const smoothCases: Record<
@@ -27,56 +33,158 @@ for (const [sentence, { values, weight, want }] of Object.entries(smoothCases)) 
   });
 }
 
-const PLAIN = { isLog: false, weight: 0 };
-const line = (points: [number, number, number, number][], gaps: number[] = [], startMs = 0) => ({
-  points,
-  gaps,
-  startMs,
-});
+const CLOCK = { isLog: false, weight: 0, axis: "clock" } as const;
+const STEPS = { ...CLOCK, axis: "step" } as const;
+
+/** A line; `breaks` are times at which it was restarted, `steps` where they are known. */
+function line(
+  points: CurvePoint[],
+  { breaks = [], steps = [], nonFinite = [], startMs = 0 }: {
+    breaks?: number[];
+    steps?: CurvePoint[];
+    nonFinite?: CurvePoint[];
+    startMs?: number;
+  } = {},
+): CurveLine {
+  const marks = breaks.map((timeMs) => ({ timeMs, kind: "restarted", text: "" }));
+  return { points, nonFinite, runs: jobRuns(marks, steps), startMs };
+}
+const point = (timeMs: number, value: number): CurvePoint => [timeMs, value, value, value];
+/** Places and last values of the curves, `text` for what was no number. */
+const shown = (lines: CurveLine[], scale: CurveScale) => {
+  const { places, curves } = curveTable(lines, scale);
+  return curves.map(({ last, texts }) =>
+    places.flatMap((place, at) => {
+      const value = texts[at] ?? last[at];
+      return value === undefined ? [] : [[place, value]];
+    })
+  );
+};
 
 Deno.test("curveTable() puts curves of different times over one axis", () => {
-  const table = curveTable([
+  const { places, curves } = curveTable([
     line([[1000, 1, 3, 2], [3000, 4, 6, 5]]),
     line([[2000, 7, 9, 8]]),
-  ], PLAIN);
-  assert.deepEqual(table, {
-    seconds: [1, 2, 3],
-    curves: [
-      { last: [2, undefined, 5], min: [1, undefined, 4], max: [3, undefined, 6] },
-      {
-        last: [undefined, 8, undefined],
-        min: [undefined, 7, undefined],
-        max: [undefined, 9, undefined],
-      },
-    ],
-    left: 0,
-  });
+  ], CLOCK);
+  assert.deepEqual(places, [1, 2, 3]);
+  assert.deepEqual(curves.map(({ line, last, min, max }) => ({ line, last, min, max })), [
+    { line: 0, last: [2, undefined, 5], min: [1, undefined, 4], max: [3, undefined, 6] },
+    {
+      line: 1,
+      last: [undefined, 8, undefined],
+      min: [undefined, 7, undefined],
+      max: [undefined, 9, undefined],
+    },
+  ]);
 });
 
-Deno.test("curveTable() breaks a curve at a gap between its points, and nowhere else", () => {
-  const table = curveTable([line([[1000, 1, 1, 1], [3000, 2, 2, 2]], [500, 2000, 4000])], PLAIN);
-  assert.deepEqual(table.seconds, [1, 2, 3]);
-  assert.deepEqual(table.curves[0]?.last, [1, null, 2]);
-});
+/** Points and breaks of a curve, and the columns of its last values over time. */
+const broken: Record<string, { points: CurvePoint[]; breaks: number[]; want: unknown[] }> = {
+  "between two points": {
+    points: [point(1000, 1), point(3000, 2)],
+    breaks: [500, 2000, 4000],
+    want: [[1, 1], [2, null], [3, 2]],
+  },
+  "at the time of a point": {
+    points: [point(1000, 1), point(3000, 2)],
+    breaks: [3000],
+    want: [[1, 1], [2, null], [3, 2]],
+  },
+  "in a bucket, which may be of both runs": {
+    points: [point(1000, 1), point(2000, 2), point(3000, 3)],
+    breaks: [2500],
+    want: [[1, 1], [1.5, null], [2, 2], [2.5, null], [3, 3]],
+  },
+};
+for (const [where, { points, breaks, want }] of Object.entries(broken)) {
+  Deno.test(`curveTable() breaks a curve ${where}`, () => {
+    assert.deepEqual(shown([line(points, { breaks })], CLOCK), [want]);
+  });
+}
 
 Deno.test("curveTable() counts time from each curve's own start", () => {
-  const table = curveTable([
-    line([[5000, 1, 1, 1]], [], 5000),
-    line([[9000, 2, 2, 2]], [], 9000),
-  ], PLAIN);
-  assert.deepEqual(table.seconds, [0]);
-  assert.deepEqual(table.curves.map(({ last }) => last), [[1], [2]]);
+  const lines = [
+    line([point(5000, 1)], { startMs: 5000 }),
+    line([point(9000, 2)], { startMs: 9000 }),
+  ];
+  assert.deepEqual(shown(lines, { ...CLOCK, axis: "elapsed" }), [[[0, 1]], [[0, 2]]]);
+});
+
+Deno.test("curveTable() puts curves over the steps of their jobs, each run as a curve of its own", () => {
+  const times = [0, 1000, 2000, 3000];
+  const of = (...steps: number[]) => times.map((timeMs, index) => point(timeMs, steps[index] ?? 0));
+  const loss = of(9, 8, 7, 6);
+  const restarted = line(loss, { steps: of(100, 200, 120, 220), breaks: [2000] });
+  const other = line(loss, { steps: of(100, 200, 300, 400) });
+  const { places, curves } = curveTable([restarted, other], STEPS);
+  assert.deepEqual(places, [100, 120, 200, 220, 300, 400]);
+  assert.deepEqual(curves.map(({ line, isEarlier }) => [line, isEarlier]), [
+    [0, true],
+    [0, false],
+    [1, false],
+  ]);
+  assert.deepEqual(shown([restarted, other], STEPS), [
+    [[100, 9], [200, 8]],
+    [[120, 7], [220, 6]],
+    [[100, 9], [200, 8], [300, 7], [400, 6]],
+  ]);
+});
+
+Deno.test("curveTable() has no place on an axis of steps for a job that pushes none", () => {
+  assert.deepEqual(shown([line([point(0, 1)])], STEPS), []);
+});
+
+Deno.test("points of the same step are one, with the least, the greatest and the last value", () => {
+  const { places, curves } = curveTable([
+    line([[0, 1, 5, 2], [1000, 0, 3, 3]], { steps: [point(0, 7), point(1000, 7)] }),
+  ], STEPS);
+  assert.deepEqual([places, curves[0]?.min, curves[0]?.last, curves[0]?.max], [[7], [0], [3], [5]]);
+});
+
+Deno.test("of a job that restarts again and again the newest runs are drawn, and said to be", () => {
+  const points = Array.from({ length: 20 }, (_, index) => point(index * 1000, index));
+  const steps = points.map(([timeMs]) => point(timeMs, 5));
+  const breaks = points.slice(1).map(([timeMs]) => timeMs);
+  const { curves, runsLeft } = curveTable([line(points, { steps, breaks })], STEPS);
+  assert.deepEqual([curves.length, runsLeft], [16, 4]);
+  assert.deepEqual(curves.at(-1)?.last, [19]);
+});
+
+/** What is drawn where a metric was no number: a break with its text, or a text beside a number of its bucket. */
+Deno.test("curveTable() breaks a curve where it was no number, and says what it was", () => {
+  const nonFinite = [point(2000, 0), point(3000, 1), point(4000, -1)];
+  const points = [point(1000, 1), point(3000, 2), point(5000, 3)];
+  for (
+    const [scale, steps] of [[CLOCK, []], [
+      STEPS,
+      [1, 2, 3, 4, 5].map((it) => point(it * 1000, it)),
+    ]] as const
+  ) {
+    const broken = line(points, { nonFinite, steps: [...steps] });
+    const { places, curves: [curve] } = curveTable([broken], scale);
+    assert.deepEqual(places, [1, 2, 3, 4, 5]);
+    assert.deepEqual(curve?.last, [1, null, 2, null, 3]);
+    assert.deepEqual(curve?.texts, [undefined, "NaN", "∞", "−∞", undefined]);
+  }
+  const never = curveTable([line([], { nonFinite })], CLOCK);
+  assert.deepEqual(never.curves[0]?.texts, ["NaN", "∞", "−∞"]);
+});
+
+Deno.test("nearest() is the nearest value within a curve, and what was none counts", () => {
+  const { curves: [one, other] } = curveTable([
+    line([point(1000, 1), point(9000, 2)], { nonFinite: [point(4000, 0)] }),
+    line([2000, 3000, 5000, 6000].map((it) => point(it, 1))),
+  ], CLOCK);
+  assert.ok(one && other);
+  assert.deepEqual([0, 1, 2, 3, 4, 5, 6].map((at) => nearest(one, at)), [0, 0, 3, 3, 3, 6, 6]);
+  assert.deepEqual([0, 1, 5, 6].map((at) => nearest(other, at)), [undefined, 1, 5, undefined]);
 });
 
 Deno.test("curveTable() of a logarithmic axis says how many values have no place", () => {
-  const table = curveTable([line([[1000, -1, 2, 1], [2000, 0, 0, 0]])], { isLog: true, weight: 0 });
-  assert.deepEqual(table.curves[0], { last: [1, null], min: [null, null], max: [2, null] });
+  const table = curveTable([line([[1000, -1, 2, 1], [2000, 0, 0, 0]])], { ...CLOCK, isLog: true });
+  const [{ last, min, max } = {}] = table.curves;
+  assert.deepEqual({ last, min, max }, { last: [1, null], min: [null, null], max: [2, null] });
   assert.equal(table.left, 1);
-});
-
-Deno.test("gapsOf() takes the gaps alone", () => {
-  const marks = [{ timeMs: 1, kind: "gap", text: "" }, { timeMs: 2, kind: "restarted", text: "" }];
-  assert.deepEqual(gapsOf(marks), [1]);
 });
 
 const BOX = { width: 10, height: 6 };

@@ -1,0 +1,88 @@
+/** Runs of a job: where its curves break, and at which steps their points stand. Pure. */
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
+import type { Mark } from "../feed/view_answers_read.ts";
+
+/** The runs of a job. */
+export interface JobRuns {
+  /**
+   * Returns the number of the run that a bucket, `widthMs` long, is of; runs are counted up. A bucket that has the end
+   * of one run and may have the begin of another is between them: it has a half more than the first one.
+   */
+  runOf(beginMs: number, widthMs: number): number;
+  /** Returns the step of a moment of a run; undefined if none is known. */
+  stepAt(timeMs: number, run: number): number | undefined;
+  /** Returns the last step before a moment, whichever the run. */
+  stepBefore(timeMs: number): number | undefined;
+}
+
+/** Marks between two runs; the values behind one of a pod begin at it. */
+const BREAKS: readonly string[] = ["restarted", "resumed", "pod", "gap"];
+
+interface Break {
+  readonly timeMs: number;
+  /** Whether the bucket that it is in ends with the new run. */
+  readonly isFirstValue: boolean;
+}
+
+/** Returns the width of the buckets of points: they begin at multiples of it. */
+export function bucketWidth(points: readonly CurvePoint[]): number {
+  let width = 0;
+  for (let [other] of points) {
+    while (other > 0) [width, other] = [other, width % other];
+  }
+  return width;
+}
+
+/**
+ * Returns breaks where the step falls to less than half of what it was, with none known there: the count has begun
+ * anew. Smaller falls are ranks that lag behind others.
+ */
+function falls(steps: readonly CurvePoint[], widthMs: number, known: readonly Break[]): Break[] {
+  const found: Break[] = [];
+  let [peak, beforeMs] = [-Infinity, -Infinity];
+  for (const [timeMs, , max, last] of steps) {
+    const isKnown = known.some((it) => it.timeMs > beforeMs && it.timeMs < timeMs + widthMs);
+    const isFall = last < Math.max(peak, max) / 2;
+    if (isFall && !isKnown) found.push({ timeMs, isFirstValue: true });
+    peak = isFall || isKnown ? last : Math.max(peak, max);
+    beforeMs = timeMs;
+  }
+  return found;
+}
+
+/** Returns the runs of a job with these marks, and the points of its step. */
+export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]): JobRuns {
+  const stepWidth = bucketWidth(steps);
+  const marked = marks.filter(({ kind }) => BREAKS.includes(kind))
+    .map(({ timeMs, kind }): Break => ({ timeMs, isFirstValue: kind === "pod" }));
+  const breaks = [...marked, ...falls(steps, stepWidth, marked)]
+    .sort((one, other) => one.timeMs - other.timeMs);
+
+  function runOf(beginMs: number, widthMs: number): number {
+    const before = breaks.filter(({ timeMs }) => timeMs <= beginMs).length;
+    const within = breaks.filter(({ timeMs }) => timeMs > beginMs && timeMs < beginMs + widthMs);
+    const run = before + within.length;
+    return within.at(-1)?.isFirstValue === false ? run - 0.5 : run;
+  }
+
+  const places = steps.map(([timeMs, , , step]) => ({
+    timeMs,
+    step,
+    run: runOf(timeMs, stepWidth),
+  }));
+  const byTime = new Map(places.map((it) => [it.timeMs, it.step]));
+  return {
+    runOf,
+    stepAt(timeMs, run) {
+      const same = byTime.get(timeMs);
+      if (same !== undefined) return same;
+      const of = places.filter((it) => Math.floor(it.run) === Math.floor(run));
+      const next = of.find((it) => it.timeMs > timeMs);
+      const before = of.findLast((it) => it.timeMs < timeMs);
+      if (next === undefined || before === undefined) return before?.step;
+      const part = (timeMs - before.timeMs) / (next.timeMs - before.timeMs);
+      return before.step + part * (next.step - before.step);
+    },
+    stepBefore: (timeMs) => places.findLast((it) => it.timeMs <= timeMs)?.step,
+  };
+}

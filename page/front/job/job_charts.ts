@@ -1,0 +1,126 @@
+/** Charts of jobs that are shown together: which there are, their lines, and how far their axis reaches. Pure. */
+import type { ChartLine } from "../charts/curve_rows.ts";
+import { bucketWidth, jobRuns } from "../charts/job_runs.ts";
+import { type TimeRange, withFiner } from "../charts/zoom_range.ts";
+import { type Curve, isMetric, isSameCurve, type JobCurves } from "../feed/view_answers_read.ts";
+import type { AxisKind } from "../url_state.ts";
+import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
+
+/** A job that is shown. */
+export interface ShownJob {
+  readonly key: string;
+  readonly label: string;
+  readonly curves: JobCurves;
+  /** Curves with finer points of a part of the time. */
+  readonly finer?: readonly Curve[] | undefined;
+}
+
+/** A chart: of a metric, or of the progress. */
+export interface JobChart {
+  readonly kind: "metric" | "progress";
+  readonly title: string;
+  readonly lines: readonly ChartLine[];
+  /** Whether one of them has steps. */
+  readonly hasSteps: boolean;
+}
+
+const KINDS = ["metric", "progress"] as const;
+
+/** A curve of whatever points. */
+type PlainCurve = Omit<Curve, "points"> & { readonly points: readonly CurvePoint[] };
+
+/** Returns the points of the step of a job. */
+export const stepsOf = ({ curves }: { readonly curves: readonly PlainCurve[] }) =>
+  curves.find(({ isStep }) => isStep)?.points ?? [];
+
+/** Returns the curves of a job with finer points where there are some. */
+function curvesOf(
+  { curves, finer = [] }: ShownJob,
+): readonly PlainCurve[] {
+  return curves.curves.map((curve) => {
+    const found = finer.find((it) => isSameCurve(it, curve));
+    return found?.source === "log"
+      ? { ...curve, points: withFiner(curve.points, found.points) }
+      : curve;
+  });
+}
+
+/** Returns the begin of a job: that of its first point. */
+export const startOf = ({ curves }: JobCurves): number =>
+  Math.min(...curves.map(({ points }) => points[0]?.[0] ?? Infinity));
+
+/** Returns the charts of all metrics, those of the first job before others; progress is the last. */
+export function chartsOf(jobs: readonly ShownJob[]): readonly JobChart[] {
+  const charts = new Map<string, JobChart>();
+  jobs.forEach((job, place) => {
+    const curves = curvesOf(job);
+    const steps = stepsOf({ curves });
+    const { marks } = job.curves;
+    const shared = {
+      key: job.key,
+      place,
+      label: job.label,
+      marks,
+      startMs: startOf(job.curves),
+      runs: jobRuns(marks, steps),
+    };
+    for (
+      const { name, isProgress, points } of curves.filter((it) => isMetric(it) || it.isProgress)
+    ) {
+      const kind = isProgress ? "progress" : "metric";
+      const title = isProgress ? "Progress, %" : name;
+      // A metric may be called as the progress is.
+      const id = `${kind} ${title}`;
+      const { lines = [], hasSteps = false } = charts.get(id) ?? {};
+      const nonFinite = curves.find((it) => it.isNonFinite && it.name === name && !isProgress);
+      const line = { ...shared, points, nonFinite: nonFinite?.points ?? [] };
+      const isStepped = hasSteps || steps.length > 0;
+      charts.set(id, { kind, title, lines: [...lines, line], hasSteps: isStepped });
+    }
+  });
+  return [...charts.values()].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+}
+
+/**
+ * Returns the whole axis of charts, in steps or milliseconds: as far as any value reaches, and what happened to the
+ * first job; undefined if nothing has a place on it.
+ */
+export function wholeOf(jobs: readonly ShownJob[], axis: AxisKind): TimeRange | undefined {
+  let [from, to] = [Infinity, -Infinity];
+  const reach = (place: number) => {
+    from = Math.min(from, place);
+    to = Math.max(to, place);
+  };
+  jobs.forEach(({ curves: { curves, marks } }, index) => {
+    if (axis === "step") {
+      for (const [, min, max] of stepsOf({ curves })) [min, max].forEach(reach);
+      return;
+    }
+    const zeroMs = axis === "elapsed" ? startOf({ key: "", curves, marks }) : 0;
+    for (const { points } of curves) {
+      const ends = [points[0], points.at(-1)].filter((it) => it !== undefined);
+      for (const [timeMs] of ends) reach(timeMs - zeroMs);
+    }
+    if (index > 0 || from > to) return;
+    for (const { timeMs } of marks) reach(timeMs - zeroMs);
+  });
+  return from <= to ? { from, to } : undefined;
+}
+
+/** Returns the time of a job within a part of the axis; without an end where that reaches to its last step. */
+export function timesOf(
+  job: JobCurves,
+  { from, to }: TimeRange,
+  axis: AxisKind,
+): { readonly fromMs: number; readonly toMs?: number } | undefined {
+  if (axis !== "step") {
+    const zeroMs = axis === "elapsed" ? startOf(job) : 0;
+    return { fromMs: from + zeroMs, toMs: to + zeroMs };
+  }
+  const steps = stepsOf(job);
+  const within = steps.filter(([, min, max]) => max >= from && min <= to);
+  const [first, last] = [within[0], within.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  const isOpen = last === steps.at(-1);
+  return { fromMs: first[0], ...(!isOpen && { toMs: last[0] + bucketWidth(steps) }) };
+}
