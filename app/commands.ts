@@ -41,11 +41,12 @@ async function runManager({ flags }: Given): Promise<void> {
  */
 function addressPrinter(): (page: { newAddress: () => string }) => void {
   let printNew: (() => void) | undefined;
-  const hint = followEnter(() => printNew?.()) ? "; press Enter for another" : "";
+  const hint = followEnter(() => printNew?.()) === undefined ? "" : "; press Enter for another";
   return ({ newAddress }) => {
     printNew = () => print(`# page: ${newAddress()}\n`);
     printNew();
-    print(`# its code is good once, for ${SESSION_LIMITS.codeMs / 60_000} minutes${hint}\n`);
+    const minutes = SESSION_LIMITS.codeMs / 60_000;
+    print(`# open it within ${minutes} minutes, and in that browser whenever you like${hint}\n`);
   };
 }
 
@@ -165,7 +166,8 @@ function isFolder(path: string): boolean {
 async function runDemo(settings: DemoSettings): Promise<void> {
   const svg = svgFile(settings);
   await startLogging({ level: settings.logLevel });
-  const shared = { json: settings.json, write: print, signal: stopSignal() };
+  const { json, seconds } = settings;
+  const shared = { json, seconds, write: print, signal: stopSignal() };
   if (svg === undefined) {
     const { runDemoOnScreen } = await import("./demo/run_demo.ts");
     await runDemoOnScreen(shared);

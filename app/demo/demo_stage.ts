@@ -1,15 +1,27 @@
 /** Stage of a demo: a control plane in a temporary folder, a limit of time, and the page until its reader has seen enough. */
+import { aborted } from "../../platform/base/aborted.ts";
 import { systemClock as clock } from "../../platform/base/clock.ts";
 import { lookOfProcess, processTerminal } from "../../terminal/process_terminal.ts";
 import { type Standalone, startStandalone } from "../standalone/standalone.ts";
-import { untilEnter } from "../ui/enter_key.ts";
+import { followEnter } from "../ui/enter_key.ts";
 import { chooseDisplay, type Display } from "./display.ts";
 
 /** How a demo is shown. */
 export interface DemoOptions {
   readonly json: boolean;
+  /** Seconds for which jobs train at least. Default: long enough to watch at a terminal, else as long as they need. */
+  readonly seconds?: number | undefined;
   readonly write: (text: string) => void;
   /** Ends the demo. */
+  readonly signal: AbortSignal;
+}
+
+/** What is played on. */
+export interface Stage {
+  readonly standalone: Standalone;
+  readonly display: Display;
+  /** For which jobs train at least, all together where they come one after the other. */
+  readonly seconds: number;
   readonly signal: AbortSignal;
 }
 
@@ -19,15 +31,13 @@ export interface DemoPlay<T> {
   readonly watch: string;
   readonly about: string;
   /** Returns the outcome; undefined if the demo was ended before. */
-  readonly play: (
-    standalone: Standalone,
-    display: Display,
-    signal: AbortSignal,
-  ) => Promise<T | undefined>;
+  readonly play: (stage: Stage) => Promise<T | undefined>;
   readonly show: (outcome: T, display: Display) => void | Promise<void>;
 }
 
-/** Longest time of a whole demo, in milliseconds; a machine that is too slow gets an error. */
+/** Seconds for which jobs train where somebody watches them. */
+export const WATCHED_SECONDS = 45;
+/** Longest time of a whole demo besides, in milliseconds; a machine that is too slow gets an error. */
 const DEADLINE_MS = 180_000;
 
 /** The display on the standard output of this process. */
@@ -38,27 +48,42 @@ function displayOf(options: DemoOptions): Display {
   return chooseDisplay({ ...options, clock, ...(terminal && { terminal }) });
 }
 
+/** Prints the address of the page, and another at each Enter. Returns the end of the terminal; undefined if nobody can press it. */
+function tellAddress(
+  page: Standalone["page"],
+  { watch }: Pick<DemoPlay<unknown>, "watch">,
+  { json, display }: { readonly json: boolean; readonly display: Display },
+): Promise<void> | undefined {
+  if (page === undefined) return undefined;
+  const tell = () => display.note(`${watch}: ${page.newAddress()}`);
+  tell();
+  return json ? undefined : followEnter(tell);
+}
+
 /** Plays a demo, and returns its outcome. Leaves no process and no file of its own. */
 export async function playOnStage<T>(
   options: DemoOptions,
   { watch, about, play, show }: DemoPlay<T>,
 ): Promise<T | undefined> {
+  const { json } = options;
+  const seconds = options.seconds ?? (Deno.stdout.isTerminal() && !json ? WATCHED_SECONDS : 0);
   const display = displayOf(options);
-  const limit = AbortSignal.timeout(DEADLINE_MS);
+  const limit = AbortSignal.timeout(DEADLINE_MS + 2_000 * seconds);
   const signal = AbortSignal.any([options.signal, limit]);
   display.note("Starting a control plane on this machine ...");
   const standalone = await startStandalone({ port: 0, statusPort: 0, uiPort: 0 }, signal);
   try {
-    const { page } = standalone;
-    if (page) display.note(`${watch}: ${page.newAddress()}`);
+    const left = tellAddress(standalone.page, { watch }, { json, display });
     display.note(about);
-    const outcome = await play(standalone, display, signal);
-    if (limit.aborted) throw new Error(`the demo took more than ${DEADLINE_MS / 1000} s`);
+    const outcome = await play({ standalone, display, seconds, signal });
+    if (limit.aborted) {
+      throw new Error(`the demo took more than ${DEADLINE_MS / 1000 + 2 * seconds} s`);
+    }
     if (outcome === undefined) return undefined;
     await show(outcome, display);
-    if (page && !options.json) {
-      const note = () => display.note("The page is there until you press Enter.");
-      await untilEnter(options.signal, note);
+    if (left !== undefined) {
+      display.note("The page stays until you press Ctrl-C; Enter prints another address.");
+      await Promise.race([left, aborted(options.signal)]);
     }
     return outcome;
   } finally {

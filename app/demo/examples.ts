@@ -25,6 +25,9 @@ const PROGRAM_FILES = {
 };
 const JOBS: Readonly<Record<string, string>> = { failing, paused, python, softmax };
 
+/** The variable that says how long the programs train at least. */
+export const TRAIN_SECONDS = "TRAIN_SECONDS";
+
 /** The training program in Python and its data set, as `kubectl apply -k examples` makes them. */
 export function trainingProgram(namespace: string): ConfigMap {
   return {
@@ -40,10 +43,14 @@ export function exampleRuntime(): ClusterTrainingRuntime {
   return KINDS.clusterTrainingRuntime.parse(parseYaml(runtime));
 }
 
-/** One of `examples/jobs/`, in a namespace. Throws if there is no such example. */
-export function exampleJob(name: string, namespace: string): TrainJob {
+/** One of `examples/jobs/`, in a namespace, that trains for so many seconds at least. Throws if there is no such example. */
+export function exampleJob(name: string, namespace: string, seconds = 0): TrainJob {
   const text = JOBS[name];
   if (text === undefined) throw new Error(`there is no example named ${name}`);
   const job = KINDS.trainJob.parse(parseYaml(text));
-  return { ...job, metadata: { ...job.metadata, namespace } };
+  const placed = { ...job, metadata: { ...job.metadata, namespace } };
+  if (seconds === 0) return placed;
+  const { trainer } = job.spec;
+  const env = [...trainer?.env ?? [], { name: TRAIN_SECONDS, value: String(seconds) }];
+  return { ...placed, spec: { ...job.spec, trainer: { ...trainer, env } } };
 }

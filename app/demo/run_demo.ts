@@ -7,10 +7,13 @@ export async function runDemoOnScreen(options: DemoOptions): Promise<void> {
   const summaries = await playOnStage(options, {
     watch: "Watch them in a browser",
     about: "Three TrainJobs: one on two nodes, one that fails, one that is paused first.",
-    play: ({ client }, display, signal) => playScenario(client, display, signal),
+    async play(stage) {
+      const summaries = await playScenario(stage);
+      return options.signal.aborted ? undefined : summaries;
+    },
     show: (summaries, display) => display.finished(summaries),
   });
-  if (!options.signal.aborted && !wentAsPlanned(summaries ?? [])) {
+  if (summaries !== undefined && !wentAsPlanned(summaries)) {
     throw new Error("a job did not end as expected; see the table");
   }
 }

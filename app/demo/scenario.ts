@@ -4,7 +4,7 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { createInformer } from "../../platform/kube/watching/informer.ts";
-import type { Display } from "./display.ts";
+import type { Stage } from "./demo_stage.ts";
 import { exampleJob, exampleRuntime, trainingProgram } from "./examples.ts";
 import { followJobs } from "./followed_jobs.ts";
 import { type JobSummary, jobSummary } from "./job_summary.ts";
@@ -29,19 +29,17 @@ async function resume(client: KubeClient, job: string): Promise<void> {
   await client.patch(KINDS.trainJob, { namespace: NAMESPACE, name: job }, { type: "merge", body });
 }
 
-async function applyExamples(client: KubeClient): Promise<void> {
+async function applyExamples(client: KubeClient, seconds: number): Promise<void> {
   await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
   await client.create(KINDS.clusterTrainingRuntime, exampleRuntime());
   for (const job of Object.keys(JOBS)) {
-    await client.create(KINDS.trainJob, exampleJob(job, NAMESPACE));
+    await client.create(KINDS.trainJob, exampleJob(job, NAMESPACE, seconds));
   }
 }
 
 /** Applies the examples, shows them until all have ended or `signal` aborts, and returns the results. */
 export async function playScenario(
-  client: KubeClient,
-  display: Display,
-  signal: AbortSignal,
+  { standalone: { client }, display, seconds, signal }: Stage,
 ): Promise<JobSummary[]> {
   const over = new AbortController();
   let resuming: Promise<void> | undefined;
@@ -63,7 +61,7 @@ export async function playScenario(
     if (ended === order.length) followed.settled().then(() => over.abort());
   });
   const watching = informer.run(until);
-  await applyExamples(client);
+  await applyExamples(client, seconds);
   await watching;
   await resuming;
   const cause: unknown = over.signal.reason;

@@ -44,7 +44,7 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
     "It prints `ready: HOST:PORT`. Certificates are read again every 15 seconds. Of several files of `--client-ca` all but one " +
     "may be missing, as `ca-next.crt` is outside of a rotation. [How to use it](../guides/observation-log.md).",
   demo:
-    `At a terminal it draws the rows of \`top\`, into a pipe its lines. With \`--json\` a line for each change,
+    `At a terminal it draws the rows of \`top\`, into a pipe its lines. With \`--trials\` the seconds are those of all trials together. With \`--json\` a line for each change,
 \`{"job": "…", "state": "…", "progressPercentage": 40, "estimatedRemainingSeconds": 3, "metrics": {"loss": "0.2"}}\`, and last
 \`{"summary": [{"job": "…", "state": "…", "seconds": 3.1, "metrics": {…}}]}\`.`,
   crds:

@@ -18,7 +18,11 @@ const root = new URL("../../", import.meta.url);
 /** What the demo writes to a terminal. */
 async function* demoOutputs(): AsyncGenerator<Output> {
   const child = new Deno.Command("script", {
-    args: ["-qfec", `stty cols ${WIDTH}; exec ${Deno.execPath()} run -A main.ts demo`, "/dev/null"],
+    args: [
+      "-qfec",
+      `stty cols ${WIDTH}; exec ${Deno.execPath()} run -A main.ts demo --seconds 8`,
+      "/dev/null",
+    ],
     cwd: root,
     // The picture has its own colours.
     env: { NO_COLOR: "1" },

@@ -6,6 +6,7 @@ from report import report
 rank, nodes = int(os.environ.get("PET_NODE_RANK", "0")), int(os.environ.get("PET_NNODES", "1"))
 epochs, rate = int(os.environ.get("EPOCHS", "30")), float(os.environ.get("LEARNING_RATE", "0.5"))
 report_epochs = int(os.environ.get("REPORT_EPOCHS", "1"))
+train_seconds = float(os.environ.get("TRAIN_SECONDS", "0"))
 CLASSES, INPUTS = 10, 65
 
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "digits.txt")) as file:
@@ -67,6 +68,7 @@ if rank == 0:
         total = [sum(values) for values in zip(*sums)]
         loss, right, images = total[-3:]
         weights = [w - rate * g / images for w, g in zip(weights, total)]
+        time.sleep(max(0, began + train_seconds * epoch / epochs - time.monotonic()))
         if epoch % 10 == 0:
             print(f"epoch {epoch} of {epochs} loss {loss / images:.4f} accuracy {right / images:.4f}", flush=True)
         if epoch % report_epochs and epoch < epochs:

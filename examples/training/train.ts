@@ -6,6 +6,7 @@ import text from "./digits.txt" with { type: "text" };
 const epochs = Number(Deno.env.get("EPOCHS") ?? 300);
 const rate = Number(Deno.env.get("LEARNING_RATE") ?? 0.5);
 const reportEpochs = Number(Deno.env.get("REPORT_EPOCHS") ?? 1);
+const trainSeconds = Number(Deno.env.get("TRAIN_SECONDS") ?? 0);
 const [CLASSES, INPUTS] = [10, 65];
 
 /** Each node takes every n-th image: 64 pixels, a constant, and the digit that it shows. */
@@ -57,6 +58,8 @@ for (let epoch = 1; epoch <= epochs; epoch++) {
   const [loss = 0, right = 0, count = 1] = sum.subarray(weights.length);
   weights.forEach((_, index) => weights[index]! -= rate * sum[index]! / count);
   const metrics = { loss: loss / count, accuracy: right / count };
+  const earlyMs = began + 1000 * trainSeconds * epoch / epochs - Date.now();
+  if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
   if (epoch % 50 === 0) console.log(`epoch ${epoch} of ${epochs}`, metrics);
   if (epoch % reportEpochs !== 0 && epoch < epochs) continue;
   const secondsLeft = (Date.now() - began) / 1000 * (epochs / epoch - 1);

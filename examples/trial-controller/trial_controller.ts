@@ -24,8 +24,7 @@ const TRAINJOBS = `/apis/trainer.kubeflow.org/v1alpha1/namespaces/${NAMESPACE}/t
 const credential = (name: string) =>
   Deno.readTextFile(`${setting("CREDENTIALS", "/var/run/trial-controller")}/${name}`);
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
-const print = (line: unknown) =>
-  Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(line)}\n`));
+const print = (line: unknown) => console.log(JSON.stringify(line));
 
 /** Tries again until it works: a controller outlives its API server. */
 async function insist<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -81,8 +80,8 @@ function medianOf(finished: readonly Trial[]): number | undefined {
 
 /** The TrainJob of a trial. */
 function trainJob({ name, rate }: Trial) {
-  const steps = { EPOCHS: setting("EPOCHS", "600"), REPORT_EPOCHS: 20, REPORT_PAUSE_MS: 0 };
-  const env = Object.entries({ LEARNING_RATE: rate, ...steps });
+  const [EPOCHS, TRAIN_SECONDS] = [setting("EPOCHS", "600"), setting("TRAIN_SECONDS", "0")];
+  const env = { LEARNING_RATE: rate, EPOCHS, TRAIN_SECONDS, REPORT_EPOCHS: 20, REPORT_PAUSE_MS: 0 };
   return {
     apiVersion: "trainer.kubeflow.org/v1alpha1",
     kind: "TrainJob",
@@ -94,7 +93,7 @@ function trainJob({ name, rate }: Trial) {
     },
     spec: {
       runtimeRef: { name: setting("RUNTIME", "digits") },
-      trainer: { env: env.map(([name, value]) => ({ name, value: `${value}` })) },
+      trainer: { env: Object.entries(env).map(([name, value]) => ({ name, value: `${value}` })) },
     },
   };
 }

@@ -42,8 +42,8 @@ function Explanation({ login }: { login: Login }) {
     return (
       <p>
         Open the address that <code>milepost</code>{" "}
-        printed, or press Enter there for a new one. Its code is good for one tab and for 10
-        minutes.
+        printed, or press Enter there for a new one. Its code is good for 10 minutes, and for one
+        browser, which may open it again.
       </p>
     );
   }

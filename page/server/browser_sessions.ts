@@ -9,6 +9,8 @@ import type { Clock } from "../../platform/base/clock.ts";
 export const SESSION_LIMITS = {
   /** How long a code is good, in milliseconds. */
   codeMs: 600_000,
+  /** How long the browser that opened a code may open it again, since it last did, in milliseconds. */
+  againMs: 7 * 24 * 3_600_000,
   /** Codes that are good at a time; a further one takes the place of the oldest. */
   codes: 8,
   /** Wrong codes a minute, of all browsers together, that are answered as such. */
@@ -39,8 +41,11 @@ export type OpenedSession =
 export interface BrowserSessions {
   /** Returns a new code. */
   newCode(): string;
-  /** Exchanges a code for a session; it is good for no other. */
-  open(code: string): OpenedSession;
+  /**
+   * Exchanges a code for a session; it is good for no other, but for one of the same browser: of the one that
+   * gives the same secret. Default: no browser may open it again.
+   */
+  open(code: string, browser?: string): OpenedSession;
   /** Returns whether the key is that of a session, which counts as used now. */
   has(key: string): boolean;
 }
@@ -65,6 +70,12 @@ export function createBrowserSessions(
     now: () => clock.monotonic(),
     max: SESSION_LIMITS.sessions,
     idleMs: SESSION_LIMITS.idleMs,
+  });
+  /** Codes with the secrets of those that opened them. */
+  const opened = createRecentMemory<object>({
+    now: () => clock.monotonic(),
+    max: SESSION_LIMITS.sessions,
+    idleMs: SESSION_LIMITS.againMs,
   });
   const secret = () => Buffer.from(randomBytes(SECRET_BYTES)).toString("base64url");
   const keyOf = (key: string) => hashOf(key).toString("base64");
@@ -92,8 +103,13 @@ export function createBrowserSessions(
       codes = [...codes, entry].slice(-SESSION_LIMITS.codes);
       return code;
     },
-    open(code) {
-      if (code.length > MAX_LENGTH || !use(code)) return refused();
+    open(code, browser = "") {
+      if (code.length > MAX_LENGTH || browser.length > MAX_LENGTH) return refused();
+      const both = browser === "" ? undefined : keyOf(`${code} ${browser}`);
+      if (both === undefined || opened.get(both) === undefined) {
+        if (!use(code)) return refused();
+        if (both !== undefined) opened.set(both, {});
+      }
       const session = secret();
       sessions.set(keyOf(session), {});
       return { session };

@@ -29,13 +29,17 @@ export interface PageHandlerOptions extends PageParts {
   readonly facts: (signal: AbortSignal) => Promise<PageFacts>;
 }
 
-const sessionSchema = z.strictObject({ code: z.string() });
+const sessionSchema = z.strictObject({
+  code: z.string(),
+  /** What only this browser knows: with it the code opens again. */
+  browser: z.string().optional(),
+});
 
 const NO_SESSION: FailureShape = unauthorized(
   "the session is over: open the page again with a new code",
 );
 const WRONG_CODE: FailureShape = forbidden(
-  "the code is wrong, old, or was used before: have another one printed",
+  "the code is wrong, old, or was used in another browser: have another one printed",
 );
 /** A client that is told 401 would ask for another session. */
 const NOT_ACCEPTED = unavailable("the API server does not accept this user's credentials");
@@ -54,7 +58,7 @@ export function createPageHandler(options: PageHandlerOptions): HttpHandler {
     const read = await readJson(request);
     if ("refusal" in read) return read.refusal;
     const { data } = sessionSchema.safeParse(read.value);
-    const opened = sessions.open(data?.code ?? "");
+    const opened = sessions.open(data?.code ?? "", data?.browser);
     if ("session" in opened) return okResponse({ ...opened, ...await facts(signal) });
     if (opened.why === "wrong_code") return failureResponse(WRONG_CODE);
     const headers = retryAfter(opened.retryAfterMs);

@@ -120,6 +120,8 @@ export function startFakeUiServer(
   const open = new Map<ReadableStreamDefaultController<Uint8Array>, number>();
   let [isDown, step, rights, key] = [false, 0, "all", "the-key"];
   let login = "code";
+  /** The browser that has opened the code that one browser may open. */
+  let opened: string | undefined;
   /** Streams on which nothing comes any more. */
   const silent = new WeakSet<object>();
   /** Why there are no curves, why the API server does not answer, and what it says to changes. */
@@ -224,8 +226,11 @@ export function startFakeUiServer(
         if (request.headers.get("authorization") !== `Bearer ${key}`) return status(401, "log in");
         return Response.json({ user: "ada", server: "", canChange: true });
       }
-      const { code } = await request.json();
-      if (code !== "one-time") return status(403, "the code is old");
+      const { code, browser } = await request.json();
+      // As the real server has it; the other code is good for all tests.
+      const isOnce = code === "once" && typeof browser === "string" &&
+        (opened ??= browser) === browser;
+      if (code !== "one-time" && !isOnce) return status(403, "the code is old");
       return Response.json({
         session: key,
         user: "ada",

@@ -530,7 +530,7 @@ const journeys = {
     await see(page, "The session could not be opened");
     const other = await tab();
     await other.goto(`${origin}/#code=old`);
-    await see(other, "The code is too old, or was used already.");
+    await see(other, "The code is too old, or was used in another browser.");
     assert.equal(await other.evaluate(() => location.hash.includes("code")), false);
     // Another address in the same tab loads nothing anew.
     await other.goto(address);
@@ -794,7 +794,7 @@ const journeys = {
     assert.equal((await control()).streams, 1);
     assert.deepEqual(
       await others[0].evaluate(() => [document.cookie, Object.keys(localStorage)]),
-      ["", []],
+      ["", ["milepost.browser"]],
     );
     // One tab crashes, and says nothing of it: its lock does.
     const [crashing, ...closing] = others;
@@ -812,6 +812,23 @@ const journeys = {
     await late.goto(origin);
     await see(late, "No session in this tab");
     assert.deepEqual((await control()).reports, []);
+  },
+
+  /** The printed address opens again in its browser, after all tabs are closed, and in no other one. */
+  async again() {
+    const printed = `${origin}/#code=once`;
+    const own = await browser.newContext();
+    for (let times = 0; times < 3; times++) {
+      const page = await own.newPage();
+      await page.goto(printed);
+      await page.locator(".jobs tbody tr").nth(4).waitFor(WAIT);
+      await page.close();
+    }
+    const page = await tab();
+    await page.goto(printed);
+    await see(page, "The code is too old, or was used in another browser.");
+    await page.goto(address);
+    await page.locator(".jobs tbody tr").nth(4).waitFor(WAIT);
   },
 
   /** The same without a worker: each tab has a stream of its own. */

@@ -34,8 +34,8 @@ export async function runTrialsOnScreen(options: TrialsDemoOptions): Promise<voi
   const trials = await playOnStage(options, {
     watch: "Watch them in a browser, under Trials",
     about: "Six learning rates, two at a time; examples/trial-controller has the rule.",
-    async play(standalone, display, signal) {
-      const trials = await playTrials(standalone, display, signal);
+    async play(stage) {
+      const trials = await playTrials(stage);
       return options.signal.aborted ? undefined : trials;
     },
     async show(trials) {

@@ -12,7 +12,8 @@ import { z } from "zod";
 import { installTrialCrd } from "../../standalone/prerequisites.ts";
 import type { Standalone } from "../../standalone/standalone.ts";
 import type { Display } from "../display.ts";
-import { exampleRuntime, trainingProgram } from "../examples.ts";
+import type { Stage } from "../demo_stage.ts";
+import { exampleRuntime, TRAIN_SECONDS, trainingProgram } from "../examples.ts";
 import { type FollowedJobs, followJobs } from "../followed_jobs.ts";
 import { controllerObjects, kindOf, TRIAL_CONTROLLER } from "./objects.ts";
 import { type Seen, seenSchema, type TrialSummary, trialSummary } from "./results.ts";
@@ -21,6 +22,8 @@ const NAMESPACE = "default";
 /** Longest page of an observation: more than the trials report. */
 const PAGE = 5000;
 const READ_MS = 10_000;
+/** Six trials, two at a time. */
+const ROUNDS = 3;
 
 const tokenSchema = z.looseObject({ status: z.looseObject({ token: z.string() }) });
 
@@ -50,11 +53,11 @@ async function observe(standalone: Standalone, name: string, token: string): Pro
 }
 
 /** The training program, its runtime, and the trial controller, which makes all the rest. */
-async function applyTrials({ client, server, status }: Standalone): Promise<void> {
+async function applyTrials({ client, server, status }: Standalone, seconds: number): Promise<void> {
   await installTrialCrd(client);
   await client.create(KINDS.configMap, trainingProgram(NAMESPACE));
   await client.create(KINDS.clusterTrainingRuntime, exampleRuntime());
-  const env = { API_SERVER: server, OBSERVATIONS: status };
+  const env = { API_SERVER: server, OBSERVATIONS: status, [TRAIN_SECONDS]: String(seconds) };
   for (const object of controllerObjects(NAMESPACE, env)) {
     await client.create(kindOf(object), object);
   }
@@ -106,11 +109,9 @@ async function lastWords(client: KubeClient): Promise<string> {
 
 /** Runs the trials, shows them until the controller is done or `signal` aborts, and returns the results. */
 export async function playTrials(
-  standalone: Standalone,
-  display: Display,
-  signal: AbortSignal,
+  { standalone, display, seconds, signal }: Stage,
 ): Promise<TrialSummary[]> {
-  await applyTrials(standalone);
+  await applyTrials(standalone, seconds / ROUNDS);
   const { trials, ended } = await follow(standalone, display, signal);
   if (signal.aborted) return [];
   if (ended === "Failed") {

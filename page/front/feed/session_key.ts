@@ -24,6 +24,8 @@ export type SessionState =
 export const sessionState = signal<SessionState>({ phase: "starting" });
 
 const STORED = "milepost.session";
+/** By this secret the server knows the browser that has opened a code, and opens it again. Alone it opens nothing. */
+const BROWSER = "milepost.browser";
 
 const factsOf = fields(
   { user: textOf, server: textOf, canChange: (it) => it === true } satisfies FieldsOf<PageFacts>,
@@ -57,18 +59,33 @@ export function loseSession(why: string, login?: Login): void {
   sessionState.value = { phase: "none", why, login: login ?? last ?? "code" };
 }
 
+/** Returns the secret of this browser, which is made once; undefined where a browser keeps nothing. */
+function browserSecret(): string | undefined {
+  try {
+    const kept = localStorage.getItem(BROWSER) ?? "";
+    if (/^[0-9a-f]{32}$/.test(kept)) return kept;
+    const bytes = crypto.getRandomValues(new Uint8Array(16));
+    const made = [...bytes].map((it) => it.toString(16).padStart(2, "0")).join("");
+    localStorage.setItem(BROWSER, made);
+    return made;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Exchanges a code for a key. */
 export async function exchangeCode(code: string): Promise<void> {
   sessionState.value = { phase: "starting" };
   try {
-    const answer = await ask({ method: "POST", path: "/session", body: { code: code.trim() } });
+    const body = { code: code.trim(), browser: browserSecret() };
+    const answer = await ask({ method: "POST", path: "/session", body });
     const session = readSession(answer, "code");
     if (session.key === "") loseSession("The server gave no key for the code.");
     else keep(session);
   } catch (error) {
     const isOld = error instanceof CallError && error.status === 403;
     const why = error instanceof Error ? error.message : String(error);
-    loseSession(isOld ? "The code is too old, or was used already." : why);
+    loseSession(isOld ? "The code is too old, or was used in another browser." : why);
   }
 }
 

@@ -58,6 +58,25 @@ Deno.test("wrong codes are limited, and lock out nobody who has a good one", () 
   assert.ok("retryAfterMs" in sessions.open(code), "it is good once");
 });
 
+Deno.test("a code opens again in the browser that opened it, and in no other one", async () => {
+  const { clock, sessions } = world();
+  const [code, other] = [sessions.newCode(), sessions.newCode()];
+  const first = sessions.open(code, "mine");
+  const second = sessions.open(code, "mine");
+  assert.ok("session" in first && "session" in second);
+  assert.notEqual(first.session, second.session);
+  for (const browser of ["another", "", undefined, "x".repeat(65)]) {
+    assert.ok(!("session" in sessions.open(code, browser)), String(browser));
+  }
+  assert.ok(!("session" in sessions.open("made up", "mine")));
+  assert.ok("session" in sessions.open(other));
+  assert.ok(!("session" in sessions.open(other, "mine")), "it was opened without a secret");
+  for (const isGood of [true, true, false]) {
+    await clock.advance(isGood ? SESSION_LIMITS.againMs - 1 : SESSION_LIMITS.againMs + 1);
+    assert.equal("session" in sessions.open(code, "mine"), isGood);
+  }
+});
+
 Deno.test("there are only so many sessions: the one unused for longest ends", async () => {
   const { clock, sessions } = world();
   const keys: string[] = [];
