@@ -74,6 +74,7 @@ export async function playOnStage<T>(
   const standalone = await startStandalone({ port: 0, statusPort: 0, uiPort: 0 }, signal);
   try {
     const left = tellAddress(standalone.page, { watch }, { json, display });
+    if (left !== undefined) display.note("Enter prints another address, Ctrl-C ends it.");
     display.note(about);
     const outcome = await play({ standalone, display, seconds, signal });
     if (limit.aborted) {
@@ -82,7 +83,7 @@ export async function playOnStage<T>(
     if (outcome === undefined) return undefined;
     await show(outcome, display);
     if (left !== undefined) {
-      display.note("The page stays until you press Ctrl-C; Enter prints another address.");
+      display.note("The page stays until you press Ctrl-C.");
       await Promise.race([left, aborted(options.signal)]);
     }
     return outcome;
