@@ -24,7 +24,8 @@ const TRAINJOBS = `/apis/trainer.kubeflow.org/v1alpha1/namespaces/${NAMESPACE}/t
 const credential = (name: string) =>
   Deno.readTextFile(`${setting("CREDENTIALS", "/var/run/trial-controller")}/${name}`);
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
-const print = (line: unknown) => console.log(JSON.stringify(line));
+const print = (line: unknown) =>
+  Deno.stdout.writeSync(new TextEncoder().encode(`${JSON.stringify(line)}\n`));
 
 /** Tries again until it works: a controller outlives its API server. */
 async function insist<T>(what: string, work: () => Promise<T>): Promise<T> {
@@ -149,9 +150,8 @@ async function run(trial: Trial, finished: Trial[]): Promise<void> {
 }
 
 const finished: Trial[] = [];
-const waiting = RATES.map((rate, index): Trial => {
-  return { name: `${EXPERIMENT}-${index + 1}`, rate, state: "Running", losses: [] };
-});
+const named = (rate: number, index: number) => ({ name: `${EXPERIMENT}-${index + 1}`, rate });
+const waiting = RATES.map(named).map((it): Trial => ({ ...it, state: "Running", losses: [] }));
 await Promise.all(Array.from({ length: TRIALS_AT_ONCE }, async () => {
   for (let next = waiting.shift(); next; next = waiting.shift()) await run(next, finished);
 }));
