@@ -123,9 +123,8 @@ const JOB_FIELDS = {
   container: textField("container", 253),
   /** Whether the log is that of the container's run before. */
   isPrevious: switchField("run", "previous"),
-  /** What is looked for in the log, and whether only lines that have it are shown. */
+  /** What the lines of the log that are shown have. */
   find: textField("find", 128),
-  isOnlyFound: switchField("lines", "found"),
   isWrapped: switchField("wrap", "no", true),
 };
 /** What is shown of a job. */

@@ -25,18 +25,6 @@ function stampOf(line: string): Stamp | undefined {
 /** Returns a line without the time before it. */
 export const withoutTime = (line: string): string => line.slice(stampOf(line)?.length ?? 0);
 
-/** A line that came for the first time. */
-export interface TakenLine {
-  readonly text: string;
-  /** Whether lines may be missing before it. */
-  readonly isAfterHole: boolean;
-  /** Its time, by which texts of lines of several logs are put in order; undefined if it has none. */
-  readonly at: string | undefined;
-}
-
-/** Returns the time before a line, as {@link TakenLine.at}. */
-export const timeKeyOf = (line: string): string | undefined => stampOf(line)?.key;
-
 /** What has come of a log. */
 export class ResumedLog {
   /** The newest time, and how many lines have it. */
@@ -65,8 +53,8 @@ export class ResumedLog {
     return this.#again !== undefined;
   }
 
-  /** Takes a line with its time. Returns undefined if it came before. */
-  take(line: string): TakenLine | undefined {
+  /** Takes a line with its time. Returns its text, whether lines may be missing before it, and its time as a text that sorts; undefined if it came before. */
+  take(line: string) {
     const stamp = stampOf(line);
     if (this.#isKnown(stamp)) return undefined;
     const wasCatchingUp = this.isCatchingUp && stamp !== undefined;

@@ -61,7 +61,10 @@ export function fakeLogs({ hostile, startMs }: { hostile: boolean; startMs: numb
       return open.size;
     },
     answer(query) {
-      if (query.get("timestamps") !== "true") return new Response("no times were asked for\n");
+      if (query.get("timestamps") !== "true") {
+        const lines = Array.from({ length: count() }, (_, index) => lineOf(index));
+        return new Response(lines.map((it) => it.replace(/^\S+ /, "")).join(""));
+      }
       if (query.get("previous") === "true") {
         return new Response("2026-01-01T00:00:00Z this was the run before\n");
       }

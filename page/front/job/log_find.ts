@@ -1,33 +1,15 @@
-/** Parts of a text in which another is found, in any case of letters. Pure. */
-
-/** A part of a text. */
-export interface FoundPart {
-  readonly text: string;
-  /** Its number among those that were found; undefined: it stands between them. */
-  readonly place?: number;
-}
+/** Lines of a text in which another is found, in any case of letters. Pure. */
 
 /** Most places that are marked: each is an element. */
-export const MOST_FOUND = 1_000;
+const MOST_FOUND = 2_000;
 
-const literally = (text: string) => new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
-
-/** Returns the lines that have a text; all lines if that is empty. */
-export function linesWith(text: string, wanted: string): string {
-  if (wanted === "") return text;
-  const found = literally(wanted);
-  return text.split("\n").filter((line) => line.search(found) >= 0).join("\n");
-}
-
-/** Returns the parts of a text, of which the last {@link MOST_FOUND} that are found are marked. */
-export function foundParts(text: string, wanted: string): readonly FoundPart[] {
-  if (wanted === "") return [{ text }];
-  const found = [...text.matchAll(literally(wanted))].slice(-MOST_FOUND);
-  let end = 0;
-  const parts = found.flatMap((match, place): FoundPart[] => {
-    const before = text.slice(end, match.index);
-    end = match.index + match[0].length;
-    return [{ text: before }, { text: match[0], place }];
-  });
-  return [...parts, { text: text.slice(end) }];
+/** Returns the lines that have a text as parts: at odd places stands what was found, and is marked. */
+export function foundParts(text: string, wanted: string): readonly string[] {
+  if (wanted === "") return [text];
+  const literal = wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const found = new RegExp(`(${literal})`, "iu");
+  const lines = text.split("\n").filter((line) => found.test(line)).join("\n");
+  const parts = lines.split(found);
+  const begin = Math.max(0, parts.length - 1 - 2 * MOST_FOUND);
+  return [parts.slice(0, begin + 1).join(""), ...parts.slice(begin + 1)];
 }

@@ -1,27 +1,18 @@
 /** Lines of logs that are followed: each one once, however often its stream breaks off, in the order of their times, and only so many. Pure. */
 import { logText } from "../../../platform/base/hostile_text.ts";
-import { HOLE, ResumedLog, timeKeyOf, withoutTime } from "../../../platform/base/resumed_log.ts";
+import { HOLE, ResumedLog, withoutTime } from "../../../platform/base/resumed_log.ts";
 
 /** Bounds of what is kept: the end of the log. */
 export const LOG_BOUNDS = { lines: 4_000, characters: 200_000, lineCharacters: 16_384 } as const;
 
 const shown = (line: string) => logText(line.slice(0, LOG_BOUNDS.lineCharacters));
 
-interface KeptLine {
-  readonly text: string;
-  readonly at: string;
-}
-
 /** The lines that are kept, of one log or of several. */
 export class KeptLines {
-  readonly #lines: KeptLine[] = [];
+  readonly #lines: { readonly text: string; readonly at: string }[] = [];
   #characters = 0;
-  #dropped = 0;
-
   /** Lines that were kept once, and gave way to newer ones. */
-  get dropped(): number {
-    return this.#dropped;
-  }
+  dropped = 0;
 
   /** The text of what is kept. */
   get text(): string {
@@ -47,7 +38,7 @@ export class KeptLines {
     if (count === 0) return;
     this.#lines.splice(0, count);
     this.#characters = characters;
-    this.#dropped += count;
+    this.dropped += count;
   }
 }
 
@@ -59,12 +50,7 @@ export class LogLines {
   #at = "";
 
   /** `before`: what each line begins with, as where those of other logs are kept beside it. */
-  constructor(private readonly kept = new KeptLines(), private readonly before = "") {}
-
-  /** Lines that were kept once, and gave way to newer ones. */
-  get dropped(): number {
-    return this.kept.dropped;
-  }
+  constructor(readonly kept = new KeptLines(), private readonly before = "") {}
 
   /** Lines that were taken in all. */
   get taken(): number {
@@ -103,17 +89,4 @@ export class LogLines {
     if (taken.isAfterHole) this.kept.push(this.before + HOLE, this.#at);
     this.kept.push(this.before + shown(taken.text), this.#at);
   }
-}
-
-/** Returns whole logs as one, in the order of their times, each line behind its log's label. */
-export function joinedLogs(logs: readonly { readonly label: string; readonly text: string }[]) {
-  const lines = logs.filter(({ text }) => text !== "").flatMap(({ label, text }) => {
-    let at = "";
-    return text.replace(/\n$/, "").split("\n").map((line) => {
-      at = timeKeyOf(line) ?? at;
-      return { at, text: `${label}${withoutTime(line)}` };
-    });
-  });
-  return lines.sort((one, other) => one.at < other.at ? -1 : one.at > other.at ? 1 : 0)
-    .map(({ text }) => `${text}\n`).join("");
 }

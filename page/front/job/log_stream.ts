@@ -1,5 +1,5 @@
-/** Streams of containers' logs, which are read on where they broke off: of one, or of several together. */
-import { joinedLogs, KeptLines, LogLines } from "./log_lines.ts";
+/** Streams of containers' logs, of one or of several together, which are read on where they broke off. */
+import { KeptLines, LogLines } from "./log_lines.ts";
 import { call, comebacks } from "../page_state.ts";
 import { CallError } from "../feed/server_calls.ts";
 import { pause } from "../feed/view_feed.ts";
@@ -11,8 +11,6 @@ import { RETRY } from "../feed/view_state.ts";
 const TAIL = 1_000;
 /** Most lines of a log that is downloaded, which a server gives of it. */
 const WHOLE = 100_000;
-/** Characters of logs that are downloaded together, after which others are left out. */
-const MOST_CHARACTERS = 64 << 20;
 /** Most logs that are shown together. */
 export const MOST_TOGETHER = 32;
 /** Logs that are read together are read again after so long, a browser having few connections for streams, in milliseconds. */
@@ -28,6 +26,8 @@ export interface LogPlace {
   readonly container: string;
   /** That of the run before the container was restarted. */
   readonly isPrevious: boolean;
+  /** What its lines begin with among those of others; empty: it is read alone. */
+  readonly label: string;
 }
 
 /** How it is with the log. */
@@ -37,25 +37,24 @@ export type LogState =
   | { readonly phase: "waiting"; readonly reason: string }
   /** It is tried again. */
   | { readonly phase: "broken"; readonly reason: string }
-  /** One of several is gone, or may not be read. */
+  /** One of several cannot be read now, or not any more. */
   | { readonly phase: "partly"; readonly reason: string }
   | { readonly phase: "gone" | "failed"; readonly reason: string };
 
-/** Options of {@link followLog}. */
-export interface FollowOptions {
+/** How a log is followed. */
+interface FollowOptions {
   readonly signal: AbortSignal;
   readonly onLines: (lines: LogLines) => void;
   readonly onState: (state: LogState) => void;
   /** Returns whether the pod writes nothing more. */
   readonly isOver: () => boolean;
-  /** What takes the lines; absent: a log of its own. */
-  readonly lines?: LogLines;
-  /** Bounds how many logs are read at a time; with it the log is read again and again. */
-  readonly turns?: Semaphore;
+  readonly lines: LogLines;
+  /** Bounds how many logs are read at a time that are read together. */
+  readonly turns: Semaphore;
 }
 
 function pathOf({ namespace, pod, container, isPrevious }: LogPlace, more: object) {
-  const query = new URLSearchParams({ timestamps: "true", ...more });
+  const query = new URLSearchParams({ ...more });
   if (container !== "") query.set("container", container);
   if (isPrevious) query.set("previous", "true");
   return `/logs/${encodeURIComponent(namespace)}/${encodeURIComponent(pod)}?${query}`;
@@ -113,12 +112,13 @@ async function readOnce(
   place: LogPlace,
   lines: LogLines,
   signal: AbortSignal,
-  { onLines, onState, turns }: FollowOptions,
+  { onLines, onState }: FollowOptions,
 ): Promise<void> {
   const since = lines.resume();
   const path = pathOf(place, {
+    timestamps: true,
     ...(since === undefined ? { tailLines: TAIL } : { sinceTime: since }),
-    ...(!place.isPrevious && turns === undefined && { follow: true }),
+    ...(!place.isPrevious && place.label === "" && { follow: true }),
   });
   const { body } = await call(path, { signal, streamed: true });
   onState({ phase: "followed" });
@@ -131,9 +131,10 @@ async function readOnce(
   }
 }
 
-/** Follows a log until there is nothing more of it. */
-export async function followLog(place: LogPlace, options: FollowOptions): Promise<void> {
-  const { signal, onState, isOver, lines = new LogLines(), turns } = options;
+/** Follows a log until there is nothing more of it; one of several is read again and again. */
+async function followLog(place: LogPlace, options: FollowOptions): Promise<void> {
+  const { signal, onState, isOver, lines, turns } = options;
+  const isAlone = place.label === "";
   let failures = 0;
   while (!signal.aborted) {
     const seen = whileSeen(signal);
@@ -142,7 +143,7 @@ export async function followLog(place: LogPlace, options: FollowOptions): Promis
     const wasOver = isOver();
     try {
       const read = () => readOnce(place, lines, seen.signal, options);
-      await (turns === undefined ? read() : turns.run(read, seen.signal));
+      await (isAlone ? read() : turns.run(read, seen.signal));
     } catch (error) {
       state = stateAfter(error, place);
     } finally {
@@ -155,71 +156,49 @@ export async function followLog(place: LogPlace, options: FollowOptions): Promis
       continue;
     }
     // A stream that ends although the container may run broke off in between, or the container is restarted.
-    const isEnd = state.phase === "ended" &&
-      (place.isPrevious || (turns === undefined ? isOver() : wasOver));
+    const isEnd = state.phase === "ended" && (place.isPrevious || (isAlone ? isOver() : wasOver));
     if (isEnd || state.phase === "gone" || state.phase === "failed") return onState(state);
-    if (state.phase === "ended" && turns !== undefined) {
-      failures = 0;
-      await pause(POLL_MS, signal);
-      continue;
+    const isRead = !isAlone && state.phase === "ended";
+    if (!isRead) {
+      onState(state.phase === "ended" ? { phase: "broken", reason: "the stream ended" } : state);
     }
-    onState(state.phase === "ended" ? { phase: "broken", reason: "the stream ended" } : state);
     failures = lines.taken > before ? 1 : failures + 1;
-    await pause(backoffMs(failures, RETRY, Math.random), signal);
+    await pause(isRead ? POLL_MS : backoffMs(failures, RETRY, Math.random), signal);
   }
 }
 
-/** A log of several. */
-export interface LabelledPlace extends LogPlace {
-  /** What its lines stand behind. */
-  readonly label: string;
-}
-
-/** Returns how it is with logs together. */
+/** Returns how it is with logs together, by their pods. */
 function joinedState(states: ReadonlyMap<string, LogState>): LogState {
-  const all = [...states];
-  const reasonsOf = (...phases: readonly string[]) =>
-    all.flatMap(([pod, it]) =>
-      phases.includes(it.phase) && "reason" in it ? [`${pod}: ${it.reason}`] : []
-    );
-  const [broken] = reasonsOf("broken", "waiting");
-  if (broken !== undefined) return { phase: "broken", reason: broken };
-  const [left] = reasonsOf("gone", "failed");
-  if (left !== undefined) return { phase: "partly", reason: left };
-  const isAll = (phase: string) => all.every(([, it]) => it.phase === phase);
-  const phase = (["ended", "loading", "hidden"] as const).find(isAll) ?? "followed";
-  return { phase };
+  const [first = { phase: "loading" } as const, ...others] = states.values();
+  if (others.length === 0) return first;
+  for (const [pod, it] of states) {
+    if ("reason" in it) return { phase: "partly", reason: `${pod}: ${it.reason}` };
+  }
+  return others.every(({ phase }) => phase === first.phase) ? first : { phase: "followed" };
 }
 
-/** Follows several logs together. Returns a function that adds one. */
-export function followTogether(
-  { signal, onLines, onState }: Pick<FollowOptions, "signal" | "onLines" | "onState">,
-): (place: LabelledPlace, isOver: () => boolean) => void {
+/** Follows logs, whose lines stand in the order of their times. Returns a function that adds one. */
+export function followLogs(
+  { onState, ...options }: Omit<FollowOptions, "isOver" | "lines" | "turns">,
+) {
   const kept = new KeptLines();
   const turns = createSemaphore(AT_ONCE);
   const states = new Map<string, LogState>();
-  return (place, isOver) => {
-    const take = (state: LogState) => {
-      states.set(place.pod, state);
-      onState(joinedState(states));
-    };
-    states.set(place.pod, { phase: "loading" });
-    const lines = new LogLines(kept, `[${place.label}] `);
-    followLog(place, { signal, onLines, onState: take, isOver, lines, turns });
+  return (place: LogPlace, isOver: () => boolean): void => {
+    const take = (state: LogState) => onState(joinedState(states.set(place.pod, state)));
+    take({ phase: "loading" });
+    const lines = new LogLines(kept, place.label);
+    followLog(place, { ...options, onState: take, isOver, lines, turns });
   };
 }
 
-/** Returns whole logs as a text, those of several in the order of their times. Throws a {@link CallError}. */
-export async function wholeLogs(places: readonly LabelledPlace[]): Promise<string> {
+/** Returns whole logs, one after the other. Throws a {@link CallError}. */
+export async function wholeLogs(places: readonly LogPlace[]): Promise<string> {
   const tailLines = Math.floor(WHOLE / Math.max(1, places.length));
-  const logs: { label: string; text: string }[] = [];
-  let left = MOST_CHARACTERS;
-  for (const { label, ...place } of places) {
-    const text = left > 0
-      ? await (await call(pathOf(place, { tailLines }))).text()
-      : "left out: the other logs are long\n";
-    left -= text.length;
-    logs.push({ label: places.length > 1 ? `[${label}] ` : "", text });
+  const texts: string[] = [];
+  for (const place of places) {
+    const text = await (await call(pathOf(place, { tailLines }))).text();
+    texts.push(place.label === "" ? text : `==> ${place.pod} <==\n${text}\n`);
   }
-  return joinedLogs(logs);
+  return texts.join("");
 }

@@ -1,9 +1,9 @@
 /** Log of a pod or of all pods of a job: followed, looked through, and downloaded. */
-import { useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLog } from "./followed_log.ts";
 import type { JobDetails } from "./job_details.ts";
-import { LogSearch, LogText, useLook } from "./log_text.tsx";
-import { type LabelledPlace, type LogState, MOST_TOGETHER, wholeLogs } from "./log_stream.ts";
+import { foundParts } from "./log_find.ts";
+import { type LogPlace, type LogState, MOST_TOGETHER, wholeLogs } from "./log_stream.ts";
 import { Choice } from "../form_fields.tsx";
 import { Notice, Switch } from "../marks_and_signs.tsx";
 import { showJob } from "../page_state.ts";
@@ -24,13 +24,8 @@ const COLLECTED = "A log collector keeps more, if the cluster has one.";
 function LogSign({ state }: { state: LogState }) {
   if (state.phase === "gone" || state.phase === "failed") return null;
   if (!("reason" in state)) return <span class="quiet" role="status">{WORDS[state.phase]}</span>;
-  if (state.phase === "partly") return <span role="status">Without {plainText(state.reason)}</span>;
-  return (
-    <span role="status">
-      {state.phase === "waiting" ? "No log yet" : "Interrupted"}: {plainText(state.reason)}.{" "}
-      <span class="quiet">Retrying.</span>
-    </span>
-  );
+  const word = { waiting: "No log yet", broken: "Interrupted, retrying", partly: "Incomplete" };
+  return <span role="status">{word[state.phase]}: {plainText(state.reason)}</span>;
 }
 
 const namesOf = (names: readonly string[], value: string) =>
@@ -74,49 +69,36 @@ function LogChoices(
   );
 }
 
-/** Saves a text as a file of the browser's downloads. */
-function save(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
-/** Downloads the whole log; of one that is gone what is shown of it. */
-function Download(
-  { name, places, text }: { name: string; places: readonly LabelledPlace[]; text: string },
-) {
-  const [problem, setProblem] = useState("");
-  const [isBusy, setBusy] = useState(false);
+/** Downloads the whole log; of one that cannot be read any more what is shown. */
+function Download({ name, places, text }: {
+  name: string;
+  places: readonly LogPlace[];
+  text: string;
+}) {
+  const [word, setWord] = useState("Download");
   const download = async () => {
-    setBusy(true);
-    setProblem("");
-    try {
-      save(name, await wholeLogs(places));
-    } catch (error) {
-      if (text !== "") save(name, `${text}\n`);
-      const reason = error instanceof Error ? error.message : String(error);
-      setProblem(`${text === "" ? "Nothing" : "Only what is shown"} was saved: ${reason}`);
-    } finally {
-      setBusy(false);
-    }
+    setWord("Downloading…");
+    const whole = await wholeLogs(places).catch(() => undefined);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([whole ?? text], { type: "text/plain" }));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    setWord(whole === undefined ? "Downloaded what is shown" : "Download");
   };
-  return (
-    <>
-      <button type="button" disabled={isBusy} onClick={download}>
-        {isBusy ? "Downloading…" : "Download"}
-      </button>
-      {problem !== "" && <span role="alert" class="problem">{plainText(problem)}</span>}
-    </>
-  );
+  return <button type="button" onClick={download}>{word}</button>;
 }
 
 /** The log. */
 export function LogTab({ view, details }: { view: JobView; details: JobDetails | undefined }) {
   const { text, dropped, state, pod, places, again } = useLog(view, details);
-  const look = useLook(view, text);
   const isLost = details !== undefined && !details.keepsLogs;
+  const [isAtEnd, setAtEnd] = useState(true);
+  const box = useRef<HTMLPreElement>(null);
+  const parts = useMemo(() => foundParts(text, view.find), [text, view.find]);
+  useEffect(() => {
+    if (isAtEnd && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+  }, [parts, isAtEnd]);
   if (pod === "") {
     return (
       <Notice title="No pod, and no log">
@@ -136,16 +118,23 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
     <>
       <div class="row tools">
         <LogChoices view={view} details={details} pod={pod} />
-        <LogSearch view={view} look={look} />
+        <label class="choice">
+          <span>Search</span>
+          <input
+            type="search"
+            placeholder="show matching lines"
+            maxLength={128}
+            value={view.find}
+            onInput={({ currentTarget }) => showJob(view, { find: currentTarget.value }, true)}
+          />
+        </label>
         <Switch
           isOn={view.isWrapped}
           onChange={(isWrapped) => showJob(view, { isWrapped }, true)}
         >
           Wrap lines
         </Switch>
-        <Switch isOn={look.isAtEnd} onChange={(isAtEnd) => look.go({ isAtEnd })}>
-          Stay at the end
-        </Switch>
+        <Switch isOn={isAtEnd} onChange={setAtEnd}>Stay at the end</Switch>
         <Download name={`${name}.log`} places={places} text={text} />
         {isOver && <button type="button" onClick={again}>Read again</button>}
         <LogSign state={state} />
@@ -180,12 +169,21 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
         </p>
       )}
       {(text !== "" || state.phase === "followed" || state.phase === "ended") && (
-        <LogText
-          view={view}
-          look={look}
-          label={pod === ALL_PODS ? "Log of all pods" : `Log of ${pod}`}
-          empty={text === "" ? "(nothing was written yet)" : "(no line has it)"}
-        />
+        <pre
+          ref={box}
+          class={view.isWrapped ? "log" : "log unwrapped"}
+          tabIndex={0}
+          role="region"
+          aria-label={pod === ALL_PODS ? "Log of all pods" : `Log of ${pod}`}
+          onScroll={({ currentTarget: it }) => {
+            const atEnd = it.scrollTop + it.clientHeight >= it.scrollHeight - 4;
+            if (isAtEnd && !atEnd) setAtEnd(false);
+          }}
+        >
+          {parts.join("") === ""
+            ? text === "" ? "(nothing was written yet)" : "(no line matches)"
+            : parts.map((it, index) => index % 2 === 0 ? it : <mark key={index}>{it}</mark>)}
+        </pre>
       )}
     </>
   );

@@ -139,7 +139,6 @@ Deno.test("readView() of viewFragment() is the view of a job", () => {
     container: fc.string(),
     isPrevious: fc.boolean(),
     find: fc.string(),
-    isOnlyFound: fc.boolean(),
     isWrapped: fc.boolean(),
   });
   fc.assert(fc.property(views, (it) => {
