@@ -246,7 +246,9 @@ export function startFakeUiServer(
       const body = await request.json();
       changes.push({ path: pathname, body });
       if (refused !== "") return status(403, refused);
-      if (route === "stop") stops.set(name, { time: new Date().toISOString(), ...body });
+      if (route === "stop") {
+        stops.set(name, { time: new Date().toISOString(), graceSeconds: 30, ...body });
+      }
       if (route === "delete") deleted.add(name);
       return Response.json({});
     }

@@ -202,8 +202,7 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
           {row !== undefined && <StateSign state={row.state} />}
           <span class="space" />
           <JobActions
-            job={view}
-            uid={details?.uid ?? ""}
+            job={{ ...view, uid: details?.uid ?? "" }}
             actions={actions}
             onDone={() => setChanges(changes + 1)}
           />

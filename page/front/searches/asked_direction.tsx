@@ -4,39 +4,22 @@ import type { Direction } from "../../../crds/wire/searches.ts";
 import { Hostile } from "../marks_and_signs.tsx";
 import { plainText } from "../readable_text.ts";
 
-/** Where the browser keeps the answers. */
-const KEPT = "milepost.directions";
-/** Most answers that are kept. */
-const MOST = 100;
-
-/** Returns the answers of a text; of anything else none. */
-function readDirections(text: string | null): ReadonlyMap<string, Direction> {
-  let pairs: unknown;
-  try {
-    pairs = JSON.parse(text ?? "[]");
-  } catch {
-    return new Map();
-  }
-  return new Map(
-    (Array.isArray(pairs) ? pairs : []).flatMap((pair): [string, Direction][] => {
-      const [metric, direction] = Array.isArray(pair) ? pair : [];
-      const isKnown = direction === "minimize" || direction === "maximize";
-      return typeof metric === "string" && isKnown ? [[metric, direction]] : [];
-    }),
-  );
-}
-
-const answers = signal(readDirections(localStorage.getItem(KEPT)));
+const DIRECTIONS = ["minimize", "maximize"] as const satisfies readonly Direction[];
+/** Where the browser keeps the answer for a metric. */
+const placeOf = (metric: string) => `milepost.better.${metric}`;
+/** Counts the answers of this page, so that what shows them is drawn anew. */
+const answers = signal(0);
 
 /** Returns what was answered for a metric; empty: it was not asked yet. */
-export const answeredDirection = (metric: string) => answers.value.get(metric) ?? "";
+export function answeredDirection(metric: string): Direction | "" {
+  const kept = answers.value >= 0 && localStorage.getItem(placeOf(metric));
+  return DIRECTIONS.find((it) => it === kept) ?? "";
+}
 
 /** Keeps an answer. */
 export function answerDirection(metric: string, direction: Direction): void {
-  const others = [...answers.value].filter(([name]) => name !== metric);
-  const all = [...others, [metric, direction] as const].slice(-MOST);
-  answers.value = new Map(all);
-  localStorage.setItem(KEPT, JSON.stringify(all));
+  localStorage.setItem(placeOf(metric), direction);
+  answers.value++;
 }
 
 /** The question, with both answers. */

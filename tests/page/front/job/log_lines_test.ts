@@ -1,12 +1,7 @@
 /** Tests of lines of a log: each one once, however its stream is cut and breaks off, and only so many. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  joinedLogs,
-  KeptLines,
-  LOG_BOUNDS,
-  LogLines,
-} from "../../../../page/front/job/log_lines.ts";
+import { KeptLines, LOG_BOUNDS, LogLines } from "../../../../page/front/job/log_lines.ts";
 import { HOLE } from "../../../../platform/base/resumed_log.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
