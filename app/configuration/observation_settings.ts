@@ -1,7 +1,6 @@
 /** The settings of observations: where logs are kept, and which trials are adopted. */
 import { z } from "zod";
 import { COLLECTORS, KATIB } from "../../crds/katib_names.ts";
-import type { KeptBounds } from "../../katib/log/kept_ages.ts";
 import type { SinkChoice } from "../../katib/log/sink_choice.ts";
 import {
   formatTrialResource,
@@ -42,18 +41,6 @@ export const historySettings = {
     "time after a job's end for which its curves and logs are kept there, such as 720h; 0s: as long as the job",
   ),
 };
-
-/** Their values. */
-export interface HistoryBounds {
-  readonly historyBytes?: number;
-  /** In milliseconds. */
-  readonly historyAge?: number;
-}
-
-/** The bounds that they give a file of logs. */
-export const keptBounds = (
-  { historyBytes: maxBytes, historyAge: maxAgeMs }: HistoryBounds,
-): KeptBounds => ({ maxBytes, maxAgeMs });
 
 /** `--adopt-collectors`: kinds of collectors. */
 export const adoptCollectors = names([COLLECTORS.stdOut, COLLECTORS.file]);

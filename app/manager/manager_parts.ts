@@ -15,7 +15,6 @@ import { createCertificateManager } from "../../webhook/certificate_manager.ts";
 import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
-import { keptBounds } from "../configuration/observation_settings.ts";
 import { createV1Kinds, type V1Kinds } from "../../controller/jobs/v1_kinds.ts";
 import { executorOf } from "../../controller/jobset/executor_choice.ts";
 import { createRuntimeDefinitions } from "../../controller/trainjob/runtime_definitions.ts";
@@ -145,7 +144,7 @@ async function recordingOf(
       return { cert: replica.certificate, key: replica.key, ca, serverName };
     },
     mayWrite: () => leadership.leading,
-    kept: keptBounds(configuration),
+    bounds: configuration,
   });
   const adopted: ReadonlySet<string> = new Set(configuration.adoptCollectors);
   const none: ReadonlySet<string> = new Set();

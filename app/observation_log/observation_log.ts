@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { join } from "node:path";
 import type { z } from "zod";
-import { deleteOldLogs } from "../../katib/log/kept_ages.ts";
+import { deleteOldLogs, type HistoryBounds } from "../../katib/log/kept_ages.ts";
 import { openLogStore } from "../../katib/log/log_store.ts";
 import {
   type ObservationServer,
@@ -13,7 +13,6 @@ import { onAbort } from "../../platform/base/aborted.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import type { observationLogSettings } from "../configuration/command_settings.ts";
-import { type HistoryBounds, keptBounds } from "../configuration/observation_settings.ts";
 import { readFlagFile } from "../flag_file.ts";
 
 const log = getLogger(["milepost", "katib"]);
@@ -99,18 +98,17 @@ function openStore(path: string | undefined, maxBytes: number | undefined) {
 /** Serves until it is stopped. Rejects if a file, the folder or the port cannot be used. */
 export async function startObservationLog(options: ObservationLogOptions): Promise<ObservationLog> {
   const { dataDir, bindAddress, port, clock = systemClock } = options;
-  const { maxBytes, maxAgeMs } = keptBounds(options);
   const tls = await readTls(options);
   const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
   // Memory is not the operator's disk.
-  const store = openStore(path, path === undefined ? undefined : maxBytes);
+  const store = openStore(path, path === undefined ? undefined : options.historyBytes);
   try {
     const server = await startObservationServer({ hostname: bindAddress, port, tls, store, clock });
     if (tls === undefined) {
       log.warn("no client can write without --tls-cert, --tls-key and --client-ca");
     }
     const loops = new AbortController();
-    onAbort(loops.signal, deleteOldLogs(store, { clock, maxAgeMs }));
+    onAbort(loops.signal, deleteOldLogs(store, clock, options));
     const reloading = tls &&
       keepTls(options, tls, { server, clock, signal: loops.signal });
     return {

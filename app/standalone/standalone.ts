@@ -10,7 +10,7 @@ import { type PageServer, startPageServer } from "../../page/server/page_server.
 import { createProxiedView } from "../../page/server/proxied_view.ts";
 import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
-import type { HistoryBounds } from "../configuration/observation_settings.ts";
+import type { HistoryBounds } from "../../katib/log/kept_ages.ts";
 import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";

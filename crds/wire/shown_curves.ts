@@ -1,5 +1,6 @@
 /** Curves of jobs: what is asked of their owner, its answer, and what viewers are answered. */
 import { z } from "zod";
+import { jsonOfText } from "../../platform/base/json.ts";
 import { nameSchema, refusedSchema, uidSchema } from "./message_fields.ts";
 import { CURVE_LIMITS } from "./view_limits.ts";
 
@@ -54,8 +55,7 @@ export const markKindSchema = z.enum([
   "stopped",
   "gap",
 ]);
-/** A mark. */
-export const markSchema = z.object({
+const markSchema = z.object({
   timeMs: z.number(),
   kind: markKindSchema,
   /** For people; written by others. */
@@ -114,3 +114,8 @@ export type CurveAnswer = z.infer<typeof answerSchema>;
 /** Reads an answer that came from the owner; undefined if it is no answer. */
 export const parseCurveAnswer = (value: unknown): CurveAnswer | undefined =>
   answerSchema.safeParse(value).data;
+
+/** Reads the curves of one job from their JSON; undefined if it is none. */
+export function parseShownCurves(text: string): ShownCurves | undefined {
+  return shownSchema.safeParse(jsonOfText(text)).data;
+}

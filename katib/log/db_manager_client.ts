@@ -5,7 +5,6 @@ import { onAbort } from "../../platform/base/aborted.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { parseAddress } from "../../platform/http/replicas/calls.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import { HISTORY_METHODS } from "./history_wire.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import { type ClientTls, probeProtocol } from "./peer_protocol.ts";
 import {
@@ -13,6 +12,7 @@ import {
   encodeGet,
   encodeReport,
   type GetRequest,
+  HISTORY_METHODS,
   METHODS,
   wholeLog,
   type WireRow,
@@ -91,9 +91,9 @@ function credentialsOf({ cert, key, ca }: ClientTls): ChannelCredentials {
   return credentials.createSsl(Buffer.from(ca), Buffer.from(key), Buffer.from(cert));
 }
 
-/** Methods that write. */
+/** Methods that write, and methods that a peer may lack. */
 const WRITES: ReadonlySet<string> = new Set([METHODS.report, HISTORY_METHODS.keep]);
-const OPTIONAL_METHODS: ReadonlySet<string> = new Set(Object.values(HISTORY_METHODS));
+const OPTIONAL: ReadonlySet<string> = new Set(Object.values(HISTORY_METHODS));
 const NOT_SENT = { wasNotSent: true } as const;
 const identity = (bytes: Buffer) => bytes;
 
@@ -187,7 +187,7 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
           }
           const { code = status.UNKNOWN, details = "no reply" } = error ?? {};
           const wasNotSent = code === status.UNAVAILABLE && NOT_CONNECTED.test(details);
-          const isAbsent = code === status.UNIMPLEMENTED && OPTIONAL_METHODS.has(path);
+          const isAbsent = code === status.UNIMPLEMENTED && OPTIONAL.has(path);
           judge(it, isAbsent ? status.OK : code, wasNotSent);
           reject(new CallError(code, describe(code, details), { wasNotSent }));
         },

@@ -3,14 +3,7 @@ import { Buffer } from "node:buffer";
 import { type handleUnaryCall, type Server, type ServerUnaryCall, status } from "@grpc/grpc-js";
 import { KATIB } from "../../crds/katib_names.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import {
-  decodeKeep,
-  decodeRead,
-  encodeJson,
-  HISTORY_METHODS,
-  type KeepRequest,
-  type ReadRequest,
-} from "./history_wire.ts";
+import { decodeKeep, decodeRead, encodeJson } from "./grpc_history.ts";
 import { type KnownRow, knownRow } from "./known_row.ts";
 import type { LogStore } from "./log_store.ts";
 import { shortTime, sortableTime } from "../../trials/recording/row_time.ts";
@@ -23,6 +16,7 @@ import {
   EMPTY,
   encodeLogReply,
   type GetRequest,
+  HISTORY_METHODS,
   METHODS,
   type ReportRequest,
   SERVING,
@@ -51,6 +45,11 @@ const MAX_NAME = 255;
 /** Services whose health can be queried, as in Katib's DB manager. */
 const HEALTHY: ReadonlySet<string> = new Set(["", "grpc.health.v1.Health"]);
 const never = new AbortController().signal;
+
+type Answer<Request> = (
+  request: Request,
+  call: ServerUnaryCall<Request, Buffer>,
+) => Promise<Buffer>;
 
 /** Whether the client has a certificate, which TLS requires here. */
 const hasCertificate = (call: ServerUnaryCall<unknown, Buffer>) =>
@@ -136,22 +135,21 @@ function createCalls({ store, writer }: ServiceParts) {
     return Promise.resolve(SERVING);
   }
 
-  /** Histories are the manager's alone. */
+  /** What is beside logs is the manager's alone. */
   function assertManager(call: ServerUnaryCall<unknown, Buffer>): void {
     if (hasCertificate(call)) return;
     throw new CallRefused(status.PERMISSION_DENIED, "this requires TLS with a client certificate");
   }
 
-  function keep({ news }: KeepRequest, call: ServerUnaryCall<unknown, Buffer>): Promise<Buffer> {
+  const keep: Answer<ReturnType<typeof decodeKeep>> = ({ news }, call) => {
     assertManager(call);
     store.keep(news.map((it) => ({ ...it, isPlain: isPlain(trialNameOf(it.log)) })));
     return Promise.resolve(encodeJson({}));
-  }
-
-  function history({ log }: ReadRequest, call: ServerUnaryCall<unknown, Buffer>): Promise<Buffer> {
+  };
+  const history: Answer<ReturnType<typeof decodeRead>> = ({ log }, call) => {
     assertManager(call);
-    return Promise.resolve(encodeJson(store.history(trialNameOf(log))));
-  }
+    return Promise.resolve(encodeJson({ text: store.history(trialNameOf(log)) }));
+  };
   return { report, get, delete: forget, health, keep, history };
 }
 
@@ -170,7 +168,7 @@ export function addObservationService(server: Server, parts: ServiceParts): void
   function unary<Request>(
     path: string,
     decode: (bytes: Buffer) => Request,
-    answer: (request: Request, call: ServerUnaryCall<Request, Buffer>) => Promise<Buffer>,
+    answer: Answer<Request>,
   ): void {
     const handle: handleUnaryCall<Request, Buffer> = (call, reply) => {
       const work = async () => await answer(call.request, call);

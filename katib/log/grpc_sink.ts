@@ -121,7 +121,7 @@ export function createGrpcSink(options: GrpcSinkOptions): ObservationSink {
     traits: { ...TRAITS, name, keepsPlainJobs },
     append: (key, rows, signal) => writer.append(trialNameOf(key), rows, signal),
     read,
-    history: createGrpcHistory({ client, clock, nameOf: trialNameOf }),
+    history: createGrpcHistory(client, clock, trialNameOf),
     async delete(key, signal) {
       const trialName = trialNameOf(key);
       await call(signal, (either) => client.delete(trialName, either));

@@ -5,7 +5,6 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { getLogger } from "@logtape/logtape";
 import { messageOf } from "../../platform/kube/errors.ts";
-import { createHistoryTable } from "./history_table.ts";
 import {
   FILE_PRAGMAS,
   PAGE_BYTES,
@@ -50,7 +49,7 @@ export function openLogDatabase({ path, maxBytes }: LogDatabaseOptions) {
   function prepared() {
     const filePragmas = path === undefined ? "" : FILE_PRAGMAS;
     database.exec(`${sizePragmas(maxPages)}${filePragmas}${TABLES}`);
-    return { sql: prepareStatements(database), histories: createHistoryTable(database) };
+    return prepareStatements(database);
   }
 
   function begin() {
@@ -61,12 +60,11 @@ export function openLogDatabase({ path, maxBytes }: LogDatabaseOptions) {
       throw error;
     }
   }
-  const { sql, histories } = begin();
+  const sql = begin();
   const pages = () => pagesRow.parse(sql.pages.get()).pages;
 
   return {
     sql,
-    histories,
     /** Does all of the work or nothing of it. */
     inTransaction(work: () => void): void {
       database.exec("BEGIN IMMEDIATE");

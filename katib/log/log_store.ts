@@ -5,8 +5,7 @@ import { microsOf } from "../../trials/recording/micros.ts";
 import type { KnownRow } from "./known_row.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import { afterSeen } from "../../owner/observations/log_parts.ts";
-import type { LogRange } from "../../owner/observations/sink.ts";
-import type { HistoryNews, JobHistory } from "../../owner/observations/job_history.ts";
+import type { HistoryNews, LogRange } from "../../owner/observations/sink.ts";
 import { type LogDatabase, type LogDatabaseOptions, openLogDatabase } from "./log_database.ts";
 
 /** Rows to append to one log. */
@@ -18,7 +17,7 @@ export interface StoreAppend {
 }
 
 /** What is new beside one log. */
-export interface StoreHistory extends HistoryNews {
+export interface StoreNews extends Pick<HistoryNews, "text" | "endedMs"> {
   readonly log: string;
   readonly isPlain: boolean;
 }
@@ -46,9 +45,10 @@ export interface LogStore {
   /** Returns rows sorted by time, ties in the order of writing. */
   read(log: string, range?: LogRange): StoredRow[];
   /** Keeps all or nothing; an end makes no log where there is none. Throws as {@link LogStore.append} does. */
-  keep(news: readonly StoreHistory[]): void;
-  history(log: string): JobHistory;
-  /** Deletes a log with its history. */
+  keep(news: readonly StoreNews[]): void;
+  /** Returns the text that is kept beside a log; it is empty if there is none. */
+  history(log: string): string;
+  /** Deletes a log and what is beside it. */
   delete(log: string): void;
   /** Deletes the log whose job ended first, if that was before a time in milliseconds; returns its name. */
   expire(beforeMs: number): string | undefined;
@@ -65,6 +65,7 @@ export class StoreFull extends Error {}
 const logRow = z.object({ id: z.number(), row_count: z.number() }).optional();
 const name = z.object({ name: z.string() });
 const nameRow = name.optional();
+const textRow = z.object({ text: z.string() }).optional();
 const nameRows = z.array(name);
 
 /** Splits a time into seconds and microseconds: their sum would not be a safe integer. */
@@ -97,13 +98,13 @@ function storedRow(
   };
 }
 
-/** Bytes that rows of an append or news of a history take in the database at most, about. */
+/** Bytes that a row, and what is kept beside a log, take in the database at most, about. */
 const rowBytes = ({ wire: { metric: { name, value } } }: KnownRow) =>
   200 + 3 * (name.length + value.length);
-const newsBytes = (news: StoreHistory) => 400 + 3 * JSON.stringify(news).length;
+const newsBytes = ({ text = "" }: StoreNews) => 400 + 3 * text.length;
 
 function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
-  const { sql, histories, inTransaction } = database;
+  const { sql, inTransaction } = database;
 
   function remove(log: string): void {
     const known = logOf(log);
@@ -111,7 +112,7 @@ function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
     inTransaction(() => {
       sql.deleteEntries.run(known.id);
       sql.deleteSamples.run(known.id);
-      histories.delete(known.id);
+      sql.deleteKept.run(known.id);
       sql.deleteLog.run(known.id);
     });
   }
@@ -173,12 +174,12 @@ function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
     }
   }
 
-  function keepOne({ log, isPlain, ...news }: StoreHistory): void {
-    if (news.moments !== undefined || news.marks !== undefined) {
-      sql.addLog.run(log, isPlain ? 1 : 0);
-    }
+  function keepOne({ log, isPlain, text, endedMs }: StoreNews): void {
+    if (text !== undefined) sql.addLog.run(log, isPlain ? 1 : 0);
     const known = logOf(log);
-    if (known !== undefined) histories.keep(known.id, news);
+    if (known !== undefined) {
+      sql.keep.run({ log: known.id, text: text ?? null, ended: endedMs ?? null });
+    }
   }
 
   database.shrink(() => dropOldest([]));
@@ -186,10 +187,7 @@ function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
     append: (appends) =>
       write(appends, appendOne, ({ rows }) => rows.reduce((sum, row) => sum + rowBytes(row), 0)),
     keep: (news) => write(news, keepOne, newsBytes),
-    history(log) {
-      const known = logOf(log);
-      return known === undefined ? { moments: [], marks: [] } : histories.read(known.id);
-    },
+    history: (log) => textRow.parse(sql.kept.get(log))?.text ?? "",
     expire(beforeMs) {
       const oldest = nameRow.parse(sql.ended.get(beforeMs))?.name;
       if (oldest !== undefined) remove(oldest);

@@ -1,12 +1,11 @@
 /** SQL of the log store: tables, settings of a file, and prepared statements. */
 import type { DatabaseSync } from "node:sqlite";
-import { HISTORY_TABLES } from "./history_table.ts";
 
 /** Bytes of a page of the database. */
 export const PAGE_BYTES = 4096;
 
 /**
- * `at` is in microseconds since 1970; `place` is the order of rows with the same time. The entries of one time
+ * What is kept beside a log, and when its job ended, is in `kept`. `at` is in microseconds since 1970; `place` is the order of rows with the same time. The entries of one time
  * are of one sample, whose pod and step are in a table of their own: earlier versions, which know nothing of
  * it, open the file too, and leave samples of logs behind that they delete.
  */
@@ -24,7 +23,10 @@ export const TABLES = `
     PRIMARY KEY (log, at)
   ) WITHOUT ROWID;
   DELETE FROM samples WHERE log NOT IN (SELECT id FROM logs);
-  ${HISTORY_TABLES}
+  CREATE TABLE IF NOT EXISTS kept (
+    log INTEGER PRIMARY KEY, text TEXT NOT NULL DEFAULT '', ended INTEGER
+  );
+  DELETE FROM kept WHERE log NOT IN (SELECT id FROM logs);
 `;
 
 /** A commit returns when it is on the disk; the lock keeps other processes out. */
@@ -76,13 +78,18 @@ export function prepareStatements(database: DatabaseSync) {
       ORDER BY at, place LIMIT :limit`),
     deleteEntries: prepare("DELETE FROM entries WHERE log = ?"),
     deleteSamples: prepare("DELETE FROM samples WHERE log = ?"),
+    keep: prepare(`
+      INSERT INTO kept VALUES (:log, COALESCE(:text, ''), :ended) ON CONFLICT DO UPDATE SET
+        text = COALESCE(:text, text), ended = COALESCE(ended, :ended)`),
+    kept: prepare("SELECT text FROM kept JOIN logs ON kept.log = logs.id WHERE name = ?"),
+    deleteKept: prepare("DELETE FROM kept WHERE log = ?"),
     deleteLog: prepare("DELETE FROM logs WHERE id = ?"),
     givesWay: prepare(`
-      SELECT name FROM logs LEFT JOIN histories ON histories.log = logs.id
+      SELECT name FROM logs LEFT JOIN kept ON kept.log = logs.id
       WHERE ended IS NOT NULL OR is_plain = 1
       ORDER BY ended IS NULL, is_plain DESC, ended, touched LIMIT ?`),
     ended: prepare(`
-      SELECT name FROM logs JOIN histories ON histories.log = logs.id
+      SELECT name FROM logs JOIN kept ON kept.log = logs.id
       WHERE ended < ? ORDER BY ended LIMIT 1`),
     pages: prepare("SELECT page_count AS pages FROM pragma_page_count"),
     freePages: prepare("SELECT freelist_count AS pages FROM pragma_freelist_count"),

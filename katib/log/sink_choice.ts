@@ -1,7 +1,7 @@
 /** Choice of the observation sink by the manager's settings; each sink's modules are loaded when it is used. */
 import type { LogKey } from "../../trials/recording/observation_row.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { KeptBounds } from "./kept_ages.ts";
+import type { HistoryBounds } from "./kept_ages.ts";
 import type { ClientTls } from "./peer_protocol.ts";
 import {
   type ObservationSink,
@@ -40,7 +40,7 @@ export interface SinkOptions {
   /** Deadline of one attempt of a call, in milliseconds. */
   readonly deadlineMs: number;
   /** Bounds of a file of this process. */
-  readonly kept?: KeptBounds;
+  readonly bounds?: HistoryBounds;
   /**
    * The certificate that the manager presents to a gRPC server that speaks TLS, such as
    * `milepost observation-log`. Undefined: always plaintext.
@@ -141,11 +141,10 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
       };
     },
     history: {
-      keep: async (news, signal) =>
-        await (await (inKatib ??= grpc(KATIB_SINK, katibDbManager, options))).history?.keep(
-          news,
-          signal,
-        ) ?? false,
+      async keep(news, signal) {
+        inKatib ??= grpc(KATIB_SINK, katibDbManager, options);
+        await (await inKatib).history?.keep(news, signal);
+      },
       read: async (key, signal) => await (await of(key)).history?.read(key, signal),
     },
     async append(key, rows, signal) {
@@ -172,7 +171,7 @@ async function unmetered(options: SinkOptions): Promise<ObservationSink> {
     case "memory":
       return await memory(options);
     case "sqlite":
-      return (await ofStore()).createSqliteSink(setting.path, options.clock, options.kept);
+      return (await ofStore()).createSqliteSink(setting.path, options.clock, options.bounds);
     case "katib":
       return await grpc(KATIB_SINK, katibDbManager, options);
     case "grpc":

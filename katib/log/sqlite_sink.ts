@@ -1,7 +1,7 @@
 /** Observation sink over a log store: in an SQLite file, or in memory. */
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import { deleteOldLogs, type KeptBounds } from "./kept_ages.ts";
+import { deleteOldLogs, type HistoryBounds } from "./kept_ages.ts";
 import { knownRow } from "./known_row.ts";
 import { type LogStore, openLogStore } from "./log_store.ts";
 import { shortTime } from "../../trials/recording/row_time.ts";
@@ -17,7 +17,7 @@ export interface StoreSinkOptions {
   /** The sink closes it. */
   readonly store: LogStore;
   readonly clock: Clock;
-  readonly maxAgeMs?: KeptBounds["maxAgeMs"];
+  readonly bounds?: HistoryBounds | undefined;
 }
 
 /** Commits to a file take at most half of the time. */
@@ -25,9 +25,9 @@ const PAUSE_PER_COMMIT = 1;
 
 /** Creates a sink that keeps its logs in the store. */
 export function createStoreSink(
-  { name, isDurable, store, clock, maxAgeMs }: StoreSinkOptions,
+  { name, isDurable, store, clock, bounds = {} }: StoreSinkOptions,
 ): ObservationSink {
-  const stop = deleteOldLogs(store, { clock, maxAgeMs });
+  const stop = deleteOldLogs(store, clock, bounds);
   const writer = createStoreWriter({
     store,
     clock,
@@ -76,14 +76,12 @@ export function createStoreSink(
       }),
     history: {
       keep: (news, signal) =>
-        attempt(signal, () => {
+        attempt(signal, () =>
           store.keep(news.map(({ key, ...it }) => ({
             ...it,
             log: logKeyText(key),
             isPlain: key.kind === "job",
-          })));
-          return true;
-        }),
+          })))),
       read: (key, signal) => attempt(signal, () => store.history(logKeyText(key))),
     },
     delete: (key, signal) => attempt(signal, () => store.delete(logKeyText(key))),
@@ -103,10 +101,10 @@ export function createStoreSink(
 export function createSqliteSink(
   path: string,
   clock: Clock,
-  { maxBytes, maxAgeMs }: KeptBounds = {},
+  bounds: HistoryBounds = {},
 ): ObservationSink {
-  const store = openLogStore({ path, maxBytes });
-  return createStoreSink({ name: "sqlite", isDurable: true, store, clock, maxAgeMs });
+  const store = openLogStore({ path, maxBytes: bounds.historyBytes });
+  return createStoreSink({ name: "sqlite", isDurable: true, store, clock, bounds });
 }
 
 /** Bounds of {@link createMemorySink}. */

@@ -197,6 +197,12 @@ export function decodeHealthRequest(bytes: Uint8Array): { readonly service: stri
 /** `HealthCheckResponse` that says SERVING. */
 export const SERVING = finish(Writer.create().uint32((1 << 3) | VARINT).int32(1));
 
+/** Methods of the service that keeps a text beside each log; not every peer has it. */
+export const HISTORY_METHODS = {
+  keep: "/milepost.v1.History/Keep",
+  read: "/milepost.v1.History/Read",
+} as const;
+
 /** Paths of the methods. */
 export const METHODS = {
   report: "/api.v1.beta1.DBManager/ReportObservationLog",

@@ -1,5 +1,4 @@
 /** Curves of one term: what of pushes, logs and objects of jobs is kept to be shown. */
-import { getLogger } from "@logtape/logtape";
 import {
   type AnyJob,
   type JobKind,
@@ -15,19 +14,13 @@ import type { Push } from "../../crds/wire/push.ts";
 import type { Sample } from "../../crds/wire/sample.ts";
 import type { CurveMark } from "../../crds/wire/shown_curves.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { messageOf } from "../../platform/kube/errors.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { describeStop, type StopDecision } from "../observations/stop_decision.ts";
 import { createCurveStore, type CurveStore } from "./curve_store.ts";
-import { createHistoryWrites } from "./history_writes.ts";
+import { createKeptCurves, type KeptCurves, type KeptCurvesOptions } from "./kept_curves.ts";
 import { GAP_TEXTS } from "./marks.ts";
 import { marksOfChange, marksOfRestart } from "./marks_of_change.ts";
-import {
-  createRestoredCurves,
-  type RestoredCurves,
-  type RestoredCurvesOptions,
-} from "./restored_curves.ts";
 
 /** Options of {@link openTermCurves}. */
 export interface TermCurvesOptions {
@@ -39,7 +32,7 @@ export interface TermCurvesOptions {
   /** Bytes of all curves together. */
   readonly curveBytes: number;
   /** Absent: nothing is recorded. */
-  readonly logs?: RestoredCurvesOptions["logs"] | undefined;
+  readonly logs?: KeptCurvesOptions["logs"] | undefined;
 }
 
 /** The curves of one term. */
@@ -49,8 +42,8 @@ export interface TermCurves {
   record(push: Push): void;
   /** Marks the report by which it was decided to stop the job. */
   stopped(job: JobRef, decision: StopDecision): void;
-  /** See {@link RestoredCurves.restore}. */
-  readonly restore: RestoredCurves["restore"];
+  /** See {@link KeptCurves}. */
+  readonly restore: KeptCurves["restore"];
   /** Keeps marks, progress and steps beside the logs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Stops listening to the caches; what is not kept yet is within that time. */
@@ -64,16 +57,13 @@ function sampleOf({ metrics = [], progressPercentage, step, lastUpdatedTime }: S
 /** Opens {@link TermCurves}, which follow the caches from now on. */
 export function openTermCurves(options: TermCurvesOptions): TermCurves {
   const { jobs, jobSets, clock, curveBytes, logs } = options;
-  const log = getLogger(["milepost", "page"]);
   const beganMs = clock.now();
   const store = createCurveStore({
     clock,
     maxBytes: curveBytes,
-    onDrop: (uid) => restored?.dropped(uid),
+    onDrop: (uid) => kept?.dropped(uid),
   });
-  const restored = logs && createRestoredCurves({ store, jobs, logs, clock, beganMs });
-  const writes = restored &&
-    createHistoryWrites({ histories: logs.histories, store, restored, clock });
+  const kept = logs && createKeptCurves({ store, jobs, logs, clock });
 
   /** Says of a job of which more was known than its curves have, why that is not here. */
   function markGap(push: Push, object: AnyJob): void {
@@ -88,7 +78,7 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
 
   function mark(job: JobRef, marks: readonly CurveMark[]): void {
     for (const one of marks) store.mark(job.uid, one);
-    writes?.noted(job, []);
+    if (marks.length > 0) kept?.changed(job);
   }
 
   function noteEnd(kind: JobKind, object: AnyJob): void {
@@ -96,17 +86,14 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
     const job = jobRefOf(kind, object);
     store.end(job.uid);
     const endedMs = Date.parse(endTimeOf(kind, object) ?? "");
-    writes?.ended(job, Number.isFinite(endedMs) ? endedMs : clock.now());
+    kept?.changed(job, Number.isFinite(endedMs) ? endedMs : clock.now());
   }
 
   const stops = [
     ...[...jobs].map(([kind, cache]) =>
       cache.jobs.onChange(({ type, object, old }) => {
         const job = jobRefOf(kind, object);
-        if (type === "deleted") {
-          writes?.forget(job.uid);
-          return store.forget(job.uid);
-        }
+        if (type === "deleted") return store.forget(job.uid);
         // What left may come back.
         if (type === "left") return;
         // What the cache was filled with is no news.
@@ -131,27 +118,22 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
       const object = store.hasSamples(job.uid) ? undefined : jobNow(jobs, job);
       if (object !== undefined) markGap(push, object);
       const samples = [...earlier, trainerStatus].map(sampleOf);
+      const marks = store.marksOf(job.uid) ?? [];
       store.record(job, pod, samples);
-      writes?.noted(job, samples);
+      const isChanged = (store.marksOf(job.uid) ?? marks) !== marks ||
+        samples.some(({ progress, step }) => progress !== undefined || step !== undefined);
+      if (isChanged) kept?.changed(job);
       if (object !== undefined && endOf(job.kind, object) !== undefined) store.end(job.uid);
     },
     stopped(job, decision) {
       const timeMs = Date.parse(decision.time);
       mark(job, [{ timeMs, kind: "stopped", text: describeStop(decision) }]);
     },
-    restore: (jobs, waitMs) => restored?.restore(jobs, waitMs),
-    run: async (signal) => await writes?.run(signal),
+    restore: (jobs, waitMs) => kept?.restore(jobs, waitMs),
+    run: async (signal) => await kept?.run(signal),
     async close(withinMs) {
       stops.forEach((stop) => stop());
-      try {
-        if (withinMs > 0) await writes?.flush(withinMs);
-      } catch (error) {
-        log.warn("stopped with progress and marks that are not kept", {
-          problem: messageOf(error),
-        });
-      } finally {
-        restored?.close();
-      }
+      await kept?.close(withinMs);
     },
   };
 }

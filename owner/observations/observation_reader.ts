@@ -3,7 +3,7 @@ import { type ObservationSink, SinkError } from "./sink.ts";
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Actors } from "./actors.ts";
-import type { ObservationReader, PlanSource } from "./observations.ts";
+import type { Observations, PlanSource } from "./observations.ts";
 import type { PlainLogs } from "./plain_logs.ts";
 
 /** Options of {@link createObservationReader}. */
@@ -19,7 +19,7 @@ export interface ObservationReaderOptions {
 /** Creates the reader of one term. */
 export function createObservationReader(
   options: ObservationReaderOptions,
-): Omit<ObservationReader, "onChange"> {
+): Pick<Observations, "logOf" | "snapshotOf" | "pageOf"> {
   const { plans, actors, plainLogs, isInPlainLogs, sink } = options;
 
   /** Resolves with undefined if nothing of the job is recorded. */
@@ -30,6 +30,10 @@ export function createObservationReader(
   }
 
   return {
+    async logOf(job, signal) {
+      const plan = await planOf(job, signal);
+      return plan === undefined || isInPlainLogs(plan) ? undefined : plan.key;
+    },
     async snapshotOf(job, signal) {
       const plan = await planOf(job, signal);
       if (plan === undefined) return undefined;

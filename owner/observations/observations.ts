@@ -7,8 +7,7 @@ import type { Control, PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { MetricSummary } from "../../trials/recording/summary.ts";
 import type { TrialMetric } from "../../crds/trial.ts";
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
-import type { JobHistories } from "./job_history.ts";
-import type { LogRange } from "./sink.ts";
+import type { HistoryStore, LogRange } from "./sink.ts";
 import type { PresentRun } from "../../trials/recording/present_run.ts";
 import type { DerivedStopTarget } from "../../trials/plan/stop_target.ts";
 import type { DecidedStop, StopDecision, StoreOutcome } from "./stop_decision.ts";
@@ -140,8 +139,10 @@ export interface ObservationReader {
 
 /** Records the pushes of trials and stops trials, at the owner of all state, for one term of leadership. */
 export interface Observations extends ObservationReader {
-  /** What is kept beside the logs. */
-  readonly histories: JobHistories;
+  /** Resolves with the key of the job's log in the sink, if it has one there. Rejects as reads do. */
+  logOf(job: JobRef, signal: AbortSignal): Promise<LogKey | undefined>;
+  /** Keeps what is shown of jobs beside their logs; undefined if that would end with this term. */
+  readonly history: HistoryStore | undefined;
   /**
    * Records a push. Returns undefined if nothing of it is recorded; otherwise an answer, when its rows are in
    * the log, within the deadline of the sink. `signal` aborts when the caller no longer waits; the rows may be

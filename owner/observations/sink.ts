@@ -1,5 +1,4 @@
 /** Interface of observation sinks, and their errors. */
-import type { HistoryStore } from "./job_history.ts";
 import type { LogKey, ObservationRow } from "../../trials/recording/observation_row.ts";
 
 /** Names of the kinds of sinks. */
@@ -36,6 +35,23 @@ export interface SinkTraits {
   readonly keepsRuns: boolean;
 }
 
+/** What is new beside a log. */
+export interface HistoryNews {
+  readonly key: LogKey;
+  /** What is to be shown of the job besides its rows, in place of what was kept; absent: that stays. */
+  readonly text?: string | undefined;
+  /** When the job ended, in milliseconds since the epoch: from then on its log may give way to others. */
+  readonly endedMs?: number | undefined;
+}
+
+/** Keeps a text beside each log. Calls reject with a SinkError. */
+export interface HistoryStore {
+  /** Keeps what is new, if the sink keeps anything. */
+  keep(news: readonly HistoryNews[], signal: AbortSignal): Promise<void>;
+  /** Resolves with an empty text if none was kept; with undefined where none are, as by Katib's DB manager. */
+  read(key: LogKey, signal: AbortSignal): Promise<string | undefined>;
+}
+
 /** Stores observation logs. Calls may overlap, also for one log. */
 export interface ObservationSink {
   /** They may change with what the cluster has. */
@@ -65,7 +81,7 @@ export interface ObservationSink {
     | undefined;
   /** Absent if the sink keeps nothing beside its logs. */
   readonly history?: HistoryStore | undefined;
-  /** Deletes a log and its history, if there is one. Rejects with a {@link SinkError}. */
+  /** Deletes a log and what is beside it, if there is one. Rejects with a {@link SinkError}. */
   delete(key: LogKey, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

@@ -14,7 +14,6 @@ import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import { isPrimaryContainer } from "../../trials/mapping/outcome.ts";
 import { recordBestEffort } from "./best_effort.ts";
-import { createJobHistories } from "./job_histories.ts";
 import { createDeletions } from "./log_deletions.ts";
 import { createLogActor, type LogActor, NOT_OWNER } from "./log_actor.ts";
 import { createObservationReader } from "./observation_reader.ts";
@@ -298,7 +297,9 @@ export function createObservations(options: ObservationsOptions): Observations {
       await Promise.all([runToClose(signal), options.dropLogs?.(drop, signal)]);
     },
     ...reader,
-    histories: createJobHistories({ sink, plans, isInPlainLogs, clock, sinkMs }),
+    get history() {
+      return sink.traits.isShared ? sink.history : undefined;
+    },
     onChange: changes.add,
   };
 }

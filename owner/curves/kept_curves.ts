@@ -1,0 +1,271 @@
+/** Curves that outlive their term: what logs and texts beside them have is read when somebody asks, and what has changed is kept. */
+import { getLogger } from "@logtape/logtape";
+import { jobNow, type JobRef, type WatchedJobs } from "../../crds/job_kind.ts";
+import { endOf, progressOf } from "../../crds/job_state.ts";
+import { parseShownCurves, type ShownCurves } from "../../crds/wire/shown_curves.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { answerInTime, withDeadline } from "../../platform/base/deadline.ts";
+import { createSemaphore } from "../../platform/base/semaphore.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import type { ObservationRow } from "../../trials/recording/observation_row.ts";
+import type { Observations } from "../observations/observations.ts";
+import type { HistoryNews } from "../observations/sink.ts";
+import { type CurveSample, type CurveStore, PROGRESS, STEP } from "./curve_store.ts";
+import { readInParts } from "./log_reading.ts";
+import { GAP_TEXTS } from "./marks.ts";
+
+/** Bounds of what is read and kept. */
+const KEPT_LIMITS = {
+  /** Logs that are read at a time, and those that are read or wait for it: others when they are asked for again. */
+  logsAtOnce: 2,
+  waiting: 1_000,
+  /** Time for one part of a log, in milliseconds. */
+  partMs: 5_000,
+  /** Time after which a log is read again that could not be read, or whose curves gave way, in milliseconds. */
+  failedMs: 10_000,
+  droppedMs: 60_000,
+  /** Jobs of which it is remembered what was read. */
+  jobs: 100_000,
+  /** What has changed is kept so often, of so many jobs at a time: a process that is killed loses as much. */
+  keepEveryMs: 1_000,
+  keptAtOnce: 100,
+} as const;
+const RETRY = { firstMs: KEPT_LIMITS.keepEveryMs, longestMs: 30_000 } as const;
+
+/** Clocks of this replica and of the API server may differ by so much, in milliseconds. */
+const CLOCKS_MS = 10_000;
+
+/** Options of {@link createKeptCurves}. */
+export interface KeptCurvesOptions {
+  /** The caches of jobs by their kind. */
+  readonly jobs: WatchedJobs;
+  readonly store: Pick<CurveStore, "record" | "mark" | "unmark" | "end" | "curvesOf">;
+  readonly logs: Pick<Observations, "pageOf" | "logOf" | "history">;
+  readonly clock: Clock;
+}
+
+/** What is to be kept of a job. */
+interface News {
+  readonly job: JobRef;
+  isChanged?: boolean;
+  endedMs?: number | undefined;
+}
+
+/** What a log has of an objective that was NaN or infinite: the worst of the finite numbers. */
+const WORST: ReadonlySet<string> = new Set([`${Number.MAX_VALUE}`, `-${Number.MAX_VALUE}`]);
+
+/** Returns the samples of rows, which stand by time. */
+function samplesOf(rows: readonly ObservationRow[]): CurveSample[] {
+  return [...Map.groupBy(rows, ({ time }) => time)].map(([time, metrics]) => ({
+    timeMs: Date.parse(time),
+    metrics: metrics.map((it) => WORST.has(it.value) ? { ...it, value: "NaN" } : it),
+    step: metrics[0]?.step,
+  }));
+}
+
+/** Returns samples that make the same curves of progress and step. */
+function keptSamplesOf({ metrics }: ShownCurves): CurveSample[] {
+  return metrics.flatMap(({ isStep, points }) =>
+    points.flatMap(([timeMs, ...values]) =>
+      values.map((value) => ({ timeMs, metrics: [], [isStep ? "step" : "progress"]: value }))
+    )
+  );
+}
+
+/** Curves that are made whole by what logs have of them, and kept beside these. */
+export type KeptCurves = ReturnType<typeof createKeptCurves>;
+
+/** Creates {@link KeptCurves} of a term that begins; nothing is read before somebody asks. */
+export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions) {
+  const log = getLogger(["milepost", "page"]);
+  const beganMs = clock.now();
+  const closed = new AbortController();
+  const places = createSemaphore(KEPT_LIMITS.logsAtOnce);
+  /** When a job's log is to be read again, in monotonic milliseconds. */
+  const readAgain = createBoundedCache<number>(KEPT_LIMITS.jobs);
+  /** Jobs whose curves have what is kept beside their log, and whether anything may be. */
+  const withText = createBoundedCache<{ readonly isKept: boolean }>(KEPT_LIMITS.jobs);
+  const reading = new Map<string, Promise<void>>();
+  const waiting = new Map<string, News>();
+  /** What is being kept; settles always. */
+  let keeping: Promise<unknown> = Promise.resolve();
+
+  /** Adds what is kept beside a job's log, once. Resolves with whether anything may be. Rejects with a SinkError. */
+  async function addText(job: JobRef, signal: AbortSignal): Promise<boolean> {
+    const known = withText.get(job.uid);
+    if (known !== undefined) return known.isKept;
+    const key = await logs.logOf(job, signal);
+    const text = key && await logs.history?.read(key, signal);
+    withText.set(job.uid, { isKept: text !== undefined });
+    const shown = text ? parseShownCurves(text) : undefined;
+    if (shown !== undefined) {
+      store.record(job, undefined, keptSamplesOf(shown));
+      for (const mark of shown.marks) store.mark(job.uid, mark);
+    }
+    return text !== undefined;
+  }
+
+  /** Says where points are missing: where the job's object shows more than was found. */
+  function judge(job: JobRef, isKept: boolean, hasRows: boolean, lacking: ReadonlySet<string>) {
+    const object = jobNow(jobs, job);
+    if (object === undefined) return;
+    const shown = progressOf(job.kind, object);
+    const isEnded = endOf(job.kind, object) !== undefined;
+    const shownMs = Date.parse(shown?.lastUpdatedTime ?? "");
+    const gap = (timeMs: number, text: string) =>
+      store.mark(job.uid, { timeMs, kind: "gap", text });
+    const isWhole = lacking.size === 0 && (isKept || shown?.progressPercentage === undefined);
+    if (isWhole) store.unmark(job.uid, "gap");
+    else if (isEnded && !hasRows) gap(shownMs, GAP_TEXTS.gone);
+    else if (shownMs < beganMs) gap(beganMs, GAP_TEXTS.restarted);
+    if (isEnded) store.end(job.uid);
+  }
+
+  const readLog: Observations["pageOf"] = (job, query, signal) => {
+    const { partMs: deadlineMs } = KEPT_LIMITS;
+    const onDeadline = () => new Error(`the log did not answer within ${deadlineMs} ms`);
+    const bounds = { clock, deadlineMs, signal, onDeadline };
+    return withDeadline(bounds, (it) => logs.pageOf(job, query, it));
+  };
+
+  async function read(job: JobRef): Promise<void> {
+    const object = jobNow(jobs, job);
+    const { metrics = [] } = object && progressOf(job.kind, object) || {};
+    const lacking = new Set(metrics.map(({ name }) => name));
+    const isKept = await addText(job, closed.signal);
+    let hasRows = false;
+    await readInParts({ readLog, clock }, job, {}, (rows) => {
+      hasRows ||= rows.length > 0;
+      for (const { name } of rows) lacking.delete(name);
+      store.record(job, undefined, samplesOf(rows));
+    }, closed.signal);
+    judge(job, isKept, hasRows, lacking);
+    readAgain.set(job.uid, Infinity);
+  }
+
+  /** Whether nothing can have been pushed for the job before this term, as far as clocks agree. */
+  const isNew = (job: JobRef) =>
+    Date.parse(String(jobNow(jobs, job)?.metadata.creationTimestamp)) > beganMs + CLOCKS_MS;
+
+  /** Reads the log unless that is under way, or was done. */
+  function readOnce(job: JobRef): Promise<void> | undefined {
+    const { uid, namespace, name } = job;
+    const known = reading.get(uid);
+    if (known !== undefined) return known;
+    if (!readAgain.has(uid) && isNew(job)) return undefined;
+    if ((readAgain.get(uid) ?? -Infinity) > clock.monotonic()) return undefined;
+    if (reading.size >= KEPT_LIMITS.waiting || closed.signal.aborted) return undefined;
+    const work = places.run(() => read(job), closed.signal).catch((error) => {
+      if (closed.signal.aborted) return;
+      readAgain.set(uid, clock.monotonic() + KEPT_LIMITS.failedMs);
+      log.debug("a log cannot be read for curves", { namespace, name, problem: messageOf(error) });
+    }).finally(() => reading.delete(uid));
+    reading.set(uid, work);
+    return work;
+  }
+
+  /** What is kept of a job: as it is asked for, but for metrics, which are in its log, and gaps, which are of this term. */
+  function textOf({ uid }: JobRef): string | undefined {
+    const { metrics = [], marks = [] } = store.curvesOf(uid, { metrics: [PROGRESS, STEP] }) ?? {};
+    const kept: ShownCurves = {
+      uid,
+      metrics: metrics.filter(({ isProgress, isStep }) => isProgress || isStep),
+      marks: marks.filter(({ kind }) => kind !== "gap"),
+    };
+    return kept.metrics.length + kept.marks.length === 0 ? undefined : JSON.stringify(kept);
+  }
+
+  function note({ job, isChanged, endedMs }: News): void {
+    const news = waiting.get(job.uid) ?? { job };
+    if (isChanged) news.isChanged = true;
+    news.endedMs ??= endedMs;
+    waiting.set(job.uid, news);
+  }
+
+  /** Returns undefined if the job has no log. Rejects if that is not known now. */
+  async function newsOf({ job, isChanged, endedMs }: News, signal: AbortSignal) {
+    const key = await logs.logOf(job, signal);
+    if (key !== undefined && isChanged) await addText(job, signal);
+    // Curves that gave way meanwhile are not whole.
+    const text = isChanged && withText.has(job.uid) ? textOf(job) : undefined;
+    return key && { key, text, endedMs };
+  }
+
+  /** Keeps what has changed of some jobs. What could not be kept waits again. */
+  async function keepSome(signal: AbortSignal): Promise<void> {
+    const left = new Set(waiting.values().take(KEPT_LIMITS.keptAtOnce));
+    for (const { job } of left) waiting.delete(job.uid);
+    const [news, ready]: [HistoryNews[], News[]] = [[], []];
+    try {
+      for (const one of left) {
+        // The others do not wait for it.
+        const found = await newsOf(one, signal).catch(() => "unknown" as const);
+        if (found === "unknown") continue;
+        ready.push(one);
+        if (found !== undefined) news.push(found);
+      }
+      if (news.length > 0) await logs.history?.keep(news, signal);
+      for (const one of ready) left.delete(one);
+    } finally {
+      left.forEach(note);
+    }
+  }
+
+  async function keepAll(signal: AbortSignal): Promise<void> {
+    for (let left = waiting.size; left > 0; left -= KEPT_LIMITS.keptAtOnce) await keepSome(signal);
+  }
+
+  return {
+    /**
+     * Reads the logs of those jobs whose curves are not whole, and resolves when they are, or after `waitMs`, with the
+     * UIDs of those that are not yet. Returns undefined if there is nothing to read. Never rejects.
+     */
+    restore(asked: readonly JobRef[], waitMs: number): Promise<readonly string[]> | undefined {
+      const works = asked.map(readOnce).filter((it) => it !== undefined);
+      if (works.length === 0) return undefined;
+      const left = () => asked.flatMap(({ uid }) => reading.has(uid) ? [uid] : []);
+      const all = Promise.all(works).then(() => {});
+      return Promise.resolve(answerInTime(clock, waitMs, undefined, () => all, closed.signal))
+        .then(left);
+    },
+    /** Progress, steps or marks of a job have changed, or it has ended. */
+    changed(job: JobRef, endedMs?: number): void {
+      if (logs.history !== undefined) note({ job, isChanged: endedMs === undefined, endedMs });
+    },
+    /** The curves of a job have given way to others, or it is gone. */
+    dropped(jobUid: string): void {
+      withText.delete(jobUid);
+      readAgain.set(jobUid, clock.monotonic() + KEPT_LIMITS.droppedMs);
+    },
+    /** Keeps what changes until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
+      for (let failures = 0; !signal.aborted;) {
+        const isFine = failures === 0;
+        const pauseMs = isFine ? KEPT_LIMITS.keepEveryMs : backoffMs(failures, RETRY, Math.random);
+        await clock.sleep(pauseMs, signal);
+        const work = keepSome(signal);
+        keeping = work.then(() => failures = 0, (error) => {
+          failures++;
+          log.debug("cannot keep progress and marks; retrying", { problem: messageOf(error) });
+        });
+        await keeping;
+      }
+    },
+    /** Keeps what has changed within that time, and ends. */
+    async close(withinMs: number): Promise<void> {
+      const onDeadline = () => new Error(`not within ${withinMs} ms`);
+      await keeping;
+      try {
+        if (withinMs > 0) {
+          await withDeadline({ clock, deadlineMs: withinMs, onDeadline }, keepAll);
+        }
+      } catch (error) {
+        const problem = messageOf(error);
+        log.warn("progress and marks of jobs could not be kept", { jobs: waiting.size, problem });
+      }
+      closed.abort();
+    },
+  };
+}
