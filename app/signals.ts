@@ -1,5 +1,5 @@
-/** SIGTERM, SIGINT and SIGHUP as an AbortSignal. */
-import { systemClock } from "../platform/base/clock.ts";
+/** SIGTERM, SIGINT, SIGHUP, and the end of a wrapper that started this process, as an AbortSignal. */
+import { every, systemClock } from "../platform/base/clock.ts";
 
 /**
  * A Ctrl-C comes to all processes of a terminal, and `deno task` passes it on to its child besides: what
@@ -9,6 +9,24 @@ const SAME_REQUEST_MS = 1_000;
 
 /** Bit of SIGHUP in the masks of `/proc/self/status`. */
 const HANGUP_BIT = 1n;
+
+/**
+ * Variable by which a wrapper that waits for this process, such as that of the npm package, gives its own id: one that is
+ * killed outright can hand nothing on, and would leave a control plane behind.
+ */
+const WRAPPER_ENV = "MILEPOST_WRAPPER_PID";
+const WRAPPER_POLL_MS = 250;
+
+/** Calls `onEnd` when the wrapper of this process, if it has one, is gone: then the process has another parent. */
+function followWrapper(onEnd: () => void): void {
+  const wrapper = Number(Deno.env.get(WRAPPER_ENV) ?? NaN);
+  if (!Number.isInteger(wrapper)) return;
+  const stop = every(systemClock, WRAPPER_POLL_MS, () => {
+    if (Deno.ppid === wrapper) return;
+    stop();
+    onEnd();
+  });
+}
 
 /** Whether this process was started to outlive its terminal, by nohup for one; false without `/proc`. */
 function ignoresHangup(): boolean {
@@ -37,5 +55,6 @@ export function stopSignal(): AbortSignal {
   Deno.addSignalListener("SIGINT", onSignal);
   // The end of the terminal. With any listener Deno would end at it, even if it was ignored before.
   Deno.addSignalListener("SIGHUP", outlivesTerminal ? () => {} : onSignal);
+  followWrapper(onSignal);
   return controller.signal;
 }

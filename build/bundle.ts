@@ -17,6 +17,12 @@ export const BUNDLE = `${ROOT}dist/milepost.js`;
  */
 export const V8_FLAGS = "--v8-flags=--max-semi-space-size=16,--heap-growing-percent=50,--expose-gc";
 
+/** Arguments of Deno that run the bundle with what the executable has: its permissions, its flags, and nothing else. */
+export const RUN_ARGUMENTS = [
+  ...["run", "--quiet", "--allow-all", "--no-config", "--no-lock", "--no-remote", "--cached-only"],
+  V8_FLAGS,
+] as const;
+
 /**
  * Bundles `main.ts` into `output`, minified, and what tells the lines of a stack trace into
  * `output`.map beside it. Throws with the bundler's message if it fails.

@@ -73,8 +73,11 @@ async function write(outdated: readonly string[], wanted: Files): Promise<void> 
   }
 }
 
-/** The settings of the command line. Throws if the repository is none that a manifest can name. */
-function settingsFor(repository: string | undefined): Settings {
+/** Returns the settings of this version's image in a repository. Throws if a manifest cannot name it. */
+export function settingsFor(repository: string | undefined, digest?: string): Settings {
+  if (digest !== undefined && !/^sha256:[0-9a-f]{64}$/.test(digest)) {
+    throw new Error(`--digest: must be sha256: and 64 hexadecimal digits, not "${digest}"`);
+  }
   if (repository === undefined) return DEFAULTS;
   if (!/^[a-z0-9.-]+(:\d+)?(\/[a-z0-9._-]+)+$/.test(repository)) {
     throw new Error(
@@ -82,7 +85,7 @@ function settingsFor(repository: string | undefined): Settings {
         `ghcr.io/owner/milepost, not "${repository}"`,
     );
   }
-  return { ...DEFAULTS, image: imageIn(repository) };
+  return { ...DEFAULTS, image: imageIn(repository, digest) };
 }
 
 if (import.meta.main) {

@@ -48,7 +48,10 @@ const JOBSET = '.Values.jobset | default (ternary "auto" "external" .Values.crds
 const INLINE: Readonly<Record<string, string>> = {
   name: "{{ .Values.name }}",
   namespace: "{{ .Release.Namespace }}",
-  image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}",
+  // A tag that is given is another image than that of the digest.
+  image:
+    "{{ .Values.image.repository }}:{{ with .Values.image.tag }}{{ . }}{{ else }}{{ .Chart.AppVersion }}" +
+    "{{ with .Values.image.digest }}@{{ . }}{{ end }}{{ end }}",
   imagePullPolicy: "{{ .Values.image.pullPolicy }}",
   replicas: "{{ .Values.replicas }}",
   jobset: `{{ ${JOBSET} }}`,
@@ -177,7 +180,8 @@ function templates(): Files {
 
 /** `values.yaml`: each value with its purpose. */
 function values({ image }: Settings): string {
-  const [repository = ""] = image.split(/:(?=[^/]*$)/);
+  const [named = "", digest = ""] = image.split("@");
+  const [repository = ""] = named.split(/:(?=[^/]*$)/);
   const yaml = (value: unknown) =>
     stringify(value, { lineWidth: 0 }).trimEnd().replaceAll("\n", "\n  ");
   return `${GENERATED}# Of Deployment, Service, ServiceAccount and the roles; the namespace is the release's.
@@ -187,6 +191,8 @@ image:
   repository: ${repository}
   # A text; the chart's appVersion where it is empty.
   tag: ""
+  # That of a release's image; only without a tag, which names another one.
+  digest: "${digest}"
   pullPolicy: ${DEFAULTS.imagePullPolicy}
 
 # Who executes JobSets: auto (upstream's controller where it lives, else the built-in one), builtin, external.

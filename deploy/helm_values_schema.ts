@@ -24,6 +24,7 @@ export const VALUES_SCHEMA = {
     image: objectOf({
       repository: text,
       tag: text,
+      digest: { type: "string", pattern: "^(sha256:[0-9a-f]{64})?$" },
       pullPolicy: oneOf("Always", "IfNotPresent", "Never"),
     }),
     jobset: oneOf("", "auto", "builtin", "external"),

@@ -55,9 +55,9 @@ export const TRAINER_COMPATIBILITY = "v2.3.0";
  */
 const LOCAL_IMAGE = "localhost/milepost";
 
-/** Returns the image of this version in a repository. */
-export function imageIn(repository: string): string {
-  return `${repository}:${VERSION}`;
+/** Returns the image of this version in a repository, by its digest too if that is known: then no tag can change it. */
+export function imageIn(repository: string, digest?: string): string {
+  return `${repository}:${VERSION}${digest === undefined ? "" : `@${digest}`}`;
 }
 
 /** Default settings of `kubectl apply -k` and `helm install`. */

@@ -6,7 +6,7 @@ import { code, page, table } from "./table.ts";
 
 const INTRODUCTION =
   `\`milepost COMMAND --help\` prints the same. From a clone of the repository each command is
-\`deno task COMMAND\` (\`npx -y deno@2.9.6 task COMMAND\` without Deno), or \`deno run -A main.ts COMMAND\`.
+\`bin/milepost COMMAND\`, which brings Deno if it is not there, or \`deno task COMMAND\`.
 
 \`milepost\` and \`milepost --help\` print the commands, \`milepost --version\` prints the version.
 

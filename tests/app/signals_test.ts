@@ -28,3 +28,11 @@ Deno.test("`stopSignal()` takes the end of the terminal for a request to stop", 
 Deno.test("`stopSignal()` lets a program of nohup outlive its terminal", async () => {
   assert.deepEqual(await hangUp("trap '' HUP;"), { code: 0, stdout: "goes on\n" });
 });
+
+Deno.test("`stopSignal()` takes the end of a wrapper for a request to stop", async () => {
+  // The shell is the wrapper: it ends, and what it has started hears of that.
+  const program = PROGRAM.replace('Deno.kill(Deno.pid, "SIGHUP");', "").replaceAll("500", "20_000");
+  const script = `MILEPOST_WRAPPER_PID=$$ "$0" eval --no-check "$1" &`;
+  const { stdout } = await run("sh", { args: ["-c", script, Deno.execPath(), program] });
+  assert.equal(stdout, "asked to stop\n");
+});

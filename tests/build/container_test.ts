@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import manifest from "../../deno.json" with { type: "json" };
+import { TARGETS } from "../../build/compile.ts";
 import { parts } from "../../deploy/parts.ts";
 import { generatedFiles } from "../../deploy/generate.ts";
 import { DEFAULTS, imageIn } from "../../deploy/installation_settings.ts";
@@ -20,6 +21,7 @@ const workflowSchema = z.looseObject({
     z.string(),
     z.looseObject({
       needs: z.union([z.string(), z.array(z.string())]).optional(),
+      permissions: z.record(z.string(), z.string()).optional(),
       steps: z.array(stepSchema).optional(),
     }),
   ),
@@ -65,14 +67,13 @@ for (const name of ["ci", "release"]) {
 
 Deno.test("the release makes the executables for the machines of the image", async () => {
   const text = await read(".github/workflows/release.yml");
-  for (const machine of ["amd64", "arm64"]) {
-    assert.ok(text.includes(`deno task compile --target ${machine}`), machine);
+  for (const machine of Object.keys(TARGETS)) {
     assert.match(text, new RegExp(`platforms: .*linux/${machine}`));
   }
 });
 
-Deno.test("the manifests and the chart of a release name the image that it pushes", async () => {
-  const { env, jobs } = await workflow("release");
+Deno.test("a release names the image that it pushes, by its digest, and publishes what was made once", async () => {
+  const { env, jobs, steps } = await workflow("release");
   assert.deepEqual(env, { IMAGE: "ghcr.io/${{ github.repository }}" });
   const names = jobs.image?.steps?.find(({ id }) => id === "names");
   assert.partialDeepStrictEqual(names, {
@@ -81,17 +82,46 @@ Deno.test("the manifests and the chart of a release name the image that it pushe
   assert.partialDeepStrictEqual(jobs.image?.steps?.find(({ id }) => id === "push"), {
     with: { push: true, tags: "${{ steps.names.outputs.tags }}" },
   });
-  const checksTag = 'test "v$(jq -r .version deno.json)" = "$GITHUB_REF_NAME"';
-  assert.ok(jobs.image?.steps?.some(({ run }) => run === checksTag));
-  for (const [name, { steps = [], needs = [] }] of Object.entries(jobs)) {
-    const packs = steps.findIndex(({ run = "" }) => /kubectl kustomize|helm package/.test(run));
-    if (packs === -1) continue;
-    // The name of an image is in lower case, as the action that names it has it, too.
-    const stamp = 'deno task manifests --image "${IMAGE,,}"';
-    const stamps = steps.findIndex(({ run }) => run === stamp);
-    assert.ok(stamps !== -1 && stamps < packs, `${name} packs manifests without: ${stamp}`);
-    assert.ok(needs.includes("image"), `${name} does not wait for the image`);
+  // The name of an image is in lower case, as the action that names it has it, too.
+  const made = steps.filter(({ run = "" }) => run.includes("deno task release"));
+  assert.deepEqual(made.map(({ run, env }) => [run, env]), [[
+    'deno task release --image "${IMAGE,,}" --digest "$DIGEST" --repository "$GITHUB_REPOSITORY"',
+    { DIGEST: "${{ needs.image.outputs.digest }}" },
+  ]]);
+  // What is published is what was made, and nothing is before it is signed.
+  for (const [name, { needs, steps = [] }] of Object.entries(jobs)) {
+    if (!["npm", "pypi", "chart", "release"].includes(name)) continue;
+    assert.ok(steps.some(({ run }) => run === "cd release && sha256sum --check SHA256SUMS"), name);
+    assert.deepEqual(needs, name === "release" ? ["npm", "pypi", "chart"] : "signed");
   }
+});
+
+Deno.test("a release is refused whose tag is not the version, or that is published already", async () => {
+  const { jobs } = await workflow("release");
+  const commands = jobs.unpublished?.steps?.map(({ run }) => run) ?? [];
+  assert.ok(commands.includes('test "v$(jq -r .version deno.json)" = "$GITHUB_REF_NAME"'));
+  assert.ok(commands.includes('deno run -A build/release/unpublished.ts "$GITHUB_REPOSITORY"'));
+  assert.deepEqual(jobs.image?.needs, ["ci", "unpublished"]);
+});
+
+Deno.test("only the jobs that publish may, and none of them runs what it has downloaded to build", async () => {
+  const { jobs } = await workflow("release");
+  const rights = Object.entries(jobs).map(([name, { permissions = {} }]) => [
+    name,
+    Object.entries(permissions).filter(([, right]) => right === "write").map(([what]) => what)
+      .sort().join(" "),
+  ]);
+  assert.deepEqual(Object.fromEntries(rights), {
+    ci: "",
+    unpublished: "",
+    image: "attestations id-token packages",
+    files: "",
+    signed: "attestations id-token",
+    npm: "id-token",
+    pypi: "id-token",
+    chart: "packages",
+    release: "contents",
+  });
 });
 
 Deno.test("generatedFiles() name the image of the settings everywhere", () => {

@@ -78,6 +78,7 @@ kubectl() {
 }
 curl() { command curl --fail-with-body "$@"; }
 deno() { case "$*" in "task standalone"*) ;; *) command deno "$@" ;; esac }
+bin/milepost() { deno task "$@"; }
 npx() { shift 2; deno "$@"; }
 `;
 

@@ -64,19 +64,24 @@ testWith(
 );
 
 testWith(environment, "frames have no gaps, and errors are one line in a notebook", async (bin) => {
-  const { code, stderr } = await run(`${bin}/python`, {
-    args: ["-m", "unittest", "tests.notebook_scenes"],
-    cwd: CLIENT,
-    env: {
-      PYTHONPATH: SOURCES,
-      PYTHONDONTWRITEBYTECODE: "1",
-      MPLBACKEND: "agg",
-      IPYTHONDIR: await Deno.makeTempDir({ prefix: "milepost-ipython-" }),
-    },
-    timeoutMs: 120_000,
-  });
-  assert.equal(code, 0, stderr);
-  assert.match(stderr, /^Ran [1-9]\d* tests in .*\n\nOK\n$/m);
+  const folder = await Deno.makeTempDir({ prefix: "milepost-test-" });
+  try {
+    const { code, stderr } = await run(`${bin}/python`, {
+      args: ["-m", "unittest", "tests.notebook_scenes"],
+      cwd: CLIENT,
+      env: {
+        PYTHONPATH: SOURCES,
+        PYTHONDONTWRITEBYTECODE: "1",
+        MPLBACKEND: "agg",
+        IPYTHONDIR: folder,
+      },
+      timeoutMs: 120_000,
+    });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^Ran [1-9]\d* tests in .*\n\nOK\n$/m);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 testWith(environment, "numbers of NumPy are pushed, and are steps", async (bin) => {

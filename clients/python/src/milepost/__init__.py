@@ -10,12 +10,14 @@ from .kinds import TRAIN_JOBS
 from .run import Run
 
 if TYPE_CHECKING:
+    import os
+
+    from .control_plane import Local
     from .reading.job import Job, Named
 
-__version__ = "0.1.0"
 __all__ = [
     "BadName", "JobNotFound", "MetricNotFound", "NotInstalled", "ReadingError", "Run", "Stop", "Unreachable",
-    "compare", "job",
+    "compare", "job", "local",
 ]  # fmt: skip
 
 
@@ -45,6 +47,28 @@ def compare(*names: str | Named, metric: str) -> Any:
     A row is so many seconds after a job's first report. Raises `MetricNotFound` with the metrics that there are.
     """
     return _reading().compare(*names, metric=metric)
+
+
+def local(data_dir: str | os.PathLike[str] | None = None, *, patience: float = 60.0) -> Local:
+    """Returns a control plane of Milepost on this machine, for this process, with which it ends. Needs `milepost[server]`.
+
+    KUBECONFIG of this process names it while it runs, for `milepost.job`, the Kubeflow SDK and kubectl. Its jobs are kept
+    in `data_dir`, or in memory. `patience` is how many seconds it may take to start. Called again, it returns the same.
+    """
+    from .control_plane import local
+
+    return local(data_dir, patience=patience)
+
+
+def __getattr__(name: str) -> str:
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("milepost")
+    except PackageNotFoundError:  # In a clone.
+        return "0+clone"
 
 
 def _reading() -> Any:

@@ -234,6 +234,11 @@ def _silent(api: Any, error: Exception) -> Unreachable:
     return Unreachable(f"the API server {host} does not answer: {type(why).__name__}: {why}")
 
 
+def api_of(kubeconfig: str) -> Any:
+    """Returns a client of a kubeconfig's user."""
+    return config.new_client_from_config(config_file=kubeconfig)
+
+
 def _api() -> Any:
     """Returns a client of the kubeconfig's user, in a pod of its service account."""
     try:
