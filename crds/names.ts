@@ -42,6 +42,8 @@ export const LABELS = {
   support: "trainer.kubeflow.org/support",
   /** On runtimes: `disabled` keeps the validating webhook away. */
   webhookValidation: "trainer.kubeflow.org/webhook-validation",
+  /** On jobs that MultiKueue has sent to this cluster: from where. Kueue's. */
+  multiKueueOrigin: "kueue.x-k8s.io/multikueue-origin",
 } as const;
 
 /** Values of the ancestor label, each with the container it addresses. */
@@ -74,6 +76,8 @@ export const ANNOTATIONS = {
   stopWhen: "trainer.kubeflow.org/stop-when",
   earlyStoppingGrace: "trainer.kubeflow.org/early-stopping-grace",
   trialTemplate: "trainer.kubeflow.org/trial-template",
+  /** On a TrainJob or a runtime: seconds after its end when the TrainJob is deleted. */
+  timeToLive: "trainer.kubeflow.org/ttl-seconds-after-finished",
   /** On a job of a search: the metric by which it is compared, and which direction is better. */
   objective: "trainer.kubeflow.org/objective",
   /** On a job whose definition has no field for it: its progress, as JSON. */

@@ -1,10 +1,10 @@
 /**
- * Admission policy for the manager's writes of ConfigMaps, Secrets and webhook configurations. RBAC can limit
- * neither a creation by name nor a patch by owner, so a role that suffices for the manager allows more than it
+ * Admission policy for the manager's writes of ConfigMaps, Secrets and webhook configurations, and its deletions of
+ * TrainJobs. RBAC can limit neither a creation by name nor a patch by owner nor a deletion by state, so a role that suffices for the manager allows more than it
  * does. Nobody else is affected.
  */
 import { type JobKinds, TRAINJOB } from "../crds/job_kinds.ts";
-import { childNames, MANAGER, policyChildNames } from "../crds/names.ts";
+import { childNames, MANAGER, policyChildNames, TRAINJOB_CONDITIONS } from "../crds/names.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { V1_KIND_LIST } from "../crds/v1/kinds.ts";
 import { V1_GROUP } from "../crds/v1/names.ts";
@@ -67,6 +67,10 @@ const IS_CERTIFICATE = "object.metadata.namespace == variables.managerNamespace 
 const IS_PUBLIC = "object.metadata.namespace == variables.managerNamespace && " +
   `object.metadata.name == '${MANAGER.publicConfigMap}'`;
 
+/** Whether a TrainJob that is deleted has ended. */
+const HAS_ENDED = "oldObject.?status.conditions.orValue([]).exists(c, c.status == 'True' && " +
+  `c.type in ${celList([TRAINJOB_CONDITIONS.complete, TRAINJOB_CONDITIONS.failed])})`;
+
 /** API groups and resources of all webhooks that the manager has. */
 function intercepted(kinds: JobKinds) {
   const options = {
@@ -98,6 +102,7 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
     resourceRules: [
       resourceRule([""], [KINDS.configMap.plural, KINDS.secret.plural], writes),
       resourceRule([KINDS.mutatingWebhookConfiguration.group], plurals, writes, "Cluster"),
+      resourceRule([TRAINJOB.group], [TRAINJOB.plural], ["DELETE"]),
     ],
     variables: {
       ...managerVariables(settings),
@@ -130,6 +135,11 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
         "!variables.isManager || !variables.isConfiguration || variables.isOwnConfiguration",
         "the manager may write only its own webhook configurations",
         "object.metadata.name",
+      ),
+      validation(
+        `!variables.isManager || !(${is(TRAINJOB.plural)}) || ${HAS_ENDED}`,
+        "the manager may delete only TrainJobs that have ended",
+        "oldObject.metadata.name",
       ),
       validation(
         "!variables.isManager || size(variables.foreignRules) == 0",

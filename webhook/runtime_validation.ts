@@ -1,8 +1,10 @@
 /** Validation of TrainingRuntimes and ClusterTrainingRuntimes beyond the schema. Pure. */
 import { sameJson } from "../platform/base/json.ts";
 import type { FieldProblem } from "../crds/field_problem.ts";
-import { LABELS } from "../crds/names.ts";
+import { ANNOTATIONS, LABELS } from "../crds/names.ts";
+import { readTimeToLive } from "../crds/time_to_live.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../crds/training_runtime.ts";
+import { valueProblems } from "./trial_annotations.ts";
 
 /** Problems for which an object is refused, and warnings that its user is shown either way. */
 export interface Verdict {
@@ -18,6 +20,8 @@ const DEPRECATED = "deprecated";
 const DEPRECATION_POLICY =
   "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy";
 
+const READERS = { [ANNOTATIONS.timeToLive]: readTimeToLive };
+
 /** Reports whether the runtime is deprecated. */
 export function isDeprecated(runtime: AnyTrainingRuntime): boolean {
   return runtime.metadata.labels?.[LABELS.support] === DEPRECATED;
@@ -30,8 +34,8 @@ export function deprecationWarning(subject: string): string {
 }
 
 /**
- * Judges a runtime, of either kind, at creation and at every change of its spec (G18). A change of
- * only its metadata is always admitted.
+ * Judges a runtime, of either kind, at creation and at every change of its spec (G18), and of its time to live. Any
+ * other change of only its metadata is admitted.
  */
 export function validateRuntime(
   runtime: AnyTrainingRuntime,
@@ -43,5 +47,6 @@ export function validateRuntime(
     : [];
   const { spec } = runtime;
   const isUnchanged = old !== undefined && sameJson(spec, old.spec);
-  return { problems: spec === undefined || isUnchanged ? [] : rules(spec), warnings };
+  const ofSpec = spec === undefined || isUnchanged ? [] : rules(spec);
+  return { problems: [...valueProblems(runtime, old, READERS), ...ofSpec], warnings };
 }

@@ -11,6 +11,7 @@ import {
 import { ANNOTATIONS } from "../crds/names.ts";
 import { readObjective } from "../crds/objective.ts";
 import { readStopWhen } from "../crds/stop_when.ts";
+import { readTimeToLive } from "../crds/time_to_live.ts";
 import type { KubeMeta } from "../platform/kube/resource.ts";
 import { type FieldProblem, forbidden, invalid, valueAt } from "../crds/field_problem.ts";
 import { trialReference } from "../trials/plan/claim.ts";
@@ -19,19 +20,23 @@ import { TWO_SPELLINGS } from "../trials/rules/own_rules.ts";
 /** Of an annotation's value in a message, where no part of it is to blame. */
 const fieldOf = (annotation: string) => `metadata.annotations[${annotation}]`;
 
-const READERS: Readonly<Record<string, (text: string) => ReadAnnotation<unknown>>> = {
+/** Parsers of annotations. */
+type Readers = Readonly<Record<string, (text: string) => ReadAnnotation<unknown>>>;
+
+const READERS: Readers = {
   [ANNOTATIONS.earlyStopping]: readEarlyStopping,
   [ANNOTATIONS.earlyStoppingCompare]: readCompared,
   [ANNOTATIONS.stopWhen]: readStopWhen,
   [ANNOTATIONS.earlyStoppingGrace]: readGrace,
   [ANNOTATIONS.trialTemplate]: readTrialTemplate,
   [ANNOTATIONS.objective]: readObjective,
+  [ANNOTATIONS.timeToLive]: readTimeToLive,
 };
 
 /** Annotations that are frozen once the job has started, because its log was recorded by them. */
 const FROZEN = [...LOG_ANNOTATIONS, ANNOTATIONS.earlyStoppingCompare] as const;
 
-/** A job, as far as its annotations about trials are judged. */
+/** A job, or a runtime, as far as its annotations are judged. */
 interface AnnotatedJob {
   readonly kind: string;
   readonly metadata: Pick<KubeMeta, "annotations" | "ownerReferences">;
@@ -62,9 +67,13 @@ export function withCompared<Job extends AnnotatedJob>(
   return { ...metadata, annotations: { ...annotations, [key]: compared } };
 }
 
-/** Problems of values that were added or changed, each at its path in the annotation's JSON. */
-function valueProblems(job: AnnotatedJob, old: AnnotatedJob | undefined): FieldProblem[] {
-  return Object.entries(READERS).flatMap(([annotation, read]) => {
+/** Returns problems of values that were added or changed, each at its path in the annotation's JSON. */
+export function valueProblems(
+  job: AnnotatedJob,
+  old: AnnotatedJob | undefined,
+  readers: Readers = READERS,
+): FieldProblem[] {
+  return Object.entries(readers).flatMap(([annotation, read]) => {
     const text = textOf(job, annotation);
     if (text === undefined || text === textOf(old, annotation)) return [];
     const result = read(text);

@@ -96,6 +96,8 @@ const byGroup = (kinds: readonly JobKind[]) => [...Map.groupBy(kinds, ({ group }
 const controllerRules = ({ all }: JobKinds): PolicyRule[] => [
   ...byGroup(all).filter(([group]) => group !== V1_GROUP)
     .flatMap(([group, kinds]) => jobRules(group, kinds)),
+  // Those that have ended go by their time to live.
+  rule(TRAINER_GROUP, [KINDS.trainJob.plural], ["delete"]),
   rule(JOBSET_GROUP, ["jobsets"], [...READ, "create", "patch", "delete"]),
   // The runtime snapshot of each job.
   rule("", ["configmaps"], [...READ, "create"]),

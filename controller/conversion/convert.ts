@@ -1,7 +1,7 @@
 /** Conversion of v1 jobs to TrainJobs, each with a TrainingRuntime. Pure. */
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts";
-import { JAX_ENV, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
+import { ANNOTATIONS, JAX_ENV, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
 import type { TrainJobSpec } from "../../crds/trainjob.ts";
 import { runOf } from "../jobs/defaults.ts";
 import type { Run } from "../jobs/run.ts";
@@ -42,12 +42,9 @@ const CLEAN_UP_NOTES = {
 /** What no field of a TrainJob says. */
 function notesOf({ spec: { runPolicy = {} }, cleanPodPolicy, replicas }: Run): string[] {
   const cleanUp = CLEAN_UP_NOTES[cleanPodPolicy];
-  const { ttlSecondsAfterFinished, schedulingPolicy, backoffLimit } = runPolicy;
+  const { schedulingPolicy, backoffLimit } = runPolicy;
   return [
     ...cleanUp === undefined ? [] : [cleanUp],
-    ...ttlSecondsAfterFinished === undefined ? [] : [
-      `ttlSecondsAfterFinished: ${ttlSecondsAfterFinished} is lost; nothing deletes the TrainJob.`,
-    ],
     ...schedulingPolicy === undefined ? [] : [
       "schedulingPolicy is lost; a gang is a podGroupPolicy of the runtime, which names its scheduler.",
     ],
@@ -69,6 +66,14 @@ function specOf({ spec: { runPolicy = {} }, suspended }: Run): Partial<TrainJobS
   };
 }
 
+/** The metadata, in which a TrainJob has its time to live. */
+function metadataOf({ metadata, spec: { runPolicy } }: V1Job): V1Job["metadata"] {
+  const seconds = runPolicy?.ttlSecondsAfterFinished;
+  if (seconds === undefined) return metadata;
+  const timeToLive = { [ANNOTATIONS.timeToLive]: String(seconds) };
+  return { ...metadata, annotations: { ...metadata.annotations, ...timeToLive } };
+}
+
 function refusalsOf(run: Run): string[] {
   const deadline = run.spec.runPolicy?.activeDeadlineSeconds;
   return [
@@ -88,7 +93,7 @@ export function convert(kind: V1KindName, job: V1Job): Conversion {
   const refusals = [...refusalsOf(run), ..."refusals" in nodes ? nodes.refusals : []];
   if (refusals.length > 0 || "refusals" in nodes) return { refusals };
   return assembled({
-    metadata: job.metadata,
+    metadata: metadataOf(job),
     nodes,
     spec: specOf(run),
     notes: notesOf(run),

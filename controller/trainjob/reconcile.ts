@@ -17,6 +17,7 @@ import {
   reportLongWait,
   warnOnce,
 } from "./job_events.ts";
+import { expire } from "./expiry.ts";
 import { keepStart, withStart } from "./dropped_start.ts";
 import { missingRuntimeOfKueue, refusedDeletionOfKueue } from "./kueue_runtime.ts";
 import {
@@ -215,8 +216,10 @@ async function pass(
   const due = [status.requeueAfterMs, taken.requeueAfterMs];
   if (error !== undefined) return { error, requeueAfterMs: soonest(due) };
   const longWaitMs = await reportLongWait(options, job, written);
+  const ended = { job: { ...trainJob, status: status.next }, runtime: inputs?.runtime };
+  const expiryMs = await expire(options.clock, writer, ended);
   const retryMs = isKnown ? problem.retryMs ?? PROBLEM_RETRY_MS : kept.retryMs;
-  return { requeueAfterMs: soonest([...due, longWaitMs, retryMs]) };
+  return { requeueAfterMs: soonest([...due, longWaitMs, retryMs, expiryMs]) };
 }
 
 /** Leaves a job that is not managed here, or is being deleted, to others; the pods of the latter may have to end. */

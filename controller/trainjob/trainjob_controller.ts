@@ -1,6 +1,7 @@
 /** TrainJob controller: its sources and its loop. */
 import { KINDS } from "../../crds/kinds.ts";
 import { CHILD_CONFIG_MAP_SUFFIXES, childNames, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
+import { timeToLiveOf } from "../../crds/time_to_live.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -115,11 +116,13 @@ function watchRuntimes<T extends AnyTrainingRuntime>(
 ): Source {
   const isMeant = (trainJob: TrainJob, runtime: T) =>
     runtimeRefOf(trainJob).kind === kind && formatKey(refKey(trainJob)) === keyOf(runtime);
-  return watch(runtimes, ({ object }) => {
+  return watch(runtimes, ({ object, old }) => {
     if (!informers.trainJobs.synced) return [];
     const isGone = runtimes.get(keyOf(object)) === undefined;
+    const expires = old !== undefined && timeToLiveOf(object) !== timeToLiveOf(old);
     return informers.trainJobs.list(object.metadata.namespace).filter((it) =>
-      isMeant(it, object) && (waitsForRuntime(informers, it) || (isGone && isSeenByKueue(it)))
+      isMeant(it, object) &&
+      (waitsForRuntime(informers, it) || (isGone && isSeenByKueue(it)) || expires)
     ).map(keyOf);
   });
 }

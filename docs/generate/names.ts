@@ -39,6 +39,8 @@ const LABEL_TEXTS: Texts<typeof LABELS> = {
   framework: "on runtimes: the ML framework, which the SDK reads",
   support: "on runtimes: `deprecated` makes the webhook warn",
   webhookValidation: "on runtimes: `disabled` keeps the validating webhook away",
+  multiKueueOrigin:
+    "on jobs that MultiKueue has sent to this cluster, by Kueue: their [time to live](../guides/operate.md#let-jobs-go-by-themselves) does not count",
 };
 
 const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
@@ -54,6 +56,8 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: [which pod counts and how the job ends](trials.md#templates), JSON",
   objective:
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: what the trials of its [search](../guides/page.md#trials-of-a-search) are compared by, such as `minimize loss`",
+  timeToLive:
+    "on a TrainJob, or on a runtime for its TrainJobs: [seconds after its end](../guides/operate.md#let-jobs-go-by-themselves) when a TrainJob is deleted, from `0` to `2147483647`",
   trainerStatus:
     "on a job of `kubeflow.org/v1` whose definition has no `status.trainerStatus`, by the manager: its progress, JSON",
   caBundle: "on pods of trial resources, by the pod webhook: the CAs of the status endpoint, PEM",

@@ -4,11 +4,11 @@
  */
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
-import { childNames, MANAGER, policyChildNames } from "../../crds/names.ts";
+import { ANNOTATIONS, childNames, MANAGER, policyChildNames } from "../../crds/names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts } from "../../deploy/parts.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { KubeError } from "../../platform/kube/errors.ts";
+import { isNotFound, KubeError } from "../../platform/kube/errors.ts";
 import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
@@ -97,6 +97,7 @@ const HOSTILE: Readonly<Record<string, (client: KubeClient) => Promise<unknown>>
     }),
   "another validating webhook configuration": (client) =>
     client.create(KINDS.validatingWebhookConfiguration, { metadata: { name: "other" } }),
+  "a TrainJob that has not ended": (client) => client.delete(KINDS.trainJob, inDefault("runs")),
   "its own configuration, called for Secrets": async (client) => {
     const name = MANAGER.mutatingConfiguration;
     const stored = await client.get(KINDS.mutatingWebhookConfiguration, { name });
@@ -113,7 +114,7 @@ async function othersMayWrite({ plane: { client } }: Cluster): Promise<void> {
   await client.create(KINDS.validatingWebhookConfiguration, other);
 }
 
-/** A TrainJob gets its ConfigMaps, and its CA is corrected; one of MPI gets its keys. */
+/** A TrainJob gets its ConfigMaps, and its CA is corrected; one of MPI gets its keys; one that has ended goes. */
 async function managerMayWrite({ plane: { client } }: Cluster): Promise<void> {
   const shell = shellRuntime("mpi", "true");
   const mpi = {
@@ -128,7 +129,6 @@ async function managerMayWrite({ plane: { client } }: Cluster): Promise<void> {
   const keys = inDefault(policyChildNames.secrets.mpiSshAuth("keyed"));
   const { type, immutable } = await until("the keys", () => client.get(KINDS.secret, keys));
   assert.deepEqual([type, immutable], ["kubernetes.io/ssh-auth", true]);
-  await client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));
   await client.create(KINDS.trainJob, trainJob("honest", "shell"));
   await until(
     "the snapshot",
@@ -140,6 +140,13 @@ async function managerMayWrite({ plane: { client } }: Cluster): Promise<void> {
   await until(
     "the CA to be as it was",
     async () => (await client.get(KINDS.configMap, key)).data?.["ca.crt"] === data?.["ca.crt"],
+  );
+  const { metadata, ...brief } = trainJob("brief", "shell", { spec: { activeDeadlineSeconds: 1 } });
+  const annotations = { [ANNOTATIONS.timeToLive]: "0" };
+  await client.create(KINDS.trainJob, { ...brief, metadata: { ...metadata, annotations } });
+  await until(
+    "a job to be gone that has ended",
+    () => client.get(KINDS.trainJob, inDefault("brief")).then(() => false, isNotFound),
   );
 }
 
@@ -161,6 +168,8 @@ Deno.test("the manager's account can write no ConfigMap, no Secret and no webhoo
     for (const name of [STRANGER, TAKEN]) {
       await plane.client.create(KINDS.configMap, configMap(name));
     }
+    await plane.client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));
+    await plane.client.create(KINDS.trainJob, trainJob("runs", "shell"));
     await t.step("every CEL expression compiles", async () => {
       const path =
         "jsonpath={.status.observedGeneration}:{.status.typeChecking.expressionWarnings}";

@@ -31,6 +31,19 @@ const cases: Record<string, Case> = {
     problems: [REPLICAS],
     want: [`${JOB}[1].replicas: always must be 1`],
   },
+  "refuses a time to live that is none, also of a runtime whose spec stays": {
+    runtime: {
+      ...runtime(),
+      metadata: {
+        name: "rt",
+        annotations: { "trainer.kubeflow.org/ttl-seconds-after-finished": "1h" },
+      },
+    },
+    old: runtime(),
+    want: [
+      "metadata.annotations[trainer.kubeflow.org/ttl-seconds-after-finished]: must be a whole number of seconds from 0 to 2147483647",
+    ],
+  },
   "admits new labels of a runtime that was broken before": {
     runtime: { ...broken, metadata: { name: "rt", labels: { a: "b" } } },
     old: broken,

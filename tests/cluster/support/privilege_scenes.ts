@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { ManagerPart } from "../../../app/manager/rights.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { childNames, LABELS, MANAGER } from "../../../crds/names.ts";
+import { ANNOTATIONS, childNames, LABELS, MANAGER } from "../../../crds/names.ts";
 import { isForbidden, isInvalid, isNotFound } from "../../../platform/kube/errors.ts";
 import { controllerOf } from "../../../platform/kube/owner_references.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../../support/standalone.ts";
@@ -183,6 +183,17 @@ async function deadlinePasses({ plane: { client } }: Cluster): Promise<void> {
   );
 }
 
+/** It is deleted as soon as it has failed. */
+async function timePasses({ plane: { client } }: Cluster): Promise<void> {
+  const { metadata, ...rest } = trainJob("brief", "long", { spec: { activeDeadlineSeconds: 1 } });
+  const annotations = { [ANNOTATIONS.timeToLive]: "0" };
+  await client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, annotations } });
+  await until(
+    "it to be gone",
+    () => client.get(KINDS.trainJob, inDefault("brief")).then(() => false, isNotFound),
+  );
+}
+
 /** Waits for a warning about that object. */
 async function warned({ plane: { client } }: Cluster, name: string): Promise<void> {
   await until(`a warning about ${name}`, async () => {
@@ -348,6 +359,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
   "a job fails after a second attempt": { needs: ["executor"], run: jobFails },
   "a job claims a volume": { needs: ["volume-claims"], run: jobClaims },
   "a deadline passes": { needs: [], run: deadlinePasses },
+  "a time to live passes": { needs: [], run: timePasses },
   "the name of a JobSet is taken": { needs: [], run: jobSetIsTaken },
   "the name of a Job is taken": { needs: ["executor"], run: jobIsTaken },
   "a snapshot is lost": { needs: [], run: snapshotIsKept },

@@ -241,11 +241,11 @@ Deno.test("suspension, deadline, manager, labels and annotations go to the Train
     name: "j",
     namespace: "team",
     labels: { "kueue.x-k8s.io/queue-name": "team" },
-    annotations: { mine: "yes" },
+    annotations: { mine: "yes", "trainer.kubeflow.org/ttl-seconds-after-finished": "5" },
   });
   const { suspend, activeDeadlineSeconds, managedBy } = trainJob.spec;
   deepEqual([suspend, activeDeadlineSeconds, managedBy], [true, 60, "kueue.x-k8s.io/multikueue"]);
-  for (const field of ["ttlSecondsAfterFinished", "schedulingPolicy", "cleanPodPolicy"]) {
+  for (const field of ["schedulingPolicy", "cleanPodPolicy"]) {
     ok(notes.some((note) => note.startsWith(field)), field);
   }
 });
