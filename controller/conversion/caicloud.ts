@@ -5,7 +5,8 @@ import {
   type CaicloudTfJob,
 } from "../../crds/caicloud_tfjob.ts";
 import type { PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
-import { NODE, TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../crds/names.ts";
+import { NODE } from "../../crds/names.ts";
+import { TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../crds/policy_names.ts";
 import { V1_KINDS, type V1Kind } from "../../crds/v1/kinds.ts";
 import { DEFAULT_V1_SETTINGS } from "../jobs/v1_settings.ts";
 import { type Replicas, replicasOf, type Run } from "../jobs/run.ts";

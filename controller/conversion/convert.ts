@@ -1,7 +1,8 @@
 /** Conversion of v1 jobs to TrainJobs, each with a TrainingRuntime. Pure. */
 import type { V1Job } from "../../crds/v1/job.ts";
 import { V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts";
-import { ANNOTATIONS, JAX_ENV, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
+import { ANNOTATIONS, MULTIKUEUE_CONTROLLER } from "../../crds/names.ts";
+import { JAX_ENV } from "../../crds/policy_names.ts";
 import type { TrainJobSpec } from "../../crds/trainjob.ts";
 import { runOf } from "../jobs/defaults.ts";
 import type { Run } from "../jobs/run.ts";

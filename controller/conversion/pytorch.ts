@@ -1,5 +1,5 @@
 /** Conversion of PyTorchJobs: the torch policy starts torchrun's nodes. */
-import { TORCH_ENV } from "../../crds/names.ts";
+import { TORCH_ENV } from "../../crds/policy_names.ts";
 import { trainingContainer } from "../jobs/defaults.ts";
 import type { Run } from "../jobs/run.ts";
 import { gpusOf } from "../runtime/node_resources.ts";

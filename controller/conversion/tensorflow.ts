@@ -1,5 +1,6 @@
 /** Conversion of TFJobs: a replicated job for each type, which the tensorflow policy gives their cluster. */
-import { NODE, TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../crds/names.ts";
+import { NODE } from "../../crds/names.ts";
+import { TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../crds/policy_names.ts";
 import { trainingContainer } from "../jobs/defaults.ts";
 import { type Replicas, type Run, totalReplicas } from "../jobs/run.ts";
 import type { NodesOrRefusals } from "./conversion.ts";

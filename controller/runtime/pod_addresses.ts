@@ -2,7 +2,8 @@
 import type { EnvVar } from "../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
-import { RENDEZVOUS_PORT, STEPS } from "../../crds/names.ts";
+import { STEPS } from "../../crds/names.ts";
+import { RENDEZVOUS_PORT } from "../../crds/policy_names.ts";
 import { declarePort } from "./container_environment.ts";
 import { type Draft, jobsOfStep, trainerContainer } from "./draft.ts";
 

@@ -11,10 +11,10 @@ import {
   PORTS,
   PUSH_AUDIENCE,
   STATUS_ENV,
-  TORCH_ENV,
   TRAINJOB_CONDITIONS,
   TRAINJOB_STATES,
 } from "../../crds/names.ts";
+import { TORCH_ENV } from "../../crds/policy_names.ts";
 import { V1_API_VERSION, V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../../crds/v1/names.ts";
 import { code, page, table } from "./table.ts";
 

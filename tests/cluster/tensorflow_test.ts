@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { crdManifests } from "../../crds/manifests.ts";
-import { EVENT_REASONS, TENSORFLOW_ENV } from "../../crds/names.ts";
+import { EVENT_REASONS } from "../../crds/names.ts";
+import { TENSORFLOW_ENV } from "../../crds/policy_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { until } from "../support/until.ts";
 import { readManifests } from "./parity/loopback_webhooks.ts";

@@ -1,5 +1,5 @@
 /** ML policy jax: the variables of `jax.distributed`. */
-import { JAX_ENV, RENDEZVOUS_PORT } from "../../../crds/names.ts";
+import { JAX_ENV, RENDEZVOUS_PORT } from "../../../crds/policy_names.ts";
 import { COMPLETION_INDEX, declareRendezvous, firstNode } from "../pod_addresses.ts";
 import { trainerCount } from "../node_counts.ts";
 import type { Policy } from "../policy.ts";

@@ -2,7 +2,8 @@
 import { type FieldProblem, forbidden, invalid } from "../../../crds/field_problem.ts";
 import type { ReplicatedJob } from "../../../crds/jobset.ts";
 import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
-import { NODE, TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../../crds/names.ts";
+import { NODE } from "../../../crds/names.ts";
+import { TENSORFLOW_ENV, TENSORFLOW_PORT } from "../../../crds/policy_names.ts";
 import type { TrainingRuntimeSpec } from "../../../crds/training_runtime.ts";
 import { declarePort, reservedEnvProblems, upsertEnv } from "../container_environment.ts";
 import { podListProblem, variableBytes } from "../../job_bounds.ts";

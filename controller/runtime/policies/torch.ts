@@ -1,7 +1,8 @@
 /** ML policy torch: the variables of torchrun. */
 import { type FieldProblem, invalid } from "../../../crds/field_problem.ts";
 import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
-import { RENDEZVOUS_PORT, STEPS, TORCH_ENV } from "../../../crds/names.ts";
+import { STEPS } from "../../../crds/names.ts";
+import { RENDEZVOUS_PORT, TORCH_ENV } from "../../../crds/policy_names.ts";
 import {
   containersOf,
   type Draft,

@@ -1,6 +1,6 @@
 /** Recipes and configurations of torchtune, which the torch policy runs. */
 import { type FieldProblem, invalid } from "../../../crds/field_problem.ts";
-import { RENDEZVOUS_PORT } from "../../../crds/names.ts";
+import { RENDEZVOUS_PORT } from "../../../crds/policy_names.ts";
 import type { Trainer } from "../../../crds/trainjob.ts";
 import type { Draft } from "../draft.ts";
 

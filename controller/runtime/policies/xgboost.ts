@@ -1,6 +1,6 @@
 /** ML policy xgboost: the variables by which workers find their tracker. */
 import { type FieldProblem, forbidden } from "../../../crds/field_problem.ts";
-import { RENDEZVOUS_PORT, XGBOOST_ENV } from "../../../crds/names.ts";
+import { RENDEZVOUS_PORT, XGBOOST_ENV } from "../../../crds/policy_names.ts";
 import { type Draft, trainerContainer } from "../draft.ts";
 import { COMPLETION_INDEX, declareRendezvous, firstNode } from "../pod_addresses.ts";
 import { trainerCount } from "../node_counts.ts";

@@ -1,6 +1,6 @@
 /** Pods of an MPI job: how they are recognized, and what is different for them without SSH. Pure. */
 import type { Container, EnvVar, Pod, PodSpec } from "../../../platform/kube/kubernetes.ts";
-import { MPI } from "../../../crds/names.ts";
+import { MPI } from "../../../crds/policy_names.ts";
 import { LAUNCH_AGENT } from "../../../crds/pod_names.ts";
 import { V1_MPI } from "../../../crds/v1/names.ts";
 

@@ -7,14 +7,8 @@ import type {
   Volume,
   VolumeMount,
 } from "../../../../platform/kube/kubernetes.ts";
-import {
-  DNS_LABEL_MAX,
-  FLUX,
-  LABELS,
-  NODE,
-  policyChildNames,
-  STEPS,
-} from "../../../../crds/names.ts";
+import { DNS_LABEL_MAX, LABELS, NODE, policyChildNames, STEPS } from "../../../../crds/names.ts";
+import { FLUX } from "../../../../crds/policy_names.ts";
 import type { Child } from "../../child.ts";
 import {
   type Draft,

@@ -1,5 +1,5 @@
 /** Shell scripts of the flux policy: the installation of Flux in a pod, and the start of its broker. */
-import { FLUX } from "../../../../crds/names.ts";
+import { FLUX } from "../../../../crds/policy_names.ts";
 
 /** The facts of an instance of Flux. */
 export interface FluxInstance {

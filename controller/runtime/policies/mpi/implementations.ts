@@ -1,6 +1,6 @@
 /** Implementations of MPI: the lines of their hostfiles, and the variables of their launchers. */
 import type { EnvVar } from "../../../../platform/kube/kubernetes.ts";
-import { MPI } from "../../../../crds/names.ts";
+import { MPI } from "../../../../crds/policy_names.ts";
 
 /** What an implementation reads from its surroundings. */
 export interface MpiImplementation {

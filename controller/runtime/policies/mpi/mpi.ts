@@ -9,7 +9,8 @@ import type {
   Volume,
   VolumeMount,
 } from "../../../../platform/kube/kubernetes.ts";
-import { LAUNCHER, MPI, NODE, policyChildNames, STEPS } from "../../../../crds/names.ts";
+import { LAUNCHER, NODE, policyChildNames, STEPS } from "../../../../crds/names.ts";
+import { MPI } from "../../../../crds/policy_names.ts";
 import type { TrainingRuntimeSpec } from "../../../../crds/training_runtime.ts";
 import type { Child } from "../../child.ts";
 import { reservedEnvProblems, upsertEnv } from "../../container_environment.ts";
