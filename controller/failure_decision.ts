@@ -81,17 +81,16 @@ function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureD
     if (dueMs <= 0) return { failure: history(old, nowMs) };
     return { failure: old, ...(isTold && { recheckMs: dueMs }) };
   }
-  const { first, recoversMs = Infinity } = seen;
+  const { recoversMs = Infinity } = seen;
   const restarts = Math.max(seen.restarts, old?.restarts ?? 0);
   const failure = shown({ ...seen, restarts }, tellsMessages);
   if (isSame(old, failure) && !isTold) return { failure: old };
   const isNews = restarts >= TOLD_RESTARTS;
-  if (!isTold && !isNews && !first.isStuck) return { failure: old };
+  if (!isTold && !isNews) return { failure: old };
   if (nowMs >= recoversMs) return { failure: history(isTold ? failure : old, nowMs) };
-  const wasNews = isTold && (old.restarts ?? 0) >= TOLD_RESTARTS;
   return {
     failure,
-    ...(isNews && !wasNews && { event: restartEvent(failure) }),
+    ...(!isTold && { event: restartEvent(failure) }),
     ...(recoversMs < Infinity && { recheckMs: recoversMs - nowMs }),
   };
 }

@@ -10,21 +10,44 @@ const REPLICAS_MAX = 1024;
 /** Times that a replica runs before it has recovered, in milliseconds: a kubelet forgives after ten minutes, too. */
 const QUIET = { times: 2, leastMs: 60_000, mostMs: 600_000 } as const;
 
-/** A pod of a job, as far as failures go. */
-export interface JobPod {
+/** A pod as a cache has it, as far as it is read here. */
+interface PodLike {
+  readonly metadata?: { readonly name?: string; readonly uid?: string } | undefined;
+  readonly status?: { readonly phase?: string; readonly startTime?: string } | undefined;
+}
+
+/** The place of a pod in its job, and its failure. */
+export interface PodPlace {
   /** Key of the job. */
   readonly job: string;
   /** What ends with a run, such as the JobSet, by its UID. */
   readonly run: string | undefined;
   /** How often all pods of the run were made again before. */
   readonly attempt: number;
-  /** Whose place it has in the job. */
+  /** Whose place it has; by default that of its name. */
+  readonly replica?: string | undefined;
+  readonly failure: PodFailure | undefined;
+}
+
+/** A pod of a job, as far as failures go. */
+interface JobPod extends PodPlace {
   readonly replica: string;
   readonly uid: string;
-  readonly failure: PodFailure | undefined;
   /** Since when it runs, RFC 3339; undefined if it does not. */
   readonly runsSince: string | undefined;
   readonly isFailed: boolean;
+}
+
+function jobPod({ metadata, status }: PodLike, place: PodPlace): JobPod {
+  const { name = "", uid = name } = metadata ?? {};
+  const isRunning = status?.phase === "Running";
+  return {
+    ...place,
+    replica: place.replica ?? name,
+    uid,
+    runsSince: place.failure ? place.failure.runsSince : isRunning ? status.startTime : undefined,
+    isFailed: status?.phase === "Failed",
+  };
 }
 
 /** The failures of a job. */
@@ -99,10 +122,11 @@ function takeFailure(known: Known, replica: Replica, failure: PodFailure): void 
 function takePod(known: Known, pod: JobPod, isNew: boolean): Replica | undefined {
   const replica = known.replicas.get(pod.replica);
   if (replica !== undefined) {
-    if (pod.uid !== replica.pod.uid && isNew) {
-      replica.restarts = restartsIn(replica) + 1;
-      replica.pod = pod;
-    } else if (pod.uid === replica.pod.uid) replica.pod = pod;
+    const isNext = pod.uid !== replica.pod.uid;
+    if (isNext && isNew) replica.restarts = restartsIn(replica) + 1;
+    // A pod that is deleted says nothing of what failed in it before.
+    const knowsMore = pod.failure !== undefined || replica.pod.failure === undefined;
+    if (isNext ? isNew : knowsMore) replica.pod = pod;
     return replica;
   }
   const matters = pod.failure !== undefined || pod.replica === known.first.replica;
@@ -121,8 +145,10 @@ function recoversMs({ first, replicas }: Known): number | undefined {
   return Number.isNaN(since) ? undefined : since + Math.min(QUIET.mostMs, quietMs);
 }
 
-/** An empty memory. `describe` returns what is read of a pod; undefined if it is of no job. */
-export function createPodFailures<P>(describe: (pod: P) => JobPod | undefined): PodFailures<P> {
+/** An empty memory. `placeOf` says where a pod belongs; undefined if it is of no job. */
+export function createPodFailures<P extends PodLike>(
+  placeOf: (pod: P) => PodPlace | undefined,
+): PodFailures<P> {
   const jobs = createBoundedCache<Known>(REMEMBERED);
 
   /** What is known of the run of a pod, in the pod's attempt; undefined if it is of one before. */
@@ -150,9 +176,11 @@ export function createPodFailures<P>(describe: (pod: P) => JobPod | undefined): 
 
   return {
     seen({ type, object }) {
-      const pod = type === "deleted" ? undefined : describe(object);
-      const known = pod && knownOf(pod);
-      if (pod === undefined || known === undefined) return;
+      const place = type === "deleted" ? undefined : placeOf(object);
+      if (place === undefined) return;
+      const pod = jobPod(object, place);
+      const known = knownOf(pod);
+      if (known === undefined) return;
       const replica = takePod(known, pod, type === "added");
       if (replica && pod.failure) takeFailure(known, replica, pod.failure);
     },

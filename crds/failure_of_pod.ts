@@ -5,7 +5,7 @@ import type { Pod } from "../platform/kube/kubernetes.ts";
 import { FAILURE_LIMITS, type JobFailure } from "./job_failure.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS } from "./jobset_names.ts";
-import { POD_CONDITIONS, STUCK_REASONS } from "./pod_names.ts";
+import { POD_CONDITIONS } from "./pod_names.ts";
 import { V1_LABELS } from "./v1/names.ts";
 
 /** The first failure of a pod, and how the pod goes on. */
@@ -13,8 +13,6 @@ export interface PodFailure {
   readonly failure: JobFailure;
   /** How long the container had run, in milliseconds; 0 if it had not, or that is not known. */
   readonly ranMs: number;
-  /** Whether a container cannot be started and is tried again, such as one whose image is missing. */
-  readonly isStuck: boolean;
   /** How often a container was started again in this pod. */
   readonly restarts: number;
   /** Since when the container that failed runs again, RFC 3339. */
@@ -39,9 +37,6 @@ function kept(message: string | undefined): string | undefined {
   return text === "" ? undefined : lastBytes(text, FAILURE_LIMITS.messageBytes);
 }
 
-const named = (text: string | undefined, length: number) =>
-  text ? text.slice(0, length) : undefined;
-
 /** What is said of one failure. */
 interface Cause {
   readonly at: string | undefined;
@@ -50,7 +45,6 @@ interface Cause {
   readonly container?: string;
   readonly exitCode?: number;
   readonly startedAt?: string | undefined;
-  readonly isStuck?: boolean;
 }
 
 /** The containers whose end matters; sidecars are ended last, by force. */
@@ -63,34 +57,20 @@ function statusesOf({ spec, status }: Pod) {
     .filter(({ name }) => !sidecars.has(name));
 }
 
-type Statuses = ReturnType<typeof statusesOf>;
-
 /** Ends of containers with another exit code than 0: of each the last, the earliest first. */
-function failedContainers(statuses: Statuses): Cause[] {
-  return statuses.flatMap(({ name, state, lastState }) => {
+function failedContainers(statuses: ReturnType<typeof statusesOf>): Cause[] {
+  return statuses.flatMap(({ name: container, state, lastState }) => {
     const ended = state?.terminated ?? lastState?.terminated;
-    if (ended === undefined || ended.exitCode === 0) return [];
-    const { exitCode, reason, message, startedAt, finishedAt } = ended;
-    return [{ at: finishedAt, reason, message, container: name, exitCode, startedAt }];
+    return ended && ended.exitCode !== 0 ? [{ ...ended, container, at: ended.finishedAt }] : [];
   }).sort((a, b) => (a.at ?? "~") < (b.at ?? "~") ? -1 : 1);
 }
 
-function stuckContainer(statuses: Statuses, at: string | undefined): Cause | undefined {
-  for (const { name, state } of statuses) {
-    const { reason = "", message } = state?.waiting ?? {};
-    if (!STUCK_REASONS.includes(reason)) continue;
-    return { at, reason, message, container: name, isStuck: true };
-  }
-  return undefined;
-}
-
 /** What has failed. */
-function causeOf({ metadata, status }: Pod, statuses: Statuses): Cause | undefined {
+function causeOf({ metadata, status }: Pod, [first]: readonly Cause[]): Cause | undefined {
   const disruption = status?.conditions?.find(({ type, status }) =>
     type === POD_CONDITIONS.disruptionTarget && status === "True"
   );
   const hasFailed = status?.phase === "Failed";
-  const [first] = failedContainers(statuses);
   const at = disruption?.lastTransitionTime ?? first?.at;
   if (hasFailed && status.reason) {
     return { at, reason: status.reason, message: status.message };
@@ -103,18 +83,17 @@ function causeOf({ metadata, status }: Pod, statuses: Statuses): Cause | undefin
   // The containers of a pod that is deleted are ended by signals, which is no failure of theirs.
   if (isEnding) return undefined;
   if (first) return first;
-  return hasFailed ? { at, message: status.message } : stuckContainer(statuses, status?.startTime);
+  return hasFailed ? { at, message: status.message } : undefined;
 }
 
 function failureOf({ metadata, spec }: Pod, cause: Cause, time: string): JobFailure {
-  const { nameLength, reasonLength } = FAILURE_LIMITS;
   return {
     ...present({
-      replica: named(replicaOf(metadata?.labels), nameLength),
-      pod: named(metadata?.name, nameLength),
-      node: named(spec?.nodeName, nameLength),
-      container: named(cause.container, nameLength),
-      reason: named(cause.reason, reasonLength),
+      replica: replicaOf(metadata?.labels),
+      pod: metadata?.name,
+      node: spec?.nodeName,
+      container: cause.container,
+      reason: cause.reason?.slice(0, FAILURE_LIMITS.reasonLength) || undefined,
       exitCode: cause.exitCode,
       message: kept(cause.message),
     }),
@@ -127,14 +106,13 @@ export function podFailure(pod: Pod): PodFailure | undefined {
   const { metadata, status } = pod;
   if (status?.phase === "Succeeded") return undefined;
   const statuses = statusesOf(pod);
-  const cause = causeOf(pod, statuses);
+  const cause = causeOf(pod, failedContainers(statuses));
   if (cause === undefined) return undefined;
   const time = cause.at ?? status?.startTime ?? String(metadata?.creationTimestamp ?? "");
   const ranMs = Date.parse(time) - Date.parse(cause.startedAt ?? "");
   return {
     failure: failureOf(pod, cause, time),
     ranMs: ranMs > 0 ? ranMs : 0,
-    isStuck: cause.isStuck === true,
     restarts: Math.max(0, ...statuses.map(({ restartCount }) => restartCount)),
     runsSince: statuses.find(({ name }) => name === cause.container)?.state?.running?.startedAt,
   };

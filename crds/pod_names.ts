@@ -39,27 +39,6 @@ export const POD_REASONS = {
   backOff: "BackOff",
 } as const;
 
-/** Reasons of a container that cannot be started, and is tried again. */
-export const STUCK_REASONS: readonly string[] = [
-  "ErrImagePull",
-  "ImagePullBackOff",
-  "InvalidImageName",
-  "ErrImageNeverPull",
-  "ImageInspectError",
-  "RegistryUnavailable",
-  "RunContainerError",
-  POD_REASONS.createContainerError,
-  POD_REASONS.createContainerConfigError,
-];
-
-/** Reasons of a pod's condition DisruptionTarget (Kubernetes, pod disruption conditions). */
-export const DISRUPTIONS = {
-  preemption: "PreemptionByScheduler",
-  eviction: "EvictionByEvictionAPI",
-  taint: "DeletionByTaintManager",
-  collected: "DeletionByPodGC",
-} as const;
-
 /** Namespace of the kubelet's heartbeats, the labels of every node, and the resources of its disk and GPUs. */
 export const NODES = {
   leaseNamespace: "kube-node-lease",

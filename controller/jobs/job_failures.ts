@@ -12,7 +12,7 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import { decideFailure } from "../failure_decision.ts";
-import { createPodFailures, type JobPod, type PodFailures } from "../pod_failures.ts";
+import { createPodFailures, type PodFailures } from "../pod_failures.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
 import { endedByDeadline } from "./limits.ts";
@@ -21,24 +21,14 @@ import type { Run } from "./run.ts";
 /** The failures, by job; a run is one of a job. Each pod keeps its name when it is made again. */
 export type JobFailures = PodFailures<Pod>;
 
-function describe(kind: V1Kind, pod: Pod): JobPod | undefined {
-  const metadata = pod.metadata ?? {};
-  const job = controllerKey({ metadata }, { group: V1_GROUP, kind: kind.kind });
-  if (job === undefined) return undefined;
-  const { name = "", uid = name } = metadata;
-  const { phase, startTime } = pod.status ?? {};
-  const failure = podFailure(pod);
-  const runsSince = phase === "Running" ? startTime : undefined;
-  return {
-    ...{ job, run: controllerOf(metadata)?.uid, attempt: 0, replica: name, uid, failure },
-    runsSince: failure === undefined ? runsSince : failure.runsSince,
-    isFailed: phase === "Failed",
-  };
-}
-
 /** An empty memory for the jobs of a kind. */
-export const createJobFailures = (kind: V1Kind): JobFailures =>
-  createPodFailures((pod) => describe(kind, pod));
+export const createJobFailures = ({ kind }: V1Kind): JobFailures =>
+  createPodFailures((pod) => {
+    const metadata = pod.metadata ?? {};
+    const job = controllerKey({ metadata }, { group: V1_GROUP, kind });
+    if (job === undefined) return undefined;
+    return { job, run: controllerOf(metadata)?.uid, attempt: 0, failure: podFailure(pod) };
+  });
 
 const shownKind = ({ kind }: V1Kind): JobKind | undefined =>
   V1_JOB_KINDS.find((it) => it.kind === kind);

@@ -16,14 +16,13 @@ const FAILURE = {
 };
 const seen = (
   restarts: number,
-  { recovers, isStuck = false, ...more }: {
+  { recovers, ...more }: {
     readonly recovers?: number;
-    readonly isStuck?: boolean;
     readonly time?: string;
     readonly exitCode?: number | undefined;
   } = {},
 ): SeenFailures => ({
-  first: { failure: { ...FAILURE, ...more }, ranMs: 0, isStuck, restarts },
+  first: { failure: { ...FAILURE, ...more }, ranMs: 0, restarts },
   restarts,
   recoversMs: recovers === undefined ? undefined : NOW + recovers * 1000,
 });
@@ -52,10 +51,6 @@ const CASES: Record<string, readonly [Partial<FailureInputs>, Want]> = {
   "no fewer restarts than another leader saw": [
     { old: old({ restarts: 7 }), seen: seen(1) },
     { failure: old({ restarts: 7 }) },
-  ],
-  "a container that cannot be started at once": [
-    { seen: seen(0, { isStuck: true, exitCode: undefined }) },
-    { failure: { ...FAILURE, exitCode: undefined } },
   ],
   "that it has recovered": [
     { old: old(), seen: seen(2, { recovers: 0 }) },

@@ -1,35 +1,44 @@
 /** Tests of the memory of pods' failures. */
 import { equal } from "node:assert/strict";
-import { createPodFailures, type JobPod } from "../../controller/pod_failures.ts";
+import { createPodFailures, type PodPlace } from "../../controller/pod_failures.ts";
 
 const second = (at: number) => new Date(Date.UTC(2026, 0, 1) + at * 1000).toISOString();
 const msOf = (at: number) => Date.parse(second(at));
 
 /** A pod as it is seen: `at` is the time of its failure in seconds. */
-interface Seen extends Partial<Omit<JobPod, "failure" | "runsSince">> {
+interface Seen extends Partial<Pick<PodPlace, "run" | "attempt">> {
   readonly type?: "added" | "updated" | "deleted";
+  readonly replica?: string;
+  readonly uid?: string;
   readonly at?: number;
   readonly ran?: number;
   readonly times?: number;
   readonly since?: number;
+  readonly isFailed?: boolean;
 }
 
 function memory(...pods: readonly Seen[]) {
-  const failures = createPodFailures<JobPod>((pod) => pod);
-  for (const pod of pods) {
-    const { type = "added", at, ran = 0, times = 0, since, replica = "a", ...others } = pod;
-    const uid = others.uid ?? replica;
-    const runsSince = since === undefined ? undefined : second(since);
-    const object: JobPod = {
-      ...{ job: "ml/j", run: "u1", attempt: 0, isFailed: false, replica, runsSince },
-      ...others,
-      uid,
-      failure: at === undefined ? undefined : {
-        failure: { replica, pod: uid, time: second(at) },
-        ...{ ranMs: ran * 1000, isStuck: false, restarts: times, runsSince },
-      },
+  const failures = createPodFailures(({ place }: {
+    readonly place: PodPlace;
+    readonly metadata: { readonly uid: string };
+    readonly status: { readonly phase?: string; readonly startTime?: string };
+  }) => place);
+  for (const it of pods) {
+    const { type = "added", replica = "a", uid = replica, run = "u1", attempt = 0 } = it;
+    const startTime = it.since === undefined ? undefined : second(it.since);
+    const failure = it.at === undefined ? undefined : {
+      failure: { replica, pod: uid, time: second(it.at) },
+      ...{ ranMs: (it.ran ?? 0) * 1000, restarts: it.times ?? 0, runsSince: startTime },
     };
-    failures.seen({ type, object });
+    const phase = it.isFailed ? "Failed" : startTime === undefined ? "Pending" : "Running";
+    failures.seen({
+      type,
+      object: {
+        place: { job: "ml/j", run, attempt, replica, failure },
+        metadata: { uid },
+        status: { phase, ...(startTime !== undefined && { startTime }) },
+      },
+    });
   }
   return failures;
 }
@@ -84,6 +93,14 @@ const CASES: Record<string, readonly [readonly Seen[], string | undefined]> = {
       { uid: "2", since: 20, type: "updated" },
     ],
     "a 10 1",
+  ],
+  "what failed in a pod that is being deleted": [
+    [
+      { at: 10, times: 3, uid: "1" },
+      { type: "updated", uid: "1" },
+      { uid: "2", since: 20 },
+    ],
+    "a 10 4",
   ],
   "attempts of a JobSet beside restarts in one": [
     [

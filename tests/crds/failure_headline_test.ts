@@ -20,11 +20,6 @@ const CASES: readonly (readonly [Partial<JobFailure>, string])[] = [
     { exitCode: 128, reason: "StartError", message: 'exec: "pyhton3": not found' },
     'node-0 could not start: exec: "pyhton3": not found',
   ],
-  [
-    { reason: "ErrImagePull", message: "manifest unknown" },
-    "node-0 cannot get its image (ErrImagePull): manifest unknown",
-  ],
-  [{ reason: "PreemptionByScheduler" }, "node-0 was preempted"],
   [{ reason: "UnexpectedAdmissionError" }, "node-0 failed (UnexpectedAdmissionError)"],
   [{ reason: "constructor" }, "node-0 failed (constructor)"],
   [{}, "node-0 failed"],

@@ -107,19 +107,6 @@ const CASES: Record<string, [pod: object, want: object | undefined]> = {
     withContainers({ name: "node", state: ended(128, "StartError", { message: "no such file" }) }),
     { reason: "StartError", message: "no such file" },
   ],
-  "an image that is missing": [
-    {
-      status: {
-        phase: "Pending",
-        startTime: AT,
-        containerStatuses: [{
-          name: "node",
-          state: { waiting: { reason: "ErrImagePull", message: "not found" } },
-        }],
-      },
-    },
-    { reason: "ErrImagePull", message: "not found", container: "node", time: AT },
-  ],
   "nothing of a container that is being created": [
     withContainers({ name: "node", state: { waiting: { reason: "ContainerCreating" } } }),
     undefined,
@@ -207,7 +194,6 @@ Deno.test("podFailure() says how the pod goes on, and keeps the end of a long me
   assert.deepEqual({ ...found, failure: undefined }, {
     failure: undefined,
     ranMs: 4000,
-    isStuck: false,
     restarts: 3,
     runsSince: LATER,
   });

@@ -97,19 +97,6 @@ const CASES: Readonly<Record<string, Case>> = {
       remainingSeconds: undefined,
     },
   },
-  "a pod that cannot be started was not started again": {
-    job: job({
-      status: {
-        state: "Created",
-        failure: { replica: "node-0", reason: "ErrImagePull", time: AT },
-      },
-    }),
-    want: {
-      state: "Created",
-      message: "node-0 cannot get its image (ErrImagePull)",
-      restarts: undefined,
-    },
-  },
   "a failure that was overcome is history": {
     job: job({
       status: {
