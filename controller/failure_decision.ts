@@ -46,11 +46,12 @@ const isSame = (one: JobFailure | undefined, other: JobFailure) =>
 /** The newest failure, in what of it the job may have. */
 function shown({ first: { failure }, restarts }: SeenFailures, tellsMessages: boolean): JobFailure {
   const isProgram = failure.exitCode !== undefined;
-  return compact({
+  const told = {
     ...failure,
     message: tellsMessages || !isProgram ? failure.message : undefined,
     restarts: restarts > 0 ? restarts : undefined,
-  });
+  };
+  return compact({ headline: headlineOf(told), ...told });
 }
 
 function restartEvent(failure: JobFailure): EventText {
@@ -60,17 +61,19 @@ function restartEvent(failure: JobFailure): EventText {
 
 function history(failure: JobFailure | undefined, sinceMs: number): JobFailure | undefined {
   if (failure === undefined || failure.recoveredTime !== undefined) return failure;
-  return { ...failure, recoveredTime: rfc3339(sinceMs) };
+  const { headline: _, ...others } = failure;
+  return { ...others, recoveredTime: rfc3339(sinceMs) };
 }
 
 /** The failure of a job that its deadline has ended, with what its pods did until then. */
 function overdue(seconds: number, found: JobFailure | undefined, nowMs: number): JobFailure {
   const limit = `it had ${seconds} s`;
-  return {
+  const failure = {
     reason: POD_REASONS.deadlineExceeded,
-    message: found === undefined ? limit : `${limit}; before, ${headlineOf(found)}`,
+    message: found === undefined ? limit : `${limit}; before, ${found.headline}`,
     time: rfc3339(nowMs),
   };
+  return { headline: headlineOf(failure), ...failure };
 }
 
 /** Of a job that goes on: whether it fails again and again, or has overcome that. */
@@ -95,15 +98,13 @@ function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureD
   };
 }
 
-/** Returns what the job says of its failures. What has ended keeps what it said. */
+/** Returns what the job says of its failures; one that holds no more is history. */
 export function decideFailure(inputs: FailureInputs): FailureDecision {
   const { old, seen, state, hasEnded, deadlineSeconds, tellsMessages, nowMs } = inputs;
   switch (state) {
     case "Created":
     case "Running":
       return whileOpen(inputs);
-    case "Suspended":
-      return { failure: history(old, nowMs) };
     case "Failed": {
       // The pod may be heard of after the end of its job.
       if (hasEnded && old !== undefined) return { failure: old };
@@ -116,6 +117,6 @@ export function decideFailure(inputs: FailureInputs): FailureDecision {
       };
     }
     default:
-      return { failure: old };
+      return { failure: history(old, nowMs) };
   }
 }

@@ -7,6 +7,7 @@ import { int32 } from "./schema_marks.ts";
 export const FAILURE_LIMITS = {
   /** Of the message in UTF-8: what a kubelet takes of a container's log. */
   messageBytes: 2048,
+  headlineLength: 512,
   nameLength: 253,
   reasonLength: 256,
 } as const;
@@ -14,8 +15,11 @@ export const FAILURE_LIMITS = {
 const name = () => z.string().max(FAILURE_LIMITS.nameLength);
 const time = () => z.string().meta({ format: "date-time" });
 
-/** The schema; whoever shows a failure reads `crds/failure_headline.ts`. */
+/** The schema. */
 export const jobFailureSchema = z.looseObject({
+  headline: z.string().max(FAILURE_LIMITS.headlineLength).optional().meta({
+    description: "What failed and why, in a line for people. Absent once that is history.",
+  }),
   replica: name().optional().meta({
     description: "Which of the job's pods failed, such as node-0 or worker-1.",
   }),
@@ -36,7 +40,8 @@ export const jobFailureSchema = z.looseObject({
     description: "How often a pod was started again after a failure.",
   }),
   recoveredTime: time().optional().meta({
-    description: "Since when the job runs again without failing: the failure is history then.",
+    description:
+      "Since when the failure is history: the job runs again without failing, was suspended, or ended otherwise.",
   }),
 }).meta({ description: "The first failure of the job's pods since they were last started." });
 export type JobFailure = z.infer<typeof jobFailureSchema>;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { jsonOfText } from "../platform/base/json.ts";
 import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
 import { type JobFailure, jobFailureSchema } from "./job_failure.ts";
-import { ANNOTATIONS, isOpenState, type ShownState, TRAINJOB_STATES } from "./names.ts";
+import { ANNOTATIONS, type ShownState, TRAINJOB_STATES } from "./names.ts";
 import {
   type JobStop,
   jobStopSchema,
@@ -106,19 +106,11 @@ export function shownStateOf(kind: JobKind, job: AnyJob): ShownState {
   return own ?? (kind.hasBegun(job) ? "Running" : "Created");
 }
 
-/** The failure that the job's object holds, be it history; undefined if it holds none. */
+/** The failure that the job's object holds; with a headline as long as it is no history. Undefined if it holds none. */
 export function failureOf(
   { metadata, status }: Pick<AnyJob, "metadata" | "status">,
 ): JobFailure | undefined {
   const annotation = metadata.annotations?.[ANNOTATIONS.failure];
   return jobFailureSchema.safeParse(status?.["failure"] ?? jsonText.safeParse(annotation).data)
     .data;
-}
-
-/** The failure that holds now: of a job that has failed, or whose pods fail and are started again. */
-export function presentFailureOf(kind: JobKind, job: AnyJob): JobFailure | undefined {
-  const state = shownStateOf(kind, job);
-  const holds = state === "Failed" || state !== "Suspended" && isOpenState(state);
-  const failure = holds ? failureOf(job) : undefined;
-  return failure?.recoveredTime === undefined ? failure : undefined;
 }

@@ -133,6 +133,7 @@ export function crdManifests(): CustomResourceDefinition[] {
           jsonPath: ".status.trainerStatus.estimatedRemainingSeconds",
           priority: 1,
         },
+        { name: "Failure", type: "string", jsonPath: ".status.failure.headline", priority: 1 },
         COLUMNS.age,
       ],
     }),

@@ -6,7 +6,8 @@ import { rfc3339 } from "../../platform/base/timestamps.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const at = (seconds: number) => rfc3339(NOW + seconds * 1000);
-const FAILURE = {
+const HEADLINE = "node-0 exited 1: ValueError: b";
+const POD = {
   replica: "node-0",
   pod: "p",
   container: "node",
@@ -14,6 +15,7 @@ const FAILURE = {
   message: "ValueError: b",
   time: at(-30),
 };
+const FAILURE = { headline: HEADLINE, ...POD };
 const seen = (
   restarts: number,
   { recovers, ...more }: {
@@ -22,12 +24,13 @@ const seen = (
     readonly exitCode?: number | undefined;
   } = {},
 ): SeenFailures => ({
-  first: { failure: { ...FAILURE, ...more }, ranMs: 0, restarts },
+  first: { failure: { ...POD, ...more }, ranMs: 0, restarts },
   restarts,
   recoversMs: recovers === undefined ? undefined : NOW + recovers * 1000,
 });
 const old = (more: object = {}) => ({ ...FAILURE, restarts: 2, ...more });
-const recovered = (since: number, more: object = {}) => old({ recoveredTime: at(since), ...more });
+const recovered = (since: number, more: object = {}) =>
+  old({ headline: undefined, recoveredTime: at(since), ...more });
 
 interface Want {
   readonly failure: FailureInputs["old"];
@@ -100,29 +103,37 @@ const CASES: Record<string, readonly [Partial<FailureInputs>, Want]> = {
   ],
   "a deadline": [
     { state: "Failed", deadlineSeconds: 60 },
-    { failure: { reason: "DeadlineExceeded", message: "it had 60 s", time: at(0) } },
+    {
+      failure: {
+        headline: "the job exceeded its deadline: it had 60 s",
+        ...{ reason: "DeadlineExceeded", message: "it had 60 s", time: at(0) },
+      },
+    },
   ],
   "a deadline, and what happened before": [
     { state: "Failed", deadlineSeconds: 60, seen: seen(2) },
     {
       failure: {
+        headline: `the job exceeded its deadline: it had 60 s; before, ${HEADLINE}`,
         reason: "DeadlineExceeded",
         message: "it had 60 s; before, node-0 exited 1: ValueError: b",
         time: at(0),
       },
     },
   ],
-  "what it said of a job that succeeded": [
+  "history of a job that succeeded": [
     { old: old(), seen: seen(3), state: "Complete" },
-    { failure: old() },
+    { failure: recovered(0) },
   ],
   "no word of a program that is not to be told": [
     { seen: seen(0), state: "Failed", tellsMessages: false },
-    { failure: { ...FAILURE, message: undefined } },
+    { failure: { ...FAILURE, headline: "node-0 exited 1", message: undefined } },
   ],
   "words of Kubernetes even so": [
     { seen: seen(0, { exitCode: undefined }), state: "Failed", tellsMessages: false },
-    { failure: { ...FAILURE, exitCode: undefined } },
+    {
+      failure: { ...FAILURE, headline: "node-0 failed: ValueError: b", exitCode: undefined },
+    },
   ],
 };
 for (const [sentence, [inputs, want]] of Object.entries(CASES)) {

@@ -1,12 +1,11 @@
 /** Row of the list of jobs: what is shown of one job beside others. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { headlineOf } from "../../crds/failure_headline.ts";
 import {
   earlyStopOf,
   endOf,
   endTimeOf,
+  failureOf,
   obstacleOf,
-  presentFailureOf,
   progressOf,
   shownStateOf,
 } from "../../crds/job_state.ts";
@@ -65,8 +64,8 @@ export function rowWith(
 export function rowOf(kind: JobKind, job: AnyJob): JobRow {
   const { uid = "", namespace = "", name = "", labels, creationTimestamp } = job.metadata;
   const state = shownStateOf(kind, job);
-  const failure = presentFailureOf(kind, job);
-  const restarts = isOpenState(state) && failure?.restarts || undefined;
+  const { headline, restarts: count } = failureOf(job) ?? {};
+  const restarts = headline !== undefined && isOpenState(state) ? count : undefined;
   return {
     uid,
     kind: kind.id,
@@ -76,7 +75,7 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
     created: String(creationTimestamp ?? ""),
     ...progressFields(progressOf(kind, job), restarts),
     ...present({
-      message: shortened(failure ? headlineOf(failure) : reasonOf(kind, job)?.message),
+      message: shortened(headline ?? reasonOf(kind, job)?.message),
       restarts,
       ended: endTimeOf(kind, job),
       trial: trialReference(job.metadata)?.name,

@@ -17,6 +17,7 @@ testInWorld(
     await world.settle();
     const { failure, conditions } = world.job("PyTorchJob").status ?? {};
     deepEqual(failure, {
+      headline: "worker-1 exited 3",
       ...{ replica: "worker-1", pod: "j-worker-1", container: "pytorch", exitCode: 3 },
       time: "2026-01-01T00:00:00Z",
     });

@@ -64,6 +64,7 @@ const fail = (world: World) =>
     conditions: [world.condition("Failed", "True", "FailedJobs", "jobset failed due to jobs")],
   });
 const failed = {
+  headline: HEADLINE,
   ...{ replica: "node-0", pod: "p", node: "n1", container: "node" },
   ...{ reason: "Error", exitCode: 1, message: TRACEBACK.trim() },
 };
@@ -86,7 +87,11 @@ Deno.test("a job that may not have the words of its programs has none, nor has i
   fail(world);
   await world.settle();
   const { message: _, ...others } = failed;
-  deepEqual(world.trainJob.status?.failure, { ...others, time: at(30) });
+  deepEqual(world.trainJob.status?.failure, {
+    ...others,
+    headline: "node-0 exited 1",
+    time: at(30),
+  });
   deepEqual(world.warnings.map(({ message }) => message), [
     `jobset failed due to jobs; first failure: node-0 exited 1 ${WHERE}`,
   ]);
@@ -114,7 +119,8 @@ Deno.test("a job whose pod fails again and again says so from the second restart
   equal(world.trainJob.status?.failure?.recoveredTime, undefined);
   world.now = START + 170_000;
   await world.settle();
-  const history = { ...failed, time: at(100), restarts: 4, recoveredTime: at(170) };
+  const { headline: _, ...of } = failed;
+  const history = { ...of, time: at(100), restarts: 4, recoveredTime: at(170) };
   deepEqual(world.trainJob.status?.failure, history);
   world.report({ conditions: [world.condition("Completed")] });
   await world.settle();
@@ -140,6 +146,7 @@ Deno.test("a deadline says what the pods did until then", async () => {
   world.now = START + 62_000;
   await world.settle();
   deepEqual(world.trainJob.status?.failure, {
+    headline: `the job exceeded its deadline: it had 60 s; before, ${HEADLINE}`,
     reason: "DeadlineExceeded",
     message: `it had 60 s; before, ${HEADLINE}`,
     time: at(62),
@@ -154,6 +161,7 @@ Deno.test("a failure that follows another leaves nothing of it", async () => {
   world.now = START + 80_000;
   await world.settle();
   deepEqual(Object.keys(world.trainJob.status?.failure ?? {}).sort(), [
+    "headline",
     "message",
     "reason",
     "time",

@@ -37,14 +37,8 @@ interface Case {
   readonly want: Partial<JobRow>;
 }
 
-const failure = {
-  replica: "node-0",
-  exitCode: 1,
-  message: "a\nValueError: b",
-  time: AT,
-  restarts: 4,
-};
 const HEADLINE = "node-0 exited 1: ValueError: b";
+const failure = { headline: HEADLINE, replica: "node-0", exitCode: 1, time: AT, restarts: 4 };
 
 const CASES: Readonly<Record<string, Case>> = {
   "a job without a status": { job: job({}), want: { state: "Created" } },
@@ -97,23 +91,11 @@ const CASES: Readonly<Record<string, Case>> = {
       remainingSeconds: undefined,
     },
   },
-  "a failure that was overcome is history": {
+  "a failure without a headline is history": {
     job: job({
-      status: {
-        state: "Running",
-        trainerStatus: progress,
-        failure: { ...failure, recoveredTime: AT },
-      },
+      status: { state: "Running", trainerStatus: progress, failure: { time: AT, restarts: 4 } },
     }),
     want: { message: undefined, restarts: undefined, remainingSeconds: 3 },
-  },
-  "so is that of a job that has succeeded": {
-    job: job({ status: { conditions: [True("Complete")], failure } }),
-    want: { state: "Complete", message: undefined, restarts: undefined },
-  },
-  "and of one that is suspended": {
-    job: job({ status: { conditions: [True("Suspended")], failure } }),
-    want: { state: "Suspended", message: undefined },
   },
   "an early stop says why, and is no plain success": {
     kind: PYTORCH,
