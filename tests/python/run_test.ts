@@ -138,7 +138,7 @@ with milepost.Run(total=10_000) as run:
       metadata: { ...job.metadata, annotations },
     }));
     const line = await lineOf(client, "by-step", 0);
-    const [, loss = "", at] = /loss (\d+), .* greater than 0, at step (\d+)\n$/.exec(line) ?? [];
+    const [, loss = "", at] = /loss (\d+) is greater than 0, at step (\d+)\n$/.exec(line) ?? [];
     assert.equal(loss, at, line);
     assert.ok(Number(at) >= 200 && Number(at) < 400, line);
     const reader = await observer(client, "reader");
