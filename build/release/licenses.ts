@@ -1,5 +1,9 @@
-/** Licences of the packages that the bundle holds, as one text that goes with it. */
-import type { Part } from "./parts_list.ts";
+/**
+ * Licences of the packages that the bundle holds, as one text that goes with it.
+ *
+ *   deno run -A build/release/licenses.ts FILE
+ */
+import { type Part, partsOfProgram } from "./parts_list.ts";
 
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)([.-].*)?$/i;
 const LINE = "-".repeat(80);
@@ -22,4 +26,9 @@ export async function thirdPartyLicenses(parts: readonly Part[]): Promise<string
     `${LINE}\n${names.join("\n")}\n${LINE}\n\n${text}\n`
   );
   return `Milepost holds code of these packages.\n\n${sections.join("\n")}`;
+}
+
+if (import.meta.main) {
+  const [file = ""] = Deno.args;
+  await Deno.writeTextFile(file, await thirdPartyLicenses(await partsOfProgram()));
 }

@@ -45,6 +45,8 @@ async function licenseOf(folder: string): Promise<string> {
 
 /** Returns the packages that the program's modules reach, by their names. */
 export async function partsOfProgram(): Promise<readonly Part[]> {
+  // Their files are read, which a cache that is cold does not have.
+  await tool(Deno.execPath(), { args: ["install", "--frozen", "--entrypoint", ...ENTRIES] });
   const reached = new Map<string, Part>();
   for (const entry of ENTRIES) {
     const cwd = entry.startsWith("page/front/") ? `${ROOT}page/front` : ROOT;
