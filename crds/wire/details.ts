@@ -24,6 +24,8 @@ export interface ShownPod {
   readonly waits?: WaitWords;
   readonly node?: string;
   readonly restarts: number;
+  /** How the container that ended last did. */
+  readonly exitCode?: number;
   /** Those that have logs, the first one first. */
   readonly containers: readonly string[];
   readonly started?: string;

@@ -40,7 +40,7 @@ for (const colorScheme of ["light", "dark"]) {
     await page.evaluate(() => {
       location.hash = "#/jobs";
     });
-    await page.getByText("You may not see these jobs").waitFor();
+    await page.getByText("You lack access to these jobs").waitFor();
     await page.screenshot({ path: `${target}/page-forbidden-${colorScheme}-${width}.png` });
     await fetch(new URL("/control?rights=all", address));
     await context.close();

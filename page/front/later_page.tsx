@@ -25,9 +25,9 @@ export function LaterPage(props: LaterProps) {
   if (state === "failed") {
     return (
       <Notice kind="warning" title="This part of the page could not be loaded">
-        <p>The server does not answer, or it is another version by now.</p>
+        <p>The server does not answer, or was updated.</p>
         <p>
-          <button type="button" onClick={() => location.reload()}>Load the page anew</button>
+          <button type="button" onClick={() => location.reload()}>Reload</button>
         </p>
       </Notice>
     );

@@ -37,7 +37,7 @@ function DownBar() {
     <p class="down-bar" role="alert">
       Disconnected since {clockText(it.sinceMs, it.sinceMs)}
       <span class="quiet" aria-hidden="true">({ageText((now.value - it.sinceMs) / 1000)})</span>
-      : {plainText(it.reason)}. What is shown is as it was then. Trying again by itself.
+      : {plainText(it.reason)}. Shown as last read. Retrying.
     </p>
   );
 }
@@ -64,7 +64,7 @@ function currentIn(list: View["page"], one: View["page"]) {
 function Bar({ session }: { session: Session | undefined }) {
   return (
     <header class="bar">
-      <a class="skip" href="#content" onClick={skip}>To the content</a>
+      <a class="skip" href="#content" onClick={skip}>Skip to content</a>
       <a class="brand" href={viewFragment(FIRST_VIEW)}>
         <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
           <path d="M4 18V7a6 6 0 0 1 12 0v11Z" />

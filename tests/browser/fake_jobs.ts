@@ -228,13 +228,14 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
     ...(name.startsWith("unet") && { wait: "waits for 1 nvidia.com/gpu; this machine has 0" }),
     ...(isHostile && { wait: texts.join(" ") }),
     pods: [
-      ...[0, 1].map((rank) => ({
+      ...[0, 1].filter(() => !name.startsWith("llama")).map((rank) => ({
         name: `${name}-node-0-${rank}`,
         rank,
         phase: "Running",
         node: `node-${rank}`,
         restarts: rank,
         containers: ["node"],
+        ...(name.startsWith("softmax") && { reason: "CrashLoopBackOff", exitCode: 1 }),
       })),
       ...HOSTILE_TEXTS.filter(() => isHostile).map((text) => ({
         name: text,

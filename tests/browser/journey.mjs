@@ -86,9 +86,9 @@ const journeys = {
     await page.getByRole("button", { name: "Progress" }).click();
     await page.locator('th[aria-sort="descending"]').waitFor(WAIT);
     await page.getByRole("button", { name: /^Failed/ }).click();
-    await see(page, "No job fits");
+    await see(page, "No jobs match these filters");
     await page.reload();
-    await see(page, "No job fits");
+    await see(page, "No jobs match these filters");
     assert.equal(
       await page.evaluate(() => location.hash),
       "#/jobs?state=Failed&text=softmax-3&sort=progress&order=descending",
@@ -111,8 +111,8 @@ const journeys = {
     await page.getByRole("button", { name: `Delete ${all} ended…` }).click();
     await see(page, `Delete ${all} jobs?`);
     await page.keyboard.press("Escape");
+    await page.getByLabel("Select research/llama-lora-20").uncheck();
     await boxes.first().uncheck();
-    await boxes.nth(1).uncheck();
     await page.getByRole("button", { name: `Delete ${all - 2} ended…` }).click();
     await control({ refused: "it is needed" });
     await page.getByRole("button", { name: "Delete", exact: true }).click();
@@ -130,6 +130,17 @@ const journeys = {
     }
     assert.equal(await page.getByText(/\d+ selected/).count(), 0);
     assert.ok(!(await page.evaluate(() => location.hash)).includes("pick="));
+    const crashing = "#/job/pytorchjobs.kubeflow.org/team-a/softmax-3";
+    await go(page, `${crashing}?tab=logs`);
+    await see(page, "The container exited (code 1) and will restart");
+    const gone = "#/job/trainjobs.trainer.kubeflow.org/research/llama-lora-20";
+    for (const tab of ["pods", "logs"]) {
+      await go(page, `${gone}?tab=${tab}`);
+      await see(
+        page,
+        /^Its pods are deleted, and their logs with them\. Last error: .*exited with 137\./,
+      );
+    }
     // What trains is compared, and not deleted.
     await go(page, "#/jobs?state=Running");
     await boxes.first().check();
@@ -434,18 +445,18 @@ const journeys = {
     assert.match(await hash(), /trial=digits-\d+/);
     await reach(/^lr, from$/);
     for (let count = 0; count < 8; count++) await page.keyboard.press("ArrowUp");
-    await see(page, /\d+ of 30 trials are within the chosen parts/);
+    await see(page, /\d+ of 30 trials are in the selected ranges/);
     assert.match(await hash(), /brush=p%3Alr%7E0.2%7E1/);
     const rows = () => page.locator("table.trials tbody tr").count();
     assert.ok(await rows() > 0 && await rows() < 30);
     await page.keyboard.press("Escape");
     await page.locator("table.trials tbody tr").nth(29).waitFor(WAIT);
-    await reach(/^Why it ended early/);
+    await reach(/^Stopped early by/);
     await page.keyboard.press("Enter");
-    await page.locator('th[aria-sort="ascending"]', { hasText: "Why it ended early" }).waitFor(
+    await page.locator('th[aria-sort="ascending"]', { hasText: "Stopped early by" }).waitFor(
       WAIT,
     );
-    await see(page, /^By its rule: loss .* is greater than 2.5, at report 4$/);
+    await see(page, /^Its rule: loss .* is greater than 2.5, at report 4$/);
     await page.reload();
     await page.locator("table.trials tr.marked").waitFor(WAIT);
     await reach(/^digits-\d+$/);
@@ -459,15 +470,15 @@ const journeys = {
 
     await control({ down: "true" });
     await see(page, /Disconnected since \d/);
-    await see(page, /This is as it was before/);
+    await see(page, /Not up to date/);
     assert.equal(await page.locator(".stale table.trials tbody tr").count(), 30);
     await control({ down: "false" });
-    await page.getByText("This is as it was before").waitFor({ ...WAIT, state: "detached" });
+    await page.getByText("Not up to date").waitFor({ ...WAIT, state: "detached" });
     await go(page, `${SEARCH}/never`);
-    await see(page, "This search is gone");
+    await see(page, "Search not found, or you lack access");
     await control({ rights: "none" });
     await go(page, `${SEARCH}/digits`);
-    await see(page, "You may not see this search");
+    await see(page, "You lack access to this search");
   },
 
   /** The best of searches, one of which does not say what is better: it is asked once. */
@@ -515,16 +526,16 @@ const journeys = {
     await page.getByText("Not everything is shown").click();
     await see(page, "secret");
     await control({ rights: "none" });
-    await see(page, "You may not see these jobs");
+    await see(page, "You lack access to these jobs");
     await control({ rights: "all" });
     await go(page, "#/job/trainjobs.trainer.kubeflow.org/team-b/unet-4");
     await page.locator("header.job").getByText("waits for 1 nvidia.com/gpu; this machine has 0")
       .waitFor(WAIT);
     await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-7`);
-    await see(page, "The pod is gone");
+    await see(page, "Pod deleted");
     await see(page, "A log collector keeps more, if the cluster has one.");
     await go(page, "#/job/trainjobs.trainer.kubeflow.org/team-a/never");
-    await see(page, "This job is gone");
+    await see(page, "Job not found, or you lack access");
     await control({ key: "another" });
     await see(page, "The session could not be opened");
     const other = await tab();
@@ -602,7 +613,7 @@ const journeys = {
     assert.equal(await page.getByText(/Time left/).count(), 0);
     await page.getByRole("button", { name: "Log axis" }).click();
     await page.getByText("Compare", { exact: true }).click();
-    await page.getByLabel(/Jobs whose namespace/).fill("team-b/bert");
+    await page.getByLabel(/Find jobs by namespace/).fill("team-b/bert");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Add team-b/bert-base-1", exact: true }).click();
     await page.getByRole("list", { name: "Jobs of the charts" }).getByText("team-b/bert-base-1")
@@ -678,20 +689,20 @@ const journeys = {
     const gaps = page.locator(".marks li").filter({ hasText: "another replica leads now" });
     assert.equal(await gaps.count(), 0);
     await control({ outage: "no replica leads now" });
-    await see(page, "Curves cannot be had now: no replica leads now");
+    await see(page, "Curves are not available now: no replica leads now");
     assert.ok(await page.locator(".chart canvas").count() > 0, "what was there stays");
     await control({ outage: "" });
-    await gone("Curves cannot be had now");
+    await gone("Curves are not available now");
     await gaps.waitFor(WAIT);
 
     await go(page, `${JOB}?tab=pods`);
     await see(page, "resnet50-0-node-0-0");
     await control({ away: "the API server cannot be reached now" });
-    await see(page, /cannot be read now: the API server cannot be reached now/);
+    await see(page, /Cannot read pods, .*: the API server cannot be reached now/);
     await see(page, "resnet50-0-node-0-0");
     await see(page, /^Live$/);
     await control({ away: "" });
-    await gone(/cannot be read now/);
+    await gone(/Cannot read pods/);
 
     await control({ refused: 'jobs "resnet50-0" is forbidden: User "ada" cannot delete' });
     await page.getByRole("button", { name: "Delete…" }).click();
@@ -703,14 +714,14 @@ const journeys = {
     await control({ rights: "look" });
     await go(page, `${JOB}?tab=events`);
     await page.reload();
-    await see(page, "You may look at this job, and change nothing.");
+    await see(page, "View only: you may not change this job.");
     assert.equal(await page.getByRole("button", { name: /…$/ }).count(), 0);
 
     await control({ rights: "none" });
-    await see(page, "You may not see this job live");
+    await see(page, "You lack access to this job");
     await see(page, "may list no kind of jobs");
     await go(page, "#/jobs");
-    await see(page, "You may not see these jobs");
+    await see(page, "You lack access to these jobs");
     assert.equal(await page.locator(".jobs tbody tr").count(), 0);
     await control({ rights: "all" });
     await page.locator(".jobs tbody tr").nth(4).waitFor(WAIT);

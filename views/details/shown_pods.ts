@@ -34,6 +34,10 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
   const containers = status?.containerStatuses ?? [];
   const waiting = containers.map(({ state }) => state?.waiting?.reason).find((it) => it);
   const ended = containers.map(({ state }) => state?.terminated?.reason).find((it) => it);
+  const exits = containers.map(({ state, lastState }) =>
+    state?.terminated ?? lastState?.terminated
+  );
+  const { exitCode } = exits.find((it) => it?.exitCode) ?? exits.find((it) => it) ?? {};
   const waits = metadata?.deletionTimestamp === undefined ? waitWords({ spec, status }) : undefined;
   const unplaced = waits && spec?.nodeName === undefined
     ? waitOfPod({ status })?.reason
@@ -48,6 +52,7 @@ export function shownPod({ metadata, spec, status }: Pod): ShownPod {
     ...(reason !== undefined && { reason: copiedText(reason, TEXT) }),
     ...(waits !== undefined && { waits: boundedWait(waits) }),
     ...(spec?.nodeName !== undefined && { node: spec.nodeName }),
+    ...(exitCode !== undefined && { exitCode }),
     restarts: containers.reduce((sum, { restartCount }) => sum + restartCount, 0),
     containers: named.slice(0, CONTAINERS).map(({ name }) => name),
     ...(status?.startTime !== undefined && { started: String(status.startTime) }),

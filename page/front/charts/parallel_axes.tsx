@@ -233,8 +233,8 @@ export function ParallelAxes({ search, axes, brushes, marked }: {
       <p class="row quiet">
         <span role="status">
           {brushes.length === 0
-            ? "Drag along an axis, or move its ends with the arrow keys, to look at a part of it."
-            : `${inside} of ${trials.length} trials are within the chosen parts.`}
+            ? "Drag along an axis, or move its ends with the arrow keys, to select a range."
+            : `${inside} of ${trials.length} trials are in the selected ranges.`}
         </span>
         {brushes.length > 0 && (
           <button
@@ -242,7 +242,7 @@ export function ParallelAxes({ search, axes, brushes, marked }: {
             class="small"
             onClick={() => showSearch({ brushes: [] }, true)}
           >
-            Look at all
+            Show all
           </button>
         )}
       </p>

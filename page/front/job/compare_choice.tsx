@@ -59,7 +59,7 @@ export function CompareChoice({ view }: { view: JobView }) {
           }}
         >
           <label class="field grow">
-            <span>Jobs whose namespace/name has</span>
+            <span>Find jobs by namespace/name</span>
             <input
               value={text}
               maxLength={128}
@@ -82,7 +82,7 @@ export function CompareChoice({ view }: { view: JobView }) {
               </button>
             </li>
           ))}
-          {rows?.length === 0 && <li class="quiet">No job has that in its name.</li>}
+          {rows?.length === 0 && <li class="quiet">No jobs match.</li>}
         </ul>
         {denied.length > 0 && (
           <p class="quiet">

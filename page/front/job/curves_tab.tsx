@@ -73,7 +73,7 @@ function JobLegend({ view, missing }: { view: JobView; missing: ReadonlySet<stri
                   <Hostile text={labelOf(view, key)} />
                 </a>
               )}
-            {missing.has(key) && <span class="quiet">(gone, or not for you)</span>}
+            {missing.has(key) && <span class="quiet">(not found)</span>}
             {place > 0 && (
               <button
                 type="button"
@@ -169,23 +169,15 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
       </div>
       <JobLegend view={view} missing={state?.missing ?? new Set()} />
       {outage.value !== "" && (
-        <p class="down-bar" role="alert">Curves cannot be had now: {plainText(outage.value)}</p>
+        <p class="down-bar" role="alert">Curves are not available now: {plainText(outage.value)}</p>
       )}
-      {state?.missing.has(keyOf(view)) && (
-        <Notice title="No curves to show">
-          <p>The job is gone, or you may not list its kind in this namespace.</p>
-        </Notice>
-      )}
+      {state?.missing.has(keyOf(view)) && <Notice title="Job not found, or you lack access" />}
       {charts.length === 0 && outage.value === "" && !state?.missing.has(keyOf(view)) && (
         own === undefined
           ? connection.value.phase !== "refused" && <Notice title="Loading curves…" />
           : (
-            <Notice title={hasEnded ? "No curves" : "No curves yet"}>
-              <p>
-                {hasEnded
-                  ? "The job has ended, and nothing that its pods may have pushed is kept."
-                  : "A curve begins with the first metric or progress that a pod of the job pushes."}
-              </p>
+            <Notice title={hasEnded ? "This job pushed no metrics" : "No metrics yet"}>
+              {!hasEnded && <p>Curves appear when a pod of the job pushes metrics or progress.</p>}
             </Notice>
           )
       )}

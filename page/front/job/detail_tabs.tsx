@@ -1,18 +1,19 @@
 /** Conditions, pods, events and the object of a job, as text. */
 import { namedHeaders, Table } from "../tables.tsx";
-import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
+import { Hostile, Moment, Notice, stateWord } from "../marks_and_signs.tsx";
 import type { DetailPart } from "../../../crds/wire/details.ts";
-import { conditionWords, type JobDetails } from "./job_details.ts";
+import type { JobDetails } from "./job_details.ts";
 import { plainText, zoneText } from "../readable_text.ts";
 import { yamlText } from "./object_yaml.ts";
+import type { Row } from "../feed/view_answers_read.ts";
 import { type JobView, viewFragment } from "../url_state.ts";
 
-/** Conditions, each as a sentence. */
+/** Conditions, each with its message. */
 export function Conditions({ details }: { details: JobDetails }) {
   if (details.conditions.length === 0) {
     return (
-      <Notice title="No conditions yet">
-        <p>Its controller has not said anything.</p>
+      <Notice title="No status yet">
+        <p>The controller of the job has reported no condition.</p>
       </Notice>
     );
   }
@@ -21,7 +22,10 @@ export function Conditions({ details }: { details: JobDetails }) {
       {details.conditions.map((it) => (
         <li key={it.type} class={it.status === "True" ? "holds" : undefined}>
           <p>
-            <b>{plainText(conditionWords(it))}</b>{" "}
+            <b>
+              {stateWord(it.type)}
+              {it.status !== "True" && `: ${plainText(it.status.toLowerCase())}`}
+            </b>{" "}
             <span class="quiet">
               {"· "}
               <Moment timeMs={it.lastTransitionTimeMs} />
@@ -52,22 +56,42 @@ function PartNotice({ details, part }: { details: JobDetails; part: DetailPart }
   return (
     <Notice kind="warning" title={`You may not list ${part} here`}>
       <p>
-        Somebody who administers the namespace can grant <code>list</code> of <code>{part}</code>.
+        Ask an administrator of the namespace for the right to <code>list</code>{" "}
+        <code>{part}</code>.
+      </p>
+    </Notice>
+  );
+}
+
+/** Where more of logs may be. */
+export const COLLECTED = "A log collector keeps more, if the cluster has one.";
+
+/** Says why there is no pod and no log. */
+export function NoPods(
+  { details, row }: { details: JobDetails | undefined; row: Row | undefined },
+) {
+  if (details === undefined) return <Notice title="Loading…" />;
+  if (details.denied.has("pods")) return <PartNotice details={details} part="pods" />;
+  if (row?.endedMs === undefined) return <Notice title="No pods yet" />;
+  return (
+    <Notice title="No pods">
+      <p>
+        Its pods are deleted, and their logs with them.{" "}
+        {row.state === "Failed" && row.message !== undefined && (
+          <>
+            Last error: <Hostile text={row.message} />.
+          </>
+        )} {!details.keepsLogs && COLLECTED}
       </p>
     </Notice>
   );
 }
 
 /** Pods, each with a link to its log. */
-export function Pods({ details, view }: { details: JobDetails; view: JobView }) {
-  if (details.denied.has("pods")) return <PartNotice details={details} part="pods" />;
-  if (details.pods.length === 0) {
-    return (
-      <Notice title="No pods">
-        <p>There are none yet, or they are gone.</p>
-      </Notice>
-    );
-  }
+export function Pods(
+  { details, view, row }: { details: JobDetails; view: JobView; row: Row | undefined },
+) {
+  if (details.pods.length === 0) return <NoPods details={details} row={row} />;
   return (
     <Table
       label="Pods"
@@ -87,7 +111,7 @@ export function Pods({ details, view }: { details: JobDetails; view: JobView }) 
                 : <Hostile text={pod.reason} />
               </span>
             )}
-            {pod.gone && <span class="quiet">(gone; its log is kept)</span>}
+            {pod.gone && <span class="quiet">(deleted; its log is kept)</span>}
           </td>
           <td class="number" data-label="Restarts">{pod.restarts}</td>
           <td data-label="Node">

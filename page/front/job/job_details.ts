@@ -1,4 +1,4 @@
-/** Details of one job: object, pods and events as the server gives them, and conditions in words. Pure. */
+/** Details of one job: object, pods and events as the server gives them. Pure. */
 import type {
   DetailPart,
   JobDetails as SentDetails,
@@ -14,6 +14,7 @@ import {
   fieldsOf,
   listOf,
   listWith,
+  numberOf,
   textOf,
   timeOf,
 } from "../feed/answer_fields.ts";
@@ -26,6 +27,7 @@ const podOf = fields(
     reason: textOf,
     node: textOf,
     restarts: countOf,
+    exitCode: numberOf,
     containers: listWith(textOf),
     gone: (value: unknown) => value === true,
   } satisfies FieldsOf<ShownPod>,
@@ -120,27 +122,6 @@ export function readDetails(value: unknown) {
     isSuspended: fieldsOf(spec).suspend === true ||
       fieldsOf(fieldsOf(spec).runPolicy).suspend === true,
   };
-}
-
-/** What a condition says if it is True, and if not. */
-const WORDS: ReadonlyMap<string, readonly [yes: string, no: string]> = new Map([
-  ["Created", ["The job has been taken up", "The job has not been taken up"]],
-  ["Queuing", ["The job waits for room", "The job does not wait for room"]],
-  ["Running", ["The job runs", "The job does not run"]],
-  ["Restarting", ["The job is being restarted", "The job is not being restarted"]],
-  ["Suspended", ["The job is suspended", "The job is not suspended"]],
-  ["Complete", ["The job has completed", "The job has not completed"]],
-  ["Succeeded", ["The job has completed", "The job has not completed"]],
-  ["Failed", ["The job has failed", "The job has not failed"]],
-  ["EarlyStopped", ["The job was stopped early", "The job was not stopped early"]],
-]);
-
-/** Returns what a condition says, as a sentence without its end. */
-export function conditionWords({ type, status }: Pick<Condition, "type" | "status">): string {
-  const words = WORDS.get(type);
-  if (status === "True") return words?.[0] ?? `${type} holds`;
-  if (status === "False") return words?.[1] ?? `${type} does not hold`;
-  return `Whether ${type} holds is not known`;
 }
 
 /** What the viewer may do. */

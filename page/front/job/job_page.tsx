@@ -12,11 +12,12 @@ import {
   type Rights,
 } from "./job_details.ts";
 import { LogTab } from "./log_tab.tsx";
-import { Age, Fact, Hostile, Notice, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
+import { Age, Fact, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { connection, isStale, list } from "../page_state.ts";
 import { plainText, shortKind, valueText } from "../readable_text.ts";
 import { type Reading, useReading } from "../feed/repeated_reading.ts";
 import type { Session } from "../feed/session_key.ts";
+import { Unread } from "../unread.tsx";
 import { StopNotice } from "./stop_notice.tsx";
 import { EXPERIMENTS, searchView } from "../searches/search_view.ts";
 import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "../url_state.ts";
@@ -36,7 +37,7 @@ function Facts({ row }: { row: Row }) {
         <Progress percent={row.progress} label="Progress" />
       </Fact>
       {endedMs === undefined && (
-        <Fact name="Remaining">
+        <Fact name="Estimated time left">
           <Remaining seconds={row.remainingSeconds} />
         </Fact>
       )}
@@ -67,7 +68,7 @@ function Facts({ row }: { row: Row }) {
 
 const TAB_WORDS: Readonly<Record<Tab, string>> = {
   curves: "Curves",
-  conditions: "Conditions",
+  conditions: "Status",
   pods: "Pods",
   events: "Events",
   logs: "Logs",
@@ -91,45 +92,24 @@ function Tabs({ view }: { view: JobView }) {
 }
 
 function Part(
-  { view, details, problem, hasEnded }: {
+  { view, details, problem, row }: {
     view: JobView;
     details: JobDetails | undefined;
     problem: Reading<JobDetails>["problem"];
-    hasEnded: boolean;
+    row: Row | undefined;
   },
 ) {
-  if (view.tab === "curves") return <CurvesTab view={view} hasEnded={hasEnded} />;
-  if (view.tab === "logs") return <LogTab view={view} details={details} />;
+  if (view.tab === "curves") {
+    return <CurvesTab view={view} hasEnded={row?.endedMs !== undefined} />;
+  }
+  if (view.tab === "logs") return <LogTab view={view} details={details} row={row} />;
   if (details === undefined) {
-    if (problem === undefined) return <Notice title="Loading…" />;
-    const title = problem.status === 403 ? "You may not see this" : "This cannot be read";
-    return (
-      <Notice kind="warning" title={title}>
-        <p>{plainText(problem.message)}</p>
-      </Notice>
-    );
+    return <Unread what="this job" problem={problem} />;
   }
   if (view.tab === "conditions") return <Conditions details={details} />;
-  if (view.tab === "pods") return <Pods details={details} view={view} />;
+  if (view.tab === "pods") return <Pods details={details} view={view} row={row} />;
   if (view.tab === "events") return <Events details={details} />;
   return <ObjectText details={details} />;
-}
-
-function Gone({ view, reason }: { view: JobView; reason: string }) {
-  return (
-    <Notice title="This job is gone">
-      <p>
-        There is no{" "}
-        <code>
-          <Hostile text={keyOf(view)} />
-        </code>{" "}
-        that you may see: it was deleted, was never there, or is not for you. {plainText(reason)}
-      </p>
-      <p>
-        <a class="button" href={viewFragment(FIRST_VIEW)}>Show all jobs</a>
-      </p>
-    </Notice>
-  );
 }
 
 /** Says what cannot be known or done now, or not by this viewer. */
@@ -141,24 +121,17 @@ function Refusals(
   return (
     <>
       {link.phase === "refused" && (
-        <Notice
-          kind="warning"
-          title={link.status === 403
-            ? "You may not see this job live"
-            : "The server refuses this view"}
-        >
-          <p>{plainText(link.reason)}</p>
-        </Notice>
+        <Unread what="this job" problem={{ status: link.status, message: link.reason }} />
       )}
       {isOld && (
         <p class="down-bar" role="alert">
-          Pods, events, conditions and YAML cannot be read now:{" "}
-          {plainText(details.problem?.message ?? "")}. Trying again by itself.
+          Cannot read pods, events, status and YAML now:{" "}
+          {plainText(details.problem?.message ?? "")}. Retrying.
         </p>
       )}
       {rights.problem !== undefined && (
         <p class="quiet" role="status">
-          What you may change cannot be asked now: {plainText(rights.problem.message)}
+          Cannot check what you may change: {plainText(rights.problem.message)}
         </p>
       )}
     </>
@@ -206,7 +179,7 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
             actions={actions}
             onDone={() => setChanges(changes + 1)}
           />
-          {mayNothing && <span class="quiet">You may look at this job, and change nothing.</span>}
+          {mayNothing && <span class="quiet">View only: you may not change this job.</span>}
         </div>
         {row?.message !== undefined && (
           <p>
@@ -221,18 +194,26 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
         {!isGone && <StopNotice row={row} details={details} />}
         {row !== undefined && <Facts row={row} />}
       </header>
-      {isGone ? <Gone view={view} reason={problem?.status === 404 ? problem.message : ""} /> : (
-        <>
-          <Refusals details={read} rights={rights} />
-          <Tabs view={view} />
-          <Part
-            view={view}
-            details={details}
-            problem={problem}
-            hasEnded={row?.endedMs !== undefined}
-          />
-        </>
-      )}
+      {isGone
+        ? (
+          <Unread what="this job" problem={{ status: 404, message: problem?.message ?? "" }}>
+            <p>
+              <a class="button" href={viewFragment(FIRST_VIEW)}>Show all jobs</a>
+            </p>
+          </Unread>
+        )
+        : (
+          <>
+            <Refusals details={read} rights={rights} />
+            <Tabs view={view} />
+            <Part
+              view={view}
+              details={details}
+              problem={problem}
+              row={row}
+            />
+          </>
+        )}
     </div>
   );
 }

@@ -1,13 +1,15 @@
 /** Log of a pod or of all pods of a job: followed, looked through, and downloaded. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLog } from "./followed_log.ts";
-import type { JobDetails } from "./job_details.ts";
+import { COLLECTED, NoPods } from "./detail_tabs.tsx";
+import type { JobDetails, Pod } from "./job_details.ts";
 import { foundParts } from "./log_find.ts";
 import { type LogPlace, type LogState, MOST_TOGETHER, wholeLogs } from "./log_stream.ts";
 import { Choice } from "../form_fields.tsx";
 import { Notice, Switch } from "../marks_and_signs.tsx";
 import { showJob } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
+import type { Row } from "../feed/view_answers_read.ts";
 import { ALL_PODS, type JobView } from "../url_state.ts";
 
 const WORDS = {
@@ -17,13 +19,14 @@ const WORDS = {
   ended: "The log has ended",
 };
 
-/** Where more of logs may be. */
-const COLLECTED = "A log collector keeps more, if the cluster has one.";
-
 /** Says how it is with the log, in a line beside its choices. */
-function LogSign({ state }: { state: LogState }) {
+function LogSign({ state, pod }: { state: LogState; pod: Pod | undefined }) {
   if (state.phase === "gone" || state.phase === "failed") return null;
   if (!("reason" in state)) return <span class="quiet" role="status">{WORDS[state.phase]}</span>;
+  if (state.phase === "broken" && pod !== undefined && pod.reason !== "") {
+    const { exitCode = "unknown" } = pod;
+    return <span role="status">The container exited (code {exitCode}) and will restart</span>;
+  }
   const word = { waiting: "No log yet", broken: "Interrupted, retrying", partly: "Incomplete" };
   return <span role="status">{word[state.phase]}: {plainText(state.reason)}</span>;
 }
@@ -90,7 +93,13 @@ function Download({ name, places, text }: {
 }
 
 /** The log. */
-export function LogTab({ view, details }: { view: JobView; details: JobDetails | undefined }) {
+export function LogTab(
+  { view, details, row }: {
+    view: JobView;
+    details: JobDetails | undefined;
+    row: Row | undefined;
+  },
+) {
   const { text, dropped, state, pod, places, again } = useLog(view, details);
   const isLost = details !== undefined && !details.keepsLogs;
   const [isAtEnd, setAtEnd] = useState(true);
@@ -99,18 +108,9 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
   useEffect(() => {
     if (isAtEnd && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
   }, [parts, isAtEnd]);
-  if (pod === "") {
-    return (
-      <Notice title="No pod, and no log">
-        <p>
-          {details?.denied.has("pods")
-            ? "You may not list the pods here, so none can be chosen."
-            : "A log begins with a pod of the job."} {isLost && COLLECTED}
-        </p>
-      </Notice>
-    );
-  }
-  const { restarts = 0 } = details?.pods.find(({ name }) => name === pod) ?? {};
+  if (pod === "") return <NoPods details={details} row={row} />;
+  const shown = details?.pods.find(({ name }) => name === pod);
+  const { restarts = 0 } = shown ?? {};
   const isOver = state.phase === "ended" || state.phase === "gone" || state.phase === "failed";
   const more = pod === ALL_PODS ? (details?.pods.length ?? 0) - MOST_TOGETHER : 0;
   const name = pod === ALL_PODS ? view.name : pod;
@@ -137,14 +137,12 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
         <Switch isOn={isAtEnd} onChange={setAtEnd}>Stay at the end</Switch>
         <Download name={`${name}.log`} places={places} text={text} />
         {isOver && <button type="button" onClick={again}>Read again</button>}
-        <LogSign state={state} />
+        <LogSign state={state} pod={shown} />
       </div>
       {state.phase === "gone" && (
-        <Notice title="The pod is gone">
+        <Notice title="Pod deleted">
           <p>
-            {text === ""
-              ? "Its log went with it."
-              : "Its log went with it; what was read before stands below."}{" "}
+            Its log was deleted with it{text !== "" && "; the lines below were read before"}.{" "}
             {plainText(state.reason)} {isLost && COLLECTED}
           </p>
         </Notice>
@@ -158,7 +156,7 @@ export function LogTab({ view, details }: { view: JobView; details: JobDetails |
         </p>
       )}
       {state.phase === "failed" && (
-        <Notice kind="warning" title="The log cannot be read">
+        <Notice kind="warning" title="Cannot read the log">
           <p>{plainText(state.reason)}</p>
         </Notice>
       )}

@@ -19,7 +19,7 @@ function Why({ stop }: { stop: NonNullable<JobDetails["stop"]> }) {
         </>
       )} {stop.user !== "" && !stop.message.endsWith(`by ${stop.user}`) && (
         <span class="quiet">
-          (asked for by <Hostile text={stop.user} />)
+          (requested by <Hostile text={stop.user} />)
         </span>
       )}
     </>
@@ -43,21 +43,19 @@ export function StopNotice(
   if (phase.phase === "stopped") {
     return (
       <p class="grace" role="status">
-        <b>Stopped early</b>
-        {phase.tookSeconds !== undefined && (
-          <>
-            {" "}
-            {durationText(phase.tookSeconds)} after it was asked for, of{" "}
-            {durationText(stop.graceSeconds)} that it had
-          </>
-        )}: <Why stop={stop} />
+        <b>{stop.graceSeconds === 0 ? "Stopped immediately" : "Stopped early"}</b>
+        {stop.graceSeconds === 0 && " (no grace period)"}
+        {stop.graceSeconds > 0 && phase.tookSeconds !== undefined &&
+          ` after ${durationText(phase.tookSeconds)} of ${durationText(stop.graceSeconds)} grace`}:
+        {" "}
+        <Why stop={stop} />
       </p>
     );
   }
   if (phase.phase === "ended") {
     return (
       <p class="grace" role="status">
-        It was to be stopped at <Moment timeMs={stop.timeMs} />, and ended by itself before:{" "}
+        A stop was requested at <Moment timeMs={stop.timeMs} />; the job ended by itself first:{" "}
         <Why stop={stop} />
       </p>
     );
@@ -71,7 +69,7 @@ export function StopNotice(
             left to save their work.
           </>
         )
-        : "The time to save its work is over; its end is being written."} {podsWords(phase)}
+        : "The grace period is over; its pods are being stopped."} {podsWords(phase)}
     </p>
   );
 }

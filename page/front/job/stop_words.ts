@@ -54,9 +54,7 @@ export function stopPhase(job: StoppedJob, nowMs: number): StopPhase {
 export function podsWords(
   { isTold, podsEnded, pods }: Pick<Stopping, "isTold" | "podsEnded" | "pods">,
 ): string {
-  if (pods > 0 && podsEnded === pods) return "All of its pods have ended.";
+  if (pods > 0 && podsEnded === pods) return "All pods have ended.";
   if (podsEnded > 0) return `${podsEnded} of ${pods} pods have ended.`;
-  return isTold
-    ? "A pod has reported since, and was told in the answer."
-    : "They are told by the answer to their next report; there has been none since.";
+  return isTold ? "A pod has been told." : "Pods are told when they next report.";
 }

@@ -6,7 +6,8 @@ import { JobsTable } from "./jobs_table.tsx";
 import { PickedJobs } from "./picked_jobs.tsx";
 import { Hostile, Notice, stateWord, Switch } from "../marks_and_signs.tsx";
 import { connection, isStale, list, showList } from "../page_state.ts";
-import { plainText, shortKind } from "../readable_text.ts";
+import { Unread } from "../unread.tsx";
+import { shortKind } from "../readable_text.ts";
 import { FIRST_VIEW, type ListView, STATES, viewFragment, WINDOW_SIZES } from "../url_state.ts";
 import { sessionState } from "../feed/session_key.ts";
 import type { Denied } from "../../../crds/wire/row.ts";
@@ -92,6 +93,10 @@ function StateFilters({ view }: { view: ListView }) {
   );
 }
 
+/** What to do about lists that may not be seen. */
+export const ASK_FOR_RIGHTS =
+  "Ask an administrator for the right to list jobs, or name namespaces above that you have access to.";
+
 /** The kinds and namespaces that the viewer may not list; nothing if there are none. */
 export function DeniedKinds({ denied }: { denied: readonly Denied[] }) {
   if (denied.length === 0) return null;
@@ -152,29 +157,24 @@ const isFiltered = (view: ListView) =>
   view.namespaces.length + view.kinds.length + view.states.length > 0;
 
 function NoRows({ view, total }: { view: ListView; total: number }) {
-  const all = (
-    <a class="button" href={viewFragment({ ...FIRST_VIEW, limit: view.limit })}>Show all jobs</a>
-  );
-  if (total > 0) {
+  if (total > 0 || isFiltered(view)) {
     return (
-      <Notice title="There are fewer jobs now">
+      <Notice title={total > 0 ? "No jobs on this page" : "No jobs match these filters"}>
         <p>
-          <a class="button" href={viewFragment({ ...view, offset: 0 })}>To the first rows</a>
+          {total > 0
+            ? <a class="button" href={viewFragment({ ...view, offset: 0 })}>First page</a>
+            : (
+              <a class="button" href={viewFragment({ ...FIRST_VIEW, limit: view.limit })}>
+                Show all jobs
+              </a>
+            )}
         </p>
-      </Notice>
-    );
-  }
-  if (isFiltered(view)) {
-    return (
-      <Notice title="No job fits">
-        <p>No job that you may see has all that the filters ask for.</p>
-        <p>{all}</p>
       </Notice>
     );
   }
   return (
     <Notice title="No jobs yet">
-      <p>A job appears here by itself as soon as it is created, for example with</p>
+      <p>Jobs appear here when they are created, for example with</p>
       <pre tabIndex={0}>kubectl apply -f trainjob.yaml</pre>
     </Notice>
   );
@@ -193,36 +193,23 @@ function Content({ view }: { view: ListView }): ComponentChildren {
   if (link.phase === "refused") {
     const isForbidden = link.status === 403;
     const own = isForbidden ? ownNamespace() : undefined;
+    const isOther = own !== undefined && !view.namespaces.includes(own);
     return (
-      <Notice
-        kind="warning"
-        title={isForbidden ? "You may not see these jobs" : "The server refuses this view"}
-      >
-        <p>{plainText(link.reason)}</p>
-        {isForbidden && (
-          <p>
-            Somebody who administers the cluster can grant <code>list</code>{" "}
-            of the kinds of jobs, in a namespace or in all. You can also name namespaces that you
-            may see, above.
-          </p>
-        )}
+      <Unread what="these jobs" problem={{ status: link.status, message: link.reason }}>
+        {isForbidden && <p>{ASK_FOR_RIGHTS}</p>}
         <p class="row">
-          {own !== undefined && !view.namespaces.includes(own) && (
+          {isOther && (
             <a class="button" href={viewFragment({ ...FIRST_VIEW, namespaces: [own] })}>
               Show jobs of <Hostile text={own} />
             </a>
           )}
           <a class="button" href={viewFragment(FIRST_VIEW)}>Show all jobs</a>
         </p>
-      </Notice>
+      </Unread>
     );
   }
   if (it === undefined) {
-    return link.phase === "down" ? null : (
-      <Notice title="Loading jobs…">
-        <div class="ghosts" aria-hidden="true" />
-      </Notice>
-    );
+    return link.phase === "down" ? null : <Unread what="these jobs" problem={undefined} />;
   }
   return (
     <>

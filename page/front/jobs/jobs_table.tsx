@@ -64,7 +64,7 @@ class JobRow extends Component<RowProps> {
         <td>
           <Progress percent={row.progress} label={`Progress of ${row.name}`} />
         </td>
-        <td class="number" data-label="Remaining">
+        <td class="number" data-label="Time left">
           <Remaining seconds={row.endedMs === undefined ? row.remainingSeconds : undefined} />
         </td>
         <td class="wide">
@@ -146,7 +146,7 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
       {isSorted && (
         <button
           type="button"
-          aria-label="Turn the order"
+          aria-label="Reverse the order"
           onClick={() => showList(view, { order: other(order) })}
         >
           <OrderSign order={order} />
@@ -190,7 +190,7 @@ export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[]
       <Header view={view} sort="state">State</Header>
       <Header view={view} sort="name">Job</Header>
       <Header view={view} sort="progress">Progress</Header>
-      <Header view={view} sort="remaining">Remaining</Header>
+      <Header view={view} sort="remaining">Time left</Header>
       <MetricHeader view={view} names={names} />
       <Header view={view} sort="created">Age</Header>
     </>

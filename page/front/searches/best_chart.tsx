@@ -42,7 +42,7 @@ export function BestChart(
   const firstMs = Math.min(createdMs ?? Infinity, ...ended.map(({ endedMs }) => endedMs));
   const lastMs = Math.max(...ended.map(({ endedMs }) => endedMs));
   if (extent === undefined || objective === undefined) {
-    return <p class="quiet">No trial has ended with a value yet.</p>;
+    return <p class="quiet">No trial has finished with a value yet.</p>;
   }
   const x = durationAxis((lastMs - firstMs) / 1000);
   const y = numberAxis(extent, { isLog });
@@ -91,7 +91,7 @@ export function BestChart(
     <>
       {plot}
       <p class="quiet">
-        Nothing says which value is the best: choose above whether more or less is better.
+        Choose above whether lower or higher is better.
       </p>
     </>
   );

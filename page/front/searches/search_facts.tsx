@@ -1,12 +1,12 @@
 /** Surroundings of the charts of a search: facts, controls, causes of stops, and missing parts. */
 import { answerDirection, answeredDirection, DirectionQuestion } from "./asked_direction.tsx";
 import { Choice } from "../form_fields.tsx";
-import { Age, Fact, Hostile, Notice, Switch } from "../marks_and_signs.tsx";
+import { Age, Fact, Hostile, Switch } from "../marks_and_signs.tsx";
 import { showSearch } from "../page_state.ts";
 import { numberText, plainText } from "../readable_text.ts";
 import type { Reading } from "../feed/repeated_reading.ts";
 import type { Search } from "./search_answer.ts";
-import { EXPERIMENTS, FIRST_SEARCHES, type SearchView } from "./search_view.ts";
+import { EXPERIMENTS, type SearchView } from "./search_view.ts";
 import { FIRST_VIEW, viewFragment } from "../url_state.ts";
 
 /** What the search is, and how far. */
@@ -94,7 +94,7 @@ export function Stops({ search }: { search: Search }) {
   if (search.stops.length === 0) return null;
   return (
     <section class="chart">
-      <h2>What stopped what</h2>
+      <h2>Early stops</h2>
       <ul class="stops">
         {search.stops.slice(0, 20).map(({ text, trials }) => (
           <li key={text}>
@@ -132,47 +132,6 @@ export function Stops({ search }: { search: Search }) {
   );
 }
 
-/** The search is loaded, gone, or not for this viewer. */
-export function Unread(
-  { view, problem }: { view: SearchView; problem: Reading<Search>["problem"] },
-) {
-  if (problem === undefined) {
-    return (
-      <Notice title="Loading the search…">
-        <div class="ghosts" aria-hidden="true" />
-      </Notice>
-    );
-  }
-  const back = (
-    <p>
-      <a class="button" href={viewFragment(FIRST_SEARCHES)}>Show all searches</a>
-    </p>
-  );
-  if (problem.status === 404) {
-    return (
-      <Notice title="This search is gone">
-        <p>
-          There is no search{" "}
-          <code>
-            <Hostile text={`${view.namespace}/${view.name}`} />
-          </code>{" "}
-          and no trial of it that you may see: it was deleted, was never there, or is not for you.
-        </p>
-        {back}
-      </Notice>
-    );
-  }
-  const title = problem.status === 403
-    ? "You may not see this search"
-    : "This search cannot be read now";
-  return (
-    <Notice kind="warning" title={title}>
-      <p>{plainText(problem.message)}</p>
-      {back}
-    </Notice>
-  );
-}
-
 /** What is shown is not all, or not of now. */
 export function Limits(
   { search, problem }: { search: Search; problem: Reading<Search>["problem"] },
@@ -182,19 +141,19 @@ export function Limits(
       {problem !== undefined && (
         <p class="down-bar" role="alert">
           {problem.status === 404
-            ? "This search is gone by now; this is what was last read of it."
-            : `This is as it was before: ${plainText(problem.message)}`}
+            ? "This search was deleted. This is what was last read of it."
+            : `Not up to date: ${plainText(problem.message)}`}
         </p>
       )}
       {search.denied.length > 0 && (
         <p class="denied">
-          You may not list all that belongs to it: <Hostile text={search.denied.join(", ")} />
+          You lack access to some of it: <Hostile text={search.denied.join(", ")} />
         </p>
       )}
       {search.isCut && (
         <p class="denied">
-          There are more trials than are shown. These are {search.trials.length}{" "}
-          of them; the best, and all counts, are of what was read, at most 1,000 trials.
+          There are more trials than these{" "}
+          {search.trials.length}. The best trial and all counts are of at most 1,000.
         </p>
       )}
     </>

@@ -17,7 +17,8 @@ import {
   type Search,
   type Trial,
 } from "./search_answer.ts";
-import { Controls, Facts, Limits, Stops, Unread } from "./search_facts.tsx";
+import { Controls, Facts, Limits, Stops } from "./search_facts.tsx";
+import { Unread } from "../unread.tsx";
 import { FIRST_SEARCHES, type SearchView } from "./search_view.ts";
 import { isWithin, trialAxes } from "./trial_axes.ts";
 import { pointsOf, TrialCurves } from "./trial_curves.tsx";
@@ -98,7 +99,7 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
             <h2>
               The best <Hostile text={metric} /> so far
             </h2>
-            <span class="quiet">by the time that trials ended</span>
+            <span class="quiet">by end time</span>
           </figcaption>
           <BestChart search={search} isLog={view.isLog} marked={view.trial} />
         </figure>
@@ -114,7 +115,7 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
             </span>
           </figcaption>
           {problem !== undefined && (
-            <p class="problem">Curves cannot be had now: {plainText(problem.message)}</p>
+            <p class="problem">Curves are not available now: {plainText(problem.message)}</p>
           )}
           <TrialCurves
             trials={shown}
@@ -145,7 +146,7 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
       )}
       <Stops search={search} />
       <h2 class="table-title">
-        {view.brushes.length === 0 ? "Trials" : "Trials within the chosen parts"}
+        {view.brushes.length === 0 ? "Trials" : "Trials in the selected ranges"}
       </h2>
       <TrialsTable
         view={view}
@@ -198,19 +199,27 @@ export function SearchPage({ view }: { view: SearchView }) {
         )}
         {search !== undefined && <Facts search={search} />}
       </header>
-      {search === undefined ? <Unread view={view} problem={problem} /> : (
-        <>
-          <Limits search={search} problem={problem} />
-          <Controls view={view} search={search} />
-          {search.trials.length === 0
-            ? (
-              <Notice title="No trials yet">
-                <p>A trial appears here by itself as soon as it is created.</p>
-              </Notice>
-            )
-            : <Charts view={view} search={search} />}
-        </>
-      )}
+      {search === undefined
+        ? (
+          <Unread what="this search" problem={problem}>
+            <p>
+              <a class="button" href={viewFragment(FIRST_SEARCHES)}>Show all searches</a>
+            </p>
+          </Unread>
+        )
+        : (
+          <>
+            <Limits search={search} problem={problem} />
+            <Controls view={view} search={search} />
+            {search.trials.length === 0
+              ? (
+                <Notice title="No trials yet">
+                  <p>Trials appear here when they are created.</p>
+                </Notice>
+              )
+              : <Charts view={view} search={search} />}
+          </>
+        )}
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** Page of all searches that the viewer may list. */
 import { answeredDirection, DirectionQuestion } from "./asked_direction.tsx";
-import { DeniedKinds } from "../jobs/jobs_page.tsx";
+import { ASK_FOR_RIGHTS, DeniedKinds } from "../jobs/jobs_page.tsx";
 import { NamespaceField } from "../form_fields.tsx";
 import { namedHeaders, Table } from "../tables.tsx";
 import { keyOf } from "../feed/job_key.ts";
@@ -10,6 +10,7 @@ import { plainText, valueText } from "../readable_text.ts";
 import { type Reading, useReading } from "../feed/repeated_reading.ts";
 import { readSearches, type SearchList, type SearchRow } from "./search_answer.ts";
 import { FIRST_SEARCHES, type SearchesView, searchView } from "./search_view.ts";
+import { Unread } from "../unread.tsx";
 import { viewFragment } from "../url_state.ts";
 
 /** Time between two readings, in milliseconds. */
@@ -95,15 +96,11 @@ function Row({ row }: { row: SearchRow }) {
 
 function NoSearches({ view, list }: { view: SearchesView; list: SearchList }) {
   if (list.denied.length > 0 && view.namespaces.length === 0) {
-    return (
-      <Notice kind="warning" title="You may not list searches in all namespaces">
-        <p>Name namespaces that you may see, above, or look below for what you may not list.</p>
-      </Notice>
-    );
+    return <Unread what="these searches" problem={{ status: 403, message: ASK_FOR_RIGHTS }} />;
   }
   if (view.text !== "" || view.namespaces.length > 0) {
     return (
-      <Notice title="No search fits">
+      <Notice title="No searches match these filters">
         <p>
           <a class="button" href={viewFragment(FIRST_SEARCHES)}>Show all searches</a>
         </p>
@@ -113,13 +110,12 @@ function NoSearches({ view, list }: { view: SearchesView; list: SearchList }) {
   return (
     <Notice title="No searches yet">
       <p>
-        An Experiment of Katib appears here, and so does every set of Trials or jobs whose label
-        {" "}
-        <code>katib.kubeflow.org/experiment</code> has the same value.
+        Katib's Experiments appear here, and Trials or jobs that share a value of the label{" "}
+        <code>katib.kubeflow.org/experiment</code>.
       </p>
       {list.absent.length > 0 && (
         <p class="quiet">
-          The cluster does not have: <Hostile text={list.absent.join(", ")} />.
+          Not installed in this cluster: <Hostile text={list.absent.join(", ")} />.
         </p>
       )}
     </Notice>
@@ -139,21 +135,10 @@ const HEADERS = namedHeaders([
 function Content({ view, reading }: { view: SearchesView; reading: Reading<SearchList> }) {
   const { value: list, problem } = reading;
   if (list === undefined) {
-    return problem === undefined ? <Notice title="Loading searches…" /> : (
-      <Notice
-        kind="warning"
-        title={problem.status === 403
-          ? "You may not see these searches"
-          : "Searches cannot be read now"}
-      >
-        <p>{plainText(problem.message)}</p>
-        {problem.status === 403 && (
-          <p>
-            Somebody who administers the cluster can grant <code>list</code>{" "}
-            of Experiments, Trials and jobs. You can also name namespaces that you may see, above.
-          </p>
-        )}
-      </Notice>
+    return (
+      <Unread what="these searches" problem={problem}>
+        {problem?.status === 403 && <p>{ASK_FOR_RIGHTS}</p>}
+      </Unread>
     );
   }
   const rows = list.rows.filter(({ namespace, name }) =>
@@ -163,7 +148,7 @@ function Content({ view, reading }: { view: SearchesView; reading: Reading<Searc
     <>
       {problem && (
         <p class="down-bar" role="alert">
-          This is as it was before: {plainText(problem.message)}
+          Not up to date: {plainText(problem.message)}
         </p>
       )}
       <DeniedKinds denied={list.denied} />
@@ -174,7 +159,9 @@ function Content({ view, reading }: { view: SearchesView; reading: Reading<Searc
             {rows.map((row) => <Row key={keyOf(row)} row={row} />)}
           </Table>
         )}
-      {list.isCut && <p class="quiet">There are more than these: name namespaces to see others.</p>}
+      {list.isCut && (
+        <p class="quiet">There are more searches: name namespaces above to see them.</p>
+      )}
     </>
   );
 }

@@ -51,7 +51,7 @@ export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, ma
   const extent = extentOf(lines.flatMap(({ points }) => points.map(([, value]) => value)));
   if (extent === undefined && isLoading) return <p class="quiet">Loading curves…</p>;
   if (extent === undefined) {
-    return <p class="quiet">No curve of this metric is kept by the manager, or none has begun.</p>;
+    return <p class="quiet">No curves of this metric yet.</p>;
   }
   const x = durationAxis(Math.max(...lines.map(({ points }) => points.at(-1)?.[0] ?? 0)));
   const y = numberAxis(extent, { isLog });

@@ -5,13 +5,13 @@ import type { SearchView } from "./search_view.ts";
 /** Returns why a trial was stopped, in words; `seen`: what its curve says. */
 export function stopWords(stop: TrialStop, seen: string): string {
   const { by, text, rules, user } = stop;
-  if (by === "request") return `Asked for by ${user || "somebody"}: ${text}`;
+  if (by === "request") return `${user || "a request"}: ${text}`;
   const said = text || seen;
   const all = rules.join(" and ");
-  if (said !== "" && rules.length < 2) return `By its rule: ${said}`;
-  if (said !== "") return `All of its rules were met: ${all}. The last one: ${said}`;
-  if (all === "") return "Nothing says by what.";
-  return rules.length === 1 ? `By its rule: ${all}` : `All of its rules were met: ${all}`;
+  if (said !== "" && rules.length < 2) return `Its rule: ${said}`;
+  if (said !== "") return `All of its rules: ${all}. Last: ${said}`;
+  if (all === "") return "Unknown";
+  return rules.length === 1 ? `Its rule: ${all}` : `All of its rules: ${all}`;
 }
 
 /** Returns how long a trial took, or takes so far; undefined if it is not known. */

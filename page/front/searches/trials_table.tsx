@@ -111,7 +111,7 @@ export function TrialsTable({ view, search, newest, stops, isShown }: {
         return <Header key={index} view={view} sort={`m:${name}`}>{name}</Header>;
       })}
       <Header view={view} sort="took">Took</Header>
-      <Header view={view} sort="stop">Why it ended early</Header>
+      <Header view={view} sort="stop">Stopped early by</Header>
     </>
   );
   return (

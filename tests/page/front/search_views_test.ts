@@ -178,26 +178,26 @@ Deno.test("of many trials the curves of the marked, the best, the running and th
 const stops: Record<string, { stop: object; seen?: string; want: string }> = {
   "a rule and the report that met it": {
     stop: { by: "rules", text: "loss 3 is greater than 2.5, at report 4", rules: ["r"] },
-    want: "By its rule: loss 3 is greater than 2.5, at report 4",
+    want: "Its rule: loss 3 is greater than 2.5, at report 4",
   },
   "a rule, and a curve that says the rest": {
     stop: { by: "rules", rules: ["r"] },
     seen: "loss 3",
-    want: "By its rule: loss 3",
+    want: "Its rule: loss 3",
   },
   "a rule whose job is gone": {
     stop: { by: "rules", rules: ["loss above 2.5 at report 4"] },
-    want: "By its rule: loss above 2.5 at report 4",
+    want: "Its rule: loss above 2.5 at report 4",
   },
   "several rules": {
     stop: { by: "rules", text: "x", rules: ["a", "b"] },
-    want: "All of its rules were met: a and b. The last one: x",
+    want: "All of its rules: a and b. Last: x",
   },
   "somebody": {
     stop: { by: "request", text: "Pruned: worse", user: "ada" },
-    want: "Asked for by ada: Pruned: worse",
+    want: "ada: Pruned: worse",
   },
-  "nobody": { stop: { by: "unknown" }, want: "Nothing says by what." },
+  "nobody": { stop: { by: "unknown" }, want: "Unknown" },
 };
 for (const [name, { stop, seen = "", want }] of Object.entries(stops)) {
   Deno.test(`why a trial was stopped: ${name}`, () => {

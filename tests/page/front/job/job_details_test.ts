@@ -1,11 +1,10 @@
-/** Tests of a job's details: what is read, conditions in words, which changes are offered, and YAML. */
+/** Tests of a job's details: what is read, which changes are offered, and YAML. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { parse } from "yaml";
 import {
   type Action,
   actionsOf,
-  conditionWords,
   readDetails,
   readRights,
 } from "../../../../page/front/job/job_details.ts";
@@ -59,20 +58,6 @@ const suspended: Record<string, { spec: unknown; want: boolean }> = {
 for (const [sentence, { spec, want }] of Object.entries(suspended)) {
   Deno.test(`readDetails() knows whether it is suspended: ${sentence}`, () => {
     assert.equal(readDetails({ object: { spec } }).isSuspended, want);
-  });
-}
-
-const words: readonly (readonly [type: string, status: string, want: string])[] = [
-  ["Complete", "True", "The job has completed"],
-  ["Suspended", "False", "The job is not suspended"],
-  ["Odd", "True", "Odd holds"],
-  ["Odd", "False", "Odd does not hold"],
-  ["constructor", "True", "constructor holds"],
-  ["Failed", "Unknown", "Whether Failed holds is not known"],
-];
-for (const [type, status, want] of words) {
-  Deno.test(`conditionWords() of ${type} ${status}`, () => {
-    assert.equal(conditionWords({ type, status }), want);
   });
 }
 

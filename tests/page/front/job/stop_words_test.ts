@@ -22,13 +22,13 @@ const cases: Record<string, Case> = {
     job: { reportedMs: 9_000, pods: pod("Running") },
     atMs: 15_000,
     want: { isTold: false },
-    says: /next report; there has been none/,
+    says: /told when they next report/,
   },
   "a report after it does": {
     job: { reportedMs: 12_000, pods: pod("Running") },
     atMs: 15_000,
     want: TOLD,
-    says: /was told/,
+    says: /has been told/,
   },
   "one of two pods has ended": {
     job: { pods: [...pod("Running"), ...pod("Succeeded")] },
@@ -36,7 +36,7 @@ const cases: Record<string, Case> = {
     want: { podsEnded: 1, pods: 2 },
     says: /1 of 2 pods/,
   },
-  "all have": { job: { pods: pod("Failed") }, atMs: 15_000, want: {}, says: /All of its pods/ },
+  "all have": { job: { pods: pod("Failed") }, atMs: 15_000, want: {}, says: /All pods/ },
   "the grace is over": { job: {}, atMs: 99_000, want: { phase: "late", leftSeconds: 0 } },
   "it was stopped": {
     job: {
