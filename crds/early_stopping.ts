@@ -57,8 +57,7 @@ export const RULE_UNITS = ["report", "step"] as const;
 
 /** What a rule of a job compares: the value that was reported, or the objective's best one so far. */
 const COMPARED = ["newest", "best"] as const;
-const COMPARED_ERROR = `must be ${COMPARED.join(" or ")}`;
-const compared = z.enum(COMPARED, { error: COMPARED_ERROR });
+const compared = z.enum(COMPARED, { error: `must be ${COMPARED.join(" or ")}` });
 
 const rule = z.strictObject({
   name: metricName,
@@ -168,12 +167,7 @@ export function readEarlyStopping(text: string): ReadAnnotation<EarlyStopping> {
  * Reads the annotation `trainer.kubeflow.org/early-stopping-compare`: what rules compare that do not say it
  * themselves.
  */
-export function readCompared(text: string): ReadAnnotation<typeof COMPARED[number]> {
-  const parsed = compared.safeParse(text);
-  return parsed.success
-    ? { ok: true, value: parsed.data }
-    : { ok: false, problems: [{ field: "", message: COMPARED_ERROR }] };
-}
+export const readCompared = (text: string) => readJson(JSON.stringify(text), compared);
 
 /** Reads the annotation `trainer.kubeflow.org/trial-template`; its expressions are not parsed. */
 export function readTrialTemplate(text: string): ReadAnnotation<TrialTemplate> {

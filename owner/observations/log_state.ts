@@ -63,15 +63,8 @@ function scopeOf({ key, objective, records, rules }: ObservationPlan): RecordSco
 }
 
 function verdictOf(met: MetRule, time: string, receivedMs: number | undefined): Verdict {
-  const { rule, step, compared } = met;
-  return {
-    rule: { name: rule.name, comparison: rule.comparison, value: rule.text },
-    value: compared,
-    step,
-    time,
-    ...(receivedMs !== undefined && { receivedMs }),
-    message: describeMet(met),
-  };
+  const decided = { metric: met.rule.name, time, message: describeMet(met) };
+  return { ...decided, ...(receivedMs !== undefined && { receivedMs }) };
 }
 
 /** Groups reports by the time of their rows: rows of the same time are of one sample. */
@@ -121,7 +114,7 @@ export interface LogStateOptions {
 
 /** Returns the earlier verdict if it is the same, since it knows when the deciding push arrived. */
 function sameVerdict(verdict: Verdict, before: Verdict | undefined): Verdict {
-  return before?.time === verdict.time && before.rule.name === verdict.rule.name ? before : verdict;
+  return before?.time === verdict.time && before.metric === verdict.metric ? before : verdict;
 }
 
 /** Creates the state of a log with these rows. */

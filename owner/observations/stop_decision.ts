@@ -8,12 +8,8 @@ import type { Control } from "../../crds/wire/push_answer.ts";
 
 /** The reason to stop a trial: its last rule was met. */
 export interface Verdict {
-  /** The rule that was met last, as in the object. */
-  readonly rule: { readonly name: string; readonly comparison: string; readonly value: string };
-  /** The value that met it: for the objective its best so far. */
-  readonly value: string;
-  /** The number of the report of that metric that met it, from 1, or the step of a rule that counts steps. */
-  readonly step: number;
+  /** The metric of the rule that decided. */
+  readonly metric: string;
   /** Time of the deciding row, RFC 3339 with microseconds. */
   readonly time: string;
   /** Its arrival at this owner, in wall-clock milliseconds; absent if it was read from the log. */

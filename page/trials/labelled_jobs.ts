@@ -58,7 +58,7 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
   const { name = "", namespace = "", creationTimestamp } = job.metadata;
   const named = { kind: kind.id, namespace, name };
   const stop = stopOfJob(kind, job);
-  const { own } = readOwnRules(job.metadata.annotations) ?? {};
+  const { own } = readOwnRules(job.metadata.annotations);
   const objective = objectiveSaid(job) ??
     (own?.objective && { metric: own.objective.name, direction: own.objective.type });
   const ended = endTimeOf(kind, job);

@@ -1,5 +1,5 @@
 /** Rules of a job's own, which its annotations say in one of two spellings. Pure. */
-import { readCompared, readEarlyStopping } from "../../crds/early_stopping.ts";
+import { type ReadAnnotation, readCompared, readEarlyStopping } from "../../crds/early_stopping.ts";
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { readStopWhen } from "../../crds/stop_when.ts";
@@ -18,6 +18,7 @@ export interface OwnRules {
 
 /** The rules of one annotation, or what is wrong with them. */
 export interface ReadOwnRules {
+  /** Empty: the job has none. */
   readonly annotation: string;
   readonly own?: OwnRules;
   readonly problems: readonly FieldProblem[];
@@ -27,53 +28,46 @@ export interface ReadOwnRules {
 export const TWO_SPELLINGS =
   `the job has rules in ${ANNOTATIONS.earlyStopping} as well: keep one of the two annotations`;
 
+function readAs<T>(
+  annotation: string,
+  read: ReadAnnotation<T>,
+  own: (value: T) => OwnRules,
+): ReadOwnRules {
+  if (!read.ok) return { annotation, problems: read.problems };
+  return { annotation, own: own(read.value), problems: [] };
+}
+
 /**
- * Returns the rules of the JSON annotation. One that does not say what it compares goes by what admission wrote
- * beside it; without that the job is older, or no webhook saw it, and the objective's best so far is compared.
+ * Reads the rules of a job with these annotations. One in JSON that does not say what it compares goes by what
+ * admission wrote beside them; without that the job is older, or no webhook saw it, and the objective's best so far
+ * is compared.
  */
-function readJsonRules(text: string, compare: string | undefined): ReadOwnRules {
-  const annotation = ANNOTATIONS.earlyStopping;
-  const read = readEarlyStopping(text);
-  if (!read.ok) return { annotation, problems: read.problems };
-  const otherwise = compare === undefined ? undefined : readCompared(compare);
-  const compared = otherwise?.ok ? otherwise.value : "best";
-  const { objective, rules } = read.value;
-  const own: OwnRules = {
-    objective,
-    rules: rules.map((rule) => ({ compare: compared, ...rule })),
-    stopsAt: "all",
-    places: rules.map((_, index) => `rules[${index}]`),
-  };
-  return { annotation, own, problems: [] };
-}
-
-function readLines(text: string): ReadOwnRules {
-  const annotation = ANNOTATIONS.stopWhen;
-  const read = readStopWhen(text);
-  if (!read.ok) return { annotation, problems: read.problems };
-  const own: OwnRules = {
-    rules: read.value.map(({ line: _, ...rule }) => ({
-      ...rule,
-      compare: "newest",
-      lasting: true,
-    })),
-    stopsAt: "any",
-    places: read.value.map(({ line }) => `line ${line}`),
-  };
-  return { annotation, own, problems: [] };
-}
-
-/** Reads the rules of a job with these annotations; undefined if it has none. */
 export function readOwnRules(
   annotations: Readonly<Record<string, string>> = {},
-): ReadOwnRules | undefined {
-  const {
-    [ANNOTATIONS.earlyStopping]: json,
-    [ANNOTATIONS.earlyStoppingCompare]: compare,
-    [ANNOTATIONS.stopWhen]: lines,
-  } = annotations;
-  if (lines === undefined) return json === undefined ? undefined : readJsonRules(json, compare);
-  if (json === undefined) return readLines(lines);
-  const problems = [{ field: "", message: TWO_SPELLINGS }];
-  return { annotation: ANNOTATIONS.stopWhen, problems };
+): ReadOwnRules {
+  const { earlyStopping, earlyStoppingCompare, stopWhen } = ANNOTATIONS;
+  const [json, lines] = [annotations[earlyStopping], annotations[stopWhen]];
+  if (json !== undefined && lines !== undefined) {
+    return { annotation: stopWhen, problems: [{ field: "", message: TWO_SPELLINGS }] };
+  }
+  if (json !== undefined) {
+    const otherwise = readCompared(annotations[earlyStoppingCompare] ?? "best");
+    const compare = otherwise.ok ? otherwise.value : "best";
+    return readAs(earlyStopping, readEarlyStopping(json), ({ objective, rules }) => ({
+      objective,
+      rules: rules.map((rule) => ({ compare, ...rule })),
+      stopsAt: "all",
+      places: rules.map((_, index) => `rules[${index}]`),
+    }));
+  }
+  if (lines === undefined) return { annotation: "", problems: [] };
+  return readAs(stopWhen, readStopWhen(lines), (conditions) => ({
+    rules: conditions.map(({ line: _, ...rule }) => ({
+      compare: "newest",
+      lasting: true,
+      ...rule,
+    })),
+    stopsAt: "any",
+    places: conditions.map(({ line }) => `line ${line}`),
+  }));
 }

@@ -37,8 +37,6 @@ export interface Applied {
   readonly state: RulesState;
   /** The rules that these reports met, in order. */
   readonly met: readonly MetRule[];
-  /** Present if these reports decided the stop. */
-  readonly stopped?: MetRule;
 }
 
 /**
@@ -127,10 +125,8 @@ function applyOne(state: RulesState, report: Report, value: number): Applied {
     rule.unit === "step" && rule.isLasting === undefined && !isMet(rule)
   );
   const tested = missed.length === 0 ? state.tested : new Set([...state.tested, ...missed]);
-  const next = { ...state, open, tested, counts, ...(best !== undefined && { best }) };
-  return stopped === undefined
-    ? { state: next, met }
-    : { state: { ...next, stopped }, met, stopped };
+  const known = { ...(best !== undefined && { best }), ...(stopped && { stopped }) };
+  return { state: { ...state, open, tested, counts, ...known }, met };
 }
 
 /**
@@ -140,14 +136,13 @@ function applyOne(state: RulesState, report: Report, value: number): Applied {
 export function applyReport(state: RulesState, reports: readonly Report[]): Applied {
   const met: MetRule[] = [];
   let current = state;
-  if (state.stopped !== undefined) return { state, met };
   for (const report of reports) {
+    if (current.stopped !== undefined) break;
     const { value } = readGoFloat(report.value) ?? {};
     if (value === undefined || !current.open.some(({ name }) => name === report.name)) continue;
     const applied = applyOne(current, report, value);
     met.push(...applied.met);
     current = applied.state;
-    if (applied.stopped) return { ...applied, met };
   }
   return { state: current, met };
 }

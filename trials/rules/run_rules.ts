@@ -6,7 +6,7 @@ import { applyReport, type RulesState, startRules, unreportedMetrics } from "./r
 /** The rules of all runs of a log. */
 export interface RunRules {
   /**
-   * Applies reports of a run, in their order. Returns the report that met the run's last rule, if these did.
+   * Applies reports of a run, in their order. Returns the report that decided the run's stop, if there is one.
    * Reports of no known run, `undefined`, stop nothing.
    */
   apply(run: string | undefined, reports: readonly Report[]): MetRule | undefined;
@@ -35,12 +35,12 @@ export function createRunRules(
         unknown = applyReport(unknown, reports).state;
         return undefined;
       }
-      const { state, stopped } = applyReport(runs.get(run) ?? fresh, reports);
+      const { state } = applyReport(runs.get(run) ?? fresh, reports);
       runs.delete(run);
       runs.set(run, state);
       const [silent] = runs.keys();
       if (runs.size > RUNS_MAX && silent !== undefined) runs.delete(silent);
-      return stopped;
+      return state.stopped;
     },
     unreported: () =>
       [...runs.values()].reduce(

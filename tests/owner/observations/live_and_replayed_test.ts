@@ -22,6 +22,16 @@ const rule = fc.record({
 /** A rule of a log that keeps steps. */
 const anyRule = fc.tuple(rule, fc.constantFrom(undefined, undefined, "step"))
   .map(([one, unit]) => ({ ...one, unit }));
+/** A job's own rule. */
+const ownRule = fc.record({
+  name: fc.constantFrom("loss", "acc"),
+  value: fc.constantFrom("0.3", "0.6", "inf"),
+  comparison: fc.constantFrom("less", "greater", "equal", "atLeast", "atMost", "nan"),
+  startStep: fc.nat({ max: 4 }),
+  unit: fc.constantFrom("report", "step"),
+  compare: fc.constantFrom("newest", "newest", "best"),
+  lasting: fc.boolean(),
+});
 const value = fc.constantFrom("0.1", "0.3", "0.5", "0.9", "NaN", "inf", "high");
 
 /** A pod pushes; its clock goes on, or stands, or is put back. The answer may be lost, and the push come again. */
@@ -39,8 +49,16 @@ const happening = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("owner" as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("pod" as const) }) },
 );
+const isSome = { minLength: 1, maxLength: 3 };
 const history = fc.record({
-  rules: fc.array(anyRule, { minLength: 1, maxLength: 3 }),
+  judged: fc.oneof(
+    fc.record({ rules: fc.array(anyRule, isSome) }),
+    fc.record({
+      rules: fc.array(ownRule, isSome),
+      stopsAt: fc.constantFrom("all" as const, "any" as const),
+      key: fc.constant({ kind: "job" as const, namespace: "ml", name: "a", uid: "a" }),
+    }),
+  ),
   happenings: fc.array(happening, { maxLength: 40 }),
 });
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never;
@@ -50,8 +68,8 @@ const byTime = (one: ObservationRow, other: ObservationRow) =>
   (sortableTime(one.time) ?? "") < (sortableTime(other.time) ?? "") ? -1 : 1;
 
 /** Tells a history to owners of one log, and checks after each write that another owner would judge as they do. */
-function tell({ rules, happenings }: History): void {
-  const plan = trialPlan("a", { rules });
+function tell({ judged, happenings }: History): void {
+  const plan = trialPlan("a", judged);
   const clocks = Array.from({ length: PODS }, (_, pod) => 17 * pod);
   const log: ObservationRow[] = [];
   let runs = 0;
@@ -83,8 +101,8 @@ function tell({ rules, happenings }: History): void {
       state.commit(taken);
     }
     const replayed = read();
-    assert.equal(state.verdict?.step, replayed.verdict?.step);
-    assert.deepEqual(state.verdict?.rule, replayed.verdict?.rule);
+    assert.equal(state.verdict?.time, replayed.verdict?.time);
+    assert.equal(state.verdict?.metric, replayed.verdict?.metric);
     assert.deepEqual(state.unreported(), replayed.unreported());
     // What comes after a decision is not judged any more.
     if (state.verdict !== undefined) return;

@@ -209,9 +209,7 @@ Deno.test("a grace of parts of a second is stored as the next whole one", () => 
 
 Deno.test("rules decide with the reason of their kind, and pods are told who decided what", () => {
   const verdict = {
-    rule: { name: "loss", comparison: "greater", value: "0.5" },
-    value: "0.9",
-    step: 3,
+    metric: "loss",
     time: at(-5),
     message: "loss 0.9 is greater than 0.5, at report 3",
   };

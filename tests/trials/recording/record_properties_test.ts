@@ -193,7 +193,7 @@ Deno.test("rules decide the same from the log as from the pushes", () => {
     const byLog = applyReport(state, rows);
     const essence = ({ met }: typeof byLog) => met.map(({ rule, step }) => ({ rule, step }));
     assert.deepEqual(essence(byLog), essence(byPushes));
-    assert.equal(byLog.stopped?.step, byPushes.stopped?.step);
+    assert.equal(byLog.state.stopped?.step, byPushes.state.stopped?.step);
   }));
 });
 
