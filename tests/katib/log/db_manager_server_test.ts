@@ -2,14 +2,19 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { Client, credentials, status } from "@grpc/grpc-js";
-import { CallError, createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
+import {
+  CallError,
+  createDbManagerClient,
+  type DbManagerClient,
+} from "../../../katib/log/db_manager_client.ts";
+import { encodeJson } from "../../../katib/log/grpc_history.ts";
 import { openLogStore } from "../../../katib/log/log_store.ts";
 import type { ClientTls } from "../../../katib/log/peer_protocol.ts";
 import {
   type ObservationServer,
   startObservationServer,
 } from "../../../katib/log/db_manager_server.ts";
-import { decodeLogReply, METHODS, type WireRow } from "../../../katib/log/wire.ts";
+import { decodeLogReply, HISTORY_METHODS, METHODS, type WireRow } from "../../../katib/log/wire.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { makeTls, type TlsFiles } from "./tls_files.ts";
 
@@ -130,6 +135,22 @@ for (const [says, { rows, taken }] of Object.entries(REPORTS)) {
       assert.equal((await client().get(whole("a"))).length, taken ? 1 : 0);
     }));
 }
+
+Deno.test("what is beside a log is read and kept only with a certificate", () =>
+  withServer(async ({ client, files }) => {
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const keep = (its: DbManagerClient, log: string) =>
+      its.call(HISTORY_METHODS.keep, encodeJson({ news: [{ log, text: "seen" }] }), signal);
+    const read = (its: DbManagerClient) =>
+      its.call(HISTORY_METHODS.read, encodeJson({ log: "a/b/c" }), signal);
+    await keep(client(files.client), "a/b/c");
+    assert.equal(String(await read(client(files.client))), '{"text":"seen"}');
+    await fails(keep(client(), "a/b/c"), status.PERMISSION_DENIED, /client certificate/);
+    await fails(read(client()), status.PERMISSION_DENIED, /client certificate/);
+    await fails(keep(client(files.client), ""), status.INVALID_ARGUMENT, /trial_name must have/);
+    const broken = client(files.client).call(HISTORY_METHODS.keep, Buffer.from("{"), signal);
+    await assert.rejects(broken);
+  }));
 
 Deno.test("TLS refuses a certificate of another CA, or none", () =>
   withServer(async ({ client, files, address }) => {

@@ -56,6 +56,19 @@ const many = (count: number, from = 0) =>
 
 /** The cases by their names. */
 export const SINK_CASES: Readonly<Record<string, Case>> = {
+  "a text beside a log is the last one, and goes with the log, where any is kept": async (sink) => {
+    const [key, other] = [job("a"), trial("b")];
+    const keep = (text: string) => sink.history?.keep([{ key, text, endedMs: 1 }], long());
+    assert.ok(["", undefined].includes(await sink.history?.read(key, long())));
+    await keep("one");
+    await keep("two\u{1f600}");
+    const text = await sink.history?.read(key, long());
+    assert.equal(text, sink.traits.name === "katib" ? undefined : "two\u{1f600}");
+    if (text === undefined) return;
+    assert.equal(await sink.history?.read(other, long()), "");
+    await sink.delete(key, long());
+    assert.equal(await sink.history?.read(key, long()), "");
+  },
   "a log without rows is empty": async (sink) => {
     assert.deepEqual(await sink.read(trial("a"), long()), []);
     await sink.delete(trial("a"), long());
