@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = dirname(fileURLToPath(import.meta.url));
 const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"];
-const WHERE = "milepost is for Linux with glibc, on x64 and arm64";
+const WHERE = "Linux with glibc, on x64 or arm64";
 
 /** Returns what this machine is, and whether it has another C library than glibc. */
 function machine() {
@@ -78,10 +78,12 @@ function main() {
     fail(
       isTried && ["x64", "arm64"].includes(process.arch)
         ? `npm has not installed @deno/${target}, which runs it: install again, without --omit=optional`
-        : `${WHERE}; this is ${words}`,
+        : `needs ${WHERE}; this is ${words}`,
     );
   }
-  if (!isTried) process.stderr.write(`milepost: ${WHERE}; on ${words} nobody has tried it\n`);
+  if (!isTried) {
+    process.stderr.write(`milepost: is for ${WHERE}; on ${words} nobody has tried it\n`);
+  }
   const launch = JSON.parse(readFileSync(join(FOLDER, "launch.json"), "utf8"));
   const args = [...launch.arguments, join(FOLDER, "milepost.js"), ...process.argv.slice(2)];
   const env = { ...process.env, DENO_NO_UPDATE_CHECK: "1", MILEPOST_WRAPPER_PID: `${process.pid}` };

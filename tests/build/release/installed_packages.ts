@@ -77,7 +77,7 @@ export function bareEnvironment(home: string, path: string): Record<string, stri
 /** A program that was started, until it is ready. */
 export interface Started {
   readonly child: Deno.ChildProcess;
-  /** Process id of the program that a wrapper has started. */
+  /** Process id of the program at the end of those that start each other. */
   readonly program: number;
 }
 
@@ -85,10 +85,11 @@ export interface Started {
 export async function startedStandalone(
   command: string,
   env: Record<string, string>,
+  { args = [], cwd = env.HOME ?? "/" }: { readonly args?: readonly string[]; cwd?: string } = {},
 ): Promise<Started> {
   const child = new Deno.Command(command, {
-    args: ["standalone", "--json"],
-    cwd: env.HOME ?? "/",
+    args: [...args, "standalone", "--json"],
+    cwd,
     clearEnv: true,
     env,
     stdin: "null",
@@ -99,7 +100,11 @@ export async function startedStandalone(
   const { value = "" } = await reader.read();
   assert.partialDeepStrictEqual(JSON.parse(value), { ready: true });
   reader.cancel().catch(() => {});
-  const [program = child.pid] = await childrenOf(child.pid);
+  let program = child.pid;
+  for (let [next] = await childrenOf(program); next !== undefined;) {
+    program = next;
+    [next] = await childrenOf(program);
+  }
   return { child, program };
 }
 

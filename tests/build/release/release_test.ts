@@ -68,7 +68,14 @@ async function testNpm(made: MadeRelease): Promise<void> {
     else assert.deepEqual([code, ended], [0, null], signal);
     await gone(program);
   }
-  // As on a machine for which there is no Deno, or with another C library.
+  const npx = await startedStandalone("npx", { ...env, PATH: Deno.env.get("PATH") ?? "" }, {
+    args: ["--no-install", "milepost"],
+    cwd: dirname(dirname(dirname(command))),
+  });
+  npx.child.kill("SIGKILL");
+  await npx.child.status;
+  await gone(npx.program);
+  // As on machines for which there is no Deno, or with another C library.
   const modules = dirname(dirname(command));
   await Deno.remove(`${modules}/@deno`, { recursive: true });
   const without = await milepost("version");

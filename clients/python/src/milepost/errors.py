@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from .spelling import spelled
 
@@ -49,6 +48,9 @@ def needs(error: ImportError) -> NotInstalled:
 
 def alternatives(name: str, there: Iterable[str], nothing: str) -> str:
     """Returns what a name may have been meant for, else the names that there are, for the end of a message."""
+    # A program that only pushes has no use for it.
+    from difflib import get_close_matches
+
     names = sorted(there)
     if not names:
         return nothing
