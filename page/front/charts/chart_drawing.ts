@@ -2,7 +2,7 @@
 import type uPlot from "uplot";
 import { type CurveColumns, type CurveTable, decadeSteps } from "./curve_table.ts";
 import { type ChartLine, placeOf } from "./curve_rows.ts";
-import { clockTicks, durationTicks, numberTicks } from "./tick_texts.ts";
+import { clockTicks, DURATIONS, durationTicks, numberTicks } from "./tick_texts.ts";
 import { plainText } from "../readable_text.ts";
 import type { AxisKind, JobView } from "../url_state.ts";
 
@@ -17,16 +17,9 @@ export const DASHES: readonly (readonly number[])[] = [
   [1, 5],
   [11, 3, 4, 3],
 ];
-/** Distances of ticks: numbers of steps, and of durations seconds. */
+/** Distances of ticks on an axis of steps. */
 const STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((it) => it * 10 ** power))
   .flat();
-const [MINUTE, HOUR, DAY] = [60, 3_600, 86_400];
-const DURATIONS = [
-  ...[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
-  ...[1, 2, 5, 10, 15, 30].map((it) => it * MINUTE),
-  ...[1, 2, 3, 6, 12].map((it) => it * HOUR),
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].map((it) => it * DAY),
-];
 
 /** Returns a colour of the style sheet, as the canvas takes it. */
 export function colourOf(probe: HTMLElement, name: string): string {
@@ -95,7 +88,7 @@ function drawWord(
   ctx.fillText(word, 0, 0);
 }
 
-/** Draws a cross at the bottom where a curve was no number, with what it was where there is room. */
+/** Draws a cross at the bottom where a curve was no number, and above it what it was where there is room. */
 export function drawNonFinite(
   plot: uPlot,
   lines: readonly ChartLine[],
@@ -105,26 +98,20 @@ export function drawNonFinite(
   const { ctx, bbox } = plot;
   const [ratio, bottom] = [devicePixelRatio, bbox.top + bbox.height];
   ctx.save();
-  ctx.lineWidth = 1.5 * ratio;
-  ctx.font = `${10 * ratio}px system-ui, sans-serif`;
+  ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+  ctx.textAlign = "center";
   let lastX = -Infinity;
   for (const { line, texts } of curves) {
     const colour = palette.curves[lines[line]?.place ?? 0] ?? palette.mark;
     texts.forEach((text, index) => {
       const x = Math.round(plot.valToPos(places[index] ?? NaN, "x", true));
       if (text === undefined || !(x >= bbox.left && x <= bbox.left + bbox.width)) return;
-      const [size, y] = [3.5 * ratio, bottom - 7 * ratio];
-      ctx.strokeStyle = ctx.fillStyle = colour;
-      ctx.beginPath();
-      for (const way of [-1, 1]) {
-        ctx.moveTo(x - size, y - way * size);
-        ctx.lineTo(x + size, y + way * size);
-      }
-      ctx.stroke();
+      ctx.fillStyle = colour;
+      ctx.fillText("✕", x, bottom - 3 * ratio);
       if (Math.abs(x - lastX) < 36 * ratio) return;
       lastX = x;
       ctx.save();
-      ctx.translate(x, y - size - ratio);
+      ctx.translate(x, bottom - 14 * ratio);
       drawWord(ctx, text, palette, "center");
       ctx.restore();
     });

@@ -1,6 +1,6 @@
 /** Rows of a curve at their places on an axis, a list for each line that is drawn. Pure. */
 import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
-import type { Mark } from "../feed/view_answers_read.ts";
+import type { Curve, Mark } from "../feed/view_answers_read.ts";
 import { numberText } from "../readable_text.ts";
 import type { AxisKind } from "../url_state.ts";
 import { bucketWidth, type JobRuns } from "./job_runs.ts";
@@ -34,7 +34,7 @@ export interface CurveLine {
 }
 
 /** One job's part of a chart. */
-export interface ChartLine extends CurveLine {
+export interface ChartLine extends CurveLine, Partial<Pick<Curve, "source" | "cut">> {
   readonly key: string;
   readonly label: string;
   /** Place among the jobs of the page: its colour and its dashes. */
@@ -96,27 +96,21 @@ function rowsOf(line: CurveLine, { isLog, axis }: CurveScale): PlacedRow[] {
     });
 }
 
-/** Makes one row of those at one place, which stand by their place: of the same step there may be several. */
+/** Makes one row of those at one place: of the same step there may be several. */
 function joined(rows: readonly PlacedRow[]): PlacedRow[] {
-  const found: PlacedRow[] = [];
-  for (const row of rows) {
-    const before = found.at(-1);
-    if (before?.place !== row.place) found.push(row);
-    else found[found.length - 1] = together(before, row);
-  }
-  return found;
-}
-
-function together(before: PlacedRow, row: PlacedRow): PlacedRow {
-  const of = (one: number | null, other: number | null, choose: (...all: number[]) => number) =>
-    one === null || other === null ? one ?? other : choose(one, other);
-  return {
-    ...row,
-    last: row.last ?? before.last,
-    min: of(before.min, row.min, Math.min),
-    max: of(before.max, row.max, Math.max),
-    text: row.text ?? before.text,
-  };
+  const known = (values: readonly (number | null)[]) => values.filter((it) => it !== null);
+  const found = (value: number | undefined) => Number.isFinite(value) ? value ?? null : null;
+  return [...Map.groupBy(rows, ({ place }) => place).values()].flatMap((of) => {
+    const [first, ...others] = of;
+    if (first === undefined || others.length === 0) return of;
+    return [{
+      ...first,
+      last: found(known(of.map(({ last }) => last)).at(-1)),
+      min: found(Math.min(...known(of.map(({ min }) => min)))),
+      max: found(Math.max(...known(of.map(({ max }) => max)))),
+      text: of.findLast(({ text }) => text !== undefined)?.text,
+    }];
+  });
 }
 
 /** Returns the rows of each run by their places, with smoothed values. */

@@ -14,14 +14,7 @@ import {
   seriesOf,
 } from "./chart_drawing.ts";
 import { ChartLegend, placeText, summaryOf } from "./chart_legend.tsx";
-import {
-  dotsOf,
-  followCrosshair,
-  lead,
-  type Pointed,
-  pointedAt,
-  tellCrosshair,
-} from "./crosshair.ts";
+import { crosshairOf, type Pointed, pointedAt, pointTo } from "./crosshair.ts";
 import type { ChartLine } from "./curve_rows.ts";
 import { curveTable, valueExtent } from "./curve_table.ts";
 import { Hostile } from "../marks_and_signs.tsx";
@@ -126,8 +119,7 @@ export function MetricChart(
         axes: axesOf(scale, palette, exponent, isWide),
         ...seriesOf(lines, table.curves, scale, palette),
         cursor: {
-          ...dotsOf(() => newest.current.table, scale),
-          y: false,
+          ...crosshairOf(() => newest.current.table, scale.band),
           drag: { x: true, y: false, setScale: false },
           bind: { dblclick: () => () => (newest.current.onRange(undefined), null) },
         },
@@ -147,7 +139,6 @@ export function MetricChart(
           }],
           setCursor: [(it) => {
             at.value = pointedAt(it);
-            tellCrosshair(it);
           }],
         },
       },
@@ -156,14 +147,12 @@ export function MetricChart(
     );
     plot.current = made;
     showRange(made, newest.current.range, unit);
-    const stopFollowing = followCrosshair(made, () => at.value = pointedAt(made));
     const sizes = new ResizeObserver(() => {
       if (parent.clientWidth > 0) made.setSize({ width: parent.clientWidth, height: HEIGHT });
     });
     sizes.observe(parent);
     return () => {
       sizes.disconnect();
-      stopFollowing();
       made.destroy();
       plot.current = null;
     };
@@ -202,8 +191,7 @@ export function MetricChart(
       showRange(it, following ?? whole, unit);
       onRange(following);
     }
-    lead(it);
-    it.setCursor({ left: it.valToPos(next, "x"), top: 10 });
+    pointTo(it, next);
   };
   const place = at.value && (table.places[at.value.index] ?? at.value.place);
   return (

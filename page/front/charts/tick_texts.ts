@@ -40,6 +40,14 @@ export function clockTicks(seconds: readonly number[], step: number): string[] {
   });
 }
 
+/** Distances of ticks on an axis of durations, in seconds. */
+export const DURATIONS = [
+  ...[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30],
+  ...[1, 2, 5, 10, 15, 30].map((it) => it * 60),
+  ...[1, 2, 3, 6, 12].map((it) => it * 3_600),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].map((it) => it * 86_400),
+];
+
 const two = (value: number) => String(value).padStart(2, "0");
 
 /** Returns a length of time in units down to that of `step` seconds, such as `1 h 30 min`, `25:00:30` or `0.25 s`. */

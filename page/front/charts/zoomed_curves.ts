@@ -90,13 +90,13 @@ export function useZoomed(query: ZoomQuery | undefined): Zoomed | undefined {
 /** Says what the lines of a chart were made of within the range. */
 export function sourceText(
   { phase, problem }: Pick<Zoomed, "phase" | "problem">,
-  curves: readonly (Pick<Curve, "source" | "cut"> | undefined)[],
+  curves: readonly Partial<Pick<Curve, "source" | "cut">>[],
 ): string {
   if (phase === "asking") return "Asking for finer points…";
   if (problem !== "") return `Finer points cannot be had now: ${problem}`;
-  const fromLog = curves.filter((it) => it?.source === "log");
+  const fromLog = curves.filter(({ source }) => source === "log");
   if (fromLog.length === 0) return "As kept: 128 buckets over the whole time.";
-  const cut = fromLog.some((it) => it?.cut) ? ", which has not all of this range" : "";
+  const cut = fromLog.some(({ cut }) => cut) ? ", which has not all of this range" : "";
   const others = fromLog.length < curves.length ? " where there is one, else as kept" : "";
   return `From the log${others}${cut}.`;
 }

@@ -3,51 +3,19 @@ import { useMemo, useState } from "preact/hooks";
 import { CompareChoice } from "./compare_choice.tsx";
 import { MetricChoice, ScaleControls } from "./curve_controls.tsx";
 import { LineSample } from "../charts/chart_legend.tsx";
-import { chartsOf, type JobChart, type ShownJob, stepsOf, timesOf, wholeOf } from "./job_charts.ts";
+import { chartsOf, type ShownJob, stepsOf, timesOf, wholeOf } from "./job_charts.ts";
 import { MetricChart } from "../charts/metric_chart.tsx";
 import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
 import { connection, curves, outage, showJob, shownJobs } from "../page_state.ts";
 import { RangeBar, useRange } from "../charts/range_bar.tsx";
 import { plainText } from "../readable_text.ts";
-import {
-  axisFor,
-  type AxisKind,
-  jobNameOf,
-  type JobView,
-  jobView,
-  viewFragment,
-} from "../url_state.ts";
+import { axisFor, jobNameOf, type JobView, jobView, viewFragment } from "../url_state.ts";
 import { isMetric, type JobCurves } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
-import { MOST_ZOOMED, sourceText, useZoomed, type Zoomed } from "../charts/zoomed_curves.ts";
+import { MOST_ZOOMED, sourceText, useZoomed } from "../charts/zoomed_curves.ts";
 
 /** Charts that are drawn without being asked for. */
 const FIRST_CHARTS = 12;
-
-/** Returns the names that finer points are asked for: those of the charts that are drawn, and the step that they need. */
-function zoomedNames(
-  names: readonly string[],
-  chosen: readonly string[],
-  isAll: boolean,
-  axis: AxisKind,
-): readonly string[] {
-  const wanted = names.filter((it) => chosen.length === 0 || chosen.includes(it));
-  const shown = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
-  return axis === "step"
-    ? [...shown.slice(0, MOST_ZOOMED - 1), "step"]
-    : shown.slice(0, MOST_ZOOMED);
-}
-
-/** Returns what the lines of a chart are made of within the range. */
-const sourcesOf = (
-  { byJob }: Zoomed,
-  kind: JobChart["kind"],
-  title: string,
-  lines: JobChart["lines"],
-) =>
-  lines.map(({ key }) =>
-    kind === "metric" ? byJob.get(key)?.find((it) => isMetric(it) && it.name === title) : undefined
-  );
 
 /** A job in a legend: its name, with its namespace if that is another. */
 function labelOf(view: JobView, key: string): string {
@@ -143,22 +111,23 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
     ],
     [kept],
   );
-  const isWanted = ({ title, kind }: JobChart) =>
-    view.metrics.length === 0 || kind !== "metric" || view.metrics.includes(title);
+  const isChosen = (metric: string) => view.metrics.length === 0 || view.metrics.includes(metric);
   const zoomed = useZoomed(
     view.range && {
       jobs: kept.flatMap(({ key, curves }) => {
         const times = view.range && timesOf(curves, view.range, axis);
         return times === undefined ? [] : [{ key, ...times }];
       }),
-      metrics: zoomedNames(names, view.metrics, isAll, axis),
+      // Over steps they need these, too.
+      metrics: ["step", ...names.filter(isChosen)].slice(0, MOST_ZOOMED),
     },
   );
   const charts = useMemo(
-    () => chartsOf(kept.map((job) => ({ ...job, finer: zoomed?.byJob.get(job.key) }))),
-    [kept, zoomed],
+    () => chartsOf(kept.map((job) => ({ ...job, finer: zoomed?.byJob.get(job.key) })), axis),
+    [kept, zoomed, axis],
   );
-  const wanted = charts.filter((it) => isWanted(it) && (axis !== "step" || it.hasSteps));
+  const isEmpty = kept.every((it) => it.curves.curves.length === 0);
+  const wanted = charts.filter(({ kind, title }) => kind !== "metric" || isChosen(title));
   const shown = isAll ? wanted : wanted.slice(0, FIRST_CHARTS);
   return (
     <>
@@ -172,7 +141,7 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
         <p class="down-bar" role="alert">Curves are not available now: {plainText(outage.value)}</p>
       )}
       {state?.missing.has(keyOf(view)) && <Notice title="Job not found, or you lack access" />}
-      {charts.length === 0 && outage.value === "" && !state?.missing.has(keyOf(view)) && (
+      {isEmpty && outage.value === "" && !state?.missing.has(keyOf(view)) && (
         own === undefined
           ? connection.value.phase !== "refused" && <Notice title="Loading curves…" />
           : (
@@ -195,7 +164,7 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
             whole={whole}
             range={range}
             onRange={setRange}
-            source={zoomed && sourceText(zoomed, sourcesOf(zoomed, kind, title, lines))}
+            source={zoomed && sourceText(zoomed, lines)}
           />
         ))}
       </div>

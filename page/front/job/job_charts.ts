@@ -20,8 +20,6 @@ export interface JobChart {
   readonly kind: "metric" | "progress";
   readonly title: string;
   readonly lines: readonly ChartLine[];
-  /** Whether one of them has steps. */
-  readonly hasSteps: boolean;
 }
 
 const KINDS = ["metric", "progress"] as const;
@@ -34,13 +32,11 @@ export const stepsOf = ({ curves }: { readonly curves: readonly PlainCurve[] }) 
   curves.find(({ isStep }) => isStep)?.points ?? [];
 
 /** Returns the curves of a job with finer points where there are some. */
-function curvesOf(
-  { curves, finer = [] }: ShownJob,
-): readonly PlainCurve[] {
+function curvesOf({ curves, finer = [] }: ShownJob): readonly PlainCurve[] {
   return curves.curves.map((curve) => {
-    const found = finer.find((it) => isSameCurve(it, curve));
-    return found?.source === "log"
-      ? { ...curve, points: withFiner(curve.points, found.points) }
+    const { source, cut, points = [] } = finer.find((it) => isSameCurve(it, curve)) ?? {};
+    return source === "log"
+      ? { ...curve, source, cut, points: withFiner(curve.points, points) }
       : curve;
   });
 }
@@ -49,12 +45,16 @@ function curvesOf(
 export const startOf = ({ curves }: JobCurves): number =>
   Math.min(...curves.map(({ points }) => points[0]?.[0] ?? Infinity));
 
-/** Returns the charts of all metrics, those of the first job before others; progress is the last. */
-export function chartsOf(jobs: readonly ShownJob[]): readonly JobChart[] {
+/**
+ * Returns the charts of all metrics, those of the first job before others; progress is the last. A job without steps has
+ * no place on their axis.
+ */
+export function chartsOf(jobs: readonly ShownJob[], axis: AxisKind): readonly JobChart[] {
   const charts = new Map<string, JobChart>();
   jobs.forEach((job, place) => {
     const curves = curvesOf(job);
     const steps = stepsOf({ curves });
+    if (axis === "step" && steps.length === 0) return;
     const { marks } = job.curves;
     const shared = {
       key: job.key,
@@ -64,18 +64,16 @@ export function chartsOf(jobs: readonly ShownJob[]): readonly JobChart[] {
       startMs: startOf(job.curves),
       runs: jobRuns(marks, steps),
     };
-    for (
-      const { name, isProgress, points } of curves.filter((it) => isMetric(it) || it.isProgress)
-    ) {
+    for (const { name, isProgress, ...curve } of curves) {
+      if (!isProgress && !isMetric({ name, isProgress, ...curve })) continue;
       const kind = isProgress ? "progress" : "metric";
       const title = isProgress ? "Progress, %" : name;
       // A metric may be called as the progress is.
       const id = `${kind} ${title}`;
-      const { lines = [], hasSteps = false } = charts.get(id) ?? {};
+      const { lines = [] } = charts.get(id) ?? {};
       const nonFinite = curves.find((it) => it.isNonFinite && it.name === name && !isProgress);
-      const line = { ...shared, points, nonFinite: nonFinite?.points ?? [] };
-      const isStepped = hasSteps || steps.length > 0;
-      charts.set(id, { kind, title, lines: [...lines, line], hasSteps: isStepped });
+      const line = { ...shared, ...curve, nonFinite: nonFinite?.points ?? [] };
+      charts.set(id, { kind, title, lines: [...lines, line] });
     }
   });
   return [...charts.values()].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));

@@ -2,26 +2,19 @@
 import { useMemo } from "preact/hooks";
 import { extentOf, numberAxis } from "../charts/axis_scale.ts";
 import { numberText } from "../readable_text.ts";
-import { durationTicks } from "../charts/tick_texts.ts";
+import { DURATIONS, durationTicks } from "../charts/tick_texts.ts";
 import type { Search } from "./search_answer.ts";
 import { SvgPlot } from "../charts/svg_plot.tsx";
 import { marking, pointed, TrialSign } from "./trial_lines.tsx";
 
-/** Steps of an axis of durations, in seconds. */
-const STEPS = [10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21_600, 43_200, 86_400];
-
 /** The time axis with durations beside it. */
 export function durationAxis(seconds: number) {
   const most = Math.max(1, seconds);
-  const axis = numberAxis([0, most], { isLog: false });
-  if (most < 10) {
-    return { ...axis, ticks: axis.ticks.map(({ at, text }) => ({ at, text: `${text} s` })) };
-  }
-  const step = STEPS.find((it) => most / it <= 5) ?? 86_400 * Math.ceil(most / 86_400 / 5);
+  const step = DURATIONS.find((it) => most / it <= 5) ?? most;
   const places = Array.from({ length: Math.floor(most / step) + 1 }, (_, index) => index * step);
   const texts = durationTicks(places, step);
   return {
-    ...axis,
+    ...numberAxis([0, most], { isLog: false }),
     ticks: places.map((it, index) => ({ at: it / most, text: texts[index] ?? "" })),
   };
 }

@@ -43,7 +43,7 @@ const second = job("two", [
 ], [99_000]);
 
 Deno.test("there is a chart of each metric and of the progress, and none of steps or of the time left", () => {
-  const charts = chartsOf([first, second]);
+  const charts = chartsOf([first, second], "clock");
   assert.deepEqual(
     charts.map(({ kind, title, lines }) => [kind, title, lines.map(({ key }) => key)]),
     [
@@ -57,8 +57,10 @@ Deno.test("there is a chart of each metric and of the progress, and none of step
   assert.deepEqual(loss?.lines.map(({ nonFinite }) => nonFinite.length), [1, 0]);
   assert.deepEqual(loss?.lines.map(({ startMs }) => startMs), [1_000, 11_000]);
   const without = job("three", [curve("loss", [[1, 1]]), curve("lr", [[1, 1]])]);
-  const stepped = chartsOf([first, without]).map(({ title, hasSteps }) => [title, hasSteps]);
-  assert.deepEqual(stepped.slice(0, 3), [["loss", true], ["progress", true], ["lr", false]]);
+  const stepped = chartsOf([first, without], "step").map((
+    { title, lines },
+  ) => [title, lines.length]);
+  assert.deepEqual(stepped, [["loss", 1], ["progress", 1], ["Progress, %", 1]]);
 });
 
 Deno.test("finer points stand in place of the coarse ones of the same curve", () => {
@@ -66,8 +68,8 @@ Deno.test("finer points stand in place of the coarse ones of the same curve", ()
     curve("loss", [[1_000, 3], [1_500, 5], [2_000, 2]], { source: "log" }),
     curve("progress", [[1_000, 9]], { source: "curve" }),
   ];
-  const [loss, progress] = chartsOf([{ ...first, finer }]);
-  assert.equal(loss?.lines[0]?.points.length, 3);
+  const [loss, progress] = chartsOf([{ ...first, finer }], "step");
+  assert.deepEqual([loss?.lines[0]?.points.length, loss?.lines[0]?.source], [3, "log"]);
   assert.equal(progress?.lines[0]?.points[0]?.[3], 10);
 });
 
