@@ -80,6 +80,7 @@ function progressLines({ row }: JobFacts, { characters, nowMs }: ReportLook): st
 /** A curve with the most and the least beside it, and its time below. */
 function curveLines(
   { name, points }: ShownCurves["metrics"][number],
+  { row }: JobFacts,
   look: ReportLook,
 ): string[] {
   const { columns, characters, nowMs, plotRows } = look;
@@ -97,9 +98,11 @@ function curveLines(
   });
   const [from, to] = [clockText(first[0], nowMs, "-"), clockText(last[0], nowMs, "-")];
   const between = Math.max(1, width - columnsOf(from) - columnsOf(to));
+  // The newest one may be no number, which the curve does not have.
+  const newest = row.metrics?.find((it) => it.name === name)?.value ?? String(last[3]);
   return [
     "",
-    `${styled(look, "bold", safeText(name))}  ${shortNumber(last[3])}`,
+    `${styled(look, "bold", safeText(name))}  ${valueText(newest)}`,
     ...lines,
     `${" ".repeat(AXIS_WIDTH + 1)}${from}${" ".repeat(between)}${to}`,
   ];
@@ -108,7 +111,7 @@ function curveLines(
 /** The newest values; with those that have no curve, because they are no numbers, or curves are missing. */
 function valueLines({ row, curves }: JobFacts): string[] {
   const drawn = new Set(
-    curves?.metrics.filter(({ points }) => points.length > 0).map((it) => it.name),
+    curves?.metrics.filter((it) => isMetric(it) && it.points.length > 0).map((it) => it.name),
   );
   const others = (row.metrics ?? []).filter(({ name }) => !drawn.has(name));
   if (others.length === 0) return [];
@@ -203,7 +206,7 @@ export function jobReport(facts: JobFacts, look: ReportLook): string[] {
   return finished(facts, look, [
     ...headLines(facts, look),
     ...progressLines(facts, look),
-    ...curves.flatMap((it) => curveLines(it, look)),
+    ...curves.flatMap((it) => curveLines(it, facts, look)),
     ...valueLines(facts),
     ...markLines(facts, look),
     ...podLines(facts, look),

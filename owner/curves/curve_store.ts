@@ -52,6 +52,8 @@ export interface CurveStore {
   newsOf(jobUid: string, cursor: string | undefined): CurvesNews;
   /** Whether a sample of the job is kept, and not only marks. */
   hasSamples(jobUid: string): boolean;
+  /** Whether a pod of that UID has pushed samples of the job. */
+  isPushedBy(jobUid: string, podUid: string): boolean;
   /** The marks of a job, the same list until they change; undefined if nothing is kept. */
   marksOf(jobUid: string): readonly CurveMark[] | undefined;
   /** Calls the listener after each change of a job's curves, also when they are dropped. Returns a function that ends this. */
@@ -203,6 +205,7 @@ export function createCurveStore(
       const sinceMs = parseInt(cursor.slice(shape.length));
       return { uid, sinceMs, metrics: curves.curves({ fromMs: sinceMs }), marks };
     },
+    isPushedBy: (uid, podUid) => keptOf(uid)?.curves.isPushedBy(podUid) ?? false,
     hasSamples: (uid) => keptOf(uid)?.curves.hasSamples ?? false,
     marksOf: (uid) => keptOf(uid)?.curves.marks,
     onChange: listeners.add,

@@ -92,6 +92,11 @@ export class CurvesOfJob {
     return JOB_BYTES + this.#series.bytes + this.#marks.bytes + this.#pods.bytes + rows;
   }
 
+  /** Whether a pod of that UID has pushed. */
+  isPushedBy(podUid: string): boolean {
+    return this.#pods.has(podUid);
+  }
+
   get hasSamples(): boolean {
     return this.#metrics.length > 0 || this.#progress !== undefined;
   }

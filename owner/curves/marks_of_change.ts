@@ -1,8 +1,12 @@
 /** Marks of what has changed in the object of a job, or in that of its JobSet. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { conditionOf, earlyStopOf, suspensionOf, trueCondition } from "../../crds/job_state.ts";
+import { headlineOf } from "../../crds/failure_headline.ts";
+import { podFailure } from "../../crds/failure_of_pod.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
+import { KINDS } from "../../crds/kinds.ts";
+import type { WatchedPod } from "../../crds/watched.ts";
 import type { CurveMark, MarkKind } from "../../crds/wire/shown_curves.ts";
 
 /** From the begin of a second to its last millisecond. */
@@ -52,6 +56,20 @@ export function marksOfChange(
       : begun((job) => trueCondition(job, restarting), "restarted")),
     ...begun((job) => earlyStopOf(kind, job), "stopped"),
   ];
+}
+
+/** Returns the mark for the job of a pod of which a container was started again; what it said last is the job's to tell. */
+export function marksOfPod(
+  old: WatchedPod | undefined,
+  now: WatchedPod,
+  nowMs: number,
+): CurveMark[] {
+  const [before, { failure, restarts = 0 } = {}] = [old, now]
+    .map((pod) => pod && (pod.failure ?? podFailure(KINDS.pod.parse(pod))));
+  const isSame = old !== undefined && old.metadata?.uid === now.metadata?.uid;
+  if (!isSame || failure === undefined || restarts <= (before?.restarts ?? 0)) return [];
+  const text = headlineOf({ ...failure, message: undefined });
+  return [{ timeMs: nowMs, kind: "restarted", text }];
 }
 
 /** A JobSet, as far as its restarts are read. */

@@ -39,6 +39,10 @@ export class PushingPods {
     return this.#bytes;
   }
 
+  has(uid: string): boolean {
+    return this.#known.some((it) => it.uid === uid);
+  }
+
   /** Takes note of a push. The first pod of a job is no change, nor are those for which there is no room. */
   pushed({ name, uid }: PushingPod): PodChange {
     if (this.#last?.uid === uid) return "same";

@@ -1,15 +1,9 @@
 /** Curves of one term: what of pushes, logs and objects of jobs is kept to be shown. */
-import {
-  type AnyJob,
-  type JobKind,
-  jobNow,
-  type JobRef,
-  jobRefOf,
-  type WatchedJobs,
-} from "../../crds/job_kind.ts";
+import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { endOf, endTimeOf, progressOf } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
+import type { WatchedPod } from "../../crds/watched.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import type { Sample } from "../../crds/wire/sample.ts";
 import type { CurveMark } from "../../crds/wire/shown_curves.ts";
@@ -20,12 +14,15 @@ import { describeStop, type StopDecision } from "../observations/stop_decision.t
 import { createCurveStore, type CurveStore } from "./curve_store.ts";
 import { createKeptCurves, type KeptCurves, type KeptCurvesOptions } from "./kept_curves.ts";
 import { GAP_TEXTS } from "./marks.ts";
-import { marksOfChange, marksOfRestart } from "./marks_of_change.ts";
+import { marksOfChange, marksOfPod, marksOfRestart } from "./marks_of_change.ts";
 
 /** Options of {@link openTermCurves}. */
 export interface TermCurvesOptions {
-  /** The caches of jobs by their kind. */
-  readonly jobs: WatchedJobs;
+  /** The caches of jobs by their kind, and of their pods, which tell of containers that are started again. */
+  readonly jobs: ReadonlyMap<JobKind, {
+    readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange">;
+    readonly pods?: Pick<Informer<WatchedPod>, "onChange">;
+  }>;
   /** The cache of JobSets, which tell of restarts. */
   readonly jobSets: Pick<Informer<JobSet>, "onChange">;
   readonly clock: Clock;
@@ -101,6 +98,17 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
         const isEnded = old !== undefined && endOf(kind, old) !== undefined;
         if (!isEnded) noteEnd(kind, object);
       })
+    ),
+    ...[...jobs].map(([kind, { jobs: cache, pods }]) =>
+      pods?.onChange(({ type, object, old }) => {
+        const { namespace = "", labels, uid = "" } = object.metadata ?? {};
+        const name = labels?.[kind.podLabels.jobName];
+        if (type !== "updated" || name === undefined) return;
+        const job = cache.get({ namespace, name });
+        // A label is no proof: a pod that has pushed for the job is one of its own.
+        if (job === undefined || !store.isPushedBy(job.metadata.uid ?? "", uid)) return;
+        mark(jobRefOf(kind, job), marksOfPod(old, object, clock.now()));
+      }) ?? (() => {})
     ),
     jobSets.onChange(({ type, object, old }) => {
       const owner = controllerOf(object.metadata);

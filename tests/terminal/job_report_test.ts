@@ -66,11 +66,21 @@ Deno.test("a report draws metrics, and neither progress nor step", () => {
     { name: "loss", points },
     { name: "progress", isProgress: true, points },
     { name: "step", isStep: true, points },
+    { name: "norm", points: [] },
+    { name: "norm", isNonFinite: true, points },
   ];
   const facts = { ...FACTS, curves: { metrics, marks: [] } };
-  const text = jobReport(facts, { ...look, columns: 60, events: 1 }).join("\n");
+  const textOf = (values: { name: string; value: string }[]) => {
+    const told = { ...facts, row: { ...FACTS.row, metrics: values } };
+    return jobReport(told, { ...look, columns: 60, events: 1 }).join("\n");
+  };
+  const text = textOf([]);
   assert.match(text, /^loss {2}2$/m);
   assert.doesNotMatch(text, /progress|step/);
+  // What is no number now is said, and is no number of the curve.
+  const broken = textOf([{ name: "loss", value: "nan" }, { name: "norm", value: "NaN" }]);
+  assert.match(broken, /^loss {2}nan$/m);
+  assert.match(broken, /^norm NaN$/m);
 });
 
 Deno.test("the reasons are conditions, the newest first, pods and events, with their whole messages", () => {

@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import type { AnyJob, JobKind } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { JobSet } from "../../../crds/jobset.ts";
-import { marksOfChange, marksOfRestart } from "../../../owner/curves/marks_of_change.ts";
+import { KINDS } from "../../../crds/kinds.ts";
+import { WATCHED } from "../../../crds/watched.ts";
+import {
+  marksOfChange,
+  marksOfPod,
+  marksOfRestart,
+} from "../../../owner/curves/marks_of_change.ts";
 
 const NOW_MS = Date.parse("2026-03-01T12:00:00Z");
 const AT = "2026-03-01T11:00:00Z";
@@ -182,3 +188,48 @@ for (const [sentence, { old, now, want }] of Object.entries(restarts)) {
     assert.ok(marks.every(({ kind }) => kind === "restarted"));
   });
 }
+
+/** A pod whose container was started again so often. */
+const podOf = (restarts: number | undefined, uid = "p1") => ({
+  metadata: { name: "job-node-0-0-abcde", uid },
+  status: {
+    phase: "Running",
+    containerStatuses: restarts === undefined ? [] : [{
+      name: "node",
+      image: "i",
+      imageID: "i",
+      ready: true,
+      restartCount: restarts,
+      state: { running: { startedAt: AT } },
+      ...(restarts > 0 && {
+        lastState: { terminated: { exitCode: 1, message: "secret", finishedAt: AT } },
+      }),
+    }],
+  },
+});
+const podCases: Record<
+  string,
+  { old: number | undefined; now: number; uid?: string; want: number }
+> = {
+  "whose container runs": { old: undefined, now: 0, want: 0 },
+  "whose container was started again": { old: 0, now: 1, want: 1 },
+  "whose container was started again once more": { old: 1, now: 2, want: 1 },
+  "that changes otherwise": { old: 1, now: 1, want: 0 },
+  "that is another of its name": { old: 0, now: 1, uid: "p2", want: 0 },
+};
+for (const [sentence, { old, now, uid, want }] of Object.entries(podCases)) {
+  for (const { parse } of [WATCHED.pod, KINDS.pod]) {
+    Deno.test(`marksOfPod() of a pod ${sentence}, ${parse === KINDS.pod.parse ? "kept whole" : "kept in part"}`, () => {
+      const marks = marksOfPod(parse(podOf(old)), parse(podOf(now, uid)), NOW_MS);
+      const text = "job-node-0-0-abcde exited 1";
+      assert.deepEqual(
+        marks,
+        want === 0 ? [] : [{ timeMs: NOW_MS, kind: "restarted", text }],
+      );
+    });
+  }
+}
+
+Deno.test("marksOfPod() of a pod that is seen for the first time", () => {
+  assert.deepEqual(marksOfPod(undefined, WATCHED.pod.parse(podOf(3)), NOW_MS), []);
+});

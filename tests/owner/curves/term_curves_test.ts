@@ -5,6 +5,7 @@ import type { AnyJob, JobRef } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Push } from "../../../crds/wire/push.ts";
 import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
+import { WATCHED, type WatchedPod } from "../../../crds/watched.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 
 /** The curves of a term over one job, whose object a test changes. */
@@ -21,12 +22,22 @@ function start(curveBytes = 1 << 20) {
       ...(ended && { conditions: [{ type: "Complete", status: "True" }] }),
     },
   });
-  const state = { object: object(), tell: (_change: Change<AnyJob>): void => {} };
+  const state = {
+    object: object(),
+    tell: (_change: Change<AnyJob>): void => {},
+    tellPod: (_change: Change<WatchedPod>): void => {},
+  };
   const onChange = (listener: (change: Change<AnyJob>) => void) => {
     state.tell = listener;
     return () => {};
   };
-  const jobs = new Map([[TRAINJOB, { jobs: { get: () => state.object, onChange } }]]);
+  const pods = {
+    onChange(listener: (change: Change<WatchedPod>) => void) {
+      state.tellPod = listener;
+      return () => {};
+    },
+  };
+  const jobs = new Map([[TRAINJOB, { jobs: { get: () => state.object, onChange }, pods }]]);
   const curves = openTermCurves({
     jobs,
     jobSets: { onChange: () => () => {} },
@@ -95,4 +106,34 @@ Deno.test("curves of a job that has ended give way first, also if its values cam
     assert.ok(other < 100);
   }
   assert.ok(curves.store.hasSamples("running"));
+});
+
+Deno.test("a container that is started again is marked, in a pod that has pushed for the job", () => {
+  const { curves, at, pushOf, marks, state, job } = start();
+  const podOf = (uid: string, restartCount: number) =>
+    WATCHED.pod.parse({
+      metadata: {
+        name: "p",
+        namespace: job.namespace,
+        uid,
+        labels: { [TRAINJOB.podLabels.jobName]: job.name },
+      },
+      status: {
+        phase: "Running",
+        containerStatuses: [{
+          name: "node",
+          restartCount,
+          lastState: { terminated: { exitCode: 1, finishedAt: at(0) } },
+        }],
+      },
+    });
+  const restart = (uid: string) =>
+    state.tellPod({ type: "updated", old: podOf(uid, 0), object: podOf(uid, 1) });
+  restart("p1");
+  assert.equal(marks(), undefined);
+  curves.record(pushOf(at(-1_000), "1"));
+  restart("of somebody who has only the label");
+  assert.deepEqual(marks(), []);
+  restart("p1");
+  assert.deepEqual(marks(), [["restarted", "p exited 1"]]);
 });
