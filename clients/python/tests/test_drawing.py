@@ -58,14 +58,14 @@ def html_with(**changed: Any) -> str:
     """Returns a drawing in which each part is there, with some fields changed."""
     fields: dict[str, Any] = {
         "title": "a/b", "state": "Running", "progress": 50, "remaining": 3,
-        "metric": "loss", "points": [[0, 1, 1, 1], [1, 2, 2, 2]], "problem": "it is away",
+        "metric": "loss", "points": [[0, 1, 1, 1], [1, 2, 2, 2]], "notes": ["it failed", "it is away"],
     }  # fmt: skip
     return html_of(**{**fields, **changed})
 
 
 def line_of(points: list[list[float]]) -> list[str]:
     """Returns the places of the line, of each line that is drawn."""
-    html = Elements(html_of("a", "Running", None, None, "loss", points, ""))
+    html = Elements(html_of("a", "Running", None, None, "loss", points, []))
     names = [name for tag, attributes in html.elements for name in attributes]
     return [value for name, value in zip(names, html.values, strict=True) if name == "points"]
 
@@ -73,10 +73,10 @@ def line_of(points: list[list[float]]) -> list[str]:
 class DrawingTest(unittest.TestCase):
     def test_no_field_of_an_answer_is_markup(self) -> None:
         want = Elements(html_with())
-        for field in ("title", "state", "progress", "remaining", "metric", "problem"):
+        for field in ("title", "state", "progress", "remaining", "metric", "notes"):
             for text in HOSTILE:
                 with self.subTest(field=field, text=text):
-                    seen = Elements(html_with(**{field: text}))
+                    seen = Elements(html_with(**{field: [text, text] if field == "notes" else text}))
                     self.assertEqual(seen.elements, want.elements)
                     self.assertEqual(seen.ends, want.ends)
                     self.assertEqual(seen.others, [])
@@ -109,10 +109,10 @@ class DrawingTest(unittest.TestCase):
 
     def test_what_is_not_finite_is_in_no_range(self) -> None:
         nan, inf = float("nan"), float("inf")
-        html = html_of("a", "Running", None, None, "loss", [[0, 1, 1, 1], [1, nan, nan, nan], [2, 2, inf, inf], [3, 2, 2, 2]], "")
+        html = html_of("a", "Running", None, None, "loss", [[0, 1, 1, 1], [1, nan, nan, nan], [2, 2, inf, inf], [3, 2, 2, 2]], [])
         self.assertIn("loss: 1 to 2, now 2", html)
         self.assertIn('points="4.0,116.0 476.0,4.0"', html)
-        self.assertIn("loss: now nan<", html_of("a", "Running", None, None, "loss", [[0, nan, nan, nan]], ""))
+        self.assertIn("loss: now nan<", html_of("a", "Running", None, None, "loss", [[0, nan, nan, nan]], []))
 
     def test_a_flat_line_stays_in_the_picture(self) -> None:
         self.assertEqual(line_of([[0, 1, 1, 1], [1, 1, 1, 1]]), ["4.0,116.0 476.0,116.0"])

@@ -1,6 +1,7 @@
 """Tests of which job is read and where, beside a stand-in of Kubernetes' client."""
 
 import importlib
+import json
 import os
 import ssl
 import sys
@@ -50,6 +51,7 @@ class ReadingTest(unittest.TestCase):
         self.slices: Any = []
         self.read: list[tuple[Any, ...]] = []
         self.status: Any = {"trainerStatus": {"progressPercentage": 45}}
+        self.annotations: Any = None
         client: Any = types.ModuleType("kubernetes.client")
         client.ApiException = ApiException
         client.ApiClient = object
@@ -85,7 +87,7 @@ class ReadingTest(unittest.TestCase):
             raise self.there
         if self.there is not None:
             raise ApiException(404)
-        return {"status": self.status}
+        return {"status": self.status, "metadata": {"annotations": self.annotations}}
 
     def list_jobs(self, *_: Any, **__: Any) -> Any:
         if isinstance(self.there, Exception):
@@ -185,6 +187,26 @@ class ReadingTest(unittest.TestCase):
             for ask in (lambda: milepost.job("x"), lambda: milepost.compare("x", metric="loss")):
                 with self.assertRaisesRegex(milepost.NotInstalled, r'needs the package kubernetes: pip install "milepost\[notebook\]"'):
                     ask()
+
+    def test_a_failure_is_told_in_a_line_and_has_no_time_left(self) -> None:
+        report = {"progressPercentage": 40, "estimatedRemainingSeconds": 6}
+        headline = "node-0 exited 1: ModuleNotFoundError: No module named 'tochr'"
+        kept = {"headline": headline, "restarts": 4, "time": "2026-01-01T00:00:00Z"}
+        history = {"restarts": 4, "time": "2026-01-01T00:00:00Z"}
+        annotated = {"trainer.kubeflow.org/failure": json.dumps(kept)}
+        odd = {"trainer.kubeflow.org/failure": "["}
+        for failure, annotations, want in (
+            (kept, {}, headline), (None, annotated, headline), (history, annotated, ""), (None, odd, ""), (None, None, ""), (7, {}, ""),
+        ):  # fmt: skip
+            with self.subTest(failure=failure, annotations=annotations):
+                self.status = {"trainerStatus": report, "state": "Running", **({} if failure is None else {"failure": failure})}
+                self.annotations = annotations
+                job = self.job.Job("x", namespace="team", api=object())
+                self.assertEqual(job.failure, want)
+                self.assertEqual(job.remaining, None if want else 6)
+                self.assertEqual(repr(job), f"<team/x Running 40 %{': ' if want else ''}{want}>")
+                with mock.patch.object(self.job, "curves_of", return_value=[]):
+                    self.assertEqual(want in "".join(Elements(job._repr_html_()).texts), True)
 
     def test_nothing_that_is_answered_is_markup(self) -> None:
         for text in HOSTILE:

@@ -74,7 +74,7 @@ def _curve(metric: str, points: Sequence[Sequence[float]]) -> list[Element]:
 
 def html_of(
     title: str, state: str, progress: int | None, remaining: int | None,
-    metric: str, points: Sequence[Sequence[float]], problem: str,
+    metric: str, points: Sequence[Sequence[float]], notes: Sequence[str],
 ) -> str:  # fmt: skip
     """Returns a job as a piece of a page."""
     line: list[Any] = [_element("b", {}, title), " ", state]
@@ -82,6 +82,6 @@ def html_of(
         line += [" · ", _element("progress", {"max": 100, "value": progress}), " ", progress, " %"]
     if remaining:
         line += [" · ", remaining, " s left"]
-    notes = [_element("div", {}, _element("i", {}, problem))] if problem else []
-    page = _element("div", {}, _element("div", {}, *line), *_curve(metric, points), *notes)
+    below = [_element("div", {}, _element("i", {}, note)) for note in notes]
+    page = _element("div", {}, _element("div", {}, *line), *_curve(metric, points), *below)
     return tostring(page, encoding="unicode", method="html")

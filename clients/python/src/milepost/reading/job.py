@@ -12,12 +12,15 @@ from kubernetes import client, config
 
 from ..errors import BadName, JobNotFound, MetricNotFound, ReadingError, Unreachable, alternatives, needs
 from ..kinds import TRAIN_JOBS, place_of_kind, word_of
+from ..spelling import spelled
 from .drawing import html_of
 from .manager import DEADLINE_S, curves_of
 
 # More names than these are not looked at for the one that was meant.
 _NAMES_MAX = 500
 _NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+# Holds it as JSON where the definition of a kind has no field for it.
+_FAILURE = "trainer.kubeflow.org/failure"
 _ENDS = ("Complete", "Failed", "EarlyStopped", "Succeeded")
 
 
@@ -106,9 +109,21 @@ class Job:
         return self.status.get("progressPercentage")
 
     @property
+    def failure(self) -> str:
+        """Why it failed, or why its pods are started again and again, in a line; empty if neither is so."""
+        kept = self._object.get("status", {}).get("failure")
+        if kept is None:
+            annotations = self._object.get("metadata", {}).get("annotations") or {}
+            try:
+                kept = json.loads(annotations.get(_FAILURE, "{}"))
+            except ValueError:
+                kept = {}
+        return str(kept.get("headline") or "") if isinstance(kept, dict) else ""
+
+    @property
     def remaining(self) -> int | None:
-        """In seconds."""
-        return self.status.get("estimatedRemainingSeconds")
+        """In seconds; None while its pods fail and are started again."""
+        return None if self.failure else self.status.get("estimatedRemainingSeconds")
 
     def curves(self) -> list[dict[str, Any]]:
         """Returns of each metric its name and points: time in milliseconds, least, greatest and last value."""
@@ -176,11 +191,13 @@ class Job:
         except Unreachable as error:
             problem = str(error)
         title = f"{self.namespace}/{self.name}"
-        return html_of(title, self.state, self.progress, self.remaining, metric, points, problem)
+        notes = [text for text in (self.failure, problem) if text]
+        return html_of(title, self.state, self.progress, self.remaining, metric, points, notes)
 
     def __repr__(self) -> str:
         progress = "" if self.progress is None else f" {self.progress} %"
-        return f"<{self.namespace}/{self.name} {self.state}{progress}>"
+        failure = f": {spelled(self.failure)}" if self.failure else ""
+        return f"<{self.namespace}/{self.name} {self.state}{progress}{failure}>"
 
 
 def _parts_of(name: object) -> tuple[str, str]:
