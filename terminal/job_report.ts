@@ -6,8 +6,8 @@ import type { ShownEvent, ShownPod } from "../crds/wire/details.ts";
 import { clockText } from "../platform/base/local_time.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
-import { ageOf, leftText, valueText } from "./readings.ts";
-import { columnsOf, cut, fit, safeText, wrapped } from "./shown_text.ts";
+import { ageOf, leftText, restartsText, valueText } from "./readings.ts";
+import { columnsOf, cut, fit, safeLines, safeText, wrapped } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
 
@@ -16,6 +16,8 @@ export interface JobFacts {
   /** Of the kind as people call it, such as TrainJob. */
   readonly kind: string;
   readonly row: JobRow;
+  /** What its program said last, of one that fails; in lines. */
+  readonly lastWords?: string | undefined;
   /** What its pods wait for. */
   readonly wait?: string | undefined;
   readonly curves?: Pick<ShownCurves, "metrics" | "marks">;
@@ -46,6 +48,7 @@ const INDENT = "      ";
 
 function headLines({ kind, row, wait }: JobFacts, look: ReportLook): string[] {
   const { nowMs } = look;
+  const restarts = restartsText(row);
   const name = `${kind} ${safeText(`${row.namespace}/${row.name}`)}`;
   const age = row.ended === undefined
     ? `created ${ageOf(row.created, nowMs)} ago`
@@ -55,6 +58,7 @@ function headLines({ kind, row, wait }: JobFacts, look: ReportLook): string[] {
     [
       styled(look, "bold", name),
       styled(look, styleOfState(row.state), row.state),
+      ...(restarts === undefined ? [] : [styled(look, "red", restarts)]),
       age,
       ...(trial === undefined ? [] : [`trial of ${safeText(row.experiment ?? trial)}`]),
     ].join("  "),
@@ -62,6 +66,12 @@ function headLines({ kind, row, wait }: JobFacts, look: ReportLook): string[] {
       text === undefined ? [] : wrapped(safeText(text), look.columns)
     ),
   ];
+}
+
+/** The end of the log of a program that failed. */
+function lastWordsLines({ lastWords }: JobFacts, look: ReportLook): string[] {
+  const lines = safeLines(lastWords ?? "").split("\n");
+  return lines.length < 2 ? [] : ["", ...lines.map((it) => styled(look, "dim", it))];
 }
 
 function progressLines({ row }: JobFacts, { characters, nowMs }: ReportLook): string[] {
@@ -205,6 +215,7 @@ export function jobReport(facts: JobFacts, look: ReportLook): string[] {
   const curves = metrics.filter(isMetric);
   return finished(facts, look, [
     ...headLines(facts, look),
+    ...lastWordsLines(facts, look),
     ...progressLines(facts, look),
     ...curves.flatMap((it) => curveLines(it, facts, look)),
     ...valueLines(facts),
@@ -218,6 +229,7 @@ export function jobReport(facts: JobFacts, look: ReportLook): string[] {
 export const reasonReport = (facts: JobFacts, look: ReportLook): string[] =>
   finished(facts, look, [
     ...headLines(facts, look),
+    ...lastWordsLines(facts, look),
     ...conditionLines(facts, look),
     ...podLines(facts, look),
     ...eventLines(facts, look),

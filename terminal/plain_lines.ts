@@ -1,6 +1,6 @@
 /** Lines about jobs for a pipe or a log: no bars, nothing drawn over. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
-import { leftText, valueText } from "./readings.ts";
+import { leftText, restartsText, valueText } from "./readings.ts";
 import { safeText } from "./shown_text.ts";
 
 /** Returns a job as a line without a bar. */
@@ -12,10 +12,12 @@ export function plainLine(row: JobRow): string {
     state,
     progress === undefined ? "" : `${progress} %`,
     left === undefined ? "" : `${left} left`,
+    restartsText(row) ?? "",
     ...metrics.map(({ name, value }) => `${safeText(name)} ${valueText(value)}`),
+    state === "Failed" || row.restarts !== undefined ? safeText(row.message ?? "") : "",
   ].filter((it) => it !== "").join("  ");
 }
 
-/** Returns what a job is told anew for: its state, and each further tenth of its progress. */
-export const plainStep = ({ state, progress = -1 }: JobRow): string =>
-  `${state} ${Math.floor(progress / 10)}`;
+/** Returns what a job is told anew for: its state, each further tenth of its progress, and each restart. */
+export const plainStep = ({ state, progress = -1, restarts = 0 }: JobRow): string =>
+  `${state} ${Math.floor(progress / 10)} ${restarts}`;

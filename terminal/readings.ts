@@ -22,3 +22,7 @@ export const leftText = ({ state, remainingSeconds }: JobRow): string | undefine
   state === "Running" && remainingSeconds !== undefined
     ? durationText(remainingSeconds)
     : undefined;
+
+/** Returns how often the pods of a job were started again, of one that fails and is started again now. */
+export const restartsText = ({ restarts }: JobRow): string | undefined =>
+  restarts === undefined ? undefined : `restarting (${restarts}×)`;

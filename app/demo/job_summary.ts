@@ -14,7 +14,7 @@ export interface JobSummary {
   /** From creation to the end. */
   readonly seconds: number;
   readonly metrics: Readonly<Record<string, string>>;
-  /** The message of the condition that ended it. */
+  /** Why it failed, else the message of the condition that ended it. */
   readonly message: string;
 }
 
@@ -24,7 +24,7 @@ export const metricsByName = (metrics: JobRow["metrics"] = []): Readonly<Record<
 
 /** The summary of a TrainJob that has ended; `endedAt`, in milliseconds, is used if no condition has a time. */
 export function jobSummary(trainJob: TrainJob, endedAt: number): JobSummary {
-  const { name, state, metrics, created } = rowOf(TRAINJOB, trainJob);
+  const { name, state, metrics, created, message } = rowOf(TRAINJOB, trainJob);
   const condition = trainJob.status?.conditions?.find(({ status, type }) =>
     status === "True" && type === state
   );
@@ -35,7 +35,7 @@ export function jobSummary(trainJob: TrainJob, endedAt: number): JobSummary {
     state,
     seconds: Math.round(seconds * 10) / 10,
     metrics: metricsByName(metrics),
-    message: condition?.message ?? "",
+    message: state === "Failed" ? message ?? "" : condition?.message ?? "",
   };
 }
 

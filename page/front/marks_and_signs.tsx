@@ -26,14 +26,17 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["MetricsUnavailable", "No metrics"],
 ]);
 
-/** A state, as a shape and a word. */
-export function StateSign({ state }: { state: string }) {
+/** A state, as a shape and a word; of a job whose pods fail and are started again how often they were. */
+export function StateSign(
+  { state, restarts }: { state: string; restarts?: number | undefined },
+) {
   return (
     <span class={`state state-${SHAPES.has(state) ? state : "other"}`}>
       <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
         <path d={SHAPES.get(state) ?? "M2 6h8"} />
       </svg>
       <span class="word">{stateWord(state)}</span>
+      {restarts !== undefined && <span class="problem">· restarting ({restarts}×)</span>}
     </span>
   );
 }

@@ -22,6 +22,7 @@ export interface FakeRow {
   name: string;
   state: string;
   message?: string;
+  restarts?: number;
   progress?: number;
   remainingSeconds?: number;
   metrics?: { name: string; value: string }[];
@@ -30,11 +31,16 @@ export interface FakeRow {
   ended?: string;
 }
 
+/** The row whose pods fail and are started again, and why. */
+const RESTARTING = 8;
+const HEADLINE = "node-0 exited 1: ModuleNotFoundError: No module named 'tochr'";
+
 const time = (ms: number) => new Date(ms).toISOString();
 
 /** Returns a row; the first three train, and their values follow `step`. */
 export function fakeRow(index: number, step: number, startMs: number): FakeRow {
   const state = index < 3 ? "Running" : STATES[(index * 7) % STATES.length] ?? "Running";
+  const isRestarting = index === RESTARTING;
   const createdMs = startMs - index * 47_000;
   const percent = state === "Complete" ? 100 : Math.min(99, (index * 13 + step) % 100);
   const loss = 2.4 * Math.exp(-percent / 40) + 0.05;
@@ -44,10 +50,11 @@ export function fakeRow(index: number, step: number, startMs: number): FakeRow {
     namespace: ["team-a", "team-b", "research"][index % 3] ?? "",
     name: `${MODELS[index % MODELS.length]}-${index}`,
     state,
-    ...(state === "Failed" && { message: "first failed pod: node-0 exited with 137" }),
+    ...(state === "Failed" && { message: "node-0 ran out of memory (OOMKilled)" }),
+    ...(isRestarting && { message: HEADLINE, restarts: 4 }),
     ...(state !== "Created" && {
       progress: percent,
-      ...(state === "Running" && { remainingSeconds: (100 - percent) * 31 }),
+      ...(state === "Running" && !isRestarting && { remainingSeconds: (100 - percent) * 31 }),
       metrics: [
         { name: "loss", value: String(loss) },
         { name: "accuracy", value: String(1 - loss / 3) },
@@ -207,6 +214,10 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
       },
       spec: { runtimeRef: { name: "torch-distributed" }, trainer: { numNodes: 2, args: texts } },
       status: {
+        ...(name.endsWith(`-${RESTARTING}`) && {
+          failure: { headline: HEADLINE, message: `  import tochr\n${HEADLINE}` },
+        }),
+        ...(isHostile && { failure: { headline: "a", message: HOSTILE_TEXTS.join("\n") } }),
         conditions: [
           {
             type: "Suspended",
@@ -225,8 +236,8 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
         ],
       },
     },
-    ...(name.startsWith("unet") && { wait: "waits for 1 nvidia.com/gpu; this machine has 0" }),
     ...(isHostile && { wait: texts.join(" ") }),
+    ...(name.startsWith("unet") && { wait: "waits for 1 nvidia.com/gpu; this machine has 0" }),
     pods: [
       ...[0, 1].filter(() => !name.startsWith("llama")).map((rank) => ({
         name: `${name}-node-0-${rank}`,

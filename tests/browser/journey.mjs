@@ -531,6 +531,14 @@ const journeys = {
     await go(page, "#/job/trainjobs.trainer.kubeflow.org/team-b/unet-4");
     await page.locator("header.job").getByText("waits for 1 nvidia.com/gpu; this machine has 0")
       .waitFor(WAIT);
+    await go(page, "#/jobs?text=-8");
+    const why = "node-0 exited 1: ModuleNotFoundError: No module named 'tochr'";
+    await page.locator("tr", { hasText: why }).getByText("· restarting (4×)").waitFor(WAIT);
+    await page.getByRole("link", { name: "llama-lora-8", exact: true }).click();
+    await page.locator("header.job .row").getByText("· restarting (4×)").waitFor(WAIT);
+    await see(page, why);
+    await page.getByText("What it said last").click();
+    await page.locator("header.job pre", { hasText: "import tochr" }).waitFor(WAIT);
     await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-7`);
     await see(page, "Pod deleted");
     await see(page, "A log collector keeps more, if the cluster has one.");
@@ -871,7 +879,8 @@ const journeys = {
       const wide = [];
       for (const view of views) {
         await go(page, view);
-        await page.locator("#content table, #content .chart, #content pre, .conditions").first()
+        await page.locator("#content table, #content .chart, #content pre:visible, .conditions")
+          .first()
           .waitFor(WAIT);
         await page.getByText("Loading").waitFor({ ...WAIT, state: "detached" });
         wide.push(

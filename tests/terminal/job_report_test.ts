@@ -59,6 +59,27 @@ for (const columns of [20, 40, 80]) {
   });
 }
 
+Deno.test("a job that is started again and again says so, and what it said last", () => {
+  const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 4 } as const;
+  const row = { ...FACTS.row, state: "Running", restarts: 4, progress: 40 } as const;
+  const lastWords = "Traceback:\n  \x1b[2Jimport tochr\nModuleNotFoundError: No module";
+  const lines = jobReport({ ...FACTS, row, lastWords }, { ...look, columns: 100, events: 1 });
+  assert.match(lines[0] ?? "", /Running {2}restarting \(4×\) {2}created/);
+  const from = lines.indexOf("Traceback:");
+  assert.deepEqual(lines.slice(from - 1, from + 3), [
+    "",
+    "Traceback:",
+    "  \\u001b[2Jimport tochr",
+    "ModuleNotFoundError: No module",
+  ]);
+  const short = jobReport({ ...FACTS, row, lastWords: "a line" }, {
+    ...look,
+    columns: 100,
+    events: 1,
+  });
+  assert.ok(!short.includes("a line"));
+});
+
 Deno.test("a report draws metrics, and neither progress nor step", () => {
   const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 4 } as const;
   const points: [number, number, number, number][] = [[NOW - 9_000, 1, 1, 1], [NOW, 2, 2, 2]];

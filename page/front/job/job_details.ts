@@ -103,7 +103,8 @@ export function readDetails(value: unknown) {
   const { object, denied, cut, keepsLogs } = fieldsOf(value);
   const { pods, events, wait } = detailFields(value);
   const { metadata, spec, status } = fieldsOf(object);
-  const { conditions, stop } = fieldsOf(status);
+  const { conditions, stop, failure } = fieldsOf(status);
+  const { headline, message } = fieldsOf(failure);
   return {
     uid: textOf(fieldsOf(metadata).uid),
     object,
@@ -119,6 +120,8 @@ export function readDetails(value: unknown) {
     events: events.toSorted((a, b) => (b.timeMs ?? 0) - (a.timeMs ?? 0)),
     conditions: listOf(conditions).map(conditionOf),
     stop: stopOf(stop),
+    /** The end of the log of a program that failed; empty if that holds no more, or is no longer than its headline. */
+    lastWords: textOf(headline) !== "" && textOf(message).includes("\n") ? textOf(message) : "",
     isSuspended: fieldsOf(spec).suspend === true ||
       fieldsOf(fieldsOf(spec).runPolicy).suspend === true,
   };

@@ -172,7 +172,7 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
           <h1>
             <Hostile text={view.name} />
           </h1>
-          {row !== undefined && <StateSign state={row.state} />}
+          {row !== undefined && <StateSign state={row.state} restarts={row.restarts} />}
           <span class="space" />
           <JobActions
             job={{ ...view, uid: details?.uid ?? "" }}
@@ -185,6 +185,12 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
           <p>
             <Hostile text={row.message} />
           </p>
+        )}
+        {details !== undefined && details.lastWords !== "" && (
+          <details>
+            <summary>What it said last</summary>
+            <pre>{plainText(details.lastWords)}</pre>
+          </details>
         )}
         {!isGone && details !== undefined && details.wait !== "" && (
           <p>

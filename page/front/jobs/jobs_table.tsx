@@ -31,6 +31,9 @@ interface RowProps {
   readonly onPick: (key: string, isPicked: boolean) => void;
 }
 
+/** Whether its message matters more than what it measures. */
+const isFailing = ({ state, restarts }: Row) => state === "Failed" || restarts !== undefined;
+
 class JobRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
     const { row, curves, isPicked, canPick, onPick } = this.props;
@@ -51,7 +54,7 @@ class JobRow extends Component<RowProps> {
           />
         </td>
         <td>
-          <StateSign state={row.state} />
+          <StateSign state={row.state} restarts={row.restarts} />
         </td>
         <td class="name">
           <a href={viewFragment(jobView(row))} title={row.message}>
@@ -78,7 +81,7 @@ class JobRow extends Component<RowProps> {
                 <span class="number">{valueText(value)}</span>
               </li>
             ))}
-            {row.metrics.length === 0 && row.message !== undefined && (
+            {(row.metrics.length === 0 || isFailing(row)) && row.message !== undefined && (
               <li class="quiet message">
                 <Hostile text={row.message} />
               </li>

@@ -64,6 +64,18 @@ Deno.test("jobSummary() has the time, the state and the message of the end", () 
   });
 });
 
+Deno.test("jobSummary() has the headline of a failure", () => {
+  const failure = { headline: "node-0 exited 3", time: "2026-01-01T00:00:02Z" };
+  const conditions = [{
+    type: "Failed",
+    status: "True",
+    reason: "FailedJobs",
+    message: "it broke",
+  }];
+  const ended = trainJob({ state: "Failed", conditions, failure });
+  assert.equal(jobSummary(ended, 0).message, "node-0 exited 3");
+});
+
 Deno.test("summaryTable() aligns its columns", () => {
   const rows: JobSummary[] = [
     { job: "a", state: "Complete", seconds: 1, metrics: {}, message: "" },
