@@ -189,7 +189,10 @@ class RunningKubelet implements Kubelet {
       ? this.#logKeeper?.find(ref, pod.metadata?.uid ?? "")
       : undefined;
     const isPrevious = former === undefined && (options.previous ?? false);
-    const key = logKeyOf(former ?? pod, container, isPrevious, isOpen);
+    const last = logKeyOf(former ?? pod, container, isPrevious, isOpen);
+    // What is gone was ended in a start that may have had no time to write.
+    const isSilent = pod !== present && last.attempt > 0 && this.#logs.isEmpty(last);
+    const key = isSilent ? { ...last, attempt: last.attempt - 1 } : last;
     return readLog(this.#logs, key, options, this.#clock.now());
   }
 

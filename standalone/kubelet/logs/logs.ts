@@ -1,6 +1,6 @@
 /** Container logs: files in CRI format, of bounded size. */
 import { Buffer } from "node:buffer";
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { getLogger } from "@logtape/logtape";
 import { onAbort } from "../../../platform/base/aborted.ts";
 import { createKeyedListeners } from "../../../platform/base/keyed_listeners.ts";
@@ -28,6 +28,8 @@ export interface LogStore {
   open(key: LogKey): LogWriter;
   /** Files of one start that are there, the oldest first. */
   files(key: LogKey): Promise<string[]>;
+  /** Whether a start has written nothing. */
+  isEmpty(key: LogKey): boolean;
   /** Whether a start is being written. */
   isOpen(key: LogKey): boolean;
   /** Resolves at the next write to, or the closing of, a start; at once if it is closed. */
@@ -193,6 +195,7 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       }
       return found;
     },
+    isEmpty: (key) => !(statSync(pathOf(key), { throwIfNoEntry: false })?.size),
     isOpen: (key) => open.has(pathOf(key)),
     changed(key, signal) {
       if (!open.has(pathOf(key)) || signal.aborted) return Promise.resolve();
