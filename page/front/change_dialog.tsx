@@ -11,11 +11,13 @@ import type { JobName } from "../../crds/wire/row.ts";
 export const CHANGE_WORDS: Readonly<Record<Action, { button: string; text: string }>> = {
   suspend: {
     button: "Suspend",
-    text: "Its pods end. It goes on from its last checkpoint when it is resumed.",
+    text:
+      "Its pods are deleted. When it is resumed its program starts again: from a checkpoint, if the program saves and reads one, else from the beginning.",
   },
   resume: {
     button: "Resume",
-    text: "Its pods are created again.",
+    text:
+      "Its pods are created again, and its program starts again: from a checkpoint, if it reads one, else from the beginning.",
   },
   stop: {
     button: "Stop",
