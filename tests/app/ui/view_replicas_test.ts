@@ -3,6 +3,11 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { MANAGER } from "../../../crds/names.ts";
+import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
+import { encodeJson } from "../../../katib/log/grpc_history.ts";
+import { HISTORY_METHODS } from "../../../katib/log/wire.ts";
+import { systemClock } from "../../../platform/base/clock.ts";
 import { openEvents } from "../../support/event_client.ts";
 import { freePort } from "../../support/free_port.ts";
 import { observer, readObservation } from "../../support/observer.ts";
@@ -91,7 +96,27 @@ const RECORDED = JSON.stringify({
   rules: [{ name: "loss", value: "1000", comparison: "greater" }],
 });
 
-Deno.test("the next owner reads the curves of a job with rules from the log", async () => {
+/** Reads what the manager keeps beside the log of a job, with the manager's certificate. */
+async function keptBeside(port: number, folder: string, log: string): Promise<string> {
+  const [cert, key, ca] = ["tls.crt", "tls.key", "ca.crt"].map((name) =>
+    Deno.readTextFileSync(`${folder}/${name}`)
+  );
+  assert.ok(cert && key && ca);
+  const client = createDbManagerClient({
+    address: `127.0.0.1:${port}`,
+    tls: () => ({ cert, key, ca, serverName: `${MANAGER.name}.${MANAGER.namespace}.svc` }),
+    clock: systemClock,
+    deadlineMs: 20_000,
+  });
+  try {
+    const body = encodeJson({ log });
+    return String(await client.call(HISTORY_METHODS.read, body, AbortSignal.timeout(20_000)));
+  } finally {
+    client.close();
+  }
+}
+
+Deno.test("the owner after one that was cut off shows the curves of its jobs, with progress, steps and marks", async () => {
   const port = freePort();
   const folder = await Deno.makeTempDir();
   await using cleanup = new AsyncDisposableStack();
@@ -110,7 +135,10 @@ Deno.test("the next owner reads the curves of a job with rules from the log", as
     const { token } = await viewer(plane.client);
     const { metadata, ...rest } = trainJob("ruled", "plain");
     const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };
-    await plane.client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, annotations } });
+    const { metadata: { uid } } = await plane.client.create(KINDS.trainJob, {
+      ...rest,
+      metadata: { ...metadata, annotations },
+    });
     const job = await pusher(plane, "ruled", { exists: true });
     for (const loss of ["0.5", "0.25"]) {
       await until(
@@ -118,12 +146,25 @@ Deno.test("the next owner reads the curves of a job with rules from the log", as
         async () => (await job.push(leader, 10, undefined, { loss })).status === 200,
       );
     }
-    await leader.manager.stop();
-    await until("the follower leads", () => follower.manager.leading());
+    const key = { namespace: "default", name: "ruled" };
+    await plane.client.patch(KINDS.trainJob, key, {
+      type: "merge",
+      body: { spec: { suspend: true } },
+    });
+    const marks = await until("the suspension is a mark", async () => {
+      const { marks = [] } = await read(leader, "ruled", token) ?? {};
+      return marks.length > 0 && marks;
+    }, { timeoutMs: 30_000 });
+    await until("that is kept", async () => {
+      const text = await keptBeside(port, folder, `default/ruled/${uid}`);
+      return text.includes("suspended") && text.includes("progress");
+    });
+    leader.cutOff();
+    await until("the follower leads", () => follower.manager.leading(), { timeoutMs: 30_000 });
     const restored = await until("the curve is there again", async () => {
       const curves = await read(follower, "ruled", token);
       return curves?.last === 0.25 && curves;
     }, { timeoutMs: 60_000 });
-    assert.deepEqual([restored.progress, restored.marks], [10, []], "beside the log is the rest");
+    assert.deepEqual([restored.progress, restored.marks], [10, marks]);
   });
 });
