@@ -28,9 +28,9 @@ const KEPT_LIMITS = {
   droppedMs: 60_000,
   /** Jobs of which it is remembered what was read. */
   jobs: 100_000,
-  /** What has changed is kept so often, of so many jobs at a time: a process that is killed loses as much. */
+  /** What has changed is kept so often, of so many jobs at a time, and the ends of as many: a process that is killed loses as much. */
   keepEveryMs: 1_000,
-  keptAtOnce: 100,
+  atOnce: 100,
 } as const;
 const RETRY = { firstMs: KEPT_LIMITS.keepEveryMs, longestMs: 30_000 } as const;
 
@@ -100,7 +100,8 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     const text = key && await logs.history?.read(key, signal);
     withText.set(job.uid, { isKept: text !== undefined });
     const shown = text ? parseShownCurves(text) : undefined;
-    if (shown !== undefined) {
+    // Where logs have only the names of Trials it may be of one that had this name before.
+    if (shown?.uid === job.uid) {
       store.record(job, undefined, keptSamplesOf(shown));
       for (const mark of shown.marks) store.mark(job.uid, mark);
     }
@@ -184,8 +185,9 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     waiting.set(job.uid, news);
   }
 
-  /** Returns undefined if the job has no log. Rejects if that is not known now. */
+  /** Returns undefined if the job has no log, or is gone. Rejects if that is not known now. */
   async function newsOf({ job, isChanged, endedMs }: News, signal: AbortSignal) {
+    if (jobNow(jobs, job) === undefined) return undefined;
     const key = await logs.logOf(job, signal);
     if (key !== undefined && isChanged) await addText(job, signal);
     // Curves that gave way meanwhile are not whole.
@@ -195,7 +197,9 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
 
   /** Keeps what has changed of some jobs. What could not be kept waits again. */
   async function keepSome(signal: AbortSignal): Promise<void> {
-    const left = new Set(waiting.values().take(KEPT_LIMITS.keptAtOnce));
+    const changed = waiting.values().filter(({ isChanged }) => isChanged).take(KEPT_LIMITS.atOnce);
+    const ended = waiting.values().filter(({ isChanged }) => !isChanged).take(KEPT_LIMITS.atOnce);
+    const left = new Set([...changed, ...ended]);
     for (const { job } of left) waiting.delete(job.uid);
     const [news, ready]: [HistoryNews[], News[]] = [[], []];
     try {
@@ -214,7 +218,7 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
   }
 
   async function keepAll(signal: AbortSignal): Promise<void> {
-    for (let left = waiting.size; left > 0; left -= KEPT_LIMITS.keptAtOnce) await keepSome(signal);
+    for (let left = waiting.size; left > 0; left -= KEPT_LIMITS.atOnce) await keepSome(signal);
   }
 
   return {
@@ -232,7 +236,9 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     },
     /** Progress, steps or marks of a job have changed, or it has ended. */
     changed(job: JobRef, endedMs?: number): void {
-      if (logs.history !== undefined) note({ job, isChanged: endedMs === undefined, endedMs });
+      if (logs.history === undefined) return;
+      if (endedMs === undefined && waiting.get(job.uid)?.isChanged) return;
+      note({ job, isChanged: endedMs === undefined, endedMs });
     },
     /** The curves of a job have given way to others, or it is gone. */
     dropped(jobUid: string): void {

@@ -114,6 +114,12 @@ function scene({ planFor = () => PLAN, sink = {}, curveBytes = 1 << 20 }: SceneO
       for (const listener of listeners) listener({ type: "updated", object, old });
       await clock.advance(1_100);
     },
+    /** The job is deleted. */
+    remove() {
+      const old = object;
+      object = { ...old, metadata: { ...old.metadata, uid: "another" } };
+      for (const listener of listeners) listener({ type: "deleted", object: old, old });
+    },
     /** Asks for the curves as a viewer does. */
     async look() {
       const refs = [{ ...named, kind: TRAINJOB.id }];
@@ -130,6 +136,7 @@ function scene({ planFor = () => PLAN, sink = {}, curveBytes = 1 << 20 }: SceneO
 
 type Scene = ReturnType<typeof scene>;
 
+const LOG = "job/team/job/uid-1";
 const metrics = (loss: number) => [{ name: "loss", value: String(loss) }];
 const COMPLETE = { conditions: [{ type: "Complete", status: "True" }] };
 const shownOf = (percent: number, time: string) => ({
@@ -265,7 +272,7 @@ for (
     const endFirst = it.begin();
     await train(it);
     await endFirst();
-    if (forgets) it.store.delete("job/team/job/uid-1");
+    if (forgets) it.store.delete(LOG);
     const seen = new Date(it.clock.now()).toISOString();
     await it.tell({ ...shownOf(100, seen), ...(isEnded && COMPLETE) });
     await it.clock.advance(1_000);
@@ -295,11 +302,34 @@ Deno.test("while nothing can be kept pushes are taken all the same, and all is k
   await train(it);
   const before = await it.look();
   assert.equal(before.metrics.length, 3);
-  assert.equal(store.history("job/team/job/uid-1"), "");
+  assert.equal(store.history(LOG), "");
   isDown = false;
   await it.clock.advance(60_000);
-  const kept = parseShownCurves(store.history("job/team/job/uid-1"));
+  const kept = parseShownCurves(store.history(LOG));
   assert.deepEqual(kept?.metrics, before.metrics.slice(1));
   assert.deepEqual(kept?.marks, before.marks);
+  await end();
+});
+
+Deno.test("what is kept beside a log is not that of another job of its name, nor of one that is gone", async () => {
+  const it = scene();
+  const text = JSON.stringify({
+    uid: "uid-0",
+    metrics: [],
+    marks: [{ timeMs: it.clock.now(), kind: "restarted", text: "of another" }],
+  });
+  it.store.keep([{ log: LOG, isPlain: true, text }]);
+  await it.clock.advance(60_000);
+  const end = it.begin();
+  assert.deepEqual(marksOf(await it.look()), []);
+  it.store.keep([{ log: LOG, isPlain: true, text: "no JSON" }]);
+  await it.push({ progressPercentage: 1 });
+  await it.clock.advance(1_100);
+  assert.equal(parseShownCurves(it.store.history(LOG))?.metrics.length, 1);
+  await it.push({ progressPercentage: 2 });
+  it.store.delete(LOG);
+  it.remove();
+  await it.clock.advance(5_000);
+  assert.equal(it.store.history(LOG), "");
   await end();
 });
