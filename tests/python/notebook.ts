@@ -20,23 +20,37 @@ const shown = z.array(z.array(z.record(z.string(), z.unknown())));
 /** Outputs of one cell. */
 export type CellOutputs = z.infer<typeof shown>[number];
 
-/** Executes a notebook as the kubeconfig's user. Returns the outputs of each cell. */
+/** Returns the text of a notebook with these cells, each of which may fail. */
+export function notebookOf(...cells: readonly string[]): string {
+  const metadata = { tags: ["raises-exception"] };
+  return JSON.stringify({
+    nbformat: 4,
+    nbformat_minor: 5,
+    metadata: {},
+    cells: cells.map((source, index) => ({
+      ...{ cell_type: "code", id: `cell-${index}`, metadata, source },
+      ...{ execution_count: null, outputs: [] },
+    })),
+  });
+}
+
+/** Executes a notebook with variables besides its own. Returns the outputs of each cell. */
 export async function executedNotebook(
   path: string,
-  { bin, kubeconfig, home }: {
+  { bin, home, env }: {
     readonly bin: string;
-    readonly kubeconfig: string;
     readonly home: string;
+    readonly env: Readonly<Record<string, string>>;
   },
 ): Promise<readonly CellOutputs[]> {
   const script = new URL("execute_notebook.py", import.meta.url).pathname;
   const { code, stdout, stderr } = await run(`${bin}/python`, {
     args: [script, path],
     env: {
-      KUBECONFIG: kubeconfig,
       HOME: home,
       PYTHONPATH: SOURCES,
       PYTHONDONTWRITEBYTECODE: "1",
+      ...env,
     },
     timeoutMs: 180_000,
   });

@@ -6,7 +6,7 @@ import { run } from "../support/command.ts";
 import { shellRuntime, trainJob, withStandalone } from "../support/standalone.ts";
 import { testWith } from "../training/seen_training.ts";
 import { CLIENT, SOURCES } from "./interpreter.ts";
-import { executedNotebook, notebookEnvironment } from "./notebook.ts";
+import { executedNotebook, notebookEnvironment, notebookOf } from "./notebook.ts";
 
 const PROGRAM = `
 import milepost, time
@@ -16,6 +16,12 @@ with milepost.Run(total=40) as run:
         time.sleep(0.15)`;
 
 const environment = await notebookEnvironment();
+
+/** The cache of modules, which a home of the test's own does not have. */
+async function denoFolder(): Promise<string> {
+  const { stdout } = await run(Deno.execPath(), { args: ["info", "--json"] });
+  return z.object({ denoDir: z.string() }).parse(JSON.parse(stdout)).denoDir;
+}
 
 testWith(
   environment,
@@ -29,7 +35,10 @@ testWith(
         await client.create(KINDS.trainJob, trainJob(name, "notebook"));
       }
       const path = `${CLIENT}examples/watch.ipynb`;
-      const cells = await executedNotebook(path, { bin, kubeconfig, home: folder });
+      const cells = await executedNotebook(path, {
+        ...{ bin, home: folder },
+        env: { KUBECONFIG: kubeconfig },
+      });
       const [picture = [], state = [], loss = [], plot = [], compared = [], described = []] = cells;
       // It was updated in place: one output, which shows the end.
       assert.equal(picture.length, 1);
@@ -83,6 +92,51 @@ testWith(environment, "frames have no gaps, and errors are one line in a noteboo
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+testWith(
+  environment,
+  "a notebook has a control plane of its own, and errors are one line",
+  async (bin) => {
+    const folder = await Deno.makeTempDir({ prefix: "milepost-test-" });
+    try {
+      // In place of the package: the command of the clone.
+      const command = new URL("../../bin/milepost", import.meta.url).pathname;
+      await Deno.mkdir(`${folder}/milepost_server`);
+      await Deno.writeTextFile(
+        `${folder}/milepost_server/__init__.py`,
+        `def command():\n    return [${JSON.stringify(command)}]\n`,
+      );
+      const path = `${folder}/own.ipynb`;
+      const manifest =
+        '{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "metadata": {"name": "softmax"}, ' +
+        '"spec": {"runtimeRef": {"name": "plain"}, "trainer": {"command": ["true"]}}}';
+      const place = '"trainer.kubeflow.org", "v1alpha1", "default", "trainjobs"';
+      await Deno.writeTextFile(
+        path,
+        notebookOf(
+          "import milepost, os\nhere = milepost.local()\nhere",
+          `from kubernetes import client, config\nconfig.load_kube_config()\n` +
+            `_ = client.CustomObjectsApi().create_namespaced_custom_object(${place}, ${manifest})`,
+          'milepost.job("softmx")',
+          'milepost.job("softmax").show()',
+          'here.stop()\n(here, "KUBECONFIG" in os.environ)',
+        ),
+      );
+      const env = { PYTHONPATH: `${SOURCES}:${folder}`, DENO_DIR: await denoFolder() };
+      const cells = await executedNotebook(path, { bin, home: folder, env });
+      const [own = [], , missing = [], job = [], ended = []] = cells;
+      assert.match(String(own[0]?.["text/html"]), /https:\/\/127\.0\.0\.1:\d+ <a href="http:/);
+      assert.equal(
+        missing[0]?.["text/plain"],
+        "JobNotFound: no TrainJob softmx in default; did you mean softmax?",
+      );
+      assert.match(String(job[0]?.["text/html"]), /<b>default\/softmax<\/b> Complete/);
+      assert.equal(ended[0]?.["text/plain"], "(<milepost.local: ended>, False)");
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+);
 
 testWith(environment, "numbers of NumPy are pushed, and are steps", async (bin) => {
   const program = `

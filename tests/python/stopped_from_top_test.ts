@@ -7,7 +7,7 @@ import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../support
 import { atTerminal } from "../support/terminal.ts";
 import { testWith } from "../training/seen_training.ts";
 import { SOURCES } from "./interpreter.ts";
-import { executedNotebook, notebookEnvironment } from "./notebook.ts";
+import { executedNotebook, notebookEnvironment, notebookOf } from "./notebook.ts";
 
 const STEPS = 6_000;
 const PROGRAM = `
@@ -18,21 +18,6 @@ with milepost.Run(total=${STEPS}) as run:
         time.sleep(0.1)
         if run.stop: break
 open("left", "w").write(f"{step} {run.stop.reason}")`;
-
-/** The cells of a notebook with those lines of code. */
-const notebook = (cells: readonly string[]) => ({
-  nbformat: 4,
-  nbformat_minor: 5,
-  metadata: {},
-  cells: cells.map((source, index) => ({
-    id: `cell-${index}`,
-    cell_type: "code",
-    execution_count: null,
-    metadata: {},
-    outputs: [],
-    source,
-  })),
-});
 
 testWith(
   await notebookEnvironment(),
@@ -73,10 +58,10 @@ testWith(
         "import milepost\njob = milepost.job('default/walked')\njob.state",
         "job.metrics().loss.plot()",
       ];
-      await Deno.writeTextFile(path, JSON.stringify(notebook(cells)));
+      await Deno.writeTextFile(path, notebookOf(...cells));
       const [state = [], plot = []] = await executedNotebook(path, {
         bin,
-        kubeconfig,
+        env: { KUBECONFIG: kubeconfig },
         home: folder,
       });
       assert.equal(state[0]?.["text/plain"], "'EarlyStopped'");
