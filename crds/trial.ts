@@ -21,18 +21,12 @@ const trialObjectiveSchema = z.looseObject({
   metricStrategies: lenient(z.array(z.looseObject({ name: z.string(), value: z.string() }))),
 });
 
-/**
- * A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. The parts that
- * Katib does not know, unit and those after it, are of the rules of a job's annotation, which all have `compare`.
- */
+/** A rule as it stands in the object; its parts may be anything, or absent, as a start step of 0 is. */
 const trialRuleSchema = z.looseObject({
   name: z.unknown().optional(),
   value: z.unknown().optional(),
   comparison: z.unknown().optional(),
   startStep: z.unknown().optional(),
-  unit: z.unknown().optional(),
-  compare: z.unknown().optional(),
-  lasting: z.unknown().optional(),
 });
 export type TrialRule = z.infer<typeof trialRuleSchema>;
 

@@ -47,8 +47,9 @@ export interface LoadedLog {
 }
 
 /** Returns the parts of a plan that decide what the rows of its log mean. */
-export function meaningOf({ objective, records, rules, stopsAt }: ObservationPlan): string {
-  return JSON.stringify([objective, records, rules, stopsAt]);
+export function meaningOf(plan: ObservationPlan): string {
+  const { objective, records, alsoRecorded, rules, stopsAt } = plan;
+  return JSON.stringify([objective, records, alsoRecorded, rules, stopsAt]);
 }
 
 /** Creates a {@link LoadedLog}. It reads nothing until it is used. */

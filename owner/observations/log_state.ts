@@ -55,10 +55,12 @@ export interface LogState {
 }
 
 /** Returns the metrics that are recorded, and the objective whose values Katib reads: a Trial's. */
-function scopeOf({ key, objective, records, rules }: ObservationPlan): RecordScope {
-  const ruled = rules.flatMap(({ name }) => typeof name === "string" ? [name] : []);
-  const names = new Set([...objective ? [objective.name, ...objective.additional] : [], ...ruled]);
+function scopeOf(plan: ObservationPlan): RecordScope {
+  const { key, objective, records, rules, alsoRecorded = [] } = plan;
+  const ruled = rules.map(({ name }) => name);
+  const named = [...objective ? [objective.name, ...objective.additional] : [], ...ruled];
   const isRead = objective !== undefined && key.kind === "trial";
+  const names = new Set([...named, ...alsoRecorded]);
   return { ...(isRead && { objective }), ...(records === "named" && { names }) };
 }
 

@@ -2,9 +2,10 @@
 import { COLLECTORS } from "../../crds/katib_names.ts";
 import { type JobKind, jobRefOf } from "../../crds/job_kind.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
-import type { Trial, TrialRule } from "../../crds/trial.ts";
+import type { Trial } from "../../crds/trial.ts";
 import type { KubeMeta } from "../../platform/kube/resource.ts";
 import { readRules } from "../rules/read_rules.ts";
+import type { RuleProblem } from "../rules/rule.ts";
 import { deriveJobPlan } from "./derive_job_plan.ts";
 import { type ClaimInputs, judgeClaim } from "./claim.ts";
 import { graceOf } from "./grace.ts";
@@ -79,14 +80,7 @@ function objectiveOf({ spec }: Trial): PlanObjective | undefined {
   return { name, type, additional: additionalMetricNames ?? [], strategies };
 }
 
-/** Returns the rules of a Trial: what Katib knows of them. */
-function rulesOf({ spec }: Trial): TrialRule[] {
-  return (spec?.earlyStoppingRules ?? [])
-    .map(({ name, value, comparison, startStep }) => ({ name, value, comparison, startStep }));
-}
-
-function ruleNotices(trial: Trial): Notice[] {
-  const { problems } = readRules(rulesOf(trial));
+function ruleNotices(trial: Trial, problems: readonly RuleProblem[]): Notice[] {
   return problems.map(({ index, rule, why }) => ({
     about: aboutTrial(trial),
     reason: EVENT_REASONS.ruleInvalid,
@@ -126,18 +120,25 @@ function deriveTrialPlan(
   if (mapping === undefined) return refused("the Trial's template is invalid", notices);
   const grace = graceOf(kind, job, trial);
   const { namespace = "", name = "", uid = "" } = trial.metadata;
+  const written = trial.spec?.earlyStoppingRules ?? [];
+  const { rules, problems } = readRules(written);
+  const alsoRecorded = written.flatMap(({ name }) => typeof name === "string" ? [name] : []);
   const plan: ObservationPlan = {
     kind: "plan",
     key: { kind: "trial", namespace, name, uid },
     job: { ...jobRefOf(kind, job), namespace },
     objective,
     records: "named",
-    rules: rulesOf(trial),
+    ...(problems.length > 0 && { alsoRecorded }),
+    rules,
     mapping,
     needsLabel: collectorOf(trial) !== COLLECTORS.push,
     graceMs: grace.ms ?? 0,
   };
-  return { decision: plan, notices: [...notices, ...grace.notices, ...ruleNotices(trial)] };
+  return {
+    decision: plan,
+    notices: [...notices, ...grace.notices, ...ruleNotices(trial, problems)],
+  };
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Observation plans: what is recorded of a job's pushes, and by which rules it is stopped. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { TrialRule } from "../../crds/trial.ts";
-import type { StopsAt } from "../rules/rule.ts";
+import type { StoppingRule, StopsAt } from "../rules/rule.ts";
 import type { LogKey } from "../recording/observation_row.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
 
@@ -28,8 +27,10 @@ export interface ObservationPlan {
   readonly objective?: PlanObjective | undefined;
   /** The metrics that become rows: those that objective and rules name, or all. */
   readonly records: "named" | "all";
-  /** The rules as they stand in the object; if one is invalid an event says so, and none is applied. */
-  readonly rules: readonly TrialRule[];
+  /** Metrics of rules that cannot be applied: they are recorded all the same. */
+  readonly alsoRecorded?: readonly string[] | undefined;
+  /** The rules; if one is invalid an event says so, and there is none. */
+  readonly rules: readonly StoppingRule[];
   /** When the job is stopped: once each of the rules was met, the default, or as soon as one is. */
   readonly stopsAt?: StopsAt | undefined;
   /** The job has neither trial nor annotation: its log may be short, and one in memory ends with its owner. */

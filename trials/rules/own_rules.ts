@@ -3,14 +3,13 @@ import { type ReadAnnotation, readCompared, readEarlyStopping } from "../../crds
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { readStopWhen } from "../../crds/stop_when.ts";
-import type { TrialRule } from "../../crds/trial.ts";
-import type { Objective, StopsAt } from "./rule.ts";
+import type { Objective, StoppingRule, StopsAt } from "./rule.ts";
 
 /** The rules, and how they are applied. */
 export interface OwnRules {
   /** Absent where nothing says which values are better. */
   readonly objective?: Objective;
-  readonly rules: readonly TrialRule[];
+  readonly rules: readonly StoppingRule[];
   readonly stopsAt: StopsAt;
   /** The place of each rule in the annotation, such as `rules[0]` or `line 1`. */
   readonly places: readonly string[];

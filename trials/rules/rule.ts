@@ -1,5 +1,7 @@
 /** Types of early stopping: objective, rules, reports, and rules that were met. */
 
+import type { RULE_UNITS } from "../../crds/early_stopping.ts";
+
 /** The metric that a trial optimizes. */
 export interface Objective {
   readonly name: string;
@@ -8,28 +10,24 @@ export interface Objective {
 
 /** The comparisons that Katib knows; a value below the rule's meets `less`. */
 export const KATIB_COMPARISONS = ["equal", "less", "greater"] as const;
-/** Those of a job's own rules. */
-export const COMPARISONS = [...KATIB_COMPARISONS, "atLeast", "atMost", "nan"] as const;
-/** The comparison of a rule. */
-export type Comparison = typeof COMPARISONS[number];
+/** The comparison of a rule; a job's own may have all. */
+export type Comparison = typeof KATIB_COMPARISONS[number] | "atLeast" | "atMost" | "nan";
 
-/** A valid rule (kubeflow/katib: pkg/apis/controller/trials/v1beta1/trial_types.go). */
+/** A valid rule (kubeflow/katib: pkg/apis/controller/trials/v1beta1/trial_types.go), or one of a job's own. */
 export interface StoppingRule {
   /** The metric. */
   readonly name: string;
-  /** The value that reports are compared with; may be infinite, and is NaN only for the comparison `nan`. */
-  readonly value: number;
-  /** That value as it stands in the object. */
-  readonly text: string;
+  /** The number that reports are compared with, as it is written; may be infinite, never NaN. Absent for `nan`. */
+  readonly value?: string | undefined;
   readonly comparison: Comparison;
-  /** The number of the one report that is tested, from 1; 0 tests every report. */
-  readonly startStep: number;
-  /** Present: the first report with a step of at least `startStep` is tested instead, and no other. */
-  readonly unit?: "step";
-  /** Present: the value that was reported is compared, also of the objective; else the objective's best so far. */
-  readonly isNewest?: true;
-  /** Present: every report, or step, from `startStep` on is tested. */
-  readonly isLasting?: true;
+  /** The number of the one report that is tested, from 1; 0, the default, tests every report. */
+  readonly startStep?: number | undefined;
+  /** `step`: the first report with a step of at least `startStep` is tested instead, and no other. */
+  readonly unit?: typeof RULE_UNITS[number] | undefined;
+  /** `newest`: the value that was reported is compared, also of the objective; else the objective's best so far. */
+  readonly compare?: "newest" | "best" | undefined;
+  /** Whether every report, or step, from `startStep` on is tested. Default false. */
+  readonly lasting?: boolean | undefined;
 }
 
 /** When a job is stopped: once each of its rules was met, or as soon as one is. */

@@ -3,14 +3,11 @@
  * cmd/metricscollector/v1beta1/file-metricscollector/main.go). Pure.
  */
 import { readGoFloat } from "../../platform/base/go_float.ts";
-import type { TrialRule } from "../../crds/trial.ts";
-import { readRules } from "./read_rules.ts";
 import {
   isWorst,
   type MetRule,
   type Objective,
   type Report,
-  type RuleProblem,
   type StoppingRule,
   type StopsAt,
   worstFinite,
@@ -39,22 +36,14 @@ export interface Applied {
   readonly met: readonly MetRule[];
 }
 
-/**
- * Returns the state before the first report, and the problems of invalid rules. A trial stops when all its
- * rules were met, so without one of them the others would stop it too easily: then no rule is applied.
- */
+/** Returns the state before the first report. */
 export function startRules(
   objective: Objective | undefined,
-  rules: readonly TrialRule[],
+  open: readonly StoppingRule[],
   stopsAt: StopsAt = "all",
-): { state: RulesState; problems: readonly RuleProblem[] } {
-  const { rules: valid, problems } = readRules(rules);
-  const open = problems.length === 0 ? valid : [];
+): RulesState {
   const counts = new Map(open.map(({ name }) => [name, 0]));
-  return {
-    state: { ...(objective && { objective }), stopsAt, open, tested: new Set(), counts },
-    problems,
-  };
+  return { ...(objective && { objective }), stopsAt, open, tested: new Set(), counts };
 }
 
 /** Formats a value in Go's notation. */
@@ -71,18 +60,19 @@ function better(objective: Objective, value: number, best: number | undefined): 
   return objective.type === "minimize" ? Math.min(best, value) : Math.max(best, value);
 }
 
-function meets(rule: StoppingRule, value: number): boolean {
-  switch (rule.comparison) {
+function meets({ value: text = "", comparison }: StoppingRule, value: number): boolean {
+  const limit = readGoFloat(text)?.value ?? NaN;
+  switch (comparison) {
     case "equal":
-      return value === rule.value;
+      return value === limit;
     case "less":
-      return value < rule.value;
+      return value < limit;
     case "greater":
-      return value > rule.value;
+      return value > limit;
     case "atLeast":
-      return value >= rule.value;
+      return value >= limit;
     case "atMost":
-      return value <= rule.value;
+      return value <= limit;
     case "nan":
       return Number.isNaN(value);
   }
@@ -90,9 +80,9 @@ function meets(rule: StoppingRule, value: number): boolean {
 
 /** Returns whether a report is tested by a rule for its metric: the report with this number of the run. */
 function isDue({ tested }: RulesState, rule: StoppingRule, number: number, step?: number): boolean {
-  const { unit, startStep, isLasting } = rule;
+  const { unit, startStep = 0, lasting = false } = rule;
   if (unit === "step") return step !== undefined && step >= startStep && !tested.has(rule);
-  return startStep === 0 || startStep === number || (isLasting === true && startStep < number);
+  return startStep === 0 || startStep === number || (lasting && startStep < number);
 }
 
 /** Applies one report of a metric that an open rule names. */
@@ -103,27 +93,26 @@ function applyOne(state: RulesState, report: Report, value: number): Applied {
   const counts = new Map(state.counts).set(name, number);
   const isObjective = objective?.name === name;
   const best = isObjective ? better(objective, value, state.best) : state.best;
-  const comparedBy = ({ isNewest }: StoppingRule) =>
-    isNewest === true || !isObjective ? value : best ?? value;
+  const goesByBest = ({ compare, comparison }: StoppingRule) =>
+    isObjective && compare !== "newest" && comparison !== "nan";
+  const comparedBy = (rule: StoppingRule) => goesByBest(rule) ? best ?? value : value;
   const due = state.open.filter((rule) => rule.name === name && isDue(state, rule, number, step));
   const isMet = (rule: StoppingRule) => due.includes(rule) && meets(rule, comparedBy(rule));
   const met = due.filter(isMet).map((rule): MetRule => {
     const compared = comparedBy(rule);
-    const isLost = isObjective && rule.isNewest === undefined && isWorst(objective, compared);
+    const isLost = isObjective && goesByBest(rule) && isWorst(objective, compared);
     return {
       rule,
       value: text,
       compared: textOf(isLost ? value : compared),
-      step: rule.unit === undefined ? number : step ?? 0,
+      step: rule.unit === "step" ? step ?? 0 : number,
       isLost,
     };
   });
   const open = met.length === 0 ? state.open : state.open.filter((rule) => !isMet(rule));
   const last = open.length === 0 ? met.at(-1) : undefined;
   const stopped = state.stopsAt === "any" ? met[0] : last;
-  const missed = due.filter((rule) =>
-    rule.unit === "step" && rule.isLasting === undefined && !isMet(rule)
-  );
+  const missed = due.filter((rule) => rule.unit === "step" && !rule.lasting && !isMet(rule));
   const tested = missed.length === 0 ? state.tested : new Set([...state.tested, ...missed]);
   const known = { ...(best !== undefined && { best }), ...(stopped && { stopped }) };
   return { state: { ...state, open, tested, counts, ...known }, met };
@@ -164,7 +153,7 @@ const WORDS = {
 export function describeMet({ rule, value, compared, step, isLost }: MetRule): string {
   const at = `at ${rule.unit ?? "report"} ${step}`;
   if (rule.comparison === "nan") return `${rule.name} is NaN, ${at}`;
-  const limit = `${WORDS[rule.comparison]} ${rule.text}`;
+  const limit = `${WORDS[rule.comparison]} ${rule.value}`;
   if (isLost) {
     return `${rule.name} ${value} counts as the worst value (rule: ${limit}), ${at}`;
   }

@@ -1,6 +1,5 @@
 /** Early-stopping rules of each run of a log: a run begins with no report, as Katib's collector does. */
-import type { TrialRule } from "../../crds/trial.ts";
-import type { MetRule, Objective, Report, StopsAt } from "./rule.ts";
+import type { MetRule, Objective, Report, StoppingRule, StopsAt } from "./rule.ts";
 import { applyReport, type RulesState, startRules, unreportedMetrics } from "./rules.ts";
 
 /** The rules of all runs of a log. */
@@ -20,10 +19,10 @@ const RUNS_MAX = 1_000;
 /** Creates {@link RunRules} before the first report. */
 export function createRunRules(
   objective: Objective | undefined,
-  rules: readonly TrialRule[],
+  rules: readonly StoppingRule[],
   stopsAt: StopsAt = "all",
 ): RunRules {
-  const { state: fresh } = startRules(objective, rules, stopsAt);
+  const fresh = startRules(objective, rules, stopsAt);
   /** By UID of the pod; the run that reported last comes last. */
   const runs = new Map<string, RulesState>();
   let unknown = fresh;

@@ -15,7 +15,7 @@ import {
   withObservations,
 } from "./observations_fixture.ts";
 
-const RULE = { name: "loss", value: "0.5", comparison: "greater", startStep: 4 };
+const RULE = { name: "loss", value: "0.5", comparison: "greater", startStep: 4 } as const;
 const plan = trialPlan("a", { rules: [RULE] });
 /** Returns the number of the report that decided. */
 const reportOf = ({ decision }: Stop) => /at report (\d+)$/.exec(decision.message)?.[1];
@@ -229,7 +229,7 @@ Deno.test("a stop that Katib's log could not confirm at once is written when it 
 
 Deno.test("a rule that counts steps is tested by the step that a pod pushed, at one owner and at the next", async () => {
   const sink = createMemorySink();
-  const stepped = { ...plan, rules: [{ ...RULE, startStep: 100, unit: "step" }] };
+  const stepped = { ...plan, rules: [{ ...RULE, startStep: 100, unit: "step" as const }] };
   async function pushSteps(steps: readonly (number | undefined)[], from: number) {
     const told: unknown[] = [];
     await withObservations({ plans: [stepped], sink }, async ({ observations, stops, settle }) => {

@@ -26,7 +26,7 @@ Deno.test("rules that changed are judged by what is in the log, without another 
     await push(plan, 1, "0.9");
     await settle();
     assert.equal(stops.length, 0);
-    const rules = [{ name: "loss", value: "0.5", comparison: "greater" }];
+    const rules = [{ name: "loss", value: "0.5", comparison: "greater" as const }];
     answers.set(plan.job.uid, { ...plan, rules });
     await clock.advance(10_000);
     await settle();

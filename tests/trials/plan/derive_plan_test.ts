@@ -212,14 +212,15 @@ Deno.test("`derivePlan()` agrees on the oldest of Trials that were made in the s
   equal(derivePlan(view(twin, { namesakes: [trial()] }), SETTINGS).decision.kind, "plan");
 });
 
-Deno.test("`derivePlan()` reports each rule that cannot be applied, and keeps its place", () => {
+Deno.test("`derivePlan()` reports each rule that cannot be applied, applies none, and records their metrics", () => {
   const rules = [
     { name: "loss", value: "0.5", comparison: "above" },
     { name: "loss", value: "high", comparison: "greater" },
     { name: "loss", value: "0.5", comparison: "greater" },
   ];
   const planned = derivePlan(view(trial({ earlyStoppingRules: rules })), SETTINGS);
-  equal(plan(planned).rules.length, 3);
+  const { rules: applied, alsoRecorded } = plan(planned);
+  deepEqual([applied, alsoRecorded], [[], ["loss", "loss", "loss"]]);
   const [comparison, value, ...rest] = told(planned);
   match(
     comparison ?? "",

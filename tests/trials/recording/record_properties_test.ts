@@ -181,13 +181,13 @@ Deno.test("rules decide the same from the log as from the pushes", () => {
     fc.record({
       name: fc.constantFrom("loss", "acc"),
       value: fc.constantFrom("0.3", "1", "5"),
-      comparison: fc.constantFrom("less", "greater", "equal"),
+      comparison: fc.constantFrom("less" as const, "greater" as const, "equal" as const),
       startStep: fc.nat({ max: 4 }),
     }),
     { minLength: 1, maxLength: 3 },
   );
   fc.assert(fc.property(rules, runOfSamples, (given, samples) => {
-    const { state } = startRules(SCOPE.objective, given);
+    const state = startRules(SCOPE.objective, given);
     const { rows, reports } = recordAll(startRecord(SCOPE), samples);
     const byPushes = applyReport(state, reports);
     const byLog = applyReport(state, rows);

@@ -6,7 +6,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { ANNOTATIONS } from "../../../crds/names.ts";
 import { readOwnRules } from "../../../trials/rules/own_rules.ts";
-import type { Objective, Report } from "../../../trials/rules/rule.ts";
+import type { TrialRule } from "../../../crds/trial.ts";
+import { readRules } from "../../../trials/rules/read_rules.ts";
+import { KATIB_COMPARISONS, type Objective, type Report } from "../../../trials/rules/rule.ts";
 import {
   applyReport,
   describeMet,
@@ -19,7 +21,7 @@ const LOSS: Objective = { name: "loss", type: "minimize" };
 const ACCURACY: Objective = { name: "acc", type: "maximize" };
 
 /** A rule as it stands in an object: `loss > 0.5 at 3`. */
-function rule(text: string) {
+function rule(text: string): TrialRule {
   const [name, sign, value, , step] = text.split(" ");
   const comparison = { ">": "greater", "<": "less", "=": "equal" }[sign ?? ""];
   return { name, value, comparison, startStep: step === undefined ? undefined : Number(step) };
@@ -34,9 +36,9 @@ function push(text: string): Report[] {
 }
 
 function start(objective: Objective | undefined, rules: string[]): RulesState {
-  const { state, problems } = startRules(objective, rules.map(rule));
-  assert.deepEqual(problems, []);
-  return state;
+  const read = readRules(rules.map(rule));
+  assert.deepEqual(read.problems, []);
+  return startRules(objective, read.rules);
 }
 
 interface Case {
@@ -284,9 +286,8 @@ for (const [sentence, { objective, rules, pushes, met, stopped }] of Object.entr
 /** Rules of a job's own, which compare the newest value, and each of which is enough. */
 function ownRules(...lines: string[]): RulesState {
   const read = readOwnRules({ [ANNOTATIONS.stopWhen]: lines.join("\n") });
-  const { state, problems } = startRules(LOSS, read.own?.rules ?? [], read.own?.stopsAt);
-  assert.deepEqual([read.problems, problems], [[], []]);
-  return state;
+  assert.deepEqual(read.problems, []);
+  return startRules(LOSS, read.own?.rules ?? [], read.own?.stopsAt);
 }
 
 /** Reports as `LOSS` or `LOSS@STEP`. */
@@ -336,15 +337,6 @@ for (const [sentence, [lines, reports, want]] of Object.entries(own)) {
   });
 }
 
-Deno.test("`startRules()` takes comparisons of our own, and nothing more, only for a job's own rules", () => {
-  for (const comparison of ["nan", "atLeast", "atMost"]) {
-    const [problem] = startRules(LOSS, [{ name: "loss", value: "1", comparison }]).problems;
-    assert.match(problem?.why ?? "", /must be one of equal, less, greater$/);
-    const own = { name: "loss", value: "1", comparison, compare: "best" };
-    assert.deepEqual(startRules(LOSS, [own]).problems, []);
-  }
-});
-
 Deno.test("`applyReport()` keeps the decision, and counts nothing after it", () => {
   const { state } = applyReport(start(LOSS, ["loss > 0.5"]), push("loss 0.6, loss 0.7"));
   assert.equal(state.stopped?.value, "0.6");
@@ -353,6 +345,11 @@ Deno.test("`applyReport()` keeps the decision, and counts nothing after it", () 
 });
 
 const problems: Record<string, [Record<string, unknown>, string, string]> = {
+  "a comparison that only a job's own rule may have": [
+    { name: "loss", comparison: "nan" },
+    "loss",
+    'its comparison "nan" must be one of equal, less, greater',
+  ],
   "an unknown comparison": [
     { name: "loss", value: "1", comparison: "greaterThan" },
     "loss",
@@ -407,26 +404,18 @@ const problems: Record<string, [Record<string, unknown>, string, string]> = {
 };
 
 for (const [sentence, [bad, name, why]] of Object.entries(problems)) {
-  Deno.test(`\`startRules()\` reports ${sentence}, and applies no other rule`, () => {
-    const wrong = { name: undefined, value: undefined, comparison: undefined, ...bad };
-    const started = startRules(LOSS, [
-      { startStep: undefined, ...wrong },
-      rule("loss > 0.5"),
-    ]);
-    assert.deepEqual(started.problems, [{ index: 0, rule: name, why }]);
-    assert.deepEqual(applyReport(started.state, push("loss 0.6")).met, []);
+  Deno.test(`\`readRules()\` reports ${sentence}, and returns no other rule`, () => {
+    assert.deepEqual(readRules([bad, rule("loss > 0.5")]), {
+      rules: [],
+      problems: [{ index: 0, rule: name, why }],
+    });
   });
 }
 
-Deno.test("`startRules()` shortens what it shows", () => {
+Deno.test("`readRules()` shortens what it shows", () => {
   const long = { name: "a", value: "x".repeat(10_000), comparison: "less", startStep: 1 };
-  const [problem] = startRules(LOSS, [long]).problems;
+  const [problem] = readRules([long]).problems;
   assert.ok((problem?.why.length ?? Infinity) < 120);
-});
-
-Deno.test("a trial none of whose rules can be applied is never stopped", () => {
-  const { state } = startRules(LOSS, [{ ...rule("loss > high") }]);
-  assert.equal(applyReport(state, push("loss NaN")).state.stopped, undefined);
 });
 
 Deno.test("`unreportedMetrics()` names what rules wait for", () => {
@@ -447,7 +436,7 @@ const someRules = fc.array(
   fc.record({
     name: fc.constantFrom("loss", "grad"),
     value: fc.integer({ min: -3, max: 3 }).map(String),
-    comparison: fc.constantFrom("less", "greater", "equal"),
+    comparison: fc.constantFrom(...KATIB_COMPARISONS),
     startStep: fc.option(fc.nat({ max: 4 }), { nil: undefined }),
   }),
   { minLength: 1, maxLength: 4 },
@@ -457,7 +446,7 @@ const objective = fc.constantFrom(LOSS, { ...LOSS, type: "maximize" as const }, 
 Deno.test("`applyReport()` decides the same for any grouping of reports", () => {
   fc.assert(
     fc.property(objective, someRules, fc.array(fc.array(report)), (about, rules, pushes) => {
-      const { state } = startRules(about, rules);
+      const state = startRules(about, rules);
       const whole = applyReport(state, pushes.flat());
       let current = state;
       const met = pushes.flatMap((one) => {
@@ -489,7 +478,7 @@ Deno.test("`applyReport()` stops when Katib's sidecar would, for one rule of the
     fc.property(fc.boolean(), fc.nat({ max: 5 }), numbers, (maximizes, startStep, values) => {
       const about: Objective = { name: "loss", type: maximizes ? "maximize" : "minimize" };
       const comparison = maximizes ? "less" : "greater";
-      const { state } = startRules(about, [{ name: "loss", value: "0", comparison, startStep }]);
+      const state = startRules(about, [{ name: "loss", value: "0", comparison, startStep }]);
       const stops = sidecar(maximizes, startStep, (best) => maximizes ? best < 0 : best > 0);
       const want = values.findIndex(stops);
       const reports = values.map((one) => ({ name: "loss", value: String(one) }));
@@ -504,12 +493,11 @@ function stoppedAt(startSteps: readonly number[], reports: readonly string[]): s
   const rules = startSteps.map((startStep) => ({
     name: "loss",
     value: "0.5",
-    comparison: "greater",
+    comparison: "greater" as const,
     startStep,
-    unit: "step",
+    unit: "step" as const,
   }));
-  const { state, problems } = startRules(LOSS, rules);
-  assert.deepEqual(problems, []);
+  const state = startRules(LOSS, rules);
   const pushed = reports.map((it): Report => {
     const [step = "", value = ""] = it.split(" ");
     return { name: "loss", value, ...(step !== "-" && { step: Number(step) }) };
@@ -552,17 +540,5 @@ const STEP_CASES: Readonly<Record<string, [number[], string[], string | undefine
 for (const [says, [startSteps, reports, want]] of Object.entries(STEP_CASES)) {
   Deno.test(`\`applyReport()\` tests a rule that counts steps ${says}`, () => {
     assert.equal(stoppedAt(startSteps, reports), want);
-  });
-}
-
-for (
-  const [rule, why] of [
-    [{ unit: "epoch", startStep: 1 }, 'its unit "epoch" must be one of report, step'],
-    [{ unit: "step" }, "its unit step requires a startStep"],
-  ] as const
-) {
-  Deno.test(`\`startRules()\` reports that ${why}`, () => {
-    const whole = { name: "loss", value: "0.5", comparison: "greater", ...rule };
-    assert.deepEqual(startRules(LOSS, [whole]).problems, [{ index: 0, rule: "loss", why }]);
   });
 }
