@@ -296,7 +296,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "completion",
-    description: "print the script that completes commands and flags: bash, zsh or fish",
+    description:
+      "print the script that completes commands, flags and names of jobs: bash, zsh or fish",
     settings: z.strictObject({}),
     argument: "shell",
     run: runCompletion,

@@ -1,9 +1,10 @@
-/** Rows of jobs on a terminal: as many columns as its width has room for. Pure. */
+/** Rows of jobs on a terminal: as many columns as its width has room for, or whole. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
 import { type Points, progressBar, sparkline } from "./plots.ts";
 import { ageOf, leftText, restartsText, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeText } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
+import { textTable } from "./text_table.ts";
 
 /** How rows are drawn. */
 export interface RowsLook extends Look {
@@ -174,4 +175,20 @@ export function jobRows(
     }, end)
   );
   return { header, lines };
+}
+
+/** Returns the header and the lines of a table in which nothing is cut, each column as wide as it has to be. */
+export function jobTable(rows: readonly JobRow[], look: Omit<RowsLook, "pointsOf">): string[] {
+  const severalKinds = new Set(rows.map(({ kind }) => kind)).size > 1;
+  const fixed = [...(severalKinds ? [KIND] : []), STATE, PERCENT, ETA, AGE];
+  const titles = [look.namespaced ? ["NAMESPACE"] : [], "NAME", fixed.map(({ title }) => title)];
+  const cellsOf = (row: JobRow) => [
+    ...(look.namespaced ? [safeText(row.namespace)] : []),
+    safeText(row.name),
+    ...fixed.map((it) =>
+      styled(look, it === STATE ? styleOfState(row.state) : undefined, it.cell(row, look).trim())
+    ),
+    metricsText(row, Infinity, look),
+  ];
+  return textTable([...titles.flat(), "METRICS"], rows.map(cellsOf));
 }

@@ -1,13 +1,9 @@
-/** Completion of the command line in shells: scripts that know the commands and their flags. Pure. */
-import type { z } from "zod";
+/** Completion of the command line in shells: scripts that know the commands and their flags, and ask for names of jobs. Pure. */
+import type { CommandEntry } from "../command_entry.ts";
 import { settingEntries } from "../configuration/setting_entries.ts";
 
 /** A command, as far as it is completed. */
-export interface CompletedCommand {
-  readonly name: string;
-  readonly description: string;
-  readonly settings: z.ZodObject;
-}
+export type CompletedCommand = Pick<CommandEntry, "name" | "description" | "settings" | "argument">;
 
 const SHELLS = ["bash", "zsh", "fish"];
 
@@ -15,9 +11,37 @@ const flagsOf = (
   { name, settings }: CompletedCommand,
 ) => ["--help", ...settingEntries(settings, name).map(({ flag }) => flag)];
 
+/** The commands that are about a job. */
+const ofJobs = (commands: readonly CompletedCommand[]) =>
+  commands.filter(({ argument = "" }) => /^\[?job\]?$/.test(argument));
+
+/** Flags behind which no name of a job stands, but their value. */
+const valueFlags = (commands: readonly CompletedCommand[]) => [
+  ...new Set(
+    commands.flatMap(({ settings, name }) => settingEntries(settings, name))
+      .flatMap(({ usage }) => usage.includes("<") ? usage.split(" ").slice(0, -1) : [])
+      .map((flag) => flag.replace(",", "")),
+  ),
+];
+
+/** Prints the names of the jobs that `milepost get` lists, and no text that a shell would expand. */
+const NAMES = "2>/dev/null | awk 'NR > 1 && $1 ~ /^[a-z0-9][a-z0-9.-]*$/ { print $1 }'";
+
 function bash(commands: readonly CompletedCommand[]): string {
   const cases = commands.map((it) => `    ${it.name}) words="${flagsOf(it).join(" ")}" ;;`);
-  return `_milepost() {
+  const aboutJobs = ofJobs(commands);
+  return `_milepost_jobs() {
+  local index place=()
+  case "\${COMP_WORDS[COMP_CWORD - 1]}" in ${valueFlags(aboutJobs).join("|")}) return ;; esac
+  for ((index = 2; index < COMP_CWORD; index++)); do
+    case "\${COMP_WORDS[index]}" in
+      -n|--namespace|--context|--kubeconfig)
+        place+=("\${COMP_WORDS[index]}" "\${COMP_WORDS[index + 1]}") ;;
+    esac
+  done
+  "\${COMP_WORDS[0]}" get "\${place[@]}" ${NAMES}
+}
+_milepost() {
   local words="" word="\${COMP_WORDS[COMP_CWORD]}"
   case "\${COMP_WORDS[1]}" in
 ${cases.join("\n")}
@@ -26,6 +50,10 @@ ${cases.join("\n")}
   if [ "$COMP_CWORD" -eq 2 ] && [ "\${COMP_WORDS[1]}" = completion ]; then words="${
     SHELLS.join(" ")
   }"; fi
+  case "$COMP_CWORD \${COMP_WORDS[1]} $word" in
+    1\\ *|*\\ -*) ;;
+    ${aboutJobs.map(({ name }) => `*\\ ${name}\\ *`).join("|")}) words="$(_milepost_jobs)" ;;
+  esac
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -o default -F _milepost milepost kubectl-milepost
@@ -45,6 +73,12 @@ function fish(commands: readonly CompletedCommand[]): string {
   ]);
   lines.push(
     `complete -c milepost -f -n '__fish_seen_subcommand_from completion' -a '${SHELLS.join(" ")}'`,
+  );
+  const aboutJobs = ofJobs(commands).map(({ name }) => name).join(" ");
+  lines.push(
+    `complete -c milepost -f -n '__fish_seen_subcommand_from ${aboutJobs}' -a ${
+      quoted(`(milepost get ${NAMES})`)
+    }`,
   );
   lines.push("complete -c kubectl-milepost -w milepost");
   return `${lines.join("\n")}\n`;

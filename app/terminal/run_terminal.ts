@@ -12,7 +12,7 @@ import type {
 import { printLogs } from "../../terminal/followed_logs.ts";
 import { findJob, readJob, typedJob } from "../../terminal/job_reading.ts";
 import { jobReport } from "../../terminal/job_report.ts";
-import { jobTable } from "../../terminal/job_table.ts";
+import { jobTable } from "../../terminal/job_rows.ts";
 import { listedJobs } from "../../terminal/listed_jobs.ts";
 import { openCluster, type OpenedCluster } from "./open_cluster.ts";
 import { printChanges } from "../../terminal/printed_changes.ts";
@@ -74,9 +74,9 @@ export async function runListCommand(
     const where = namespaces.length === 0 ? "any namespace" : namespaces.join(", ");
     return warn(`no jobs in ${where}${namespaces.length === 0 ? "" : "; -A lists all namespaces"}`);
   }
-  const look = { ...lookOfProcess(settings), nowMs: clock.now() };
-  const lines = jobTable(rows, { ...look, namespaced: namespaces.length !== 1 });
   const { columns } = Deno.stdout.isTerminal() ? processTerminal.size() : { columns: Infinity };
+  const look = { ...lookOfProcess(settings), columns, nowMs: clock.now() };
+  const lines = jobTable(rows, { ...look, namespaced: namespaces.length !== 1 });
   print(lines.map((line) => `${cut(line, columns, ellipsisOf(look))}\n`).join(""));
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
-import { jobTable } from "../../terminal/job_table.ts";
+import { jobTable } from "../../terminal/job_rows.ts";
 import { listedJobs } from "../../terminal/listed_jobs.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../support/api_answers.ts";
 
@@ -102,7 +102,13 @@ const NOW = Date.parse("2026-01-01T00:10:00Z");
 Deno.test("the table has whole names, one word a state, and kinds where there are several", () => {
   const long = "n".repeat(60);
   const rows = [ROW, { ...ROW, name: long, state: "Failed", progress: 9 } as const];
-  const look = { colours: false, nowMs: NOW, namespaced: false };
+  const look = {
+    characters: "unicode",
+    colours: false,
+    columns: Infinity,
+    nowMs: NOW,
+    namespaced: false,
+  } as const;
   assert.deepEqual(jobTable(rows, look), [
     `NAME${" ".repeat(56)}  STATE    DONE  ETA  AGE  METRICS`,
     `mnist${" ".repeat(55)}  Running  46 %  83s  10m  loss 0.22312  \\u001b[2J 1`,

@@ -6,9 +6,19 @@ import { isInstalled, run } from "../../support/command.ts";
 
 const scriptOf = (shell: string) => COMPLETIONS.get(shell)?.(COMMANDS) ?? "";
 
+/** A milepost that lists jobs, and says with which arguments it was asked. */
+const LISTS = `milepost() {
+  echo "$@" >> "$ASKED"
+  printf '%s\\n' 'NAME     STATE' 'softmax  Running' 'soft-2   Failed' '$(touch "$ASKED.bad")  Failed' '-rf  Failed'
+}`;
+const asked = await Deno.makeTempFile();
+Deno.test.afterAll(() => Deno.remove(asked));
+
 /** What bash offers for the words so far, the last of which is being typed. */
 async function offered(...words: string[]): Promise<string[]> {
   const script = `${scriptOf("bash")}
+${LISTS}
+ASKED=${asked}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _milepost; echo "\${COMPREPLY[@]}"`;
   const { code, stdout, stderr } = await run("bash", { args: ["-c", script, "bash", ...words] });
   assert.equal(code, 0, stderr);
@@ -21,6 +31,35 @@ Deno.test("bash is offered commands, and the flags of the one that was typed", a
   assert.ok((await offered("milepost", "get", "--")).includes("--context"));
   assert.deepEqual(await offered("milepost", "completion", "z"), ["zsh"]);
   assert.deepEqual(await offered("milepost", "nothing", "--x"), [""]);
+});
+
+const NAMES: Readonly<Record<string, readonly [words: readonly string[], get: string]>> = {
+  "at once": [["logs", "soft"], ""],
+  "behind a switch": [["logs", "-f", "soft"], ""],
+  "of the place that is named": [
+    ["get", "-n", "ml", "--context", "lab", "soft"],
+    " -n ml --context lab",
+  ],
+  "behind another flag with a value": [["stop", "--reason", "Enough", "soft"], ""],
+};
+for (const [what, [words, place]] of Object.entries(NAMES)) {
+  Deno.test(`bash is offered names of jobs: ${what}`, async () => {
+    await Deno.writeTextFile(asked, "");
+    assert.deepEqual(await offered("milepost", ...words), ["softmax", "soft-2"]);
+    assert.equal(await Deno.readTextFile(asked), `get${place}\n`);
+  });
+}
+
+Deno.test("no job is asked for where none is meant, and no name runs as a command", async () => {
+  await Deno.writeTextFile(asked, "");
+  for (
+    const words of [["logs", "--rank", "s"], ["logs", "--s"], ["top", "s"], ["get"], ["s"]] as const
+  ) {
+    assert.ok(!(await offered("milepost", ...words)).includes("softmax"), words.join(" "));
+  }
+  assert.equal(await Deno.readTextFile(asked), "");
+  assert.deepEqual(await offered("milepost", "get", ""), ["softmax", "soft-2"]);
+  await assert.rejects(Deno.stat(`${asked}.bad`), Deno.errors.NotFound);
 });
 
 Deno.test("bash completes both names", async () => {

@@ -48,6 +48,7 @@ Deno.test({
       assert.deepEqual(await completed("to"), ["top"]);
       assert.deepEqual(await completed("logs", "--fo"), ["--follow"]);
       assert.deepEqual(await completed("completion", "z"), ["zsh"]);
+      assert.deepEqual(await completed("logs", "so"), ["softmax"]);
     } finally {
       await Deno.remove(home, { recursive: true });
     }
