@@ -46,7 +46,7 @@ function addressPrinter(): (page: { newAddress: () => string }) => void {
     printNew = () => print(`# page: ${newAddress()}\n`);
     printNew();
     const minutes = SESSION_LIMITS.codeMs / 60_000;
-    print(`# open it within ${minutes} minutes, and in that browser whenever you like${hint}\n`);
+    print(`# good for ${minutes} minutes, and later in the browser that opened it${hint}\n`);
   };
 }
 
@@ -77,6 +77,7 @@ async function runStandalone(
 ): Promise<void> {
   await runUntilStopped(logLevel, async (signal) => {
     const { startStandalone } = await import("./standalone/standalone.ts");
+    const { closingWords } = await import("./standalone/closing_words.ts");
     const standalone = await startStandalone({ ...options, ...(ui && { uiPort }) }, signal);
     const { server, status, page, kubeconfig, rewritingReason } = standalone;
     if (json) {
@@ -88,7 +89,14 @@ async function runStandalone(
       print(`# mount paths and Service names of pods are ${pathsText(rewritingReason)}\n`);
       if (page !== undefined) addressPrinter()(page);
     }
-    return standalone;
+    if (json) return standalone;
+    return {
+      async stop() {
+        const { dataDir } = options;
+        print(closingWords(await standalone.jobs(), dataDir));
+        await standalone.stop();
+      },
+    };
   });
 }
 

@@ -2,6 +2,8 @@
 import { formatTrialResource, type TrialResource } from "../../crds/trial_resource.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { STANDALONE } from "../../crds/names.ts";
+import type { JobRow } from "../../crds/wire/row.ts";
+import { listedJobs } from "../../terminal/listed_jobs.ts";
 import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import { systemClock } from "../../platform/base/clock.ts";
@@ -21,6 +23,8 @@ import { installRuntimes } from "./runtimes.ts";
 const HOST = "127.0.0.1";
 /** For requests of the page at the end, in milliseconds. */
 const PAGE_DRAIN_MS = 500;
+/** For the jobs that are named at the end, in milliseconds. */
+const JOBS_MS = 1_000;
 
 /** How to start. */
 export interface StandaloneOptions
@@ -53,6 +57,8 @@ export interface Standalone {
   caBundle(): string;
   /** Calls the listener after each request of the manager to the API server; returns how to stop it. */
   onManagerRequest(listener: (report: RequestReport) => void): () => void;
+  /** Returns the jobs of all kinds; none if they cannot be had soon. */
+  jobs(): Promise<readonly JobRow[]>;
   /** Stops the manager, then the pods, then the API server. */
   stop(): Promise<void>;
 }
@@ -152,6 +158,12 @@ export async function startStandalone(
     client: plane.client,
     caBundle,
     onManagerRequest: listeners.add,
+    async jobs() {
+      const soon = AbortSignal.timeout(JOBS_MS);
+      const { client } = plane;
+      const listed = await listedJobs({ client, namespaces: [] }, kinds.all, soon).catch(() => {});
+      return listed?.rows ?? [];
+    },
     stop: () => started.disposeAsync(),
   };
 }

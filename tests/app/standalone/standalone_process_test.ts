@@ -7,11 +7,13 @@ import { createClient } from "../../../platform/kube/connection/connected_client
 import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import {
   milepost,
+  milepostCommand,
   type StandaloneProcess,
   startStandaloneProcess,
 } from "../../support/milepost_process.ts";
 import { processesThatMention } from "../../support/processes.ts";
 import { shellRuntime, trainJob, trainJobThat } from "../../support/standalone.ts";
+import { atTerminal } from "../../support/terminal.ts";
 import { until } from "../../support/until.ts";
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
@@ -218,3 +220,14 @@ Deno.test("standalone reports a folder in use, and names the flag of a port that
 function disposable<T extends { close(): void }>(client: T): T & Disposable {
   return Object.assign(client, { [Symbol.dispose]: () => client.close() });
 }
+
+Deno.test("at a terminal Ctrl-C says what ends with a standalone, and that nothing of it is kept", async () => {
+  await using screen = atTerminal(milepostCommand("standalone"), {});
+  await screen.shows(/press Enter for another/);
+  await screen.type("\x03");
+  assert.equal(await screen.ended(), 0);
+  assert.match(
+    screen.text(),
+    /# stopping: no job runs; nothing is kept, as there was no --data-dir\r\n$/,
+  );
+});
