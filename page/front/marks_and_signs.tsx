@@ -19,13 +19,6 @@ const SHAPES: ReadonlyMap<string, string> = new Map(Object.entries(
   } satisfies Record<TrialState, string>,
 ));
 
-/** Returns the state's name for people. */
-export const stateWord = (state: string) => WORDS.get(state) ?? plainText(state);
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ["EarlyStopped", "Stopped early"],
-  ["MetricsUnavailable", "No metrics"],
-]);
-
 /** A state, as a shape and a word; of a job whose pods fail and are started again how often they were. */
 export function StateSign(
   { state, restarts }: { state: string; restarts?: number | undefined },
@@ -35,7 +28,7 @@ export function StateSign(
       <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
         <path d={SHAPES.get(state) ?? "M2 6h8"} />
       </svg>
-      <span class="word">{stateWord(state)}</span>
+      <span class="word">{plainText(state)}</span>
       {restarts !== undefined && <span class="problem">· restarting ({restarts}×)</span>}
     </span>
   );

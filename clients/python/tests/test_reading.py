@@ -135,6 +135,20 @@ class ReadingTest(unittest.TestCase):
                 file.write_text("of-pod\n")
                 self.assertEqual(self.named("job"), "of-pod/job")
 
+    def test_one_word_stands_for_a_state_whatever_the_kind_calls_it(self) -> None:
+        words = {
+            (): "Created", ("Created",): "Created", ("Created", "Running"): "Running", ("Restarting",): "Running",
+            ("Suspended",): "Suspended", ("Running", "Succeeded"): "Complete", ("Complete",): "Complete",
+            ("Running", "Failed"): "Failed", ("EarlyStopped", "Succeeded"): "EarlyStopped",
+        }
+        for held, word in words.items():
+            conditions = [{"type": one, "status": "True"} for one in held]
+            self.status = {"conditions": [*conditions, {"type": "Failed", "status": "False"}]}
+            job = self.job.Job("job", api=object())
+            self.assertEqual((job.state, job.has_ended), (word, word in ("Complete", "Failed", "EarlyStopped")), held)
+        self.status = {"state": "Suspended"}
+        self.assertEqual(self.job.Job("job", api=object()).state, "Suspended")
+
     def test_a_train_job_of_the_sdk_has_its_trainer_status(self) -> None:
         self.assertEqual(self.named(SdkTrainJob("job")), "team/job")
         self.assertEqual(self.named(SdkTrainJob("job"), namespace="other"), "other/job")

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Choice, NamespaceField } from "../form_fields.tsx";
 import { JobsTable } from "./jobs_table.tsx";
 import { PickedJobs } from "./picked_jobs.tsx";
-import { Hostile, Notice, stateWord, Switch } from "../marks_and_signs.tsx";
+import { Hostile, Notice, Switch } from "../marks_and_signs.tsx";
 import { connection, isStale, list, showList } from "../page_state.ts";
 import { Unread } from "../unread.tsx";
 import { shortKind } from "../readable_text.ts";
@@ -86,7 +86,7 @@ function StateFilters({ view }: { view: ListView }) {
             showList(view, { states: isOn ? [...others, state] : others });
           }}
         >
-          {stateWord(state)} <span class="count">{states?.get(state) ?? 0}</span>
+          {plainText(state)} <span class="count">{states?.get(state) ?? 0}</span>
         </Switch>
       ))}
     </div>

@@ -4,7 +4,7 @@ import { ASK_FOR_RIGHTS, DeniedKinds } from "../jobs/jobs_page.tsx";
 import { NamespaceField } from "../form_fields.tsx";
 import { namedHeaders, Table } from "../tables.tsx";
 import { keyOf } from "../feed/job_key.ts";
-import { Age, Hostile, Notice, StateSign, stateWord } from "../marks_and_signs.tsx";
+import { Age, Hostile, Notice, StateSign } from "../marks_and_signs.tsx";
 import { isStale, show } from "../page_state.ts";
 import { plainText, valueText } from "../readable_text.ts";
 import { type Reading, useReading } from "../feed/repeated_reading.ts";
@@ -73,7 +73,7 @@ function Row({ row }: { row: SearchRow }) {
       </td>
       <td class="number" data-label="Trials">{row.counts.total}</td>
       <td>
-        {row.counts.states.map(([state, count]) => `${count} ${stateWord(state)}`).join(", ") ||
+        {row.counts.states.map(([state, count]) => `${count} ${plainText(state)}`).join(", ") ||
           "–"}
       </td>
       <td data-label="Objective">

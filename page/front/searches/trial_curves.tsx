@@ -2,9 +2,9 @@
 import { useMemo } from "preact/hooks";
 import { extentOf, numberAxis } from "../charts/axis_scale.ts";
 import { durationAxis } from "./best_chart.tsx";
-import { Hostile, stateWord } from "../marks_and_signs.tsx";
+import { Hostile } from "../marks_and_signs.tsx";
 import { showSearch } from "../page_state.ts";
-import { numberText } from "../readable_text.ts";
+import { numberText, plainText } from "../readable_text.ts";
 import type { Trial } from "./search_answer.ts";
 import { SvgPlot } from "../charts/svg_plot.tsx";
 import { lineClass, marking, pointed, TrialSign } from "./trial_lines.tsx";
@@ -104,7 +104,7 @@ export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, ma
           ? "Point at a curve, or use the arrow keys in the chart, to mark a trial."
           : (
             <>
-              <Hostile text={at.trial.name} />: {stateWord(at.trial.state)},{" "}
+              <Hostile text={at.trial.name} />: {plainText(at.trial.state)},{" "}
               {value === undefined ? "no value" : `${numberText(value)} at last`}
             </>
           )}

@@ -1,6 +1,6 @@
 /** Lines and signs of trials in charts: told apart by dashes and shapes, and only then by colour. */
 import { signal } from "@preact/signals";
-import { stateWord } from "../marks_and_signs.tsx";
+import { plainText } from "../readable_text.ts";
 import type { Counts } from "./search_answer.ts";
 import type { TrialState } from "../../../crds/wire/searches.ts";
 import { showSearch } from "../page_state.ts";
@@ -73,7 +73,7 @@ export function TrialLegend({ counts, best }: { counts: Counts; best: string }) 
             <path class={`${lineClass(state)} line`} d="M0 0H30" />
             <TrialSign state={state} x={31} y={0} />
           </svg>
-          {stateWord(state)} <span class="count">{count}</span>
+          {plainText(state)} <span class="count">{count}</span>
         </li>
       ))}
       {best !== "" && (

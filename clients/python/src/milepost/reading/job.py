@@ -21,7 +21,12 @@ _NAMES_MAX = 500
 _NAMESPACE_OF_POD = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 # Holds it as JSON where the definition of a kind has no field for it.
 _FAILURE = "trainer.kubeflow.org/failure"
-_ENDS = ("Complete", "Failed", "EarlyStopped", "Succeeded")
+_ENDS = ("Complete", "Failed", "EarlyStopped")
+# The state of each condition that is True, the first one that counts first: one word a state, also of kinds with words of their own.
+_STATES = {
+    "EarlyStopped": "EarlyStopped", "Failed": "Failed", "Complete": "Complete", "Succeeded": "Complete",
+    "Suspended": "Suspended", "Running": "Running", "Restarting": "Running",
+}
 
 
 class Named(Protocol):
@@ -93,10 +98,10 @@ class Job:
 
     @property
     def state(self) -> str:
-        """Such as Running, Complete, Failed or EarlyStopped."""
+        """Created, Running, Suspended, Complete, Failed or EarlyStopped."""
         status = self._object.get("status", {})
-        held = [one["type"] for one in status.get("conditions", []) if one.get("status") == "True"]
-        return str(status.get("state") or (held[-1] if held else "Created"))
+        held = {one["type"] for one in status.get("conditions", []) if one.get("status") == "True"}
+        return str(status.get("state") or next((word for one, word in _STATES.items() if one in held), "Created"))
 
     @property
     def has_ended(self) -> bool:
