@@ -1,6 +1,6 @@
 /** Conditions, pods, events and the object of a job, as text. */
 import { namedHeaders, Table } from "../tables.tsx";
-import { Hostile, Moment, Notice, stateWord } from "../marks_and_signs.tsx";
+import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
 import type { DetailPart } from "../../../crds/wire/details.ts";
 import type { JobDetails } from "./job_details.ts";
 import { plainText, zoneText } from "../readable_text.ts";
@@ -23,7 +23,7 @@ export function Conditions({ details }: { details: JobDetails }) {
         <li key={it.type} class={it.status === "True" ? "holds" : undefined}>
           <p>
             <b>
-              {stateWord(it.type)}
+              {plainText(it.type)}
               {it.status !== "True" && `: ${plainText(it.status.toLowerCase())}`}
             </b>{" "}
             <span class="quiet">

@@ -7,7 +7,7 @@ import { PickedJobs } from "./picked_jobs.tsx";
 import { Hostile, Notice, Switch } from "../marks_and_signs.tsx";
 import { connection, isStale, list, showList } from "../page_state.ts";
 import { Unread } from "../unread.tsx";
-import { shortKind } from "../readable_text.ts";
+import { plainText, shortKind } from "../readable_text.ts";
 import { FIRST_VIEW, type ListView, STATES, viewFragment, WINDOW_SIZES } from "../url_state.ts";
 import { sessionState } from "../feed/session_key.ts";
 import type { Denied } from "../../../crds/wire/row.ts";
