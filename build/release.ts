@@ -12,6 +12,7 @@ import { createHash } from "node:crypto";
 import { BUNDLE, bundle } from "./bundle.ts";
 import { compile, TARGETS } from "./compile.ts";
 import { VERSION } from "../app/version.ts";
+import { settingsFor } from "../deploy/generate.ts";
 import { packChart, writeManifests } from "./release/deployment_files.ts";
 import { krewManifest } from "./release/krew.ts";
 import { thirdPartyLicenses } from "./release/licenses.ts";
@@ -40,11 +41,23 @@ export interface Release {
   readonly missing: Readonly<Record<string, string>>;
 }
 
+const SUMS = "SHA256SUMS";
+
 const line = (error: unknown) =>
   (error instanceof Error ? error.message : `${error}`).replaceAll(/\s*\n\s*/g, " ");
 
 const sha256 = async (path: string) =>
   createHash("sha256").update(await Deno.readFile(path)).digest("hex");
+
+/** Makes a folder, or empties it of the release before. Throws if it holds anything else. */
+async function emptyFolder(folder: string): Promise<void> {
+  await Deno.mkdir(folder, { recursive: true });
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+  if (names.length > 0 && !names.includes(SUMS)) {
+    throw new Error(`--output: ${folder} holds files that are no release's`);
+  }
+  for (const name of names) await Deno.remove(`${folder}/${name}`, { recursive: true });
+}
 
 /** Compiles the executables, packs them for krew, and writes its manifest. */
 async function makeExecutables(
@@ -95,6 +108,7 @@ async function makeParts(options: ReleaseOptions, work: string): Promise<Record<
   const deployment = { version: VERSION, image, digest, seconds, work };
   const write = (name: string, text: string) => Deno.writeTextFile(`${output}/${name}`, text);
   const makers: Record<string, () => Promise<unknown>> = {
+    licences: () => write("THIRD_PARTY_LICENSES", files.licenses),
     executables: () => makeExecutables(options, files),
     "npm package": () => packNpm(output, files),
     wheels: () => buildWheels(output, files),
@@ -132,10 +146,8 @@ export async function makeRelease(options: ReleaseOptions): Promise<Release> {
   if (!check && (image === undefined || digest === undefined || repository === undefined)) {
     throw new Error("a release needs --image, --digest and --repository; without them, --check");
   }
-  await Deno.remove(output, { recursive: true }).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
-  await Deno.mkdir(output, { recursive: true });
+  settingsFor(image, digest);
+  await emptyFolder(output);
   const work = await Deno.makeTempDir({ prefix: "milepost-release-" });
   try {
     const missing = await makeParts(options, work);
@@ -143,8 +155,8 @@ export async function makeRelease(options: ReleaseOptions): Promise<Release> {
     const sums = await Promise.all(
       files.map(async (name) => `${await sha256(`${output}/${name}`)}  ${name}\n`),
     );
-    await Deno.writeTextFile(`${output}/SHA256SUMS`, sums.join(""));
-    return { files: [...files, "SHA256SUMS"], missing };
+    await Deno.writeTextFile(`${output}/${SUMS}`, sums.join(""));
+    return { files: [...files, SUMS], missing };
   } finally {
     await Deno.remove(work, { recursive: true });
   }

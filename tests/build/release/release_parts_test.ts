@@ -8,6 +8,7 @@ import { notesOf } from "../../../build/release/notes.ts";
 import { npmManifest } from "../../../build/release/npm_package.ts";
 import type { Part } from "../../../build/release/parts_list.ts";
 import { spdxOf } from "../../../build/release/sbom.ts";
+import { makeRelease } from "../../../build/release.ts";
 import { obstaclesTo } from "../../../build/release/unpublished.ts";
 import { settingsFor } from "../../../deploy/generate.ts";
 
@@ -144,4 +145,20 @@ Deno.test("obstaclesTo() names who has a version, and who does not say", async (
   const silent = await ask(() => Promise.reject(new Error("away")));
   assert.equal(silent.length, 4);
   assert.match(silent[0] ?? "", /^npm: milepost does not say .* Error: away of https:/);
+});
+
+Deno.test("makeRelease() makes nothing for what is no image, and empties no other folder", async () => {
+  const output = await Deno.makeTempDir({ prefix: "milepost-test-" });
+  try {
+    await Deno.writeTextFile(`${output}/mine`, "");
+    const release = { check: false, output, repository: "a/b", image: "ghcr.io/a/b" };
+    const digest = `sha256:${"0f".repeat(32)}`;
+    await assert.rejects(makeRelease({ ...release, digest: "sha256:0" }), /--digest: must be/);
+    await assert.rejects(makeRelease({ ...release, image: "b", digest }), /--image: must be/);
+    await assert.rejects(makeRelease({ ...release, check: false }), /needs --image, --digest and/);
+    await assert.rejects(makeRelease({ check: true, output }), /--output: .* holds files/);
+    assert.deepEqual([...Deno.readDirSync(output)].map(({ name }) => name), ["mine"]);
+  } finally {
+    await Deno.remove(output, { recursive: true });
+  }
 });
