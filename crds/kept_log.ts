@@ -9,12 +9,10 @@ export const keptLogSchema = z.object({
   kind: z.string().optional(),
   metadata: schemas.objectMeta,
   spec: z.object({
-    /** The pod as it was last, without what no reader of its log needs. */
+    /** The pod as it was last. */
     pod: z.unknown().transform((value) => KUBERNETES_KINDS.pod.parse(value)),
     /** When its object went, RFC 3339. */
     gone: z.string(),
-    /** Size of its logs. */
-    bytes: z.number(),
   }),
 });
 export type KeptLog = z.infer<typeof keptLogSchema>;

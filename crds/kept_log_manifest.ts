@@ -8,7 +8,6 @@ export function keptLogCrd(): CustomResourceDefinition {
     schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
     columns: [
       { name: "Pod", type: "string", jsonPath: ".spec.pod.metadata.name" },
-      { name: "Bytes", type: "integer", jsonPath: ".spec.bytes" },
       COLUMNS.age,
     ],
   });

@@ -24,7 +24,7 @@ import { LaunchAgent } from "./launch_agent/launch_agent.ts";
 import { type LogOptions, readLog } from "./logs/log_reader.ts";
 import { logKeyOf, LogProblem } from "./logs/log_keys.ts";
 import { createLogKeeper, type LogKeeper } from "./logs/log_keeper.ts";
-import { createLogStore, type LogKey, type LogStore } from "./logs/logs.ts";
+import { createLogStore, type LogStore } from "./logs/logs.ts";
 import {
   type MountNamespaces,
   type NoMountNamespaces,
@@ -42,9 +42,6 @@ import { serviceVariables } from "./names/service_variables.ts";
 import { removeAllBut, removeIfThere } from "./processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
-
-/** Why logs of ended pods are removed. */
-const OVER_BOUNDS = "those of ended pods are kept within --history-bytes and --history-age";
 
 class RunningKubelet implements Kubelet {
   readonly node: NodeOffer;
@@ -180,19 +177,12 @@ class RunningKubelet implements Kubelet {
     if (pod === undefined) {
       throw new LogProblem(`pod "${ref.name}" is not known to node ${this.node.name}`, 404);
     }
-    if (this.#logs.isDiscarded(pod.metadata?.uid ?? "")) {
-      throw new LogProblem(`the log of pod "${ref.name}" was removed: ${OVER_BOUNDS}`, 404);
-    }
-    const isOpen = (key: LogKey) => this.#logs.isOpen(key);
     // A pod that was made again under its name has the run of the one before as its previous one.
     const former = options.previous && restartsOf(pod) === 0
       ? this.#logKeeper?.find(ref, pod.metadata?.uid ?? "")
       : undefined;
-    const isPrevious = former === undefined && (options.previous ?? false);
-    const last = logKeyOf(former ?? pod, container, isPrevious, isOpen);
-    // What is gone was ended in a start that may have had no time to write.
-    const isSilent = pod !== present && last.attempt > 0 && this.#logs.isEmpty(last);
-    const key = isSilent ? { ...last, attempt: last.attempt - 1 } : last;
+    const previous = former === undefined && (options.previous ?? false);
+    const key = logKeyOf(former ?? pod, { container, previous, isGone: !isMeant }, this.#logs);
     return readLog(this.#logs, key, options, this.#clock.now());
   }
 

@@ -2,19 +2,18 @@
 import { getLogger } from "@logtape/logtape";
 import type { JobKinds } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import type { KeptLog } from "../../../crds/kept_log.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 import { repeat } from "../../../platform/base/repeat.ts";
 import { createSleeper } from "../../../platform/base/sleeper.ts";
 import { rfc3339Micro } from "../../../platform/base/timestamps.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
-import { isNotFound, messageOf } from "../../../platform/kube/errors.ts";
+import { isForbidden, isNotFound, messageOf } from "../../../platform/kube/errors.ts";
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { type ObjectKey, withMetadataOnly } from "../../../platform/kube/resource.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
 import { deleteExactly } from "../../../platform/kit/deletion.ts";
 import { endedAt, hasEnded } from "../../jobs/pods.ts";
-import { beyondBounds, type EndedLogs, type LogBounds } from "./log_bounds.ts";
+import { beyondBounds, type LogBounds } from "./log_bounds.ts";
 import type { LogStore } from "./logs.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -57,30 +56,14 @@ export interface LogKeeper {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** The pod without what no reader of its log needs. */
-function outlineOf({ metadata, spec, status }: Pod): Pod {
-  const { name, namespace, uid, labels, creationTimestamp } = metadata ?? {};
-  const outline = (all: NonNullable<Pod["spec"]>["containers"] = []) =>
-    all.map(({ name, restartPolicy }) => ({ name, ...(restartPolicy && { restartPolicy }) }));
-  const { phase, reason, message, startTime, containerStatuses, initContainerStatuses } = status ??
-    {};
-  return {
-    metadata: { name, namespace, uid, labels, creationTimestamp },
-    spec: {
-      containers: outline(spec?.containers),
-      initContainers: outline(spec?.initContainers),
-      nodeName: spec?.nodeName,
-    },
-    status: { phase, reason, message, startTime, containerStatuses, initContainerStatuses },
-  };
-}
+const uidOf = ({ metadata }: Pod) => metadata?.uid ?? "";
 
 /** Creates a keeper. */
 export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
   const { client, clock, kinds, bounds, logs, pods } = options;
   const kept = createInformer({ client, clock, kind: KINDS.keptLog });
   const sleeper = createSleeper(clock);
-  /** Bytes of pods that have ended and are still there, which write nothing more. */
+  /** Bytes of pods that have ended, which write nothing more. */
   const sizes = new Map<string, number>();
 
   /** The job of a pod, if it is there and stays; the pod has its name only. */
@@ -97,18 +80,17 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
   }
 
   async function keep(pod: Pod, signal: AbortSignal): Promise<boolean> {
-    const { name, namespace, uid = "", labels } = pod.metadata ?? {};
+    const { name, namespace, labels } = pod.metadata ?? {};
     try {
-      const bytes = await logs.size(uid);
-      const job = bytes > 0 ? await jobOf(pod, signal) : undefined;
+      const job = await logs.size(uidOf(pod)) > 0 ? await jobOf(pod, signal) : undefined;
       if (job === undefined) return false;
-      await client.create(KINDS.keptLog, {
-        metadata: { name: uid, namespace, labels, ownerReferences: [job] },
-        spec: { pod: outlineOf(pod), gone: rfc3339Micro(clock.now()), bytes },
-      }, { ...CALL, signal });
+      const metadata = { name: uidOf(pod), namespace, labels, ownerReferences: [job] };
+      const spec = { pod, gone: rfc3339Micro(clock.now()) };
+      await client.create(KINDS.keptLog, { metadata, spec }, { ...CALL, signal });
       return true;
     } catch (error) {
-      if (isNotFound(error)) return false;
+      // The job is gone, or its namespace is being deleted.
+      if (isNotFound(error) || isForbidden(error) || signal.aborted) return false;
       logger.warn("The log of a pod that is gone is not kept", {
         pod: name,
         error: messageOf(error),
@@ -117,28 +99,30 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
     }
   }
 
-  /** The logs of pods that have ended and are still there. */
-  async function present(): Promise<(EndedLogs & { drop: () => Promise<unknown> })[]> {
-    const ended = pods().filter((pod) => hasEnded(pod) && !logs.isDiscarded(uidOf(pod)));
-    const uids = new Set(ended.map(uidOf));
-    for (const uid of sizes.keys()) if (!uids.has(uid)) sizes.delete(uid);
-    return await Promise.all(ended.map(async (pod) => {
-      const uid = uidOf(pod);
-      const bytes = sizes.get(uid) ?? await logs.size(uid);
-      sizes.set(uid, bytes);
-      return { bytes, endedMs: endedAt(pod, clock.now()), drop: () => logs.discard(uid) };
-    }));
+  /** All pods that have ended and have logs, and how each loses them. */
+  function ended(signal: AbortSignal) {
+    const there = pods().filter((pod) => hasEnded(pod) && !logs.isDiscarded(uidOf(pod)));
+    return [
+      ...there.map((pod) => ({
+        uid: uidOf(pod),
+        endedMs: endedAt(pod, clock.now()),
+        drop: (): Promise<unknown> => logs.discard(uidOf(pod)),
+      })),
+      ...kept.list().map((object) => ({
+        uid: uidOf(object.spec.pod),
+        endedMs: Date.parse(object.spec.gone),
+        drop: () => deleteExactly(client, KINDS.keptLog, object, { ...CALL, signal }),
+      })),
+    ];
   }
 
-  const gone = (signal: AbortSignal) =>
-    kept.list().map((object: KeptLog) => ({
-      bytes: object.spec.bytes,
-      endedMs: Date.parse(object.spec.gone),
-      drop: () => deleteExactly(client, KINDS.keptLog, object, { ...CALL, signal }),
-    }));
-
   async function pass(signal: AbortSignal): Promise<number> {
-    const all = [...gone(signal), ...await present()];
+    const all = [];
+    for (const it of ended(signal)) {
+      all.push({ ...it, bytes: sizes.get(it.uid) ?? await logs.size(it.uid) });
+    }
+    sizes.clear();
+    for (const { uid, bytes } of all) sizes.set(uid, bytes);
     for (const { drop } of beyondBounds(all, bounds, clock.now())) await drop();
     return LOOK_MS;
   }
@@ -180,5 +164,3 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
     },
   };
 }
-
-const uidOf = ({ metadata }: Pod) => metadata?.uid ?? "";
