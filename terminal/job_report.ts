@@ -1,6 +1,6 @@
 /** Reports of one job, as lines: its state, progress, curves, ranks and newest events; or why it is as it is. Pure. */
 import type { AnyJob } from "../crds/job_kind.ts";
-import { isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
+import { BREAKS, isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
 import type { JobRow } from "../crds/wire/row.ts";
 import type { ShownEvent, ShownPod } from "../crds/wire/details.ts";
 import { clockText } from "../platform/base/local_time.ts";
@@ -90,12 +90,14 @@ function progressLines({ row }: JobFacts, { characters, nowMs }: ReportLook): st
 /** A curve with the most and the least beside it, and its time below. */
 function curveLines(
   { name, points }: ShownCurves["metrics"][number],
-  { row }: JobFacts,
+  { row, curves }: JobFacts,
   look: ReportLook,
 ): string[] {
   const { columns, characters, nowMs, plotRows } = look;
   const width = Math.max(1, columns - AXIS_WIDTH - 1);
-  const plot = curvePlot(points, { columns: width, rows: plotRows }, characters);
+  const breaks = (curves?.marks ?? []).filter(({ kind }) => BREAKS.includes(kind));
+  const size = { columns: width, rows: plotRows };
+  const plot = curvePlot(points, size, characters, breaks.map(({ timeMs }) => timeMs));
   const [first, last] = [points[0], points.at(-1)];
   if (plot.length === 0 || first === undefined || last === undefined) return [];
   const least = points.reduce((low, [, min]) => Math.min(low, min), Infinity);

@@ -103,12 +103,14 @@ export interface Size {
 
 /**
  * Returns the curve of `points` as lines of braille: the last values joined by a line, and a stroke from the least
- * to the most of each moment. With ASCII it has one dot for a character. No lines if there is no value.
+ * to the most of each moment; no line goes over a time of `breaks`. With ASCII it has one dot for a character. No
+ * lines if there is no value.
  */
 export function curvePlot(
   points: readonly Readonly<CurvePoint>[],
   size: Size,
   characters: CharacterSet = "unicode",
+  breaks: readonly number[] = [],
 ): string[] {
   const shown = points.filter((it) => it.every(Number.isFinite));
   if (shown.length === 0 || size.columns < 1 || size.rows < 1) return [];
@@ -120,18 +122,20 @@ export function curvePlot(
   const stroke = (x: number, one: number, other: number) => {
     for (let y = Math.min(one, other); y <= Math.max(one, other); y++) sheet.dot(x, y);
   };
-  let before: { readonly x: number; readonly y: number } | undefined;
+  let before: { readonly x: number; readonly y: number; readonly time: number } | undefined;
   for (const [time, min, max, last] of shown) {
     const x = placeOf(time, times, dots.columns);
     const y = placeOf(last, values, dots.rows);
-    const begin = before ?? { x, y };
+    const beforeMs = before?.time ?? time;
+    const isBroken = breaks.some((it) => it > beforeMs && it <= time);
+    const begin = isBroken || before === undefined ? { x, y } : before;
     for (let at = begin.x + 1; at <= x; at++) {
       const yAt = (place: number) =>
         Math.round(begin.y + (y - begin.y) * (place - begin.x) / (x - begin.x));
       stroke(at, yAt(at - 1), yAt(at));
     }
     stroke(x, placeOf(min, values, dots.rows), placeOf(max, values, dots.rows));
-    before = { x, y };
+    before = { x, y, time };
   }
   return sheet.lines((cell) =>
     isBraille ? String.fromCodePoint(BLANK + cell) : cell === 0 ? " " : "*"

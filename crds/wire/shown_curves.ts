@@ -100,6 +100,8 @@ export const kindOf = ({ name, isProgress, isStep, isNonFinite }: CurveKind): Cu
 export const isMetric = ({ isProgress, isStep, isNonFinite }: CurveKind): boolean =>
   !isProgress && !isStep && !isNonFinite;
 export type MarkKind = z.infer<typeof markKindSchema>;
+/** Marks between two runs of a job. */
+export const BREAKS: readonly MarkKind[] = ["restarted", "resumed", "pod", "gap"];
 export type CurveMark = Readonly<z.infer<typeof markSchema>>;
 /** The curves of one job. */
 export type ShownCurves = Readonly<z.infer<typeof shownSchema>>;

@@ -25,6 +25,17 @@ Deno.test("sparkline() shows the last value of each moment", () => {
 
 const point = (time: number, value: number): CurvePoint => [time, value, value, value];
 
+Deno.test("curvePlot() draws no line over a break", () => {
+  const points = [point(0, 0), point(9, 9)];
+  const dots = (breaks: number[]) =>
+    curvePlot(points, { columns: 10, rows: 10 }, "ascii", breaks).join("").replaceAll(" ", "")
+      .length;
+  assert.ok(dots([]) >= 10);
+  assert.equal(dots([5]), 2);
+  assert.equal(dots([9]), 2);
+  assert.deepEqual([dots([0]), dots([10])], [dots([]), dots([])]);
+});
+
 Deno.test("curvePlot() draws a line from the first value to the last", () => {
   const up = curvePlot([point(0, 0), point(1, 1)], { columns: 2, rows: 1 });
   assert.deepEqual(up, ["⣠⠞"]);

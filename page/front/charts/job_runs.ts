@@ -1,5 +1,5 @@
 /** Runs of a job: where its curves break, and at which steps their points stand. Pure. */
-import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
+import type { BREAKS as MarkBreaks, CurvePoint } from "../../../crds/wire/shown_curves.ts";
 import type { Mark } from "../feed/view_answers_read.ts";
 
 /** The runs of a job. */
@@ -16,7 +16,12 @@ export interface JobRuns {
 }
 
 /** Marks between two runs; the values behind one of a pod begin at it. */
-const BREAKS: readonly string[] = ["restarted", "resumed", "pod", "gap"];
+const BREAKS: readonly string[] = [
+  "restarted",
+  "resumed",
+  "pod",
+  "gap",
+] satisfies typeof MarkBreaks;
 
 interface Break {
   readonly timeMs: number;
