@@ -169,7 +169,7 @@ export class CurvesOfJob {
         ...(row === this.#step && { isStep: true as const }),
         points: this.#series.points(row.row, part),
       };
-      if (nonFinite === undefined || this.#series.newest(nonFinite) === undefined) return [curve];
+      if (nonFinite === undefined || this.#series.isEmpty(nonFinite)) return [curve];
       return [curve, { name, isNonFinite: true, points: this.#series.points(nonFinite, part) }];
     });
   }

@@ -30,9 +30,6 @@ export interface PointsQuery {
 
 /** Numbers of a bucket, by their places. */
 const [MIN, MAX, LAST, NUMBERS] = [0, 1, 2, 3];
-/** Times and values of the newest samples: two numbers for each row. */
-const NEWEST = 2;
-
 /** Most buckets of a metric. */
 const BUCKETS_MAX = 128;
 /** The newest buckets into which samples may fall in any order: pods of a job have clocks of their own. */
@@ -61,6 +58,7 @@ export class Series {
   #rows = 0;
   /** The buckets of one row after those of the other. */
   #buckets: Float32Array<ArrayBuffer> = emptyBuckets(0);
+  /** Times of the newest samples of the rows. */
   #newest: number[] = [];
   #widthMs = BASE_WIDTH_MS;
   /** Number of the first bucket, counted from the epoch. */
@@ -105,7 +103,7 @@ export class Series {
       this.#buckets = buckets;
     }
     // Not push(), which would reserve room for some twenty more.
-    this.#newest = this.#newest.concat([-Infinity, NaN]);
+    this.#newest = this.#newest.concat([-Infinity]);
     return this.#rows++;
   }
 
@@ -113,25 +111,23 @@ export class Series {
   clearRow(row: number): void {
     this.#reshapes++;
     this.#buckets.fill(NaN, this.#at(row, 0), this.#at(row + 1, 0));
-    this.#setNewest(row, -Infinity, NaN);
+    this.#newest[row] = -Infinity;
   }
 
   /** Adds a finite value; the time must not be before the epoch. */
   add(row: number, timeMs: number, value: number): void {
     const bucket = this.#placed(timeMs);
     if (bucket < this.#used - RECENT_BUCKETS) this.#reshapes++;
-    const newestMs = this.#newest[row * NEWEST] ?? -Infinity;
+    const newestMs = this.#newest[row] ?? -Infinity;
     const isLate = timeMs < newestMs && bucket === this.#bucketOf(newestMs);
-    if (timeMs >= newestMs) this.#setNewest(row, timeMs, value);
+    if (timeMs >= newestMs) this.#newest[row] = timeMs;
     const number = Math.max(-FLOAT32_MAX, Math.min(FLOAT32_MAX, value));
     const last = isLate ? this.#buckets[this.#at(row, bucket) + LAST] ?? number : number;
     merge(this.#buckets, this.#at(row, bucket), number, number, last);
   }
 
-  /** Time and value of the newest sample, as it came; undefined if there is none. */
-  newest(row: number): { readonly timeMs: number; readonly value: number } | undefined {
-    const [timeMs = -Infinity, value = NaN] = this.#newest.slice(row * NEWEST, (row + 1) * NEWEST);
-    return timeMs === -Infinity ? undefined : { timeMs, value };
+  isEmpty(row: number): boolean {
+    return this.#newest[row] === -Infinity;
   }
 
   /** Keeps fewer buckets from now on. */
@@ -175,11 +171,6 @@ export class Series {
     // Most buckets hold one sample.
     if (min === last && max === last) return [timeMs, shown, shown, shown];
     return [timeMs, shownFloat(min), shownFloat(max), shown];
-  }
-
-  #setNewest(row: number, timeMs: number, value: number): void {
-    this.#newest[row * NEWEST] = timeMs;
-    this.#newest[row * NEWEST + 1] = value;
   }
 
   #at(row: number, bucket: number): number {

@@ -96,27 +96,10 @@ function rowsOf(line: CurveLine, { isLog, axis }: CurveScale): PlacedRow[] {
     });
 }
 
-/** Makes one row of those at one place: of the same step there may be several. */
-function joined(rows: readonly PlacedRow[]): PlacedRow[] {
-  const known = (values: readonly (number | null)[]) => values.filter((it) => it !== null);
-  const found = (value: number | undefined) => Number.isFinite(value) ? value ?? null : null;
-  return [...Map.groupBy(rows, ({ place }) => place).values()].flatMap((of) => {
-    const [first, ...others] = of;
-    if (first === undefined || others.length === 0) return of;
-    return [{
-      ...first,
-      last: found(known(of.map(({ last }) => last)).at(-1)),
-      min: found(Math.min(...known(of.map(({ min }) => min)))),
-      max: found(Math.max(...known(of.map(({ max }) => max)))),
-      text: of.findLast(({ text }) => text !== undefined)?.text,
-    }];
-  });
-}
-
 /** Returns the rows of each run by their places, with smoothed values. */
 function rowsOfRuns(rows: readonly PlacedRow[], weight: number): PlacedRow[][] {
   return [...Map.groupBy(rows, ({ run }) => run).values()].map((of) => {
-    const ordered = joined([...of].sort((a, b) => a.place - b.place));
+    const ordered = [...of].sort((a, b) => a.place - b.place);
     const values = smoothed(ordered.map(({ last }) => last), weight);
     return ordered.map((row, index) => ({ ...row, last: values[index] ?? null }));
   });

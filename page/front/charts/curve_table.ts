@@ -20,12 +20,16 @@ export interface CurveTable {
   readonly curves: readonly CurveColumns[];
   /** Points that a logarithmic axis has no place for. */
   readonly left: number;
-  /** Earlier runs that are not drawn. */
-  readonly runsLeft: number;
 }
 
-/** Most runs of a job that have a curve of their own: those of a job that restarts again and again are many. */
+/** Most runs of a job that have a curve of their own, the newest: those of a job that restarts again and again are many. */
 const MOST_RUNS = 16;
+
+const either = (
+  one: number | null | undefined,
+  other: number | null,
+  choose: (one: number, other: number) => number,
+) => typeof one === "number" && other !== null ? choose(one, other) : other ?? one ?? null;
 
 /** Returns the table of curves. */
 export function curveTable(lines: readonly CurveLine[], scale: CurveScale): CurveTable {
@@ -43,15 +47,18 @@ export function curveTable(lines: readonly CurveLine[], scale: CurveScale): Curv
       const texts = empty<string>();
       for (const row of rows) {
         const at = index.get(row.place) ?? 0;
-        [last[at], min[at], max[at], texts[at]] = [row.last, row.min, row.max, row.text];
+        // Of the same step there may be several.
+        last[at] = row.last ?? last[at] ?? null;
+        min[at] = either(min[at], row.min, Math.min);
+        max[at] = either(max[at], row.max, Math.max);
+        texts[at] = row.text ?? texts[at];
       }
       return { line, isEarlier: run < drawn.length - 1, last, min, max, texts };
     })
   );
   const left = lines.flatMap(({ points }) => points)
     .filter(([, , , value]) => scale.isLog && value <= 0).length;
-  const runsLeft = all.reduce((sum, runs) => sum + Math.max(0, runs.length - MOST_RUNS), 0);
-  return { places, curves, left, runsLeft };
+  return { places, curves, left };
 }
 
 /** Returns the index of a curve's value, or of what was none, nearest to one within it; undefined if it is beyond its ends. */

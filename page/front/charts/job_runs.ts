@@ -39,28 +39,19 @@ export function bucketWidth(points: readonly CurvePoint[]): number {
 }
 
 /**
- * Returns breaks where the step falls to less than half of what it was, with none known there: the count has begun
- * anew. Smaller falls are ranks that lag behind others.
+ * Returns breaks where the step falls to less than half of what it was: the count has begun anew. Smaller falls are ranks
+ * that lag behind others.
  */
-function falls(steps: readonly CurvePoint[], widthMs: number, known: readonly Break[]): Break[] {
-  const found: Break[] = [];
-  let [peak, beforeMs] = [-Infinity, -Infinity];
-  for (const [timeMs, , max, last] of steps) {
-    const isKnown = known.some((it) => it.timeMs > beforeMs && it.timeMs < timeMs + widthMs);
-    const isFall = last < Math.max(peak, max) / 2;
-    if (isFall && !isKnown) found.push({ timeMs, isFirstValue: true });
-    peak = isFall || isKnown ? last : Math.max(peak, max);
-    beforeMs = timeMs;
-  }
-  return found;
-}
+const falls = (steps: readonly CurvePoint[]): Break[] =>
+  steps.filter(([, , , step], index) => step < (steps[index - 1]?.[3] ?? 0) / 2)
+    .map(([timeMs]) => ({ timeMs, isFirstValue: true }));
 
 /** Returns the runs of a job with these marks, and the points of its step. */
 export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]): JobRuns {
   const stepWidth = bucketWidth(steps);
   const marked = marks.filter(({ kind }) => BREAKS.includes(kind))
     .map(({ timeMs, kind }): Break => ({ timeMs, isFirstValue: kind === "pod" }));
-  const breaks = [...marked, ...falls(steps, stepWidth, marked)]
+  const breaks = [...marked, ...falls(steps)]
     .sort((one, other) => one.timeMs - other.timeMs);
 
   function runOf(beginMs: number, widthMs: number): number {

@@ -215,9 +215,6 @@ export function MetricChart(
         onKeyDown={move}
       />
       {source !== "" && <p class="quiet">{plainText(source)}</p>}
-      {table.runsLeft > 0 && (
-        <p class="quiet">The newest runs are drawn: {table.runsLeft} before them are left out.</p>
-      )}
       {table.left > 0 && (
         <p class="quiet">
           Values at or below 0 have no place on this axis: {table.left} are left out.

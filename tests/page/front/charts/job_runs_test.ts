@@ -51,7 +51,7 @@ const runs: Record<
   "steps that begin anew at a mark": {
     marks: [["restarted", 1_500]],
     steps: [80, 90, 10, 20, 30],
-    want: [0, 0.5, 1, 1, 1],
+    want: [0, 0.5, 2, 2, 2],
   },
 };
 for (const [sentence, { marks = [], steps = [], want }] of Object.entries(runs)) {
