@@ -1,6 +1,8 @@
 """Tests of what a program that fails leaves in its container's termination message."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -12,7 +14,7 @@ import milepost
 from milepost.last_words import BYTES_MAX, LastWords, words_of
 from milepost.notices import Notices
 from tests.fakes import FakeEndpoint
-from tests.test_interruptions import output_of
+from tests.test_interruptions import CLIENT, output_of
 
 JOB = {"KUBEFLOW_TRAINER_STATUS_URL": "https://127.0.0.1:9/status"}
 
@@ -99,6 +101,25 @@ class FileTest(unittest.TestCase):
         before = time.time() - 86400 * 365
         os.utime(self.file, (before, before))
         self.assertTrue(self.fails(ValueError("now")).endswith("ValueError: now"))
+
+    def test_of_processes_that_fail_at_once_one_is_the_reason_and_whole(self) -> None:
+        program = (
+            "import sys, milepost\nrun = milepost.Run(rank=int(sys.argv[1]))\nsys.stdin.readline()\n"
+            "raise ValueError(sys.argv[1] * 1500)"
+        )
+        paths = os.pathsep.join((str(CLIENT / "src"), str(CLIENT)))
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-B", "-c", program, rank], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env={**os.environ, **self.environ, "PYTHONPATH": paths},
+            )
+            for rank in "1234"
+        ]  # fmt: skip
+        for process in started:
+            assert process.stdin is not None
+            process.stdin.close()
+        self.assertEqual([process.wait(60) for process in started], [1] * 4)
+        self.assertRegex(self.file.read_text(), r"\ATraceback [^\0]*\nValueError: (1{1500}|2{1500}|3{1500}|4{1500})\Z")
 
     def test_what_cannot_be_written_is_said_and_does_not_raise(self) -> None:
         words = LastWords(str(self.file), Notices())
