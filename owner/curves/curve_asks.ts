@@ -6,9 +6,12 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
 import type { LogZoom } from "./log_zoom.ts";
+import { GAP_TEXTS } from "./marks.ts";
 import {
+  type Curve,
   type CurveAnswer,
   type CurveAsk,
+  type CurveMark,
   parseCurveAnswer,
   parseCurveAsk,
   type ShownCurves,
@@ -30,9 +33,16 @@ function charactersOf({ metrics, marks }: ShownCurves): number {
     marks.reduce((sum, { text }) => of(sum, text.length), 0);
 }
 
+/** Says where curves end whose log is still being read; nothing where none has begun. */
+function readingMarks(metrics: readonly Curve[]): CurveMark[] {
+  const ends = metrics.flatMap(({ points }) => points.at(-1)?.[0] ?? []);
+  if (ends.length === 0) return [];
+  return [{ timeMs: Math.min(...ends), kind: "gap", text: GAP_TEXTS.reading }];
+}
+
 /**
  * Returns the curves, as many as one answer has room for, and at least one. Those that are still read from logs (`late`) come
- * with the next answer, unless there are no others.
+ * with the next answer, unless there are no others: then a mark says that there will be more.
  */
 function answerCurves(
   { curves: store }: CurveTerm,
@@ -41,15 +51,16 @@ function answerCurves(
 ): { curves: ShownCurves[]; left: string[] } {
   const curves: ShownCurves[] = [];
   const left: string[] = [];
-  const isLate = late.length < jobs.length ? (uid: string) => late.includes(uid) : () => false;
+  const areAllLate = late.length === jobs.length;
   let characters = 0;
   for (const uid of jobs) {
-    if (characters > CURVE_LIMITS.answerCharacters || isLate(uid)) {
+    if (characters > CURVE_LIMITS.answerCharacters || !areAllLate && late.includes(uid)) {
       left.push(uid);
       continue;
     }
     const { metrics = [], marks = [] } = store.curvesOf(uid, query) ?? {};
     const shown = { uid, metrics: [...metrics], marks: [...marks] };
+    if (areAllLate) shown.marks.push(...readingMarks(metrics));
     characters += charactersOf(shown);
     curves.push(shown);
   }

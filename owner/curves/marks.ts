@@ -9,6 +9,7 @@ export const MARK_LIMITS = { marks: 64, textBytes: 1_024 } as const;
 export const GAP_TEXTS = {
   restarted: "Milepost restarted here; points before it may be missing",
   short: "Memory was short; points before it may be missing",
+  reading: "The log is still being read; points after it come later",
   gone: "What the job pushed is not kept any more",
 } as const;
 
