@@ -27,8 +27,6 @@ interface RowProps {
   readonly row: Row;
   readonly curves: JobCurves | undefined;
   readonly isPicked: boolean;
-  readonly canPick: boolean;
-  readonly onPick: (key: string, isPicked: boolean) => void;
 }
 
 /** Whether its message matters more than what it measures. */
@@ -36,12 +34,11 @@ const isFailing = ({ state, restarts }: Row) => state === "Failed" || restarts !
 
 class JobRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
-    const { row, curves, isPicked, canPick, onPick } = this.props;
-    return next.row !== row || next.curves !== curves || next.isPicked !== isPicked ||
-      next.canPick !== canPick || next.onPick !== onPick;
+    const { row, curves, isPicked } = this.props;
+    return next.row !== row || next.curves !== curves || next.isPicked !== isPicked;
   }
 
-  override render({ row, curves, isPicked, canPick, onPick }: RowProps) {
+  override render({ row, curves, isPicked }: RowProps) {
     return (
       <tr>
         <td class="pick">
@@ -49,8 +46,7 @@ class JobRow extends Component<RowProps> {
             type="checkbox"
             aria-label={`Select ${row.namespace}/${row.name}`}
             checked={isPicked}
-            disabled={!isPicked && !canPick}
-            onChange={({ currentTarget }) => onPick(keyOf(row), currentTarget.checked)}
+            onChange={({ currentTarget }) => pick([keyOf(row)], currentTarget.checked)}
           />
         </td>
         <td>
@@ -159,26 +155,6 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
   );
 }
 
-/** The header of the column of selections: selects all rows of the window, or none of them. */
-function SelectAll({ view, rows }: { view: ListView; rows: readonly Row[] }) {
-  const keys = rows.map(keyOf);
-  const others = view.picked.filter((it) => !keys.includes(it));
-  return (
-    <th scope="col" class="pick">
-      <input
-        type="checkbox"
-        aria-label="Select all rows"
-        checked={keys.every((it) => view.picked.includes(it))}
-        onChange={({ currentTarget: { checked } }) =>
-          showList(view, {
-            picked: checked ? [...others, ...keys].slice(-MOST_PICKED) : others,
-            offset: view.offset,
-          }, true)}
-      />
-    </th>
-  );
-}
-
 /** Moves the focus from job to job. */
 function moveFromLink(event: KeyboardEvent) {
   if (event.target instanceof HTMLAnchorElement) moveFocus(event);
@@ -186,10 +162,18 @@ function moveFromLink(event: KeyboardEvent) {
 
 /** The table. */
 export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[] }) {
+  const keys = rows.map(keyOf);
   const names = rows.flatMap(({ metrics }) => metrics.map(({ name }) => name));
   const headers = (
     <>
-      <SelectAll view={view} rows={rows} />
+      <th scope="col" class="pick">
+        <input
+          type="checkbox"
+          aria-label="Select all rows"
+          checked={keys.every((it) => view.picked.includes(it))}
+          onChange={({ currentTarget }) => pick(keys, currentTarget.checked)}
+        />
+      </th>
       <Header view={view} sort="state">State</Header>
       <Header view={view} sort="name">Job</Header>
       <Header view={view} sort="progress">Progress</Header>
@@ -206,18 +190,17 @@ export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[]
           row={row}
           curves={sparklines.value.get(keyOf(row))}
           isPicked={view.picked.includes(keyOf(row))}
-          canPick={view.picked.length < MOST_PICKED}
-          onPick={pick}
         />
       ))}
     </Table>
   );
 }
 
-/** One function for all rows, so that none is drawn anew for another's sake. */
-function pick(key: string, isPicked: boolean) {
+/** Selects jobs, or not any more. */
+function pick(keys: readonly string[], isPicked: boolean) {
   const it = current.value;
   if (it.page !== "jobs") return;
-  const others = it.picked.filter((other) => other !== key);
-  showList(it, { picked: isPicked ? [...others, key] : others, offset: it.offset }, true);
+  const others = it.picked.filter((key) => !keys.includes(key));
+  const picked = isPicked ? [...others, ...keys].slice(-MOST_PICKED) : others;
+  showList(it, { picked, offset: it.offset }, true);
 }

@@ -1,8 +1,8 @@
 /** Bar of the jobs that are selected in the list: they are compared, and those that have ended are deleted. */
 import { useState } from "preact/hooks";
 import { ChangeDialog } from "../change_dialog.tsx";
-import { fieldsOf } from "../feed/answer_fields.ts";
 import { keyOf, pathOf } from "../feed/job_key.ts";
+import { readRights } from "../job/job_details.ts";
 import { useRepeated } from "../feed/repeated_reading.ts";
 import { sessionState } from "../feed/session_key.ts";
 import type { Row } from "../feed/view_answers_read.ts";
@@ -30,7 +30,7 @@ function useDeletable(rows: readonly Row[]): readonly Row[] {
   const begin = () => async (signal: AbortSignal) => {
     const asked = await Promise.all(firsts.map(async (row) => {
       const answer = await call(pathOf("rights", row), { signal });
-      return fieldsOf(await answer.json()).delete === true ? [placeOf(row)] : [];
+      return readRights(await answer.json()).has("delete") ? [placeOf(row)] : [];
     }));
     return new Set(asked.flat());
   };
