@@ -138,7 +138,7 @@ const journeys = {
       await go(page, `${gone}?tab=${tab}`);
       await see(
         page,
-        /^Its pods are deleted, and their logs with them\. Last error: .*exited with 137\./,
+        /^Its pods are deleted, and their logs with them\. Last error: node-0 /,
       );
     }
     // What trains is compared, and not deleted.
