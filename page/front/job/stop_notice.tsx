@@ -3,28 +3,8 @@ import type { JobDetails } from "./job_details.ts";
 import { Hostile, Moment } from "../marks_and_signs.tsx";
 import { now } from "../page_state.ts";
 import { durationText } from "../readable_text.ts";
-import { podsWords, stopPhase } from "./stop_words.ts";
+import { podsWords, stoppedWords, stopPhase, whyWords } from "./stop_words.ts";
 import type { Row } from "../feed/view_answers_read.ts";
-
-/** Who asked for it, and why. */
-function Why({ stop }: { stop: NonNullable<JobDetails["stop"]> }) {
-  return (
-    <>
-      <code>
-        <Hostile text={stop.reason} />
-      </code>
-      {stop.message !== "" && (
-        <>
-          : <Hostile text={stop.message} />
-        </>
-      )} {stop.user !== "" && !stop.message.endsWith(`by ${stop.user}`) && (
-        <span class="quiet">
-          (requested by <Hostile text={stop.user} />)
-        </span>
-      )}
-    </>
-  );
-}
 
 /** The notice; nothing if nobody has stopped the job. */
 export function StopNotice(
@@ -33,43 +13,26 @@ export function StopNotice(
   const stop = details?.stop;
   if (stop === undefined) return null;
   const { pods, conditions } = details ?? { pods: [], conditions: [] };
-  const phase = stopPhase({
-    stop,
-    state: row?.state ?? "",
-    pods,
-    conditions,
-    reportedMs: row?.updatedMs,
-  }, now.value);
-  if (phase.phase === "stopped") {
-    return (
-      <p class="grace" role="status">
-        <b>{stop.graceSeconds === 0 ? "Stopped immediately" : "Stopped early"}</b>
-        {stop.graceSeconds === 0 && " (no grace period)"}
-        {stop.graceSeconds > 0 && phase.tookSeconds !== undefined &&
-          ` after ${durationText(phase.tookSeconds)} of ${durationText(stop.graceSeconds)} grace`}:
-        {" "}
-        <Why stop={stop} />
-      </p>
-    );
-  }
-  if (phase.phase === "ended") {
-    return (
-      <p class="grace" role="status">
-        A stop was requested at <Moment timeMs={stop.timeMs} />; the job ended by itself first:{" "}
-        <Why stop={stop} />
-      </p>
-    );
-  }
+  const job = { stop, state: row?.state ?? "", pods, conditions, reportedMs: row?.updatedMs };
+  const phase = stopPhase(job, now.value);
+  const isOver = phase.phase === "stopped" || phase.phase === "ended";
   return (
-    <p class="grace" role="timer">
-      <b>Stopping</b>: <Why stop={stop} /> {phase.phase === "grace"
+    <p class="grace" role={isOver ? "status" : "timer"}>
+      {phase.phase === "ended"
         ? (
           <>
-            Its pods have <span class="number">{durationText(phase.leftSeconds)}</span>{" "}
-            left to save their work.
+            A stop was requested at <Moment timeMs={stop.timeMs} />; the job ended by itself first
           </>
         )
-        : "The grace period is over; its pods are being stopped."} {podsWords(phase)}
+        : <b>{phase.phase === "stopped" ? stoppedWords(stop, phase.tookSeconds) : "Stopping"}</b>}
+      : <Hostile text={whyWords(stop)} /> {phase.phase === "grace" && (
+        <>
+          Its pods have <span class="number">{durationText(phase.leftSeconds)}</span>{" "}
+          left to save their work.
+        </>
+      )}
+      {phase.phase === "late" && "The grace period is over; its pods are being stopped."}{" "}
+      {(phase.phase === "grace" || phase.phase === "late") && podsWords(phase)}
     </p>
   );
 }

@@ -1,4 +1,5 @@
 /** Words about a stop: what is left of its grace, whether the pods know of it, and what came of it. Pure. */
+import { durationText } from "../readable_text.ts";
 import { type Condition, hasEnded, type Pod, type Stop } from "./job_details.ts";
 
 /** What is known of a job that is being stopped, or was. */
@@ -57,4 +58,17 @@ export function podsWords(
   if (pods > 0 && podsEnded === pods) return "All pods have ended.";
   if (podsEnded > 0) return `${podsEnded} of ${pods} pods have ended.`;
   return isTold ? "A pod has been told." : "Pods are told when they next report.";
+}
+
+/** Returns how the job was stopped. */
+export function stoppedWords({ graceSeconds }: Stop, tookSeconds: number | undefined): string {
+  if (graceSeconds === 0) return "Stopped immediately (no grace period)";
+  const took = tookSeconds === undefined ? "" : ` after ${durationText(tookSeconds)}`;
+  return `Stopped early${took && `${took} of ${durationText(graceSeconds)} grace`}`;
+}
+
+/** Returns who asked for a stop, and why, as a sentence. */
+export function whyWords({ reason, message, user }: Stop): string {
+  const by = user === "" || message.endsWith(`by ${user}`) ? "" : ` (requested by ${user})`;
+  return `${reason}${message && `: ${message.replace(/\.$/, "")}`}${by}.`;
 }

@@ -3,10 +3,10 @@ import { useState } from "preact/hooks";
 import { ChangeDialog } from "../change_dialog.tsx";
 import { keyOf, pathOf } from "../feed/job_key.ts";
 import { readRights } from "../job/job_details.ts";
-import { useRepeated } from "../feed/repeated_reading.ts";
+import { useReading } from "../feed/repeated_reading.ts";
 import { sessionState } from "../feed/session_key.ts";
 import type { Row } from "../feed/view_answers_read.ts";
-import { call, list, showList } from "../page_state.ts";
+import { list, showList } from "../page_state.ts";
 import {
   ENDED,
   jobNameOf,
@@ -18,26 +18,6 @@ import {
 
 /** Time between two questions for rights, in milliseconds. */
 const RIGHTS_MS = 60_000;
-/** Most kinds and namespaces that rights are asked for. */
-const MOST_PLACES = 20;
-
-const placeOf = ({ kind, namespace }: Row) => `${kind}/${namespace}`;
-
-/** Returns those of the rows that the viewer may delete: asked for one job of each kind and namespace. */
-function useDeletable(rows: readonly Row[]): readonly Row[] {
-  const firsts = [...new Map(rows.map((row) => [placeOf(row), row])).values()]
-    .slice(0, MOST_PLACES);
-  const begin = () => async (signal: AbortSignal) => {
-    const asked = await Promise.all(firsts.map(async (row) => {
-      const answer = await call(pathOf("rights", row), { signal });
-      return readRights(await answer.json()).has("delete") ? [placeOf(row)] : [];
-    }));
-    return new Set(asked.flat());
-  };
-  const { value } = useRepeated(firsts.map(placeOf).sort().join(" "), begin, RIGHTS_MS, "");
-  return rows.filter((row) => value?.has(placeOf(row)));
-}
-
 /** The bar; nothing if no job is selected. */
 export function PickedJobs({ view }: { view: ListView }) {
   const state = sessionState.value;
@@ -46,7 +26,9 @@ export function PickedJobs({ view }: { view: ListView }) {
   const ended = mayChange
     ? list.value?.rows.filter((row) => picked.has(keyOf(row)) && ENDED.includes(row.state)) ?? []
     : [];
-  const deletable = useDeletable(ended);
+  // Of jobs of other namespaces the API server says it when it is asked.
+  const [one] = ended;
+  const rights = useReading(one ? pathOf("rights", one) : "", readRights, RIGHTS_MS, "");
   /** The jobs of the question: those of its moment, whatever the list shows by now. */
   const [deleting, setDeleting] = useState<readonly Row[]>();
   const [first] = view.picked.map(jobNameOf).filter((it) => it !== undefined);
@@ -64,9 +46,12 @@ export function PickedJobs({ view }: { view: ListView }) {
               ? "Compare"
               : `Compare the first ${MOST_COMPARED + 1}`}
           </a>
-          {deletable.length > 0 && (
-            <button type="button" onClick={() => setDeleting(deletable)}>
-              Delete {deletable.length} ended…
+          {one !== undefined && rights.value?.has("delete") && (
+            <button
+              type="button"
+              onClick={() => setDeleting(ended)}
+            >
+              Delete {ended.length} ended…
             </button>
           )}
           <button type="button" onClick={() => showPicked([])}>Clear</button>

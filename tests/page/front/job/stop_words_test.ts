@@ -1,7 +1,13 @@
 /** Tests of what is said of a stop while its grace passes, and after. */
 import assert from "node:assert/strict";
 import { readDetails } from "../../../../page/front/job/job_details.ts";
-import { podsWords, type StoppedJob, stopPhase } from "../../../../page/front/job/stop_words.ts";
+import {
+  podsWords,
+  type StoppedJob,
+  stoppedWords,
+  stopPhase,
+  whyWords,
+} from "../../../../page/front/job/stop_words.ts";
 
 const { stop } = readDetails({
   object: { status: { stop: { time: "1970-01-01T00:00:10Z", graceSeconds: 30, reason: "R" } } },
@@ -78,4 +84,18 @@ for (const [sentence, { job, atMs, want, says }] of Object.entries(cases)) {
       assert.match(podsWords(phase), says);
     }
   });
+}
+
+const STOP = { reason: "Pruned", message: "", user: "", timeMs: 0, graceSeconds: 30 };
+const said: readonly (readonly [text: string, want: string])[] = [
+  [stoppedWords(STOP, 3), "Stopped early after 3 s of 30 s grace"],
+  [stoppedWords(STOP, undefined), "Stopped early"],
+  [stoppedWords({ ...STOP, graceSeconds: 0 }, 2), "Stopped immediately (no grace period)"],
+  [whyWords(STOP), "Pruned."],
+  [whyWords({ ...STOP, message: "worse", user: "ada" }), "Pruned: worse (requested by ada)."],
+  [whyWords({ ...STOP, message: "asked for by ada", user: "ada" }), "Pruned: asked for by ada."],
+  [whyWords({ ...STOP, message: "It was enough." }), "Pruned: It was enough."],
+];
+for (const [text, want] of said) {
+  Deno.test(`a stop is told: ${want}`, () => assert.equal(text, want));
 }
