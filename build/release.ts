@@ -99,6 +99,7 @@ async function makeParts(options: ReleaseOptions, work: string): Promise<Record<
   const seconds = await commitSeconds();
   const files: ProgramFiles = {
     version: VERSION,
+    repository: options.repository,
     deno: Deno.version.deno,
     bundle: BUNDLE,
     licenses: await thirdPartyLicenses(parts),

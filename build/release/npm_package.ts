@@ -3,13 +3,18 @@ import { RUN_ARGUMENTS } from "../bundle.ts";
 import type { ProgramFiles } from "./python_packages.ts";
 import { pack, ROOT, writeFiles } from "./tools.ts";
 
-/** Returns the package's manifest. */
-export function npmManifest({ version, deno }: Pick<ProgramFiles, "version" | "deno">) {
+/** Returns the package's manifest. npm takes its provenance only from the repository that it names. */
+export function npmManifest(
+  { version, deno, repository }: Pick<ProgramFiles, "version" | "deno" | "repository">,
+) {
   return {
     name: "milepost",
     version,
     description: "Runs TrainJobs on Kubernetes, or on a laptop, and shows how they are doing",
     license: "Apache-2.0",
+    ...repository === undefined
+      ? {}
+      : { repository: { type: "git", url: `git+https://github.com/${repository}.git` } },
     type: "module",
     bin: { milepost: "wrapper.js" },
     files: ["wrapper.js", "launch.json", "milepost.js", "THIRD_PARTY_LICENSES"],

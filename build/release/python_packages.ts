@@ -8,6 +8,8 @@ const REQUIREMENTS = `${ROOT}clients/python/build-requirements.txt`;
 /** What the packages are made of. */
 export interface ProgramFiles {
   readonly version: string;
+  /** Repository on GitHub, as OWNER/NAME, if that is known. */
+  readonly repository: string | undefined;
   /** Version of Deno that runs the bundle. */
   readonly deno: string;
   /** Path of the bundle. */

@@ -102,7 +102,8 @@ Deno.test("krewManifest() names an archive for each machine", () => {
 });
 
 Deno.test("the npm package needs one package, by its exact version", () => {
-  const manifest = npmManifest({ version: "0.1.0", deno: "2.9.6" });
+  const manifest = npmManifest({ version: "0.1.0", deno: "2.9.6", repository: "a/b" });
+  assert.deepEqual(manifest.repository?.url, "git+https://github.com/a/b.git");
   assert.deepEqual(manifest.dependencies, { deno: "2.9.6" });
   assert.deepEqual(Object.keys(manifest).filter((key) => /dependencies|scripts/i.test(key)), [
     "dependencies",
