@@ -50,7 +50,7 @@ export interface CurveScale {
 }
 
 /** A point at its place on the axis; null where it has no value there. */
-export interface PlacedRow {
+interface PlacedRow {
   readonly place: number;
   readonly run: number;
   readonly last: number | null;

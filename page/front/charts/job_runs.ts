@@ -1,5 +1,5 @@
 /** Runs of a job: where its curves break, and at which steps their points stand. Pure. */
-import type { BREAKS as MarkBreaks, CurvePoint } from "../../../crds/wire/shown_curves.ts";
+import type { BREAKS as Known, CurvePoint } from "../../../crds/wire/shown_curves.ts";
 import type { Mark } from "../feed/view_answers_read.ts";
 
 /** The runs of a job. */
@@ -16,12 +16,7 @@ export interface JobRuns {
 }
 
 /** Marks between two runs; the values behind one of a pod begin at it. */
-const BREAKS: readonly string[] = [
-  "restarted",
-  "resumed",
-  "pod",
-  "gap",
-] satisfies typeof MarkBreaks;
+const BREAKS: readonly string[] = ["restarted", "resumed", "pod", "gap"] satisfies typeof Known;
 
 interface Break {
   readonly timeMs: number;
@@ -51,8 +46,7 @@ export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]): J
   const stepWidth = bucketWidth(steps);
   const marked = marks.filter(({ kind }) => BREAKS.includes(kind))
     .map(({ timeMs, kind }): Break => ({ timeMs, isFirstValue: kind === "pod" }));
-  const breaks = [...marked, ...falls(steps)]
-    .sort((one, other) => one.timeMs - other.timeMs);
+  const breaks = [...marked, ...falls(steps)].sort((one, other) => one.timeMs - other.timeMs);
 
   function runOf(beginMs: number, widthMs: number): number {
     const before = breaks.filter(({ timeMs }) => timeMs <= beginMs).length;

@@ -1,5 +1,6 @@
 /** Charts of jobs that are shown together: which there are, their lines, and how far their axis reaches. Pure. */
 import type { ChartLine } from "../charts/curve_rows.ts";
+import { extentOf } from "../charts/axis_scale.ts";
 import { bucketWidth, jobRuns } from "../charts/job_runs.ts";
 import { type TimeRange, withFiner } from "../charts/zoom_range.ts";
 import { type Curve, isMetric, isSameCurve, type JobCurves } from "../feed/view_answers_read.ts";
@@ -42,7 +43,7 @@ function curvesOf({ curves, finer = [] }: ShownJob): readonly PlainCurve[] {
 }
 
 /** Returns the begin of a job: that of its first point. */
-export const startOf = ({ curves }: JobCurves): number =>
+const startOf = ({ curves }: JobCurves): number =>
   Math.min(...curves.map(({ points }) => points[0]?.[0] ?? Infinity));
 
 /**
@@ -84,25 +85,16 @@ export function chartsOf(jobs: readonly ShownJob[], axis: AxisKind): readonly Jo
  * first job; undefined if nothing has a place on it.
  */
 export function wholeOf(jobs: readonly ShownJob[], axis: AxisKind): TimeRange | undefined {
-  let [from, to] = [Infinity, -Infinity];
-  const reach = (place: number) => {
-    from = Math.min(from, place);
-    to = Math.max(to, place);
-  };
-  jobs.forEach(({ curves: { curves, marks } }, index) => {
-    if (axis === "step") {
-      for (const [, min, max] of stepsOf({ curves })) [min, max].forEach(reach);
-      return;
-    }
-    const zeroMs = axis === "elapsed" ? startOf({ key: "", curves, marks }) : 0;
-    for (const { points } of curves) {
-      const ends = [points[0], points.at(-1)].filter((it) => it !== undefined);
-      for (const [timeMs] of ends) reach(timeMs - zeroMs);
-    }
-    if (index > 0 || from > to) return;
-    for (const { timeMs } of marks) reach(timeMs - zeroMs);
+  const places = jobs.flatMap(({ curves }, index) => {
+    if (axis === "step") return stepsOf(curves).flatMap(([, min, max]) => [min, max]);
+    const times = curves.curves.flatMap(({ points }) => [points[0]?.[0], points.at(-1)?.[0]])
+      .filter((it) => it !== undefined);
+    if (index === 0 && times.length > 0) times.push(...curves.marks.map(({ timeMs }) => timeMs));
+    const zeroMs = axis === "elapsed" ? startOf(curves) : 0;
+    return times.map((it) => it - zeroMs);
   });
-  return from <= to ? { from, to } : undefined;
+  const [from, to] = extentOf(places) ?? [];
+  return from === undefined || to === undefined ? undefined : { from, to };
 }
 
 /** Returns the time of a job within a part of the axis; without an end where that reaches to its last step. */
