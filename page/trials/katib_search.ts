@@ -1,6 +1,7 @@
 /** Katib's searches: Experiments, and Trials and jobs that no more than a label puts together. */
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { present } from "../../platform/base/json.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
 import { isForbidden, isNotFound, isNotServed } from "../../platform/kube/errors.ts";
 import {
@@ -181,14 +182,15 @@ async function trialsOf(
   trials: readonly ReadTrial[],
   jobs: readonly ReadJob[],
 ): Promise<readonly FoundTrial[]> {
-  const byKey = new Map(jobs.map(({ job, stop }) => [`${job.kind}/${job.name}`, stop]));
+  const byKey = new Map(jobs.map((it) => [`${it.job.kind}/${it.job.name}`, it]));
   const stops = await stopsOfTrials(reader, trials);
   return trials.map((trial) => {
     const { job: named, uid } = trial;
     const kind = named && reader.kinds.ofOwner(named);
     const job = named && kind && { kind: kind.id, namespace: named.namespace, name: named.name };
-    const stop = stops.get(uid) ?? (job && byKey.get(`${job.kind}/${job.name}`));
-    return trialOf(trial, { ...(job && { job }), ...(stop && { stop }) });
+    const read = job && byKey.get(`${job.kind}/${job.name}`);
+    const stop = stops.get(uid) ?? read?.stop;
+    return trialOf(trial, present({ job, stop, message: read?.found.message }));
   });
 }
 

@@ -120,13 +120,21 @@ export function readTrial(trial: JsonObject): ReadTrial {
   };
 }
 
-/** Returns a Trial; `job` and `stop` are what is known of its job. */
+/** Returns a Trial; `job`, `stop` and `message`, why it fails, are what is known of its job. */
 export function trialOf(
   trial: ReadTrial,
-  { job, stop }: { readonly job?: JobName; readonly stop?: TrialStop } = {},
+  { job, stop, message }: {
+    readonly job?: JobName;
+    readonly stop?: TrialStop;
+    readonly message?: string;
+  } = {},
 ): FoundTrial {
   return {
     ...trial.found,
-    ...present({ job, stop: isStoppedEarly(trial) ? stopOfTrial(trial.rules, stop) : stop }),
+    ...present({
+      job,
+      message: message ?? trial.found.message,
+      stop: isStoppedEarly(trial) ? stopOfTrial(trial.rules, stop) : stop,
+    }),
   };
 }

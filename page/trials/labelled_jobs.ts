@@ -1,8 +1,8 @@
 /** Jobs of a search that no Trial controls: only their labels say what they belong to. Pure. */
 import { readObjective } from "../../crds/objective.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { endTimeOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
-import { objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
+import { endTimeOf, failureOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
+import { objectAt, objectsAt, present, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { readOwnRules } from "../../trials/rules/own_rules.ts";
@@ -62,6 +62,7 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
   const objective = objectiveSaid(job) ??
     (own?.objective && { metric: own.objective.name, direction: own.objective.type });
   const ended = endTimeOf(kind, job);
+  const { headline } = failureOf(job) ?? {};
   return {
     job: named,
     of: searchNamedBy(job),
@@ -75,7 +76,7 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
       name,
       state: shownStateOf(kind, job),
       created: String(creationTimestamp ?? ""),
-      ...(ended !== undefined && { ended }),
+      ...present({ ended, message: headline && shortText(headline) }),
       job: named,
       metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
         .map(({ name, value }) => ({ name: shortText(name), latest: shortText(value) })),

@@ -197,13 +197,16 @@ Deno.test("jobs without Trials are trials, and what differs in their variables i
       state: "Running",
       trainerStatus: { lastUpdatedTime: at(1), metrics: [{ name: "loss", value: "2" }] },
     }, env("2")),
+    job({ state: "Failed", failure: { headline: "node-0 exited 1", time: at(1) } }, env("3"), "f"),
   ];
   const trials = trialsOfJobs(jobs.map((it) => readJob(TRAINJOB, it)));
   assert.deepEqual(trials.map(({ name, state, assignments }) => [name, state, assignments]), [
     ["a", "EarlyStopped", [{ name: "LR", value: "1" }]],
     ["j", "Running", [{ name: "LR", value: "2" }]],
+    ["f", "Failed", [{ name: "LR", value: "3" }]],
   ]);
   assert.equal(trials[0]?.ended, at(3));
+  assert.deepEqual(trials.map(({ message }) => message), [undefined, undefined, "node-0 exited 1"]);
   assert.equal(trials[0]?.job?.kind, TRAINJOB.id);
 });
 
