@@ -2,7 +2,6 @@
 import { fullHeadlineOf, headlineOf } from "../crds/failure_headline.ts";
 import type { JobFailure } from "../crds/job_failure.ts";
 import { EVENT_REASONS, type ShownState } from "../crds/names.ts";
-import { POD_REASONS } from "../crds/pod_names.ts";
 import { compact } from "../platform/base/json.ts";
 import { rfc3339 } from "../platform/base/timestamps.ts";
 import type { EventText } from "../platform/kube/event_object.ts";
@@ -22,8 +21,6 @@ export interface FailureInputs {
   readonly state: ShownState;
   /** Whether it was so before. */
   readonly hasEnded: boolean;
-  /** Of a job that its deadline ends, how many seconds it had. */
-  readonly deadlineSeconds?: number | undefined;
   /** Whether the job may have what its programs said. */
   readonly tellsMessages: boolean;
   readonly nowMs: number;
@@ -65,17 +62,6 @@ function history(failure: JobFailure | undefined, sinceMs: number): JobFailure |
   return { ...others, recoveredTime: rfc3339(sinceMs) };
 }
 
-/** The failure of a job that its deadline has ended, with what its pods did until then. */
-function overdue(seconds: number, found: JobFailure | undefined, nowMs: number): JobFailure {
-  const limit = `it had ${seconds} s`;
-  const failure = {
-    reason: POD_REASONS.deadlineExceeded,
-    message: found === undefined ? limit : `${limit}; before, ${found.headline}`,
-    time: rfc3339(nowMs),
-  };
-  return { headline: headlineOf(failure), ...failure };
-}
-
 /** Of a job that goes on: whether it fails again and again, or has overcome that. */
 function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureDecision {
   const isTold = old !== undefined && old.recoveredTime === undefined;
@@ -100,7 +86,7 @@ function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureD
 
 /** Returns what the job says of its failures; one that holds no more is history. */
 export function decideFailure(inputs: FailureInputs): FailureDecision {
-  const { old, seen, state, hasEnded, deadlineSeconds, tellsMessages, nowMs } = inputs;
+  const { old, seen, state, hasEnded, tellsMessages, nowMs } = inputs;
   switch (state) {
     case "Created":
     case "Running":
@@ -110,9 +96,8 @@ export function decideFailure(inputs: FailureInputs): FailureDecision {
       if (hasEnded && old !== undefined) return { failure: old };
       const found = seen && shown(seen, tellsMessages);
       const isHistory = found !== undefined && isSame(old, found) && old?.recoveredTime;
-      const failure = isHistory ? old : found ?? old;
       return {
-        failure: deadlineSeconds === undefined ? failure : overdue(deadlineSeconds, found, nowMs),
+        failure: isHistory ? old : found ?? old,
         ...(found !== undefined && { cause: fullHeadlineOf(found) }),
       };
     }

@@ -68,70 +68,59 @@ export interface PodFailures<P> extends Observer<P> {
   forget(job: string): void;
 }
 
-/** A replica that has failed: its newest pod, and restarts before that came. */
+/** A replica that has failed: its newest pod, and failures before that came. */
 interface Replica {
   pod: JobPod;
-  restarts: number;
-  /** Time of its failure in the newest round. */
-  failedAt?: string;
+  before: number;
 }
 
 interface Known {
   readonly run: string | undefined;
   attempt: number;
-  /** Restarts before the present attempt. */
+  /** Failures of the replica that had most, before the present attempt. */
   before: number;
-  first: { readonly replica: string; readonly failure: PodFailure };
-  /** Whether the next failure begins another round. */
-  isOver: boolean;
-  /** Time of the last failure of the round before. */
-  after: string;
+  first: { readonly replica: string; readonly failure: PodFailure; readonly round: number };
   readonly replicas: Map<string, Replica>;
 }
 
 const timeOf = ({ failure }: PodFailure) => failure.time;
 
-const restartsIn = ({ pod, restarts }: Replica) => restarts + (pod.failure?.restarts ?? 0);
+/** How often a replica has failed; what has failed and does not run again yet was started again once less. */
+const timesOf = ({ pod: { failure }, before }: Replica) =>
+  before + (failure === undefined ? 0 : failure.restarts + (failure.runsSince ? 0 : 1));
+const restartsIn = (replica: Replica) =>
+  timesOf(replica) - (replica.pod.failure !== undefined && !replica.pod.runsSince ? 1 : 0);
 
-const restartsOf = ({ before, replicas }: Known) =>
-  [...replicas.values()].reduce((most, it) => Math.max(most, before + restartsIn(it)), before);
+const mostOf = ({ before, replicas }: Known, of: (replica: Replica) => number) =>
+  [...replicas.values()].reduce((most, it) => Math.max(most, before + of(it)), before);
 
-/** Ends the round: what failed in it is told apart from what fails next by its time. */
-function endRound(known: Known): void {
-  for (const replica of known.replicas.values()) {
-    const { failedAt = "" } = replica;
-    if (failedAt > known.after) known.after = failedAt;
-    delete replica.failedAt;
-  }
-  known.isOver = true;
-}
-
-/** Takes a failure into the present round, or begins another one if the replica has failed in this one. */
+/** Takes a failure that is of a later round than the first one, or the first of its round. */
 function takeFailure(known: Known, replica: Replica, failure: PodFailure): void {
-  const time = timeOf(failure);
-  if (time <= known.after || time <= (replica.failedAt ?? "")) return;
-  if (replica.failedAt !== undefined) endRound(known);
-  if (known.isOver || time < timeOf(known.first.failure)) {
-    known.first = { replica: replica.pod.replica, failure };
+  const { first } = known;
+  const isLater = timeOf(failure) > timeOf(first.failure);
+  const isNews = Date.parse(timeOf(failure)) > (recoversMs(known) ?? Infinity) ||
+    isLater && replica.pod.replica === first.replica;
+  const round = isNews ? first.round + 1 : known.before + timesOf(replica);
+  const isEarlier = timeOf(failure) < timeOf(first.failure);
+  if (round > first.round || round === first.round && isEarlier) {
+    known.first = { replica: replica.pod.replica, failure, round };
   }
-  known.isOver = false;
-  replica.failedAt = time;
 }
 
-/** Takes the pod of a replica, which may be the next one; what is heard of one before it changes no count. */
+/** Takes the pod of a replica, which may be the next one; what is heard of one before it changes nothing. */
 function takePod(known: Known, pod: JobPod, isNew: boolean): Replica | undefined {
   const replica = known.replicas.get(pod.replica);
   if (replica !== undefined) {
     const isNext = pod.uid !== replica.pod.uid;
-    if (isNext && isNew) replica.restarts = restartsIn(replica) + 1;
+    if (isNext && !isNew) return undefined;
+    if (isNext) replica.before = timesOf(replica);
     // A pod that is deleted says nothing of what failed in it before.
-    const knowsMore = pod.failure !== undefined || replica.pod.failure === undefined;
-    if (isNext ? isNew : knowsMore) replica.pod = pod;
+    if (isNext || pod.failure !== undefined || replica.pod.failure === undefined) replica.pod = pod;
     return replica;
   }
   const matters = pod.failure !== undefined || pod.replica === known.first.replica;
   if (!matters || known.replicas.size >= REPLICAS_MAX) return undefined;
-  const made: Replica = { pod, restarts: 0 };
+  const made: Replica = { pod, before: 0 };
   known.replicas.set(pod.replica, made);
   return made;
 }
@@ -156,20 +145,16 @@ export function createPodFailures<P extends PodLike>(
     const known = jobs.get(pod.job);
     if (known?.run === pod.run && known !== undefined) {
       if (pod.attempt > known.attempt) {
-        known.before = restartsOf(known) + pod.attempt - known.attempt;
+        known.before = Math.max(mostOf(known, timesOf), pod.attempt);
         known.attempt = pod.attempt;
-        endRound(known);
         known.replicas.clear();
       }
       return pod.attempt < known.attempt ? undefined : known;
     }
     if (pod.failure === undefined) return undefined;
-    const first = { replica: pod.replica, failure: pod.failure };
+    const first = { replica: pod.replica, failure: pod.failure, round: 0 };
     const { run, attempt } = pod;
-    const made = {
-      ...{ run, attempt, first },
-      ...{ before: attempt, isOver: true, after: "", replicas: new Map() },
-    };
+    const made = { run, attempt, before: attempt, first, replicas: new Map() };
     jobs.set(pod.job, made);
     return made;
   }
@@ -188,7 +173,7 @@ export function createPodFailures<P extends PodLike>(
       const known = jobs.get(job);
       if (known === undefined || (known.run ?? run) !== run) return undefined;
       const { first: { failure: first } } = known;
-      return { first, restarts: restartsOf(known), recoversMs: recoversMs(known) };
+      return { first, restarts: mostOf(known, restartsIn), recoversMs: recoversMs(known) };
     },
     forget: (job) => void jobs.delete(job),
   };

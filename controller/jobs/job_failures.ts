@@ -15,7 +15,6 @@ import { decideFailure } from "../failure_decision.ts";
 import { createPodFailures, type PodFailures } from "../pod_failures.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
-import { endedByDeadline } from "./limits.ts";
 import type { Run } from "./run.ts";
 
 /** The failures, by job; a run is one of a job. Each pod keeps its name when it is made again. */
@@ -54,9 +53,6 @@ export function withFailures(
     seen: failures.of(key, run.uid),
     state,
     hasEnded: hasEnded(job.status?.conditions),
-    deadlineSeconds: endedByDeadline(plan.status)
-      ? run.spec.runPolicy?.activeDeadlineSeconds
-      : undefined,
     tellsMessages: failureMessages && allowsLastWords(run.annotations),
     nowMs,
   });

@@ -60,17 +60,11 @@ export function deadlineMs({ spec, status }: Run): number | undefined {
 const BACKOFF = "has failed because it has reached the specified backoff limit";
 const DEADLINE = "has failed because it was active longer than specified deadline";
 
-/** Returns whether its deadline has ended the job. */
-export function endedByDeadline({ conditions }: Pick<V1Status, "conditions">): boolean {
-  const failed = findCondition(conditions, V1_CONDITIONS.failed);
-  return failed?.status === "True" && (failed.message ?? "").endsWith(DEADLINE);
-}
-
 /** Returns whether a limit has ended the job: then nothing of it is left, whatever its clean-up policy. */
 export function endedByLimit({ conditions }: Pick<V1Status, "conditions">): boolean {
   const failed = findCondition(conditions, V1_CONDITIONS.failed);
   const message = failed?.status === "True" ? failed.message ?? "" : "";
-  return message.endsWith(BACKOFF) || endedByDeadline({ conditions });
+  return message.endsWith(BACKOFF) || message.endsWith(DEADLINE);
 }
 
 /** Returns the message of the limit that the job has reached; undefined if it has reached none. */

@@ -163,8 +163,7 @@ export function decideStatus(
   const started = { ...trainJob, status: { ...trainJob.status, startTime } };
   const deadline = hasEnd ? { kind: "none" } as const : deadlineOf(started, jobSet, nowMs);
   const isStartKnown = !observed.hasUnreadStart || trainJob.status?.startTime !== undefined;
-  const isOverdue = deadline.kind === "exceeded" && isStartKnown;
-  if (isOverdue) {
+  if (deadline.kind === "exceeded" && isStartKnown) {
     conditions = setCondition(conditions, {
       type: TRAINJOB_CONDITIONS.failed,
       status: "True",
@@ -178,7 +177,6 @@ export function decideStatus(
     seen: observed.failures,
     state: state ?? "Created",
     hasEnded: isFinished(trainJob.status),
-    deadlineSeconds: isOverdue ? trainJob.spec.activeDeadlineSeconds : undefined,
     tellsMessages: observed.tellsMessages ?? true,
     nowMs,
   });

@@ -101,26 +101,6 @@ const CASES: Record<string, readonly [Partial<FailureInputs>, Want]> = {
     { old: old(), seen: seen(9, { time: at(-1) }), state: "Failed", hasEnded: true },
     { failure: old() },
   ],
-  "a deadline": [
-    { state: "Failed", deadlineSeconds: 60 },
-    {
-      failure: {
-        headline: "the job exceeded its deadline: it had 60 s",
-        ...{ reason: "DeadlineExceeded", message: "it had 60 s", time: at(0) },
-      },
-    },
-  ],
-  "a deadline, and what happened before": [
-    { state: "Failed", deadlineSeconds: 60, seen: seen(2) },
-    {
-      failure: {
-        headline: `the job exceeded its deadline: it had 60 s; before, ${HEADLINE}`,
-        reason: "DeadlineExceeded",
-        message: "it had 60 s; before, node-0 exited 1: ValueError: b",
-        time: at(0),
-      },
-    },
-  ],
   "history of a job that succeeded": [
     { old: old(), seen: seen(3), state: "Complete" },
     { failure: recovered(0) },

@@ -64,6 +64,10 @@ const CASES: Record<string, readonly [readonly Seen[], string | undefined]> = {
     ],
     "b 20 1",
   ],
+  "what fails after the first one has recovered": [
+    [{ at: 10, ran: 1, times: 1, since: 20 }, { replica: "b", at: 200 }],
+    "b 200 1",
+  ],
   "no straggler of a round before": [
     [
       { at: 10 },
@@ -75,7 +79,7 @@ const CASES: Record<string, readonly [readonly Seen[], string | undefined]> = {
   ],
   "restarts of the replica that had most": [
     [{ at: 10, times: 1 }, { replica: "b", at: 11, times: 4 }],
-    "a 10 4",
+    "b 11 4",
   ],
   "pods that were made again": [
     [

@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { ANNOTATIONS } from "../../../crds/names.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
-import { runJob, specOfKind, testInWorld } from "./every_kind.ts";
+import { runJob, testInWorld } from "./every_kind.ts";
 import type { JobWorld } from "./job_world.ts";
 
 const RUNNING = { phase: "Running" };
@@ -79,15 +79,4 @@ testInWorld("a definition that drops the field gets the annotation, once", async
   await world.settle();
   equal(writes().length, length);
   deepEqual(told(world, "Failed").length, 1);
-});
-
-testInWorld("a deadline says what the pods did until then", async (world) => {
-  world.put("PyTorchJob", specOfKind("PyTorchJob", { activeDeadlineSeconds: 60 }, {}));
-  await world.settle();
-  world.reportAll(RUNNING);
-  world.report("j-worker-1", { phase: "Running", exitCode: 1, restarts: 1 });
-  await world.settle(61_000);
-  const { failure } = world.job("PyTorchJob").status ?? {};
-  equal(failure?.reason, "DeadlineExceeded");
-  equal(failure?.message, "it had 60 s; before, worker-1 exited 1");
 });
