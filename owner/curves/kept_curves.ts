@@ -21,8 +21,6 @@ const KEPT_LIMITS = {
   /** Logs that are read at a time, and those that are read or wait for it: others when they are asked for again. */
   logsAtOnce: 2,
   waiting: 1_000,
-  /** Time for one part of a log, in milliseconds. */
-  partMs: 5_000,
   /** Time after which a log is read again that could not be read, or whose curves gave way, in milliseconds. */
   failedMs: 10_000,
   droppedMs: 60_000,
@@ -124,20 +122,13 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     if (isEnded) store.end(job.uid);
   }
 
-  const readLog: Observations["pageOf"] = (job, query, signal) => {
-    const { partMs: deadlineMs } = KEPT_LIMITS;
-    const onDeadline = () => new Error(`the log did not answer within ${deadlineMs} ms`);
-    const bounds = { clock, deadlineMs, signal, onDeadline };
-    return withDeadline(bounds, (it) => logs.pageOf(job, query, it));
-  };
-
   async function read(job: JobRef): Promise<void> {
     const object = jobNow(jobs, job);
     const { metrics = [] } = object && progressOf(job.kind, object) || {};
     const lacking = new Set(metrics.map(({ name }) => name));
     const isKept = await addText(job, closed.signal);
     let hasRows = false;
-    await readInParts({ readLog, clock }, job, {}, (rows) => {
+    await readInParts({ readLog: logs.pageOf, clock }, job, {}, (rows) => {
       hasRows ||= rows.length > 0;
       for (const { name } of rows) lacking.delete(name);
       store.record(job, undefined, samplesOf(rows));
@@ -248,11 +239,9 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     /** Keeps what changes until `signal` aborts. */
     async run(signal: AbortSignal): Promise<void> {
       for (let failures = 0; !signal.aborted;) {
-        const isFine = failures === 0;
-        const pauseMs = isFine ? KEPT_LIMITS.keepEveryMs : backoffMs(failures, RETRY, Math.random);
-        await clock.sleep(pauseMs, signal);
-        const work = keepSome(signal);
-        keeping = work.then(() => failures = 0, (error) => {
+        // Without a failure that is up to a second.
+        await clock.sleep(backoffMs(failures, RETRY, Math.random), signal);
+        keeping = keepSome(signal).then(() => failures = 0, (error) => {
           failures++;
           log.debug("cannot keep progress and marks; retrying", { problem: messageOf(error) });
         });

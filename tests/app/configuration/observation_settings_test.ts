@@ -39,7 +39,24 @@ Deno.test("`readConfiguration()` reads the collectors to adopt from a flag, and 
   assert.deepEqual(readConfiguration({ ...nothing, file }).adoptCollectors, ["File"]);
 });
 
+Deno.test("`readConfiguration()` reads how much is kept of jobs that have ended, and how long", () => {
+  const flags = { historyBytes: "512Mi", historyAge: "720h" };
+  const { historyBytes, historyAge } = readConfiguration({ ...nothing, flags });
+  assert.deepEqual([historyBytes, historyAge], [512 << 20, 30 * 24 * 3_600_000]);
+  const other = readConfiguration(nothing);
+  assert.deepEqual([other.historyBytes, other.historyAge], [4 * 1024 ** 3, 0]);
+});
+
 const wrong: Record<string, { flags: Record<string, string>; want: RegExp }> = {
+  "a history of no bytes": {
+    flags: { historyBytes: "0" },
+    want: /: --history-bytes: must be a size above 0 such as 512Mi or 1Gi, not "0"$/,
+  },
+  "a history of an age in words": {
+    flags: { historyAge: "a week" },
+    want: /: --history-age: must be a duration such as 15s or 250ms, not "a week"$/,
+  },
+  "a history of an age below 0": { flags: { historyAge: "-1h" }, want: /--history-age: must be/ },
   "a sink that there is not": {
     flags: { observationSink: "mysql" },
     want: /: --observation-sink: /,
