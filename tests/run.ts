@@ -107,7 +107,7 @@ function runCluster(jobs: number, flags: string[]): Promise<number> {
  */
 function runOthers(jobs: number, flags: string[]): Promise<number> {
   const files = all.filter((path) =>
-    !quick.has(path) && !/^tests\/(browser|cluster|peers|python|training)\//.test(path)
+    !quick.has(path) && !/^tests\/(browser|cluster|journeys|peers|python|training)\//.test(path)
   ).toReversed();
   const { slow, sharing, rest } = Object.groupBy(files, (path) => {
     if (/^tests\/(clients|docs|build)\//.test(path)) return "slow";
