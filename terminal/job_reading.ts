@@ -21,7 +21,9 @@ export interface TypedJob {
 export function typedJob(text: string): TypedJob {
   const [first = "", second, ...more] = text.split("/");
   if (more.length > 0 || first === "" || second === "") {
-    throw new ConfigurationError(`"${text}" is no [KIND/]NAME, such as mnist or pytorchjob/mnist`);
+    throw new ConfigurationError(
+      `"${text}" is not NAME or KIND/NAME, such as mnist or pytorchjob/mnist`,
+    );
   }
   return second === undefined ? { name: first } : { kind: first, name: second };
 }
@@ -60,7 +62,7 @@ export async function findJob(
   const [first, ...others] = found;
   if (others.length > 0) {
     const all = found.map(({ kind }) => `${kind.kind.toLowerCase()}/${name}`).sort().join(", ");
-    throw new ConfigurationError(`several jobs have this name: say ${all}`);
+    throw new ConfigurationError(`several jobs have this name: name one as ${all}`);
   }
   if (first !== undefined) return first;
   const failure = errors.find((it) => !isForbidden(it) && !isNotFound(it));

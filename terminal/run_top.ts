@@ -231,7 +231,7 @@ class Top {
       const job = shown && this.#refOf(shown);
       if (job !== undefined && (this.#read?.uid !== job.uid || clock.monotonic() >= nextMs)) {
         const facts = await readJob(cluster, job, this.signal)
-          .catch((error) => `It cannot be read: ${messageOf(error)}`);
+          .catch((error) => `The job cannot be read: ${messageOf(error)}`);
         this.#read = { uid: job.uid, facts };
         nextMs = clock.monotonic() + READ_MS;
         this.wake();

@@ -51,7 +51,7 @@ export function createTopLog(
   printLogs(job, choice, { ...parts, signal, print: add, warn: tell }).then(
     (count) => {
       if (count === 0) {
-        tell(isPrevious ? "No container was started again." : "There is no log yet.");
+        tell(isPrevious ? "No container has restarted." : "No pod has a log yet.");
       } else if (!isPrevious) tell("The log has ended.");
     },
     (error) => tell(`The log cannot be read: ${messageOf(error)}`),

@@ -32,7 +32,7 @@ export interface TopLook extends Look, Pick<RowsLook, "nowMs" | "pointsOf" | "na
 const HELP = [
   "Up, Down, PgUp, PgDn, Home, End   move",
   "Enter                             look at a job; Esc goes back",
-  "l                                 its log, all ranks; p: that of before its containers were last started",
+  "l                                 its log, all ranks; p: that of before the last restart",
   "d                                 why it is as it is: conditions, pods and events",
   "s                                 suspend it, or let it go on, after a question",
   "x                                 stop it early, after a question",
@@ -68,7 +68,7 @@ function countsText({ total, states }: ListWindow): string {
 function headLine({ window, where }: TopView, state: TopState): string {
   const { sort, isReversed, filter, isPrevious, job } = state;
   if (job !== undefined && viewOf(state) === "logs") {
-    const which = isPrevious ? "log before the last start" : "log";
+    const which = isPrevious ? "log before the last restart" : "log";
     return `${safeText(`${job.namespace}/${job.name}`)}  ${job.state}  ${which}`;
   }
   const order = `by ${sort}${isReversed ? ", reversed" : ""}`;

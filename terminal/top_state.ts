@@ -38,7 +38,7 @@ export interface TopState {
   readonly scrolled: number;
   /** Whether the end stays on the screen as lines are added. */
   readonly isAtEnd: boolean;
-  /** Whether the log is that of before the last start. */
+  /** Whether the log is that of before the last restart. */
   readonly isPrevious: boolean;
 }
 

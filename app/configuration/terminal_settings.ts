@@ -62,7 +62,7 @@ export const logsSettings = z.strictObject({
   follow: boolean(false).describe("print further lines until the job has ended").meta({
     short: "-f",
   }),
-  previous: boolean(false).describe("print the logs of containers before they were last started")
+  previous: boolean(false).describe("print the log of each container before its last restart")
     .meta({ short: "-p" }),
   since: z.string().optional().transform(
     readIfGiven("must be a duration such as 90s, 5m or 2h", parseDuration),

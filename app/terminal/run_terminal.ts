@@ -134,7 +134,7 @@ export async function runLogsCommand(
   const count = await printLogs(job, { rank, container, follow, previous, since, tail }, parts);
   if (count > 0 || signal.aborted) return;
   const which = rank === undefined ? "pods" : `pod of rank ${rank}`;
-  const why = previous ? "whose containers were started again" : "with a log";
+  const why = previous ? "whose containers have restarted" : "with a log";
   throw new ConfigurationError(`${argument} has no ${which} ${why}`);
 }
 

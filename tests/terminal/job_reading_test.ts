@@ -72,7 +72,7 @@ Deno.test("a kind is its singular or its plural, with its group or without", asy
     assert.equal(await found(answers, `${kind}/mnist`), "pytorchjobs/mnist");
     await assert.rejects(
       found(answers),
-      /several jobs have this name: say pytorchjob\/mnist, trainjob/,
+      /several jobs have this name: name one as pytorchjob\/mnist, trainjob/,
     );
   }
 });

@@ -99,7 +99,7 @@ const ROW: JobRow = {
 };
 const NOW = Date.parse("2026-01-01T00:10:00Z");
 
-Deno.test("the table has whole names, one word a state, and kinds where there are several", () => {
+Deno.test("the table has whole names, one word a state, why a job fails, and kinds where there are several", () => {
   const long = "n".repeat(60);
   const rows = [ROW, { ...ROW, name: long, state: "Failed", progress: 9 } as const];
   const look = {
@@ -114,6 +114,13 @@ Deno.test("the table has whole names, one word a state, and kinds where there ar
     `mnist${" ".repeat(55)}  Running  46 %  83s  10m  loss 0.22312  \\u001b[2J 1`,
     `${long}  Failed   9 %        10m  loss 0.22312  \\u001b[2J 1`,
   ]);
+  const told = { ...ROW, message: "node-0 exited 1: \x1b[2Jno" };
+  const [, failed, restarting] = jobTable(
+    [{ ...told, state: "Failed" }, { ...told, restarts: 4 }],
+    look,
+  );
+  assert.match(failed ?? "", /^mnist +Failed +46 % +10m +node-0 exited 1: \\u001b\[2Jno$/);
+  assert.match(restarting ?? "", /^mnist +Running .* restarting \(4×\): node-0 exited 1: /);
   const others = [ROW, { ...ROW, kind: "pytorchjobs.kubeflow.org" }];
   const [header] = jobTable(others, { ...look, namespaced: true });
   assert.match(header ?? "", /^NAMESPACE +NAME +KIND +STATE /);

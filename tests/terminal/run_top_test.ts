@@ -287,7 +287,7 @@ Deno.test("l shows the log as it comes, p that of before; its lines are wrapped 
     await shows(world, /^mnist-node-0 \| line 0$/);
     log = line(0, "of before");
     world.type("p");
-    await shows(world, /^ml\/mnist {2}Running {2}log before the last start +$/);
+    await shows(world, /^ml\/mnist {2}Running {2}log before the last restart +$/);
     await shows(world, /^mnist-node-0 \| of before$/);
     world.type("d");
     await shows(world, /^- +Failed +True +Bad$/);
@@ -329,7 +329,7 @@ Deno.test("an arrow that comes in two parts is one key, and Esc alone needs no o
     world.type("[B");
     await shows(world, /^> bert/);
     world.type("\r");
-    await shows(world, /^It cannot be read: /);
+    await shows(world, /^The job cannot be read: /);
     world.type("\x1b");
     await shows(world, /^> bert/);
   }));
@@ -337,7 +337,7 @@ Deno.test("an arrow that comes in two parts is one key, and Esc alone needs no o
 Deno.test("a job that cannot be read says so, in words", () =>
   withTop(() => 404, async (world) => {
     world.type("\r");
-    await shows(world, /^It cannot be read: /);
+    await shows(world, /^The job cannot be read: /);
     world.type("\x1b");
     await shows(world, /^> mnist/);
   }));

@@ -143,7 +143,7 @@ Deno.test("the head of a log says whose it is", () => {
     return screenOf([MNIST], [80, 5], { state, report: ["a"] })[0]?.trimEnd();
   };
   assert.equal(headOf(false), "team-a/mnist  Running  log");
-  assert.equal(headOf(true), "team-a/mnist  Running  log before the last start");
+  assert.equal(headOf(true), "team-a/mnist  Running  log before the last restart");
 });
 
 Deno.test("an empty list says whether it was read", () => {

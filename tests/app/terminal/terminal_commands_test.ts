@@ -141,7 +141,7 @@ Deno.test("logs --previous prints what a container said before it was started ag
   const { code, stderr } = await runs("logs", "once", "--previous");
   assert.deepEqual([code, stderr], [
     2,
-    "milepost: once has no pods whose containers were started again\n",
+    "milepost: once has no pods whose containers have restarted\n",
   ]);
 });
 
@@ -239,7 +239,7 @@ const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: Re
   "no job whose logs are meant": [["logs"], /^milepost: Which job\? `milepost get` lists them$/m],
   "a job of all namespaces": [["get", "x", "-A"], /name one namespace, that of the job/],
   "a kind that is not known": [["get", "cronjob/x"], /no kind of job cronjob; known: trainjob, /],
-  "no name": [["get", "trainjob/"], /is no \[KIND\/\]NAME/],
+  "no name": [["get", "trainjob/"], /is not NAME or KIND\/NAME/],
   "a log both followed and of before": [
     ["logs", "x", "-f", "-p"],
     /--previous and --follow exclude/,

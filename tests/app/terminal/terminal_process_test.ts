@@ -74,7 +74,7 @@ Deno.test("of two jobs with one name the kind chooses", async () => {
   const both = await milepost(["get", "in-default"], { env: env() });
   assert.deepEqual([both.code, both.stderr], [
     2,
-    "milepost: several jobs have this name: say pytorchjob/in-default, trainjob/in-default\n",
+    "milepost: several jobs have this name: name one as pytorchjob/in-default, trainjob/in-default\n",
   ]);
   const one = await milepost(["get", "pytorchjob/in-default"], { env: env() });
   assert.match(one.stdout, /^PyTorchJob default\/in-default /, one.stderr);
@@ -155,7 +155,7 @@ Deno.test("when the API server has gone, top shows what it knows and says so, an
     await stop();
     await screen.shows(/Not shown.*: the (manager|API server) cannot be reached/);
     await screen.type("\r");
-    await screen.shows(/It cannot be read: /);
+    await screen.shows(/The job cannot be read: /);
     await screen.type("\x1b");
     await screen.shows(/> left +Running/);
     await screen.type("q");
