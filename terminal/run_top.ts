@@ -123,11 +123,10 @@ class Top {
 
   #press(keys: readonly Key[]): void {
     for (const { key, isPasted } of keys) {
-      const { mode } = this.#state;
+      const { mode, over } = this.#state;
       if (isPasted && mode !== "filter") continue;
       // Nobody has answered a question that was not seen.
-      const isAsked = mode === "stop" || mode === "suspend" || mode === "resume";
-      if (isAsked && this.#drawn !== this.#state && key !== "interrupt") continue;
+      if (typeof over === "object" && this.#drawn !== this.#state && key !== "interrupt") continue;
       const { state, act } = press(this.#state, key, this.#windowOf(this.#all));
       this.#state = state;
       this.#notice = undefined;

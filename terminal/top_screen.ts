@@ -44,7 +44,7 @@ const HELP = [
 
 /** What the last line offers in each mode; `CHANGES` stands for what may be done to the job. */
 const CHANGES = "CHANGES";
-const KEYS: Readonly<Record<"list" | "filter" | "job" | "reasons" | "logs" | "help", string>> = {
+const KEYS: Readonly<Record<TopState["mode"] | "help", string>> = {
   list: `Enter job  l logs  d reasons  ${CHANGES}/ filter  o sort  ? help  q end`,
   filter: "Enter keeps the filter  Esc shows all",
   job: `Up Down scroll  l logs  d reasons  ${CHANGES}Esc back`,
@@ -90,9 +90,9 @@ function questionOf(change: Change, { namespace, name }: JobRow): string {
 
 /** The last line: what is asked, what came of it, what is missing, or the keys. */
 function footLine({ missing, notice, chosen }: TopView, state: TopState, look: TopLook): string {
-  const { mode } = state;
-  if (mode === "stop" || mode === "suspend" || mode === "resume") {
-    return state.job === undefined ? "" : styled(look, "yellow", questionOf(mode, state.job));
+  const { mode, over } = state;
+  if (typeof over === "object") {
+    return styled(look, "yellow", questionOf(over.change, over.job));
   }
   if (mode === "filter") return `/${safeText(state.filter)}_  ${KEYS.filter}`;
   if (notice !== undefined) return styled(look, "yellow", safeText(notice));
@@ -102,7 +102,7 @@ function footLine({ missing, notice, chosen }: TopView, state: TopState, look: T
     return styled(look, "yellow", `? Not shown${more}: ${safeText(first)}`);
   }
   const changes = chosen === undefined ? [] : changesOf(chosen).map((it) => `${CHANGE_KEYS[it]}  `);
-  return styled(look, "dim", KEYS[mode].replace(CHANGES, changes.join("")));
+  return styled(look, "dim", KEYS[over ?? mode].replace(CHANGES, changes.join("")));
 }
 
 /** Lines of the screen that are not rows of the list: head, titles, foot. */
@@ -136,7 +136,7 @@ export function topScreen(view: TopView, state: TopState, look: TopLook): string
   const { columns, rows } = look.size;
   const report = view.report ?? ["Reading the job ..."];
   const inner = Math.max(0, rows - 2);
-  const body = state.mode === "help"
+  const body = state.over === "help"
     ? [...HELP, "", ...view.missing.flatMap((it) => notShown(it, columns))]
     : viewOf(state) !== undefined
     ? report.slice(state.scrolled)

@@ -21,10 +21,10 @@ export interface TopState {
   readonly isReversed: boolean;
   /** Text in the names of jobs. */
   readonly filter: string;
-  /** The list, its filter being written, one job, or a question. */
-  readonly mode: "list" | "filter" | View | Change | "help";
-  /** Where a question or the help came from, and goes back to. */
-  readonly from: "list" | View;
+  /** The list, its filter being written, or a view of one job. */
+  readonly mode: "list" | "filter" | View;
+  /** What stands over it until the next key: the help, or a question about a job. */
+  readonly over?: "help" | { readonly change: Change; readonly job: JobRow } | undefined;
   /** Where a job's reasons or its log came from, and go back to. */
   readonly under: "list" | "job";
   /** The row under the cursor, and the first one on the screen, of all rows. */
@@ -32,7 +32,7 @@ export interface TopState {
   readonly first: number;
   /** UID of the job under the cursor, which stays on it wherever its row goes; undefined: on the row. */
   readonly uid?: string | undefined;
-  /** The job that is shown, or asked about. */
+  /** The job that is shown. */
   readonly job?: JobRow;
   /** Lines of its report above the screen. */
   readonly scrolled: number;
@@ -47,7 +47,6 @@ export const FIRST_STATE: TopState = {
   isReversed: false,
   filter: "",
   mode: "list",
-  from: "list",
   under: "list",
   at: 0,
   first: 0,
@@ -89,11 +88,8 @@ export function queryOf(
   };
 }
 
-/** The view of one job, also under a question or the help; undefined: the list. */
-export function viewOf({ mode, from, job }: TopState): View | undefined {
-  if (job === undefined) return undefined;
-  return VIEWS.find((it) => it === mode || (mode !== "list" && mode !== "filter" && it === from));
-}
+/** The view of one job; undefined: the list. */
+export const viewOf = ({ mode }: TopState): View | undefined => VIEWS.find((it) => it === mode);
 
 /** What may be done to a job now. */
 export function changesOf({ state }: JobRow): readonly Change[] {
@@ -143,14 +139,6 @@ function inFilter(state: TopState, key: string): Pressed {
   return { state: { ...state, filter } };
 }
 
-/** The list, with the cursor where it was. */
-const toList = ({ job: _, ...state }: TopState): TopState => ({
-  ...state,
-  mode: "list",
-  scrolled: 0,
-  isAtEnd: false,
-});
-
 /** A view of a job, from its first line, or its log from the last one. */
 const opened = (state: TopState, view: View, job: JobRow, isPrevious = false): TopState => ({
   ...state,
@@ -164,8 +152,9 @@ const opened = (state: TopState, view: View, job: JobRow, isPrevious = false): T
 
 function inView(state: TopState, view: View, job: JobRow, key: string, window: TopWindow): Pressed {
   if (["escape", "q", "backspace"].includes(key)) {
-    const isUnder = view !== "job" && state.under === "job";
-    return { state: isUnder ? opened(state, "job", job) : toList(state) };
+    if (view !== "job" && state.under === "job") return { state: opened(state, "job", job) };
+    const { job: _, ...list } = state;
+    return { state: { ...list, mode: "list", scrolled: 0, isAtEnd: false } };
   }
   if (view === "logs" && key === "p") {
     return { state: opened(state, view, job, !state.isPrevious) };
@@ -208,39 +197,28 @@ const CHANGE_KEYS: Readonly<Record<string, readonly Change[]>> = {
 };
 
 /** What a key does to the job that is shown, or under the cursor; undefined: nothing. */
-function atJob(state: TopState, key: string, job: JobRow): Pressed | undefined {
-  const { mode } = state;
-  if (mode !== "list" && !VIEWS.some((it) => it === mode)) return undefined;
+function atJob(state: TopState, key: string, job: JobRow): TopState | undefined {
   const view = VIEW_KEYS[key];
-  if (view !== undefined) return { state: view === mode ? state : opened(state, view, job) };
+  if (view !== undefined) return view === state.mode ? state : opened(state, view, job);
   const change = changesOf(job).find((it) => CHANGE_KEYS[key]?.includes(it));
-  return change && { state: { ...asked(state), mode: change, job } };
+  return change && { ...state, over: { change, job } };
 }
-
-/** The state that remembers where a question or the help was asked for. */
-const asked = (state: TopState): TopState => ({ ...state, from: viewOf(state) ?? "list" });
-
-/** The state in which it was asked for. */
-const back = (state: TopState): TopState =>
-  state.from === "list" ? toList(state) : { ...state, mode: state.from };
 
 /** Returns what comes of a key. */
 export function press(before: TopState, key: string, window: TopWindow): Pressed {
-  const state = settled(before, window);
+  const { over, ...state } = settled(before, window);
   if (key === "interrupt") return { state, act: { kind: "quit" } };
+  if (over !== undefined) {
+    if (over === "help" || key !== "y") return { state };
+    // Who stops a job wants to see it end.
+    return { state: opened(state, "job", over.job), act: { kind: over.change, job: over.job } };
+  }
   const { mode } = state;
   if (mode === "filter") return inFilter(state, key);
-  if (mode === "help") return { state: back(state) };
-  if (mode === "stop" || mode === "suspend" || mode === "resume") {
-    const { job } = state;
-    if (key !== "y" || job === undefined) return { state: back(state) };
-    // Who stops a job wants to see it end.
-    return { state: opened(state, "job", job), act: { kind: mode, job } };
-  }
-  if (key === "?") return { state: { ...asked(state), mode: "help" } };
+  if (key === "?") return { state: { ...state, over: "help" } };
   const job = state.job ?? window.jobs[state.at];
   const done = job && atJob(state, key, job);
-  if (done !== undefined) return done;
+  if (done !== undefined) return { state: done };
   return mode === "list" || job === undefined
     ? inList(state, key, window)
     : inView(state, mode, job, key, window);

@@ -1,7 +1,7 @@
 /** The tables of the settings of all commands but the manager. */
 import { z } from "zod";
 import { historySettings, trialResources } from "./observation_settings.ts";
-import { boolean, logLevel, path, port } from "./setting_schemas.ts";
+import { boolean, logLevel, optionalCount, path, port } from "./setting_schemas.ts";
 
 /** Settings of pods, for the commands that run a kubelet. */
 const podSettings = {
@@ -67,14 +67,11 @@ export const observationLogSettings = z.strictObject({
   logLevel: logLevel("info"),
 });
 
-const SECONDS = "must be seconds from 0 to 3600";
-
 /** `milepost demo`. */
 export const demoSettings = z.strictObject({
   json: boolean(false).describe("print one JSON object for each change, and a summary"),
-  seconds: z.coerce.number({ error: SECONDS }).int(SECONDS).min(0, SECONDS).max(3600, SECONDS)
-    .optional().describe("for how long the jobs train at least")
-    .meta({ value: "seconds", otherwise: "45 at a terminal, else 0" }),
+  seconds: optionalCount(3_600, "45 at a terminal, else 0")
+    .describe("seconds for which the jobs train at least"),
   trials: boolean(false).describe("run six trials of a trial controller; at least two stop early"),
   svg: path("file", "milepost-trials.svg")
     .describe("where to write the learning curves of the trials"),

@@ -51,6 +51,13 @@ export const count = (otherwise: number) =>
     .int("must be an integer").min(0, "must be 0 or more").default(otherwise)
     .meta({ value: "number" });
 
+/** An integer up to `most`, which need not be given; `otherwise` says what holds then. */
+export function optionalCount(most: number, otherwise: string) {
+  const expected = `must be an integer from 0 to ${most}`;
+  return z.coerce.number({ error: expected }).int(expected).min(0, expected).max(most, expected)
+    .optional().meta({ value: "number", otherwise });
+}
+
 const SIZE = "must be a size above 0 such as 512Mi or 1Gi";
 
 const sizeText = z.union([z.string(), z.number()], { error: SIZE });

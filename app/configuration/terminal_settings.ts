@@ -3,7 +3,7 @@ import { z } from "zod";
 import { GRACE_BY_HAND_SECONDS } from "../../crds/wire/stop_request.ts";
 import { parseDuration } from "../../platform/base/duration.ts";
 import { LOG_LIMITS } from "../../views/details/log_query.ts";
-import { boolean, logLevel, readIfGiven } from "./setting_schemas.ts";
+import { boolean, logLevel, optionalCount, readIfGiven } from "./setting_schemas.ts";
 import { uiSettings } from "./ui_settings.ts";
 
 const { kubeconfig, context, managerNamespace, managerService } = uiSettings.shape;
@@ -50,8 +50,6 @@ export const getSettings = z.strictObject({
   ...manager,
 });
 
-const TAIL = `must be a number of lines from 0 to ${LOG_LIMITS.maxTailLines}`;
-
 /** `milepost logs`. */
 export const logsSettings = z.strictObject({
   ...place,
@@ -70,9 +68,8 @@ export const logsSettings = z.strictObject({
     value: "duration",
     otherwise: "all",
   }),
-  tail: z.coerce.number({ error: TAIL }).int(TAIL).min(0, TAIL).max(LOG_LIMITS.maxTailLines, TAIL)
-    .optional().describe(`lines of each rank before the newest; at most ${LOG_LIMITS.maxTailLines}`)
-    .meta({ value: "number", otherwise: `${LOG_LIMITS.tailLines}; with --since all` }),
+  tail: optionalCount(LOG_LIMITS.maxTailLines, `${LOG_LIMITS.tailLines}; with --since all`)
+    .describe(`lines of each rank before the newest; at most ${LOG_LIMITS.maxTailLines}`),
   logLevel: logLevel("error"),
 });
 

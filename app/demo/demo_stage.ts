@@ -48,18 +48,6 @@ function displayOf(options: DemoOptions): Display {
   return chooseDisplay({ ...options, clock, ...(terminal && { terminal }) });
 }
 
-/** Prints the address of the page, and another at each Enter. Returns the end of the terminal; undefined if nobody can press it. */
-function tellAddress(
-  page: Standalone["page"],
-  { watch }: Pick<DemoPlay<unknown>, "watch">,
-  { json, display }: { readonly json: boolean; readonly display: Display },
-): Promise<void> | undefined {
-  if (page === undefined) return undefined;
-  const tell = () => display.note(`${watch}: ${page.newAddress()}`);
-  tell();
-  return json ? undefined : followEnter(tell);
-}
-
 /** Plays a demo, and returns its outcome. Leaves no process and no file of its own. */
 export async function playOnStage<T>(
   options: DemoOptions,
@@ -73,7 +61,10 @@ export async function playOnStage<T>(
   display.note("Starting a control plane on this machine ...");
   const standalone = await startStandalone({ port: 0, statusPort: 0, uiPort: 0 }, signal);
   try {
-    const left = tellAddress(standalone.page, { watch }, { json, display });
+    const tell = () => display.note(`${watch}: ${standalone.page?.newAddress()}`);
+    tell();
+    /** The end of the terminal; undefined if there is none. */
+    const left = json ? undefined : followEnter(tell);
     if (left !== undefined) display.note("Enter prints another address, Ctrl-C ends it.");
     display.note(about);
     const outcome = await play({ standalone, display, seconds, signal });

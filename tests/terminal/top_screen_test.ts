@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { columnsOf } from "../../terminal/shown_text.ts";
 import { topScreen, type TopView } from "../../terminal/top_screen.ts";
-import { FIRST_STATE, press, queryOf, type TopState } from "../../terminal/top_state.ts";
+import {
+  type Change,
+  FIRST_STATE,
+  press,
+  queryOf,
+  type TopState,
+} from "../../terminal/top_state.ts";
 import { isOpenState } from "../../crds/names.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { windowOf } from "../views/list/window_of_rows.ts";
@@ -68,8 +74,15 @@ for (const size of SIZES) {
       rowOf("n".repeat(250), { state: "EarlyStopped", kind: "pytorchjobs.kubeflow.org" }),
     ];
     const modes = ["list", "filter", "job", "reasons", "logs", "stop", "suspend", "help"] as const;
+    const stateIn = (mode: typeof modes[number]): TopState => {
+      const begin = { ...FIRST_STATE, job: MNIST, filter: "\x1b[31m任务" };
+      if (mode === "help") return { ...begin, over: mode };
+      return mode === "stop" || mode === "suspend"
+        ? { ...begin, over: { change: mode, job: MNIST } }
+        : { ...begin, mode };
+    };
     for (const mode of modes) {
-      const state = { ...FIRST_STATE, mode, job: MNIST, filter: "\x1b[31m任务" };
+      const state = stateIn(mode);
       const report = ["任".repeat(300), "\\u001b"];
       const lines = screenOf(rows, size, { state, report, missing: ["no manager ".repeat(30)] });
       assert.equal(lines.length, Math.min(size[1], lines.length));
@@ -108,8 +121,8 @@ Deno.test("what is missing, what came of a stop, and a question stand in the las
   const last = (more: Parameters<typeof screenOf>[2]) => screenOf([MNIST], [80, 5], more).at(-1);
   assert.equal(last({ missing: ["no token", "more"] }), "? Not shown (and 1 more): no token");
   assert.equal(last({ missing: ["no token"], notice: "It was told." }), "It was told.");
-  const asked = (mode: "stop" | "suspend" | "resume") =>
-    last({ state: { ...FIRST_STATE, mode, job: MNIST } });
+  const asked = (mode: Change) =>
+    last({ state: { ...FIRST_STATE, over: { change: mode, job: MNIST } } });
   assert.equal(asked("stop"), "Stop team-a/mnist? y: yes, any other key: no");
   assert.equal(
     asked("suspend"),
@@ -219,6 +232,18 @@ for (const [what, [keys, want]] of Object.entries(KEYS)) {
     assert.equal(act, undefined);
   });
 }
+
+Deno.test("help and questions stand over what is shown, until the next key", () => {
+  for (const begin of [[], ["enter"], ["l"]]) {
+    const { mode } = after(begin).state;
+    assert.partialDeepStrictEqual(after([...begin, "?"]).state, { mode, over: "help" });
+    assert.partialDeepStrictEqual(after([...begin, "x"]).state, { over: { change: "stop" } });
+    for (const over of ["?", "x", "s"]) {
+      const { state } = after([...begin, over, "n"]);
+      assert.deepEqual([state.mode, state.over], [mode, undefined]);
+    }
+  }
+});
 
 Deno.test("the cursor stays on its job, wherever its row goes, and where that was when it is gone", () => {
   const { state } = after(["o", "down", "down"]);

@@ -247,7 +247,7 @@ const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: Re
   "an age that is none": [["logs", "x", "--since", "yesterday"], /must be a duration such as 90s/],
   "lines below none": [
     ["logs", "x", "--tail=-1"],
-    /--tail: must be a number of lines from 0 to 100000/,
+    /--tail: must be an integer from 0 to 100000/,
   ],
   "two namespaces for one job": [["get", "x", "-n", "a,b"], /name one namespace/],
   "a context that is not there": [["top", "--context", "nope"], /has no context nope/],
