@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { controllerObjects, kindOf, TRIAL_CONTROLLER } from "../../../app/demo/trials/objects.ts";
 import { exampleRuntime, trainingProgram } from "../../../app/demo/examples.ts";
 import type { Standalone } from "../../../app/standalone/standalone.ts";
+import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { KATIB_SEARCH } from "../../../page/trials/katib_search.ts";
+import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { processesThatMention } from "../../support/processes.ts";
 import { trainJobThat, withStandalone } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
@@ -39,6 +42,14 @@ async function linesOf({ client }: Standalone): Promise<Record<string, unknown>[
   const text = await podLog(client, pod?.metadata?.name ?? "", NAMESPACE) ?? "";
   return text.trim().split("\n").filter((it) => it !== "").map((it) => JSON.parse(it));
 }
+
+/** The list of searches, as the page has it. */
+const listed = (client: Standalone["client"]) =>
+  KATIB_SEARCH.list({
+    ...boundedReads(client, new AbortController().signal),
+    kinds: JOB_KINDS,
+    viewer: "",
+  }, []);
 
 /** Kills the controller's process, wherever it is. */
 async function kill({ folder }: Standalone): Promise<void> {
@@ -85,6 +96,14 @@ Deno.test("the example trial controller continues where it was killed, and past 
         ["digits-3", "Complete"],
         ["digits-4", "EarlyStopped"],
       ],
+    );
+    const [search, ...others] = (await listed(client)).searches;
+    assert.deepEqual(others, []);
+    assert.deepEqual(search?.objective, { metric: "loss", direction: "minimize" });
+    assert.equal(
+      search?.best?.trial,
+      "digits-3",
+      "the list of searches says which one is the best",
     );
     const lines = await linesOf(standalone);
     // A TrainJob that was made a moment ago has no CA beside it yet: 404, and it is asked for again.
