@@ -65,8 +65,8 @@ export function showSearch(change: Partial<SearchView>, replace = false): void {
 /** Shows a job with changes; a range of one axis is none of another. */
 export function showJob(before: JobView, change: Partial<JobView>, replace = false): void {
   const after = { ...before, ...change };
-  const isOther = after.axis !== before.axis ||
-    axisFor(after, false) !== axisFor(before, false);
+  const isOther = change.range === undefined &&
+    (after.axis !== before.axis || axisFor(after, false) !== axisFor(before, false));
   show(isOther ? { ...after, range: undefined } : after, replace);
 }
 

@@ -178,11 +178,12 @@ function readJobView(job: JobName, given: URLSearchParams): JobView {
   return { ...first, ...readFields(JOB_FIELDS, given), compared, ...readRange(given) };
 }
 
-/** Returns the axis of a view: that of steps if the job pushes them, and nobody chose another. */
+/** Returns the axis of a view: that of steps if the job pushes them, and nobody chose another, or a time. */
 export const axisFor = (
-  { axis, compared }: Pick<JobView, "axis" | "compared">,
+  { axis, compared, range }: Pick<JobView, "axis" | "compared" | "range">,
   hasSteps: boolean,
-): AxisKind => axis ?? (hasSteps ? "step" : compared.length > 0 ? "elapsed" : "clock");
+): AxisKind =>
+  axis ?? (hasSteps && range === undefined ? "step" : compared.length > 0 ? "elapsed" : "clock");
 
 /** Returns the text behind the percent signs, or the text itself if they make none. */
 function decoded(text: string): string {

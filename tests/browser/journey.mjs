@@ -676,7 +676,7 @@ const journeys = {
     await plot.focus();
     for (const key of ["ArrowLeft", "ArrowLeft", "+", "+"]) await page.keyboard.press(key);
     await see(page, /Shown: step \d+ to step [89]\d\d/);
-    await page.waitForFunction(() => /from=\d{3}&to=[89]\d\d/.test(location.hash));
+    await page.waitForFunction(() => /axis=step.*from=\d{3}&to=[89]\d\d/.test(location.hash));
     assert.match(await caption("loss"), /^step \d+$/, "the keys move the crosshair of all");
     await page.getByLabel("Axis").selectOption("Time");
     await page.waitForFunction(() => /axis=elapsed/.test(location.hash));

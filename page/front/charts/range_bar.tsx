@@ -8,19 +8,20 @@ import type { TimeRange } from "./zoom_range.ts";
 /** Time for which a range has to stay as it is before it comes into the address, in milliseconds. */
 const SETTLED_MS = 300;
 
-/** Returns the range as it is shown, and how to change it; the address has it once it is settled. */
-export function useRange(view: JobView) {
+/** Returns the range as it is shown, and how to change it; the address has it, and its axis, once it is settled. */
+export function useRange(view: JobView, axis: AxisKind) {
   const [range, setRange] = useState(view.range);
-  const newest = useRef(view);
-  newest.current = view;
+  const newest = useRef({ view, axis });
+  newest.current = { view, axis };
   const [shown, settled] = [JSON.stringify(range), JSON.stringify(view.range)];
   useEffect(() => setRange(view.range), [settled]);
   useEffect(() => {
     if (shown === settled) return;
     const timer = setTimeout(() => {
       // One step back in the history of the tab shows all of the time.
-      const isStep = newest.current.range !== undefined && range !== undefined;
-      showJob(newest.current, { range }, isStep);
+      const { view, axis } = newest.current;
+      const isStep = view.range !== undefined && range !== undefined;
+      showJob(view, range === undefined ? { range } : { range, axis }, isStep);
     }, SETTLED_MS);
     return () => clearTimeout(timer);
   }, [shown]);

@@ -104,7 +104,7 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
   const hasSteps = own !== undefined && stepsOf(own).length > 0;
   const axis = axisFor(view, hasSteps);
   const whole = useMemo(() => wholeOf(kept, axis), [kept, axis]);
-  const [range, setRange] = useRange(view);
+  const [range, setRange] = useRange(view, axis);
   const names = useMemo(
     () => [
       ...new Set(kept.flatMap((it) => it.curves.curves.filter(isMetric).map(({ name }) => name))),

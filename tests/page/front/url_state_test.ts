@@ -167,3 +167,9 @@ for (const [axis, count, hasSteps, want] of axes) {
     assert.equal(axisFor({ axis, compared: Array(count).fill("k.g/a/b") }, hasSteps), want);
   });
 }
+
+Deno.test("a part of the axis in a link that names none is one of time, also of a job with steps", () => {
+  const range = { from: 1_769_904_000_000, to: 1_769_904_060_000 };
+  assert.equal(axisFor({ axis: undefined, compared: [], range }, true), "clock");
+  assert.equal(axisFor({ axis: "step", compared: [], range }, true), "step");
+});
