@@ -1,7 +1,7 @@
 /** Changes of a job by hand, as the user: its stop is asked of the manager. */
 import { stopPath } from "../crds/job_kind.ts";
 import type { JobRef } from "../crds/job_kind.ts";
-import { GRACE_BY_HAND_SECONDS } from "../crds/wire/stop_request.ts";
+import { GRACE_BY_HAND_SECONDS, type StopBody } from "../crds/wire/stop_request.ts";
 import { at, jsonOfText } from "../platform/base/json.ts";
 import { TransportError } from "../platform/kube/errors.ts";
 import { changeJob } from "../views/job_changes.ts";
@@ -9,15 +9,6 @@ import type { TerminalCluster } from "./terminal_cluster.ts";
 import type { Change } from "./top_state.ts";
 
 const DEADLINE_MS = 15_000;
-
-/** Why it is stopped, and how long it may go on. */
-export interface StopBody {
-  /** The reason of a condition, such as Pruned. */
-  readonly reason: string;
-  readonly message?: string;
-  /** Default: as an annotation says, else {@link GRACE_BY_HAND_SECONDS}. */
-  readonly graceSeconds?: number;
-}
 
 /** Asked for by whoever presses a key. */
 export const BY_HAND: StopBody = { reason: "StoppedByUser" };

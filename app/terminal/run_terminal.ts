@@ -144,19 +144,14 @@ export async function runStopCommand(
   settings: z.infer<typeof stopSettings>,
   { print, signal }: CommandIo,
 ): Promise<void> {
-  const { reason, message, now } = settings;
-  const grace = now ? 0 : settings.grace;
-  if (now && settings.grace !== undefined) {
+  const { reason, message, now, grace } = settings;
+  if (now && grace !== undefined) {
     throw new ConfigurationError("--now and --grace: give one of them");
   }
   await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
   await unlessAborted(cluster.managerSearched, signal);
-  const stop = {
-    reason,
-    ...(message !== undefined && { message }),
-    ...(grace !== undefined && { graceSeconds: grace }),
-  };
+  const stop = { reason, message, graceSeconds: now ? 0 : grace };
   const done = await stopJobByHand(cluster, job, stop, signal);
   print(`${job.kind.kind.toLowerCase()}/${job.name} ${done}\n`);
 }

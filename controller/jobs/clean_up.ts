@@ -1,4 +1,4 @@
-/** Clean-up of a v1 job that has ended: which pods go by its policy, and when the job itself does. Pure. */
+/** Clean-up of a v1 job that has ended: which pods go by its policy. Pure. */
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { Run } from "./run.ts";
 
@@ -14,13 +14,4 @@ export function podsToClean({ cleanPodPolicy }: Run, pods: readonly Pod[]): read
     case "All":
       return pods;
   }
-}
-
-/** Returns when an ended job is deleted, in milliseconds since the epoch; undefined if it is kept. */
-export function expiryMs({ spec, status }: Run): number | undefined {
-  const { ttlSecondsAfterFinished } = spec.runPolicy ?? {};
-  if (ttlSecondsAfterFinished === undefined || status.completionTime === undefined) {
-    return undefined;
-  }
-  return Date.parse(status.completionTime) + ttlSecondsAfterFinished * 1000;
 }

@@ -3,9 +3,9 @@ import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod, Service } from "../../platform/kube/kubernetes.ts";
 import type { V1Condition, V1Status } from "../../crds/v1/job.ts";
 import { type CleanPodPolicy, V1_CONDITIONS, type V1ConditionType } from "../../crds/v1/names.ts";
-import { rfc3339 } from "../../platform/base/timestamps.ts";
+import { expiryMs, rfc3339 } from "../../platform/base/timestamps.ts";
 import { caOf } from "./ca.ts";
-import { expiryMs, podsToClean } from "./clean_up.ts";
+import { podsToClean } from "./clean_up.ts";
 import { hasEnded, type NewCondition, withCondition } from "./condition_list.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { completedTexts, groupPods, replicaStatuses } from "./counts.ts";
@@ -113,7 +113,7 @@ function decideEnded(observed: ObservedRun): Plan {
   const deletePods = podsToClean({ ...run, cleanPodPolicy }, pods);
   const kept = pods.filter((it) => !deletePods.includes(it));
   const completionTime = status.completionTime ?? rfc3339(nowMs);
-  const expiry = expiryMs({ ...run, status: { ...status, completionTime } });
+  const expiry = expiryMs(completionTime, run.spec.runPolicy?.ttlSecondsAfterFinished);
   const deleteJob = expiry !== undefined && nowMs >= expiry;
   const succeeded = isConditionTrue(status.conditions, V1_CONDITIONS.succeeded);
   return {

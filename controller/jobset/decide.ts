@@ -15,7 +15,8 @@ import { applyFailurePolicy } from "./policy/failure.ts";
 import { startable } from "./policy/startup.ts";
 import { isSuccessful } from "./policy/success.ts";
 import { type JobPatch, resumptions, unsuspended } from "./policy/suspension.ts";
-import { terminalCondition, timeToDeletion } from "./policy/ttl.ts";
+import { expiryMs } from "../../platform/base/timestamps.ts";
+import { terminalCondition } from "./policy/terminal_condition.ts";
 import { invalidParts } from "./problems.ts";
 import { type JobRequest, renderClaim, renderService } from "./render.ts";
 import { unsupportedParts } from "./unsupported.ts";
@@ -203,11 +204,12 @@ function withWork(context: Context, draft: StatusDraft, hasService: boolean): Wo
 }
 
 function afterTheEnd({ jobSet, spec, buckets, now }: Context, draft: StatusDraft): Plan {
-  const left = timeToDeletion(draft.status, { ttlSeconds: spec.ttlSecondsAfterFinished, now });
+  const ended = terminalCondition(draft.status)?.lastTransitionTime;
+  const expiry = expiryMs(ended, spec.ttlSecondsAfterFinished);
   return conclude(jobSet.status, draft, {
     deleteJobs: living(buckets.active),
-    deleteJobSet: left === 0,
-    ...(left !== undefined && left > 0 && { requeueAfterMs: left }),
+    deleteJobSet: expiry !== undefined && expiry <= now,
+    ...(expiry !== undefined && expiry > now && { requeueAfterMs: expiry - now }),
   });
 }
 

@@ -10,7 +10,7 @@ import { controllerOf, isOfPredecessor } from "../../platform/kube/owner_referen
 import { bucketJobs, isJobReady } from "./buckets.ts";
 import type { ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";
 import { isSuccessful } from "./policy/success.ts";
-import { terminalCondition } from "./policy/ttl.ts";
+import { terminalCondition } from "./policy/terminal_condition.ts";
 
 /** Reports whether a container or an init container of the pod mounts a volume of that name. */
 export function mountsVolume(pod: PodSpec | undefined, volume: string): boolean {

@@ -3,7 +3,7 @@ import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
 import type { Observer } from "../../platform/kube/sources.ts";
-import { terminalCondition } from "../jobset/policy/ttl.ts";
+import { terminalCondition } from "../jobset/policy/terminal_condition.ts";
 
 /** JobSets that are remembered; each is needed until its TrainJob is reconciled next. */
 const REMEMBERED = 2000;

@@ -7,6 +7,7 @@ import { timeToLiveOf } from "../../crds/time_to_live.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { expiryMs } from "../../platform/base/timestamps.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
@@ -14,24 +15,24 @@ import type { Writer } from "./act.ts";
 import { isSeenByKueue } from "./kueue_runtime.ts";
 import { isOurs } from "./observed.ts";
 
-/** Time that Kueue has to read the end of a job and to give its quota back, in milliseconds. */
-const KUEUE_MS = 60_000;
+/** Time that Kueue has to read the end of a job and to give its quota back, in seconds. */
+const KUEUE_SECONDS = 60;
 
 /**
  * Returns when a job is deleted, in milliseconds since the epoch, by its own annotation, else that of its runtime;
  * undefined if it is kept. A job is kept while others read how it ended: its Trial, with which it goes, or the cluster
  * from which MultiKueue sent it.
  */
-export function expiryMs(
+export function expiryOf(
   job: TrainJob,
   runtime: AnyTrainingRuntime | undefined,
 ): number | undefined {
-  const ended = endTimeOf(TRAINJOB, job);
   const seconds = timeToLiveOf(job) ?? (runtime && timeToLiveOf(runtime));
   const isRead = trialReference(job.metadata) !== undefined ||
     job.metadata.labels?.[LABELS.multiKueueOrigin] !== undefined;
-  if (ended === undefined || seconds === undefined || isRead || !isOurs(job)) return undefined;
-  return Date.parse(ended) + Math.max(seconds * 1000, isSeenByKueue(job) ? KUEUE_MS : 0);
+  if (seconds === undefined || isRead || !isOurs(job)) return undefined;
+  const least = isSeenByKueue(job) ? KUEUE_SECONDS : 0;
+  return expiryMs(endTimeOf(TRAINJOB, job), Math.max(seconds, least));
 }
 
 /** Deletes the job if its time is over. Returns the time until then, in milliseconds; undefined if it is kept. */
@@ -40,11 +41,11 @@ export async function expire(
   { client, signal }: Pick<Writer, "client" | "signal">,
   { job, runtime }: { readonly job: TrainJob; readonly runtime: AnyTrainingRuntime | undefined },
 ): Promise<number | undefined> {
-  const atMs = expiryMs(job, runtime);
+  const atMs = expiryOf(job, runtime);
   if (atMs === undefined || atMs > clock.now()) return atMs && atMs - clock.now();
   // Somebody may have prolonged it a moment ago.
   const live = await readAgain(client, KINDS.trainJob, job, { signal });
-  if (live === undefined || expiryMs(live, runtime) !== atMs) return undefined;
+  if (live === undefined || expiryOf(live, runtime) !== atMs) return undefined;
   const call = { propagationPolicy: "Background", signal } as const;
   await deleteExactly(client, KINDS.trainJob, live, call);
   return undefined;

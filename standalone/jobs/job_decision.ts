@@ -1,7 +1,7 @@
 /** Decision about a Job: from its state and its pods to a plan. Pure. */
 import type { Job, Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/job_names.ts";
-import { rfc3339 } from "../../platform/base/timestamps.ts";
+import { expiryMs, rfc3339 } from "../../platform/base/timestamps.ts";
 import {
   type ConditionUpdate,
   findCondition,
@@ -85,12 +85,9 @@ function terminal(job: Job) {
 
 /** The plan for a Job that has ended: its pods are released, and it is deleted after its time. */
 function afterTheEnd({ job, pods, now }: JobSnapshot, settings: JobSettings): JobPlan {
-  const endedAt = Date.parse(
-    job.status?.completionTime ?? terminal(job)?.lastTransitionTime ?? "",
-  );
-  const ttl = settings.ttlSecondsAfterFinished;
-  const left = ttl === undefined ? undefined : endedAt + ttl * 1000 - now;
-  const due = left !== undefined && left <= 0;
+  const ended = job.status?.completionTime ?? terminal(job)?.lastTransitionTime;
+  const expiry = expiryMs(ended, settings.ttlSecondsAfterFinished);
+  const due = expiry !== undefined && expiry <= now;
   return {
     deleteJob: due && job.metadata?.deletionTimestamp === undefined,
     create: [],
@@ -99,7 +96,7 @@ function afterTheEnd({ job, pods, now }: JobSnapshot, settings: JobSettings): Jo
     status: job.status ?? {},
     events: [],
     release: pods.filter(isTracked),
-    ...(left !== undefined && left > 0 && { requeueAfterMs: left }),
+    ...(expiry !== undefined && expiry > now && { requeueAfterMs: expiry - now }),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Tests of changes by hand: what a stop says where the manager cannot be asked, and that each is of the job that was seen. */
 import assert from "node:assert/strict";
-import { BY_HAND, changeByHand, type StopBody, stopJobByHand } from "../../terminal/stopped_job.ts";
+import type { StopBody } from "../../crds/wire/stop_request.ts";
+import { BY_HAND, changeByHand, stopJobByHand } from "../../terminal/stopped_job.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
 import { answeringClient, never } from "../support/answering_client.ts";

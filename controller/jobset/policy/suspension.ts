@@ -5,7 +5,7 @@ import type { WatchedJob } from "../../../crds/watched.ts";
 import { finishOf, replicatedJobOf } from "../buckets.ts";
 import type { ResolvedReplicatedJob } from "../defaults.ts";
 import { templatePatch } from "../template_record.ts";
-import { terminalCondition } from "./ttl.ts";
+import { terminalCondition } from "./terminal_condition.ts";
 
 /** A change of one Job, as a JSON merge patch. */
 export interface JobPatch {

@@ -1,6 +1,6 @@
 /** Tests of the time to live of TrainJobs: which job goes, when, by whose annotation, and that nothing goes too early. */
 import { deepEqual, equal } from "node:assert/strict";
-import { expiryMs } from "../../../controller/trainjob/expiry.ts";
+import { expiryOf } from "../../../controller/trainjob/expiry.ts";
 import { readTimeToLive } from "../../../crds/time_to_live.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, KUEUE_PATCH_MANAGER, LABELS } from "../../../crds/names.ts";
@@ -90,8 +90,8 @@ const cases: Record<
   ],
 };
 for (const [sentence, [job, of, want]] of Object.entries(cases)) {
-  Deno.test(`\`expiryMs()\` lets a job go after ${sentence}`, () => {
-    const atMs = expiryMs(job, of);
+  Deno.test(`\`expiryOf()\` lets a job go after ${sentence}`, () => {
+    const atMs = expiryOf(job, of);
     equal(atMs === undefined ? undefined : (atMs - START) / 1000, want);
   });
 }
