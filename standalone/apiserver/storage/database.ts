@@ -75,7 +75,8 @@ export function openDatabase(dataDir?: string) {
       save.run("revision", `${revision}`);
       database.exec("COMMIT");
     } catch (error) {
-      database.exec("ROLLBACK");
+      // SQLite itself has ended it, for one on a full disk.
+      if (database.isTransaction) database.exec("ROLLBACK");
       throw error;
     }
   };

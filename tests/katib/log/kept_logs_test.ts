@@ -4,6 +4,7 @@ import { deleteOldLogs } from "../../../katib/log/kept_ages.ts";
 import { knownRow } from "../../../katib/log/known_row.ts";
 import { type LogStore, openLogStore, StoreFull } from "../../../katib/log/log_store.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+import { canHaveSmallDisk, onSmallDisk } from "../../support/small_disk.ts";
 
 const wideRow = (n: number) =>
   knownRow({
@@ -125,32 +126,14 @@ store.append([{ log: "again", isPlain: true, rows: rows.slice(0, 20) }]);
 console.log(JSON.stringify({ why, seen, again: store.read("again").length }));
 `;
 
-const canMount = new Deno.Command("unshare", {
-  args: ["-rm", "mount", "-t", "tmpfs", "none", "/mnt"],
-  stderr: "null",
-}).output().then(({ success }) => success, () => false);
-
 Deno.test({
   name: "on a full disk nothing is given up, and what there is room for is kept",
-  ignore: !await canMount,
+  ignore: !canHaveSmallDisk,
   async fn() {
-    const folder = await Deno.makeTempDir();
-    const disk = `${folder}/disk`;
-    await Deno.mkdir(disk);
-    await Deno.writeTextFile(`${folder}/program.ts`, PROGRAM);
-    const script = 'mount -t tmpfs -o size=512k none "$0" && cd "$0" && exec "$@"';
-    const { stdout, stderr } = await new Deno.Command("unshare", {
-      args: ["-rm", "sh", "-c", script, disk, Deno.execPath(), "run", "-A", "--no-check"]
-        .concat("--config", new URL("../../../deno.json", import.meta.url).pathname)
-        .concat(`${folder}/program.ts`),
-    }).output();
-    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-    assert.notEqual(text(stdout), "", text(stderr));
-    assert.deepEqual(JSON.parse(text(stdout)), {
+    assert.deepEqual(await onSmallDisk(PROGRAM), {
       why: "Error: database or disk is full",
       seen: [20, "what was seen"],
       again: 20,
     });
-    await Deno.remove(folder, { recursive: true });
   },
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { startApiServer } from "../../../../standalone/apiserver/api_server.ts";
 import { openStore } from "../../../../standalone/apiserver/storage/sqlite_store.ts";
+import { canHaveSmallDisk, onSmallDisk } from "../../../support/small_disk.ts";
 import { CONFIG_MAPS, configMap, TestServer } from "../api_cluster.ts";
 
 async function inFolder(work: (folder: string) => Promise<void>) {
@@ -87,6 +88,32 @@ Deno.test("openStore() refuses a folder that another server has open, and says s
     store.close();
     return Promise.resolve();
   });
+});
+
+const FILLING = `
+import { openStore } from "${
+  import.meta.resolve("../../../../standalone/apiserver/storage/sqlite_store.ts")
+}";
+const store = openStore({ dataDir: "data" });
+const put = (name, length) => {
+  const metadata = { name, uid: name, resourceVersion: "", creationTimestamp: "" };
+  const object = { apiVersion: "v1", kind: "Thing", metadata, data: "x".repeat(length) };
+  try {
+    store.put({ group: "", resource: "things" }, object);
+    return "stored";
+  } catch (error) {
+    return error.message;
+  }
+};
+console.log(JSON.stringify([put("large", 4_000_000), put("small", 10)]));
+`;
+
+Deno.test({
+  name:
+    "an object that the disk has no room for is refused with the reason, and the next one is stored",
+  ignore: !canHaveSmallDisk,
+  fn: async () =>
+    assert.deepEqual(await onSmallDisk(FILLING), ["database or disk is full", "stored"]),
 });
 
 Deno.test("startApiServer() says when its port is taken", async () => {
