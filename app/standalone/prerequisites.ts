@@ -1,9 +1,8 @@
 /** Objects of a standalone before its manager starts: CRDs, RBAC, the Lease, and the ConfigMap that clients look for. */
 import { createHash } from "node:crypto";
-import { crdManifests } from "../../crds/manifests.ts";
+import { COLUMNS, crdManifests, definitionOf } from "../../crds/manifests.ts";
 import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
-import { keptLogCrd } from "../../crds/kept_log_manifest.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
   ANNOTATIONS,
@@ -59,6 +58,11 @@ const CONTROLLER_RBAC: readonly RbacObject[] = [
 ];
 
 const CRD = KINDS.customResourceDefinition;
+/** Its objects are written by the keeper of logs alone, so that it validates nothing. */
+const KEPT_LOG_CRD = definitionOf(KINDS.keptLog, {
+  schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+  columns: [{ name: "Pod", type: "string", jsonPath: ".spec.pod.metadata.name" }, COLUMNS.age],
+});
 
 const rbacKind = ({ kind, metadata }: RbacObject): Kind<unknown> =>
   builtIn(KINDS.role.group, kind, metadata.namespace !== undefined);
@@ -119,7 +123,7 @@ export async function grantTrialResources(client: KubeClient, kinds: JobKinds): 
 /** Prepares the API server for the manager. Can be repeated. */
 export async function installPrerequisites(client: KubeClient): Promise<void> {
   const namespace = MANAGER.namespace;
-  const crds = [...crdManifests(), ...v1CrdManifests(), keptLogCrd()];
+  const crds = [...crdManifests(), ...v1CrdManifests(), KEPT_LOG_CRD];
   await Promise.all(crds.map((crd) => put(client, CRD, crd, { keepsForeign: true })));
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
   await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });

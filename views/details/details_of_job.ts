@@ -13,7 +13,7 @@ import {
 import type { DetailPart, JobDetails, ShownEvent, ShownPod } from "../../crds/wire/details.ts";
 import { type ReadKeptPods, withKept } from "./kept_pods.ts";
 import { byRank, podsOfJob, shownEvent, shownPod } from "./shown_pods.ts";
-import { onlyNodeOf, waitOfJob, waitsForOnlyNode } from "./wait_of_job.ts";
+import { offerOfMachine, waitOfJob, waitsForOnlyNode } from "./wait_of_job.ts";
 
 /** Bounds of what is read of a job. */
 export const DETAIL_LIMITS = {
@@ -30,7 +30,7 @@ const EVENTS = keeping(KINDS.event, (event) => ({
   about: event.involvedObject.uid,
   shown: shownEvent(event),
 }));
-const ONLY_NODE = keeping(KINDS.node, onlyNodeOf);
+const MACHINE = keeping(KINDS.node, offerOfMachine);
 
 /** The object without what only its writers' tools read. */
 function shownObject(object: JsonObject): JsonObject {
@@ -41,10 +41,10 @@ function shownObject(object: JsonObject): JsonObject {
 const newestFirst = (one: ShownEvent, other: ShownEvent) =>
   Date.parse(other.time ?? "") - Date.parse(one.time ?? "") || 0;
 
-/** The node that the pods wait for, if there is no other one and the viewer may read it. */
-async function onlyNode(reads: BoundedReads, pods: readonly ShownPod[]) {
+/** What this machine offers, if pods wait for it and the viewer may read its node. */
+async function machineOf(reads: BoundedReads, pods: readonly ShownPod[]) {
   if (!waitsForOnlyNode(pods)) return undefined;
-  const { items, isCut } = await orDenied(listUpTo(reads, ONLY_NODE, { most: 1 }));
+  const { items, isCut } = await orDenied(listUpTo(reads, MACHINE, { most: 1 }));
   return isCut ? undefined : items[0];
 }
 
@@ -71,7 +71,7 @@ export async function jobDetails(
   const uids = new Set<string | undefined>(pods.items.map(({ uid }) => uid));
   const about = [...ofJob.items, ...ofAll.items.filter(({ about }) => uids.has(about))]
     .map(({ shown }) => shown).sort(newestFirst);
-  const wait = waitOfJob(pods.items, about, await onlyNode(reads, pods.items));
+  const wait = waitOfJob(pods.items, about, await machineOf(reads, pods.items));
   const parts = (arePods = false, areEvents = false): DetailPart[] => [
     ...(arePods ? ["pods" as const] : []),
     ...(areEvents ? ["events" as const] : []),

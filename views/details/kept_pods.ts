@@ -5,10 +5,8 @@ import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
 import { type BoundedReads, keeping, listUpTo } from "./bounded_reads.ts";
 import { shownPod } from "./shown_pods.ts";
 
-/** Most of one job that are shown: the newest. */
-const MOST = 100;
-/** Most that are looked at. */
-const MOST_READ = 1_000;
+/** Most of one job: what is looked at, and what of that is shown, the newest. */
+const MOST = { read: 1_000, shown: 100 } as const;
 
 const KEPT = keeping(KINDS.keptLog, ({ metadata, spec }) => ({
   gone: spec.gone,
@@ -33,11 +31,10 @@ export function createKeptPods(): ReadKeptPods {
   return async (reads, { namespace, labelSelector, job }) => {
     if (!isServed) return undefined;
     try {
-      const list = { most: MOST_READ, namespace, labelSelector };
-      const { items } = await listUpTo(reads, KEPT, list);
+      const { items } = await listUpTo(reads, KEPT, { most: MOST.read, namespace, labelSelector });
       return items.filter(({ owners }) => owners.includes(job))
         .sort((one, other) => Date.parse(other.gone) - Date.parse(one.gone))
-        .slice(0, MOST)
+        .slice(0, MOST.shown)
         .map(({ pod }) => pod);
     } catch (error) {
       if (!isNotFound(error) && !isForbidden(error)) throw error;

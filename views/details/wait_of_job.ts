@@ -4,22 +4,14 @@ import type { ShownEvent, ShownPod, WaitWords } from "../../crds/wire/details.ts
 import { compareQuantities, parseQuantity } from "../../platform/base/quantity.ts";
 import type { Node } from "../../platform/kube/kubernetes.ts";
 
-/** The node of a cluster that has no other one. */
-export interface OnlyNode {
-  readonly name: string;
-  /** Whether it is the machine on which `standalone` runs. */
-  readonly isThisMachine: boolean;
-  readonly allocatable: Readonly<Record<string, string>>;
-}
+/** What a node offers. */
+export type Offer = Readonly<Record<string, string>>;
 
-/** Returns of a node what a wait in its cluster may say of it. */
-export function onlyNodeOf({ metadata, status }: Node): OnlyNode {
-  return {
-    name: metadata?.name ?? "",
-    isThisMachine: status?.nodeInfo?.containerRuntimeVersion === NODES.processRuntime,
-    allocatable: status?.allocatable ?? {},
-  };
-}
+/** Returns what this machine offers, if the node is that of `standalone`. */
+export const offerOfMachine = ({ status }: Node): Offer | undefined =>
+  status?.nodeInfo?.containerRuntimeVersion === NODES.processRuntime
+    ? status.allocatable ?? {}
+    : undefined;
 
 /** That the only node of a cluster has too little left, and nothing else. */
 const ONLY_NODE_LACKS = /^0\/1 nodes are available: 1 Insufficient \S+(, 1 Insufficient \S+)*$/;
@@ -28,26 +20,22 @@ const ONLY_NODE_LACKS = /^0\/1 nodes are available: 1 Insufficient \S+(, 1 Insuf
 export const waitsForOnlyNode = (pods: readonly ShownPod[]): boolean =>
   pods.some(({ waits }) => ONLY_NODE_LACKS.test(waits?.why ?? ""));
 
-function isLess(one: string, other: string): boolean {
-  const [a, b] = [parseQuantity(one), parseQuantity(other)];
-  return a !== undefined && b !== undefined && compareQuantities(a, b) < 0;
+function isEnough(has: string, asked: string): boolean {
+  const [a, b] = [parseQuantity(has), parseQuantity(asked)];
+  return a !== undefined && b !== undefined && compareQuantities(a, b) >= 0;
 }
 
-/** What the only node has of the resources that are lacking. */
-function nodeWords(lacks: Readonly<Record<string, string>>, node: OnlyNode): string {
-  const where = node.isThisMachine ? "this machine" : `the node ${node.name}`;
-  const names = Object.keys(lacks);
-  const has = (name: string) => node.allocatable[name] ?? "0";
-  const amounts = names.map((name) => names.length === 1 ? has(name) : `${has(name)} ${name}`);
-  const isTaken = names.every((name) => !isLess(has(name), lacks[name] ?? "0"));
-  return `; ${where} has ${amounts.join(" and ")}${isTaken ? ", and other pods use them" : ""}`;
-}
-
-function wordsOf({ for: what, why = "", lacks }: WaitWords, node: OnlyNode | undefined): string {
-  if (node !== undefined && lacks !== undefined && ONLY_NODE_LACKS.test(why)) {
-    return what + nodeWords(lacks, node);
-  }
-  return why === "" ? what : `${what}: ${why}`;
+function wordsOf({ for: what, why = "", lacks = {} }: WaitWords, machine?: Offer): string {
+  if (machine === undefined || !ONLY_NODE_LACKS.test(why)) return why ? `${what}: ${why}` : what;
+  const all = Object.entries(lacks).map(([name, asked]) => ({
+    name,
+    has: machine[name] ?? "0",
+    asked,
+  }));
+  const amounts = all.map(({ name, has }) => all.length === 1 ? has : `${has} ${name}`);
+  const areTaken = all.every(({ has, asked }) => isEnough(has, asked));
+  const taken = areTaken ? ", and other pods use them" : "";
+  return `${what}; this machine has ${amounts.join(" and ")}${taken}`;
 }
 
 /** What a pod with a node waits for, by the newest warning about it: the pod itself says nothing of volumes. */
@@ -70,14 +58,14 @@ const hasEnded = ({ phase }: ShownPod) => phase === "Succeeded" || phase === "Fa
 export function waitOfJob(
   pods: readonly ShownPod[],
   events: readonly ShownEvent[],
-  node?: OnlyNode,
+  machine?: Offer,
 ): string | undefined {
   const present = pods.filter((pod) => !pod.deleting && !hasEnded(pod));
   const counts = new Map<string, number>();
   for (const pod of present) {
     const waits = pod.waits ?? warnedWait(pod, events);
     if (waits === undefined) continue;
-    const words = wordsOf(waits, node);
+    const words = wordsOf(waits, machine);
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
   const [most] = [...counts].sort(([, one], [, other]) => other - one);

@@ -1,7 +1,7 @@
 /** Tests of waits of jobs in words. */
 import { equal } from "node:assert/strict";
 import type { ShownEvent, ShownPod } from "../../../crds/wire/details.ts";
-import { type OnlyNode, waitOfJob, waitsForOnlyNode } from "../../../views/details/wait_of_job.ts";
+import { type Offer, waitOfJob, waitsForOnlyNode } from "../../../views/details/wait_of_job.ts";
 
 const GPU = "nvidia.com/gpu";
 const pod = (name: string, more: Partial<ShownPod> = {}): ShownPod => ({
@@ -20,11 +20,7 @@ const lacking = (name: string, amount = "1"): ShownPod =>
       lacks: { [GPU]: amount },
     },
   });
-const machine = (gpus?: string, isThisMachine = true): OnlyNode => ({
-  name: "minikube",
-  isThisMachine,
-  allocatable: gpus === undefined ? {} : { [GPU]: gpus },
-});
+const machine = (gpus?: string): Offer => gpus === undefined ? {} : { [GPU]: gpus };
 const running = pod("r", { phase: "Running", node: "n" });
 const warning = (name: string, reason: string, message: string): ShownEvent => ({
   object: `Pod/${name}`,
@@ -38,7 +34,7 @@ const placed = pod("a", { node: "n" });
 
 const WAITS: Record<
   string,
-  [want: string | undefined, pods: ShownPod[], node?: OnlyNode, events?: ShownEvent[]]
+  [want: string | undefined, pods: ShownPod[], machine?: Offer, events?: ShownEvent[]]
 > = {
   "what this machine has": [
     `waits for 1 ${GPU}; this machine has 0`,
@@ -50,10 +46,10 @@ const WAITS: Record<
     [lacking("a")],
     machine("2"),
   ],
-  "the one node of a cluster": [
-    `2 of 3 pods wait for 4 ${GPU}; the node minikube has 2`,
+  "how many of the pods": [
+    `2 of 3 pods wait for 4 ${GPU}; this machine has 2`,
     [lacking("a", "4"), running, lacking("b", "4")],
-    machine("2", false),
+    machine("2"),
   ],
   "the scheduler's words where nodes are unknown": [
     `waits for 1 ${GPU}: 0/1 nodes are available: 1 Insufficient ${GPU}`,
@@ -86,8 +82,8 @@ const WAITS: Record<
   "nothing of what runs": [undefined, [running], undefined, [warning("r", "Unhealthy", "x")]],
   "nothing without pods": [undefined, []],
 };
-for (const [sentence, [want, pods, node, events = []]] of Object.entries(WAITS)) {
-  Deno.test(`waitOfJob() names ${sentence}`, () => equal(waitOfJob(pods, events, node), want));
+for (const [sentence, [want, pods, machine, events = []]] of Object.entries(WAITS)) {
+  Deno.test(`waitOfJob() names ${sentence}`, () => equal(waitOfJob(pods, events, machine), want));
 }
 
 Deno.test("the node is looked at only where it is the only one and lacks something", () => {
