@@ -143,7 +143,7 @@ function markLines({ curves }: JobFacts, { nowMs }: ReportLook): string[] {
 
 function phaseOf({ phase, reason = "", deleting, gone }: ShownPod): string {
   const words = [deleting ? "Terminating" : phase, reason].join(" ").trim();
-  return gone ? `${words}, gone` : words;
+  return gone ? `${words}, deleted` : words;
 }
 
 function podLines({ pods }: JobFacts, { nowMs }: ReportLook): string[] {

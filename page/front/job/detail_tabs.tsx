@@ -111,7 +111,12 @@ export function Pods(
                 : <Hostile text={pod.reason} />
               </span>
             )}
-            {pod.gone && <span class="quiet">(deleted; its log is kept)</span>}
+            {pod.gone && (
+              <>
+                {" "}
+                <span class="quiet">(deleted; its log is kept)</span>
+              </>
+            )}
           </td>
           <td class="number" data-label="Restarts">{pod.restarts}</td>
           <td data-label="Node">
