@@ -1,7 +1,7 @@
 /** Tests of the commands of the terminal as a user runs them, on a standalone. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";
+import { ANNOTATIONS, LABELS, PUSH_AUDIENCE } from "../../../crds/names.ts";
 import { run } from "../../support/command.ts";
 import { milepost, milepostCommand } from "../../support/milepost_process.ts";
 import {
@@ -27,10 +27,13 @@ const standalone = shareStandalone(async (client) => {
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("chats", CHATS));
 });
 
-/** A job whose pod talks, and has pushed. */
-async function talkingJob(name: string): Promise<void> {
+/** A job whose pod talks, and has pushed; a grace holds where nobody asks for another. */
+async function talkingJob(name: string, grace?: string): Promise<void> {
   const { client } = standalone();
-  await client.create(KINDS.trainJob, trainJob(name, "talks"));
+  const { metadata, ...rest } = trainJob(name, "talks");
+  const annotated = grace !== undefined &&
+    { annotations: { [ANNOTATIONS.earlyStoppingGrace]: grace } };
+  await client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, ...annotated } });
   const pod = await until("its pod runs", async () => {
     const labelSelector = `${LABELS.trainJobName}=${name}`;
     const { items: [pod] } = await client.list(KINDS.pod, { namespace: "default", labelSelector });
@@ -175,7 +178,7 @@ Deno.test("logs --follow ends when the job has ended, and stop ends it", async (
 });
 
 Deno.test("top at a terminal: a job is looked at and stopped, and the screen is given back", async () => {
-  await talkingJob("watched");
+  await talkingJob("watched", "1s");
   await using screen = atTerminal(milepostCommand("top"), env());
   await screen.shows(/watched +Running +███░░░░░ +40 %/);
   await screen.type("/");
@@ -186,7 +189,7 @@ Deno.test("top at a terminal: a job is looked at and stopped, and the screen is 
   await screen.type("x");
   await screen.shows(/Stop default\/watched\? y: yes/);
   await screen.type("y");
-  await screen.shows(/default\/watched was told to stop/);
+  await screen.shows(/default\/watched was told to stop \(grace period: 1 s\)/);
   await screen.shows(/EarlyStopped/);
   await screen.type("\x1b");
   await screen.type("q");
