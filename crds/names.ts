@@ -70,7 +70,7 @@ export const INITIALIZER_VOLUME = "initializer";
 /** Annotations on TrainJobs and Trials. */
 export const ANNOTATIONS = {
   earlyStopping: "trainer.kubeflow.org/early-stopping",
-  /** What rules of the former compare that do not say it themselves; written at admission (docs/decisions/0078). */
+  /** What rules of the former compare that do not say it themselves; written at admission (docs/decisions/0079). */
   earlyStoppingCompare: "trainer.kubeflow.org/early-stopping-compare",
   /** Rules again, in a grammar for people. */
   stopWhen: "trainer.kubeflow.org/stop-when",
