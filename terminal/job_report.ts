@@ -110,8 +110,9 @@ function curveLines(
   });
   const [from, to] = [clockText(first[0], nowMs, "-"), clockText(last[0], nowMs, "-")];
   const between = Math.max(1, width - columnsOf(from) - columnsOf(to));
-  // The newest one may be no number, which the curve does not have.
-  const newest = row.metrics?.find((it) => it.name === name)?.value ?? String(last[3]);
+  // The object is behind the curve, but has the newest one if that is no number, which the curve does not have.
+  const told = row.metrics?.find((it) => it.name === name)?.value;
+  const newest = Number.isFinite(Number(told ?? last[3])) ? String(last[3]) : told ?? "";
   return [
     "",
     `${styled(look, "bold", safeText(name))}  ${valueText(newest)}`,
