@@ -92,7 +92,7 @@ Deno.test("bundle() makes one file that runs alone", async (t) => {
       ["paused", "Complete"],
     ]);
     const [softmax, failing] = summary;
-    assert.match(failing?.message ?? "", /first failed job: failing-node-0/);
+    assert.match(failing?.message ?? "", /^node-0 exited 3: the data set is not there$/);
     assert.ok(Number(softmax?.metrics.accuracy) > 0.9, JSON.stringify(softmax));
     const softmaxLines = lines.filter((it) => JSON.stringify(it).includes('"job":"softmax"'));
     assert.ok(softmaxLines.length >= 4, "progress was not shown as it came");
