@@ -72,11 +72,13 @@ Deno.test("a session reads and changes jobs of a standalone, and never sees the 
     assert.equal((await change("suspend", { uid: "another" })).status, 422);
     assert.equal((await change("suspend")).status, 200);
     await trainJobThat(client, "talks", "rests", ({ status }) => status?.state === "Suspended");
-    const gone = await until("the pod is gone", async () => {
-      const answer = await session.get(`/logs/default/${pod.name}`);
-      return answer.status === 404 ? keep(answer) : undefined;
+    await until("the pod is gone, and its log is kept", async () => {
+      const pods = await client.list(KINDS.pod, { namespace: "default" });
+      const kept = await session.get(`/logs/default/${pod.name}`);
+      return pods.items.length === 0 && kept.status === 200 && /^ready/.test(keep(kept).text);
     });
-    assert.equal(json(gone).kind, "Status");
+    const never = keep(await session.get("/logs/default/never"));
+    assert.deepEqual([never.status, json(never).kind], [404, "Status"]);
     assert.equal((await change("resume")).status, 200);
     await podOf(session, "talks");
     const unnamed = await change("stop", { graceSeconds: 1 });
