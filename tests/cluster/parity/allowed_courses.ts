@@ -8,6 +8,12 @@ export const ALLOWED_COURSES: readonly Allowed[] = [
     path: /^\/trainJobs\/tj\/status\/state$/,
   },
   {
+    id: "failure",
+    why: "`status.failure` is a field of Milepost's own: which pod failed first and why",
+    path: /^\/trainJobs\/tj\/status\/failure$/,
+    when: ({ upstream }) => upstream === undefined,
+  },
+  {
     id: "start-time",
     why:
       "`status.startTime` is a field of Milepost's own, since the condition that has the time of a resumption is removed",
