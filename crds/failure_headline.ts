@@ -1,6 +1,7 @@
 /** Headline of a failure: what failed and why, in a line for people. Pure. */
 import { errorLine } from "../platform/base/error_line.ts";
-import type { JobFailure } from "./job_failure.ts";
+import { cutText } from "../platform/base/hostile_text.ts";
+import { FAILURE_LIMITS, type JobFailure } from "./job_failure.ts";
 import { POD_REASONS } from "./pod_names.ts";
 
 /** Longest text of what was said last, in characters. */
@@ -32,9 +33,9 @@ function wordsOf({ reason = "", exitCode }: JobFailure): string {
 export function headlineOf(failure: JobFailure): string {
   const { replica, pod, message = "" } = failure;
   const said = errorLine(message).replaceAll(/\s+/g, " ");
-  const detail = said.length > SAID_MAX ? `${said.slice(0, SAID_MAX - 1)}…` : said;
+  const detail = cutText(said, SAID_MAX);
   const what = `${replica ?? pod ?? "the job"} ${wordsOf(failure)}`;
-  return detail === "" ? what : `${what}: ${detail}`;
+  return cutText(detail === "" ? what : `${what}: ${detail}`, FAILURE_LIMITS.headlineLength);
 }
 
 /** Returns the headline with the pod that is meant, where it ran, and which of its containers. */

@@ -1,5 +1,5 @@
 /** Failure of a pod: which of its containers ended how, or why it was ended as a whole. Pure. */
-import { lastBytes, logText } from "../platform/base/hostile_text.ts";
+import { cutText, lastBytes, logText } from "../platform/base/hostile_text.ts";
 import { present } from "../platform/base/json.ts";
 import type { Pod } from "../platform/kube/kubernetes.ts";
 import { FAILURE_LIMITS, type JobFailure } from "./job_failure.ts";
@@ -93,7 +93,7 @@ function failureOf({ metadata, spec }: Pod, cause: Cause, time: string): JobFail
       pod: metadata?.name,
       node: spec?.nodeName,
       container: cause.container,
-      reason: cause.reason?.slice(0, FAILURE_LIMITS.reasonLength) || undefined,
+      reason: cutText(cause.reason ?? "", FAILURE_LIMITS.reasonLength) || undefined,
       exitCode: cause.exitCode,
       message: kept(cause.message),
     }),

@@ -25,6 +25,12 @@ export function logText(text: string): string {
   return spelledOut(seen, "\t\n");
 }
 
+/** Returns a text of at most `length` UTF-16 code units, whole code points, with `…` at the end of one that was longer. */
+export function cutText(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return text.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, "") + "…";
+}
+
 /** Returns the end of a text that takes at most that many bytes in UTF-8, cut between characters. */
 export function lastBytes(text: string, bytes: number): string {
   const all = new TextEncoder().encode(text);

@@ -1,5 +1,6 @@
 /** core/v1 Events as values: names, fields, and which of them are counted as one. Pure. */
 import type { CoreEvent } from "./kubernetes.ts";
+import { cutText } from "../base/hostile_text.ts";
 import { rfc3339 } from "../base/timestamps.ts";
 import { apiVersionOf, type Kind, type KubeObject } from "./resource.ts";
 
@@ -49,10 +50,7 @@ export function sameEventKey(about: EventSubject, text: EventText): string {
 }
 
 /** The message, at most 1024 characters of it, whole code points. */
-export function cutMessage(message: string): string {
-  if (message.length <= LONGEST_MESSAGE) return message;
-  return message.slice(0, LONGEST_MESSAGE - 1).replace(/[\uD800-\uDBFF]$/, "") + "…";
-}
+export const cutMessage = (message: string): string => cutText(message, LONGEST_MESSAGE);
 
 /** An event of that subject that happened `count` times. `suffix` makes its name unique. */
 export function eventObject(

@@ -1,7 +1,7 @@
 /** Tests of the headline of a failure. */
 import { equal } from "node:assert/strict";
 import { fullHeadlineOf, headlineOf } from "../../crds/failure_headline.ts";
-import type { JobFailure } from "../../crds/job_failure.ts";
+import { FAILURE_LIMITS, type JobFailure } from "../../crds/job_failure.ts";
 
 const TRACEBACK = 'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\n' +
   "    import tochr\nModuleNotFoundError: No module named 'tochr'";
@@ -52,3 +52,19 @@ Deno.test("a headline is one line of bounded length, and the full one says where
   const where = '(pod "a-node-0-0-x", on node "n1", container "node")';
   equal(fullHeadlineOf(failure), `${text} ${where}`);
 });
+
+/** Failures of the longest texts, and what their headlines end with. */
+const LONG: Record<string, readonly [Partial<JobFailure>, RegExp]> = {
+  "a message that is cut in a pair of code units": [
+    { replica: "a", exitCode: 1, message: `ValueError: ${"x".repeat(242)}${"😀".repeat(9)}` },
+    /x…$/,
+  ],
+  "the longest reason": [{ replica: "a".repeat(253), reason: "r".repeat(256) }, /r…$/],
+};
+for (const [sentence, [failure, end]] of Object.entries(LONG)) {
+  Deno.test(`a headline of ${sentence} is whole and within its limit`, () => {
+    const text = headlineOf({ time: "2026-01-01T00:00:00Z", ...failure });
+    equal(text.isWellFormed() && end.test(text), true, text);
+    equal(text.length <= FAILURE_LIMITS.headlineLength, true, `${text.length}`);
+  });
+}
