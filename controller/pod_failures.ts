@@ -3,7 +3,7 @@ import type { PodFailure } from "../crds/failure_of_pod.ts";
 import { createBoundedCache } from "../platform/base/bounded_cache.ts";
 import type { Observer } from "../platform/kube/sources.ts";
 
-/** Jobs of which failures are remembered. The pods may be gone when their job fails. */
+/** Runs of jobs of which failures are remembered. The pods may be gone when their job fails. */
 const REMEMBERED = 4096;
 /** Replicas of a job whose restarts are counted. */
 const REPLICAS_MAX = 1024;
@@ -65,7 +65,7 @@ export interface PodFailures<P> extends Observer<P> {
   /** Returns the failures of that run of the job; undefined if there are none. */
   of(job: string, run: string | undefined): SeenFailures | undefined;
   /** Forgets the failures of a run that was suspended. */
-  forget(job: string): void;
+  forget(job: string, run: string | undefined): void;
 }
 
 /** A replica that has failed: its newest pod, and failures before that came. */
@@ -75,13 +75,15 @@ interface Replica {
 }
 
 interface Known {
-  readonly run: string | undefined;
   attempt: number;
   /** Failures of the replica that had most, before the present attempt. */
   before: number;
   first: { readonly replica: string; readonly failure: PodFailure; readonly round: number };
   readonly replicas: Map<string, Replica>;
 }
+
+/** Pods of one run say nothing of another: those of a former one may be heard of late. */
+const runKey = (job: string, run = "") => `${job} ${run}`;
 
 const timeOf = ({ failure }: PodFailure) => failure.time;
 
@@ -142,8 +144,8 @@ export function createPodFailures<P extends PodLike>(
 
   /** What is known of the run of a pod, in the pod's attempt; undefined if it is of one before. */
   function knownOf(pod: JobPod): Known | undefined {
-    const known = jobs.get(pod.job);
-    if (known?.run === pod.run && known !== undefined) {
+    const known = jobs.get(runKey(pod.job, pod.run));
+    if (known !== undefined) {
       if (pod.attempt > known.attempt) {
         known.before = Math.max(mostOf(known, timesOf), pod.attempt);
         known.attempt = pod.attempt;
@@ -153,9 +155,9 @@ export function createPodFailures<P extends PodLike>(
     }
     if (pod.failure === undefined) return undefined;
     const first = { replica: pod.replica, failure: pod.failure, round: 0 };
-    const { run, attempt } = pod;
-    const made = { run, attempt, before: attempt, first, replicas: new Map() };
-    jobs.set(pod.job, made);
+    const { attempt } = pod;
+    const made = { attempt, before: attempt, first, replicas: new Map() };
+    jobs.set(runKey(pod.job, pod.run), made);
     return made;
   }
 
@@ -170,11 +172,11 @@ export function createPodFailures<P extends PodLike>(
       if (replica && pod.failure) takeFailure(known, replica, pod.failure);
     },
     of(job, run) {
-      const known = jobs.get(job);
-      if (known === undefined || (known.run ?? run) !== run) return undefined;
+      const known = jobs.get(runKey(job, run)) ?? jobs.get(runKey(job));
+      if (known === undefined) return undefined;
       const { first: { failure: first } } = known;
       return { first, restarts: mostOf(known, restartsIn), recoversMs: recoversMs(known) };
     },
-    forget: (job) => void jobs.delete(job),
+    forget: (job, run) => [runKey(job, run), runKey(job)].forEach((key) => jobs.delete(key)),
   };
 }

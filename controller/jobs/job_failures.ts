@@ -56,7 +56,7 @@ export function withFailures(
     tellsMessages: failureMessages && allowsLastWords(run.annotations),
     nowMs,
   });
-  if (state === "Suspended") failures.forget(key);
+  if (state === "Suspended") failures.forget(key, run.uid);
   const told = cause === undefined ? [] : [{
     type: "Warning" as const,
     reason: EVENT_REASONS.failed,

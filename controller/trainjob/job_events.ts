@@ -114,7 +114,9 @@ export async function recordTransitions(
   const first = waits ? waitCause(await readPending(options, trainJob, signal) ?? []) : cause;
   for (const event of transitionEvents(old, next, first)) recordEvent(options, trainJob, event);
   if (event !== undefined) warnOnce(options, trainJob, event);
-  if (next.state === "Suspended") options.failures.forget(keyOf(trainJob));
+  if (next.state === "Suspended") {
+    options.failures.forget(keyOf(trainJob), observed.jobSet?.metadata.uid);
+  }
 }
 
 /**

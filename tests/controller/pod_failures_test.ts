@@ -119,7 +119,11 @@ const CASES: Record<string, readonly [readonly Seen[], string | undefined]> = {
     [{ at: 10, attempt: 1 }, { replica: "b", at: 5 }],
     "a 10 1",
   ],
-  "only the newest run": [[{ at: 10, run: "u0", times: 3 }, { at: 20 }], "a 20 0"],
+  "only its own run": [[{ at: 10, run: "u0", times: 3 }, { at: 20 }], "a 20 0"],
+  "nothing less after a pod of a former run failed late": [
+    [{ at: 20, times: 3 }, { at: 30, run: "u0", replica: "b" }],
+    "a 20 3",
+  ],
 };
 for (const [sentence, [pods, want]] of Object.entries(CASES)) {
   Deno.test(`the memory of failures has ${sentence}`, () => {
@@ -151,7 +155,7 @@ Deno.test("failures of another run, and of one that was suspended, are not those
   const failures = memory({ at: 10 });
   equal(failures.of("ml/j", "u2"), undefined);
   equal(failures.of("ml/other", "u1"), undefined);
-  failures.forget("ml/j");
+  failures.forget("ml/j", "u1");
   equal(failures.of("ml/j", "u1"), undefined);
 });
 
