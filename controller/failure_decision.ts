@@ -1,6 +1,6 @@
 /** Decision on what a job says of the failures of its pods: `status.failure`, and the event about restarts. Pure. */
 import { fullHeadlineOf, headlineOf } from "../crds/failure_headline.ts";
-import type { JobFailure } from "../crds/job_failure.ts";
+import { type JobFailure, jobFailureSchema } from "../crds/job_failure.ts";
 import { EVENT_REASONS, type ShownState } from "../crds/names.ts";
 import { compact } from "../platform/base/json.ts";
 import { rfc3339 } from "../platform/base/timestamps.ts";
@@ -40,15 +40,20 @@ export interface FailureDecision {
 const isSame = (one: JobFailure | undefined, other: JobFailure) =>
   one?.time === other.time && one.pod === other.pod && one.container === other.container;
 
-/** The newest failure, in what of it the job may have. */
-function shown({ first: { failure }, restarts }: SeenFailures, tellsMessages: boolean): JobFailure {
+/** The newest failure, in what of it the job may have; undefined if the job's definition would refuse it. */
+function shown(
+  { first: { failure }, restarts }: SeenFailures,
+  tellsMessages: boolean,
+): JobFailure | undefined {
   const isProgram = failure.exitCode !== undefined;
   const told = {
     ...failure,
     message: tellsMessages || !isProgram ? failure.message : undefined,
     restarts: restarts > 0 ? restarts : undefined,
   };
-  return compact({ headline: headlineOf(told), ...told });
+  const whole = compact({ headline: headlineOf(told), ...told });
+  // The rest of the status is written in the same request, and must not be refused with it.
+  return jobFailureSchema.safeParse(whole).success ? whole : undefined;
 }
 
 function restartEvent(failure: JobFailure): EventText {
@@ -73,7 +78,7 @@ function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureD
   const { recoversMs = Infinity } = seen;
   const restarts = Math.max(seen.restarts, old?.restarts ?? 0);
   const failure = shown({ ...seen, restarts }, tellsMessages);
-  if (isSame(old, failure) && !isTold) return { failure: old };
+  if (failure === undefined || isSame(old, failure) && !isTold) return { failure: old };
   const isNews = restarts >= TOLD_RESTARTS;
   if (!isTold && !isNews) return { failure: old };
   if (nowMs >= recoversMs) return { failure: history(isTold ? failure : old, nowMs) };

@@ -105,6 +105,14 @@ const CASES: Record<string, readonly [Partial<FailureInputs>, Want]> = {
     { old: old(), seen: seen(3), state: "Complete" },
     { failure: recovered(0) },
   ],
+  "nothing of a failure that the definition of its job would refuse": [
+    { seen: seen(2 ** 31) },
+    { failure: undefined },
+  ],
+  "nor of one that ends the job": [
+    { old: old(), seen: seen(2 ** 31, { time: at(-1) }), state: "Failed" },
+    { failure: old() },
+  ],
   "no word of a program that is not to be told": [
     { seen: seen(0), state: "Failed", tellsMessages: false },
     { failure: { ...FAILURE, headline: "node-0 exited 1", message: undefined } },

@@ -30,8 +30,10 @@ function pod(world: World, name: string, status: Pod["status"], job = "node"): P
     [JOBSET_KEYS.jobSetUid]: world.jobSet?.metadata.uid ?? "",
     [JOBSET_KEYS.restartAttempt]: "0",
   };
+  const owner = { apiVersion: "batch/v1", kind: "Job", name: `tj-${job}-0`, uid: "j" };
+  const ownerReferences = [{ ...owner, controller: true }];
   return {
-    metadata: { namespace: "ml", name, uid: `uid-of-${name}`, labels },
+    metadata: { namespace: "ml", name, uid: `uid-of-${name}`, labels, ownerReferences },
     spec: { nodeName: "n1", containers: [{ name: "node" }] },
     status,
   };

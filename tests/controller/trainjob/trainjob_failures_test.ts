@@ -5,6 +5,7 @@ import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, LABELS } from "../../../crds/names.ts";
 import { rfc3339 } from "../../../platform/base/timestamps.ts";
+import type { OwnerRef } from "../../../platform/kube/resource.ts";
 import { nodeJob, runtime, trainJob } from "../builders.ts";
 import { START, World } from "./world.ts";
 
@@ -23,8 +24,20 @@ async function begun(annotations: Record<string, string> = {}): Promise<World> {
   return world;
 }
 
+/** The Job that controls the job's first pod. */
+const JOB = { apiVersion: "batch/v1", kind: "Job", name: "tj-node-0", uid: "j", controller: true };
+
 /** Puts the first pod of the job, whose container ended at those seconds, and goes on unless it has failed. */
-function crash(world: World, seconds: readonly number[], phase = "Running", runsAt?: number): void {
+function crash(
+  world: World,
+  seconds: readonly number[],
+  phase = "Running",
+  runsAt?: number,
+  { attempt = "0", ownerReferences = [JOB] }: {
+    readonly attempt?: string;
+    readonly ownerReferences?: OwnerRef[];
+  } = {},
+): void {
   const last = seconds.at(-1) ?? 0;
   const terminated = {
     ...{ exitCode: 1, reason: "Error", message: TRACEBACK },
@@ -35,12 +48,12 @@ function crash(world: World, seconds: readonly number[], phase = "Running", runs
     : { running: { startedAt: at(runsAt) } };
   world.cluster.put(KINDS.pod, {
     metadata: {
-      ...{ namespace: "ml", name: "p", uid: "uid-of-p" },
+      ...{ namespace: "ml", name: "p", uid: "uid-of-p", ownerReferences },
       labels: {
         [LABELS.trainJobName]: "tj",
         [JOBSET_KEYS.replicatedJobName]: "node",
         [JOBSET_KEYS.jobSetUid]: world.jobSet?.metadata.uid ?? "",
-        [JOBSET_KEYS.restartAttempt]: "0",
+        [JOBSET_KEYS.restartAttempt]: attempt,
         [JOB_KEYS.completionIndex]: "0",
       },
     },
@@ -166,3 +179,28 @@ Deno.test("a failure that follows another leaves nothing of it", async () => {
     ...{ replica: "node-0", pod: "p", node: "n1", reason: "Evicted", time: at(90) },
   });
 });
+
+/** Pods that have the labels of the job's, and are none of its own. */
+const STRANGERS: Record<string, Parameters<typeof crash>[4]> = {
+  "of no Job": { attempt: "5", ownerReferences: [] },
+  "that a Job owns and does not control": { ownerReferences: [{ ...JOB, controller: false }] },
+  "of another kind": { ownerReferences: [{ ...JOB, kind: "ReplicaSet" }] },
+  "of another group's Job": { ownerReferences: [{ ...JOB, apiVersion: "batch.example.com/v1" }] },
+  "of another JobSet's Job": { ownerReferences: [{ ...JOB, name: "other-node-0" }] },
+  ...Object.fromEntries(
+    ["99999999999", "x", "-1", "1.5"].map((attempt) =>
+      [`of attempt ${attempt}`, { attempt }] as const
+    ),
+  ),
+};
+for (const [sentence, stranger] of Object.entries(STRANGERS)) {
+  Deno.test(`a pod ${sentence} says nothing of a job, and does not keep it from its end`, async () => {
+    const world = await begun();
+    crash(world, [30], "Failed", undefined, stranger);
+    await world.settle();
+    fail(world);
+    await world.settle();
+    equal(world.trainJob.status?.state, "Failed");
+    equal(world.trainJob.status?.failure, undefined);
+  });
+}
