@@ -63,7 +63,7 @@ export interface Sources {
   readonly configMaps: ChildConfigMaps;
   readonly childCaches: Pick<ChildCaches, "read" | "track">;
   readonly runningPods: Pick<RunningPods, "jobsOf" | "countsOf">;
-  readonly failures: Pick<TrainJobFailures, "of" | "forget">;
+  readonly failures: Pick<TrainJobFailures, "of" | "forget" | "dropped">;
   /** Whether jobs may have what their programs say last. */
   readonly failureMessages: boolean;
   readonly endedJobSets: Pick<EndedJobSets, "get">;
@@ -197,6 +197,7 @@ export async function observeJob(
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     pods: runningPods.countsOf(formatKey(key), attempt),
     failures: sources.failures.of(formatKey(key), jobSetUid),
+    droppedFailure: sources.failures.dropped.get(trainJob.metadata.uid ?? ""),
     tellsMessages: sources.failureMessages && allowsLastWords(trainJob.metadata.annotations),
     isStopping: storedStopOf(trainJob) !== undefined || sources.trials?.isStopping(trainJob),
     settled: isSettled(sources, trainJob, jobSet),

@@ -1,5 +1,6 @@
 /** Objects of one reconciliation, and predicates on them. Pure. */
 import { TRAINJOB } from "../../crds/job_kinds.ts";
+import type { JobFailure } from "../../crds/job_failure.ts";
 import { endOf } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import {
@@ -30,6 +31,8 @@ export interface ObservedJob {
   readonly pods?: ReadonlyMap<string, PodCounts>;
   /** Failures of its pods. Default: none. */
   readonly failures?: SeenFailures | undefined;
+  /** The failure that was written to its status and dropped by the definition of TrainJobs. Default: none. */
+  readonly droppedFailure?: JobFailure | undefined;
   /** Whether the job may have what its programs say last. Default true. */
   readonly tellsMessages?: boolean;
   /** Whether it is decided that the job is stopped early, whatever its status says yet. Default false. */

@@ -33,7 +33,7 @@ import { type Outcome, outcomeOf, warn } from "./write_outcome.ts";
 import { planChildren, type Plans } from "./planned_children.ts";
 import { planRemoval } from "./taken_away.ts";
 import { decideResources } from "./resources.ts";
-import { decideStatus } from "./status.ts";
+import { decideStatus, type OwnStatus } from "./status.ts";
 
 /** Attempts of one reconciliation; the first reads the caches, the others the API server. */
 const ATTEMPTS = 4;
@@ -183,6 +183,16 @@ function soonest(times: readonly (number | undefined)[]): number | undefined {
   return known.length > 0 ? Math.min(...known) : undefined;
 }
 
+/** Remembers a failure that is not in the status although it was written: it would be written, and told, again and again. */
+function rememberFailure(
+  { failures: { dropped } }: ReconcilerOptions,
+  { metadata: { uid = "" }, status }: TrainJob,
+  { failure }: OwnStatus,
+): void {
+  if (failure === undefined || status?.failure !== undefined) dropped.delete(uid);
+  else dropped.set(uid, failure);
+}
+
 async function pass(
   options: ReconcilerOptions,
   writer: Writer,
@@ -205,6 +215,7 @@ async function pass(
   // After an error that says nothing about the children a first status is not written.
   if (status.changes && (problem !== "unknown" || trainJob.status !== undefined)) {
     const now = await writeStatus(writer, trainJob, status.changes);
+    rememberFailure(options, now, status.next);
     await recordTransitions(options, job, status, writer.signal);
     if ("startTime" in status.changes) {
       const kept = { snapshot: inputs?.snapshot, startTime: status.next.startTime };

@@ -117,8 +117,12 @@ function jobsStatusOf(observed: ObservedJob): JobStatus[] | undefined {
   return isStopped ? old?.map((job) => ({ ...job, ready: 0, active: 0 })) : old;
 }
 
-/** Writes no empty list of conditions: the SDK checks whether there is a list. */
-function changesOf(old: OwnStatus, next: OwnStatus): Record<string, unknown> | undefined {
+/** Writes no empty list of conditions: the SDK checks whether there is a list. `told` is the failure that was written last. */
+function changesOf(
+  old: OwnStatus,
+  next: OwnStatus,
+  told: OwnStatus["failure"],
+): Record<string, unknown> | undefined {
   const changes: Record<string, unknown> = {};
   if (!sameJson(old.conditions ?? [], next.conditions ?? [])) {
     changes.conditions = next.conditions?.length ? next.conditions : null;
@@ -128,7 +132,7 @@ function changesOf(old: OwnStatus, next: OwnStatus): Record<string, unknown> | u
   }
   if (old.state !== next.state) changes.state = next.state;
   if (old.startTime !== next.startTime) changes.startTime = next.startTime ?? null;
-  if (!sameJson(old.failure, next.failure)) {
+  if (!sameJson(told, next.failure)) {
     changes.failure = next.failure ? mergePatch(old.failure ?? {}, next.failure) : null;
   }
   return Object.keys(changes).length > 0 ? changes : undefined;
@@ -172,8 +176,9 @@ export function decideStatus(
     }, now);
   }
   const state = stateOf(observed, conditions);
+  const told = trainJob.status?.failure ?? observed.droppedFailure;
   const failing = decideFailure({
-    old: trainJob.status?.failure,
+    old: told,
     seen: observed.failures,
     state: state ?? "Created",
     hasEnded: isFinished(trainJob.status),
@@ -186,7 +191,7 @@ export function decideStatus(
   const message = typeof problem === "object" ? problem.message : undefined;
   const isKnown = message === undefined || hasMessage(old, shorten(message));
   return {
-    changes: changesOf(trainJob.status ?? {}, next),
+    changes: changesOf(trainJob.status ?? {}, next, told),
     next,
     newProblem: isKnown ? undefined : message,
     failing,

@@ -1,5 +1,6 @@
 /** Failures of the pods of TrainJobs, by the labels of their JobSets, and by the Jobs that control them. */
 import { z } from "zod";
+import type { JobFailure } from "../../crds/job_failure.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -7,12 +8,21 @@ import { LABELS } from "../../crds/names.ts";
 import { JOB_OF_JOB_SET } from "../../crds/owner_links.ts";
 import { replicaOf } from "../../crds/failure_of_pod.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
 import { createPodFailures, type PodFailures, type PodPlace } from "../pod_failures.ts";
 import { trainJobKeyOf } from "./running_pods.ts";
 
+/** TrainJobs of which it is remembered that their definition dropped a failure. */
+const DROPPED_MAX = 4096;
+
 /** The failures, by TrainJob; a run is one of a JobSet. */
-export type TrainJobFailures = PodFailures<WatchedPod>;
+export interface TrainJobFailures extends PodFailures<WatchedPod> {
+  /** Failures that were written and dropped by the definition of TrainJobs, by the UIDs of those. */
+  readonly dropped: Pick<Map<string, JobFailure>, "get" | "delete"> & {
+    set(uid: string, failure: JobFailure): unknown;
+  };
+}
 
 const attemptSchema = z.coerce.number().pipe(z.int32().min(0)).default(0);
 
@@ -35,4 +45,7 @@ function placeOf(pod: WatchedPod): PodPlace | undefined {
 }
 
 /** An empty memory. */
-export const createTrainJobFailures = (): TrainJobFailures => createPodFailures(placeOf);
+export const createTrainJobFailures = (): TrainJobFailures => ({
+  ...createPodFailures(placeOf),
+  dropped: createBoundedCache<JobFailure>(DROPPED_MAX),
+});

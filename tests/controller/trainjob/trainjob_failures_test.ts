@@ -204,3 +204,24 @@ for (const [sentence, stranger] of Object.entries(STRANGERS)) {
     equal(world.trainJob.status?.failure, undefined);
   });
 }
+
+Deno.test("under a definition that drops the field a failure is written, and told, once", async () => {
+  const world = await begun();
+  world.cluster.dropped.add("failure");
+  const patches = () =>
+    world.cluster.writes.filter(({ verb, kind }) => verb === "patch" && kind === "TrainJob");
+  const before = patches().length;
+  crash(world, [10, 40, 70]);
+  for (let pass = 0; pass < 3; pass++) await world.reconcile();
+  equal(patches().length, before + 1);
+  crash(world, [10, 40, 70, 100]);
+  for (let pass = 0; pass < 3; pass++) await world.reconcile();
+  equal(patches().length, before + 2);
+  deepEqual(world.warnings.map(({ message }) => message), [
+    `${HEADLINE} ${WHERE}; started again 2 times`,
+  ]);
+  world.cluster.dropped.clear();
+  crash(world, [10, 40, 70, 100, 130]);
+  await world.settle();
+  deepEqual(world.trainJob.status?.failure, { ...failed, time: at(130), restarts: 4 });
+});
