@@ -107,14 +107,7 @@ function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
   const { sql, inTransaction } = database;
 
   function remove(log: string): void {
-    const known = logOf(log);
-    if (known === undefined) return;
-    inTransaction(() => {
-      sql.deleteEntries.run(known.id);
-      sql.deleteSamples.run(known.id);
-      sql.deleteKept.run(known.id);
-      sql.deleteLog.run(known.id);
-    });
+    sql.deleteLog.run(log);
   }
 
   function logOf(name: string) {

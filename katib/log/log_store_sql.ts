@@ -7,7 +7,8 @@ export const PAGE_BYTES = 4096;
 /**
  * What is kept beside a log, and when its job ended, is in `kept`. `at` is in microseconds since 1970; `place` is the order of rows with the same time. The entries of one time
  * are of one sample, whose pod and step are in a table of their own: earlier versions, which know nothing of
- * it, open the file too, and leave samples of logs behind that they delete.
+ * it, open the file too. What they delete of a log is its rows and its name: the trigger, which is in the file,
+ * takes the rest, before another log gets the same id.
  */
 export const TABLES = `
   CREATE TABLE IF NOT EXISTS logs (
@@ -22,10 +23,15 @@ export const TABLES = `
     log INTEGER NOT NULL, at INTEGER NOT NULL, run TEXT NOT NULL, step INTEGER,
     PRIMARY KEY (log, at)
   ) WITHOUT ROWID;
-  DELETE FROM samples WHERE log NOT IN (SELECT id FROM logs);
   CREATE TABLE IF NOT EXISTS kept (
     log INTEGER PRIMARY KEY, text TEXT NOT NULL DEFAULT '', ended INTEGER
   );
+  CREATE TRIGGER IF NOT EXISTS delete_log AFTER DELETE ON logs BEGIN
+    DELETE FROM entries WHERE log = OLD.id;
+    DELETE FROM samples WHERE log = OLD.id;
+    DELETE FROM kept WHERE log = OLD.id;
+  END;
+  DELETE FROM samples WHERE log NOT IN (SELECT id FROM logs);
   DELETE FROM kept WHERE log NOT IN (SELECT id FROM logs);
 `;
 
@@ -76,14 +82,11 @@ export function prepareStatements(database: DatabaseSync) {
       WHERE log = :log AND at BETWEEN :from AND :to AND (at > :from OR place >= :place)
         AND (:metric IS NULL OR metric = :metric)
       ORDER BY at, place LIMIT :limit`),
-    deleteEntries: prepare("DELETE FROM entries WHERE log = ?"),
-    deleteSamples: prepare("DELETE FROM samples WHERE log = ?"),
     keep: prepare(`
       INSERT INTO kept VALUES (:log, COALESCE(:text, ''), :ended) ON CONFLICT DO UPDATE SET
         text = COALESCE(:text, text), ended = COALESCE(ended, :ended)`),
     kept: prepare("SELECT text FROM kept JOIN logs ON kept.log = logs.id WHERE name = ?"),
-    deleteKept: prepare("DELETE FROM kept WHERE log = ?"),
-    deleteLog: prepare("DELETE FROM logs WHERE id = ?"),
+    deleteLog: prepare("DELETE FROM logs WHERE name = ?"),
     givesWay: prepare(`
       SELECT name FROM logs LEFT JOIN kept ON kept.log = logs.id
       WHERE ended IS NOT NULL OR is_plain = 1

@@ -205,6 +205,30 @@ const OLD_APPEND = `
     (SELECT COUNT(*) FROM entries e WHERE e.log = :log AND e.at = a.at)
   FROM (SELECT :at AS at) a`;
 
+Deno.test("of a log that an earlier version deletes, another with its id has nothing", async () => {
+  const folder = await Deno.makeTempDir();
+  const path = `${folder}/observations.db`;
+  const store = openLogStore({ path });
+  store.append([{ log: "a", isPlain: true, rows: [{ ...row(1), run: "pod", step: 7 }] }]);
+  store.keep([{ log: "a", isPlain: true, text: "of a", endedMs: 1 }]);
+  store.close();
+  const old = new DatabaseSync(path);
+  old.exec(`DELETE FROM entries WHERE log = 1; DELETE FROM logs WHERE id = 1;
+    INSERT INTO logs (name, is_plain) VALUES ('b', 1)`);
+  old.prepare(OLD_APPEND).run({
+    log: 1,
+    at: Date.parse(row(1).at) * 1000,
+    metric: "m",
+    value: "1",
+  });
+  old.close();
+  const again = openLogStore({ path });
+  assert.deepEqual(again.read("b").map(({ value, run }) => [value, run]), [["1", undefined]]);
+  assert.deepEqual([again.history("b"), again.expire(2)], ["", undefined]);
+  again.close();
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("a file of an earlier version opens with its rows, and an earlier version opens the file again", async () => {
   const folder = await Deno.makeTempDir();
   const path = `${folder}/observations.db`;
