@@ -84,7 +84,7 @@ export function prepareStatements(database: DatabaseSync) {
       ORDER BY at, place LIMIT :limit`),
     keep: prepare(`
       INSERT INTO kept VALUES (:log, COALESCE(:text, ''), :ended) ON CONFLICT DO UPDATE SET
-        text = COALESCE(:text, text), ended = COALESCE(ended, :ended)`),
+        text = COALESCE(:text, text), ended = IIF(:ended IS NULL, NULL, COALESCE(ended, :ended))`),
     kept: prepare("SELECT text FROM kept JOIN logs ON kept.log = logs.id WHERE name = ?"),
     deleteLog: prepare("DELETE FROM logs WHERE name = ?"),
     givesWay: prepare(`

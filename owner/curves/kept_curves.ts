@@ -1,7 +1,7 @@
 /** Curves that outlive their term: what logs and texts beside them have is read when somebody asks, and what has changed is kept. */
 import { getLogger } from "@logtape/logtape";
-import { jobNow, type JobRef, type WatchedJobs } from "../../crds/job_kind.ts";
-import { endOf, progressOf } from "../../crds/job_state.ts";
+import { type AnyJob, jobNow, type JobRef, type WatchedJobs } from "../../crds/job_kind.ts";
+import { endOf, endTimeOf, progressOf } from "../../crds/job_state.ts";
 import { parseShownCurves, type ShownCurves } from "../../crds/wire/shown_curves.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
@@ -48,7 +48,6 @@ export interface KeptCurvesOptions {
 interface News {
   readonly job: JobRef;
   isChanged?: boolean;
-  endedMs?: number | undefined;
 }
 
 /** What a log has of an objective that was NaN or infinite: the worst of the finite numbers. */
@@ -169,21 +168,28 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     return kept.metrics.length + kept.marks.length === 0 ? undefined : JSON.stringify(kept);
   }
 
-  function note({ job, isChanged, endedMs }: News): void {
+  function note({ job, isChanged }: News): void {
     const news = waiting.get(job.uid) ?? { job };
     if (isChanged) news.isChanged = true;
-    news.endedMs ??= endedMs;
     waiting.set(job.uid, news);
   }
 
+  /** Returns when the job ended, in milliseconds since the epoch; undefined if it has not. */
+  function endMsOf({ kind }: JobRef, object: AnyJob): number | undefined {
+    if (endOf(kind, object) === undefined) return undefined;
+    const endedMs = Date.parse(endTimeOf(kind, object) ?? "");
+    return Number.isFinite(endedMs) ? endedMs : clock.now();
+  }
+
   /** Returns undefined if the job has no log, or is gone. Rejects if that is not known now. */
-  async function newsOf({ job, isChanged, endedMs }: News, signal: AbortSignal) {
-    if (jobNow(jobs, job) === undefined) return undefined;
+  async function newsOf({ job, isChanged }: News, signal: AbortSignal) {
+    const object = jobNow(jobs, job);
+    if (object === undefined) return undefined;
     const key = await logs.logOf(job, signal);
     if (key !== undefined && isChanged) await addText(job, signal);
     // Curves that gave way meanwhile are not whole.
     const text = isChanged && withText.has(job.uid) ? textOf(job) : undefined;
-    return key && { key, text, endedMs };
+    return key && { key, text, endedMs: endMsOf(job, object) };
   }
 
   /** Keeps what has changed of some jobs. What could not be kept waits again. */
@@ -225,11 +231,10 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
       return Promise.resolve(answerInTime(clock, waitMs, undefined, () => all, closed.signal))
         .then(left);
     },
-    /** Progress, steps or marks of a job have changed, or it has ended. */
-    changed(job: JobRef, endedMs?: number): void {
-      if (logs.history === undefined) return;
-      if (endedMs === undefined && waiting.get(job.uid)?.isChanged) return;
-      note({ job, isChanged: endedMs === undefined, endedMs });
+    /** Progress, steps or marks of a job have changed, or only whether it has ended. */
+    changed(job: JobRef, isChanged = true): void {
+      if (logs.history === undefined || waiting.get(job.uid)?.isChanged) return;
+      note({ job, isChanged });
     },
     /** The curves of a job have given way to others, or it is gone. */
     dropped(jobUid: string): void {

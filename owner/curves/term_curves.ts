@@ -1,7 +1,7 @@
 /** Curves of one term: what of pushes, logs and objects of jobs is kept to be shown. */
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { endOf, endTimeOf, progressOf } from "../../crds/job_state.ts";
+import { endOf, progressOf } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { Push } from "../../crds/wire/push.ts";
@@ -82,8 +82,7 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
     if (endOf(kind, object) === undefined) return;
     const job = jobRefOf(kind, object);
     store.end(job.uid);
-    const endedMs = Date.parse(endTimeOf(kind, object) ?? "");
-    kept?.changed(job, Number.isFinite(endedMs) ? endedMs : clock.now());
+    kept?.changed(job, false);
   }
 
   const stops = [
@@ -128,7 +127,8 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
       const samples = [...earlier, trainerStatus].map(sampleOf);
       const marks = store.marksOf(job.uid) ?? [];
       store.record(job, pod, samples);
-      const isChanged = (store.marksOf(job.uid) ?? marks) !== marks ||
+      // The first push says that the job runs, where its log had been that of one that ended.
+      const isChanged = object !== undefined || (store.marksOf(job.uid) ?? marks) !== marks ||
         samples.some(({ progress, step }) => progress !== undefined || step !== undefined);
       if (isChanged) kept?.changed(job);
       if (object !== undefined && endOf(job.kind, object) !== undefined) store.end(job.uid);

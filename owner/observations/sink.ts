@@ -40,7 +40,7 @@ export interface HistoryNews {
   readonly key: LogKey;
   /** What is to be shown of the job besides its rows, in place of what was kept; absent: that stays. */
   readonly text?: string | undefined;
-  /** When the job ended, in milliseconds since the epoch: from then on its log may give way to others. */
+  /** When the job ended, in milliseconds since the epoch: from then on its log may give way to others. Absent: it runs. */
   readonly endedMs?: number | undefined;
 }
 

@@ -32,6 +32,18 @@ Deno.test("a text beside a log is replaced, goes with the log, and makes one; an
   store.close();
 });
 
+Deno.test("a log has no end while a job writes it that runs, and has one again with a text of a job that ended", () => {
+  const store = openLogStore();
+  store.keep([{ log: "a", isPlain: true, text: "first", endedMs: 5 }]);
+  store.keep([{ log: "a", isPlain: true }]);
+  assert.equal(store.expire(6), undefined, "another job of its name runs");
+  store.keep([{ log: "a", isPlain: true, endedMs: 9 }]);
+  assert.deepEqual([store.expire(9), store.expire(10)], [undefined, "a"]);
+  store.keep([{ log: "a", isPlain: true, text: "late", endedMs: 9 }]);
+  assert.deepEqual([store.history("a"), store.expire(10)], ["late", "a"]);
+  store.close();
+});
+
 Deno.test("in a full store the job that ended first gives way first, then what was written longest ago", () => {
   const store = openLogStore({ maxBytes: 250 * 1024 });
   const logs = ["running", "ended late", "ended early", "trial that ended", "open trial"];

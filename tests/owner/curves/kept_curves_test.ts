@@ -333,3 +333,21 @@ Deno.test("what is kept beside a log is not that of another job of its name, nor
   assert.equal(it.store.history(LOG), "");
   await end();
 });
+
+Deno.test("what is kept of a job says each time whether it has ended", async () => {
+  const { begin, push, tell, clock, store } = scene();
+  // As a job had left it that ended, where logs are known by their names.
+  store.keep([{ log: LOG, isPlain: true, text: "of another", endedMs: 1 }]);
+  const end = begin();
+  await push({ metrics: metrics(1) });
+  await clock.advance(1_100);
+  assert.equal(store.expire(Infinity), undefined, "the job runs");
+  await tell(COMPLETE);
+  assert.equal(store.expire(clock.now() - 10_000), undefined);
+  assert.equal(store.expire(clock.now() + 1), LOG);
+  await push({ progressPercentage: 100, metrics: [] });
+  await clock.advance(1_100);
+  assert.notEqual(store.history(LOG), "");
+  assert.equal(store.expire(clock.now() + 1), LOG, "what came late is of a job that ended");
+  await end();
+});
