@@ -24,7 +24,8 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 folder = Path(os.environ["FOLDER"])
 (folder / "words").write_text(json.dumps([sys.argv[1:], os.environ["PATH"].split(os.pathsep)[0]]))
 (folder / "pid").write_text(str(os.getpid()))
-print(json.dumps({"ready": True, "server": "https://127.0.0.1:1", "kubeconfig": str(folder / "kc"), "ui": "http://<b>"}), flush=True)
+kubeconfig = str(folder / "kc") if "--data-dir" not in sys.argv else sys.argv[-1] + "-kc"
+print(json.dumps({"ready": True, "server": "https://127.0.0.1:1", "kubeconfig": kubeconfig, "ui": "http://<b>"}), flush=True)
 while os.getppid() == int(os.environ["MILEPOST_WRAPPER_PID"]):
     time.sleep(0.02)
 """
@@ -70,8 +71,8 @@ class LocalTest(unittest.TestCase):
             with milepost.local(self.folder / "data") as here:
                 self.assertIs(milepost.local(self.folder / "data"), here)
                 self.assertTrue(here.is_running and is_running(self.process()))
-                self.assertEqual(os.environ["KUBECONFIG"], str(self.folder / "kc"))
-                self.assertEqual(client.KUBE_CONFIG_DEFAULT_LOCATION, str(self.folder / "kc"))
+                self.assertEqual(os.environ["KUBECONFIG"], str(self.folder / "data-kc"))
+                self.assertEqual(client.KUBE_CONFIG_DEFAULT_LOCATION, str(self.folder / "data-kc"))
                 self.assertIn("https://127.0.0.1:1", repr(here))
                 self.assertNotIn("<b>", here._repr_html_())
             self.assertEqual(client.KUBE_CONFIG_DEFAULT_LOCATION, "of the user")
@@ -81,6 +82,41 @@ class LocalTest(unittest.TestCase):
         self.assertEqual(repr(here), "<milepost.local: ended>")
         words = (self.folder / "words").read_text()
         self.assertEqual(words, f'[["standalone", "--json", "--data-dir", "{self.folder}/data"], "{os.path.dirname(sys.executable)}"]')
+
+    def test_kubeconfig_is_that_of_one_that_runs_and_at_last_what_it_was(self) -> None:
+        # What happens, in words: a name starts one, "-a" stops it, "!a" kills it; then whose KUBECONFIG is.
+        for before, steps in (
+            ("of the user", "a b -a=b -b=of_user"),
+            (None, "a b -a=b -b=of_user"),
+            ("of the user", "a b -b=a -a=of_user"),
+            ("of the user", "a b c -b=c -a=c -c=of_user"),
+            ("of the user", "a b c -b=c -c=a -a=of_user"),
+            ("of the user", "a !a a=a -a=of_user"),
+            (None, "a !a b=b -b=of_user"),
+            ("of the user", "a b !a -b=of_user"),
+            ("of the user", "a b !a a=a -b=a -a=of_user"),
+        ):
+            self.program_is(_PROGRAM)
+            self.assertEqual(control_plane._users, [])
+            if before is None:
+                del os.environ["KUBECONFIG"]
+            planes: dict[str, control_plane.Local] = {}
+            for n, step in enumerate(steps.split()):
+                deed, _, want = step.partition("=")
+                name = deed[-1]
+                with self.subTest(before=before, steps=steps, n=n):
+                    if deed[0] == "-":
+                        planes[name].stop()
+                    elif deed[0] == "!":
+                        planes[name]._process.kill()
+                        planes[name]._process.wait()
+                    else:
+                        planes[name] = milepost.local(self.folder / name)
+                    if want:
+                        kubeconfig = before if want == "of_user" else f"{self.folder / want}-kc"
+                        self.assertEqual(os.environ.get("KUBECONFIG"), kubeconfig)
+            for plane in planes.values():
+                plane.stop()
 
     def test_what_does_not_start_says_why_in_a_line_and_leaves_nothing(self) -> None:
         sleep = "import time; print('...', end='', flush=True); time.sleep(60)"

@@ -56,7 +56,10 @@ class Local:
         self.server = str(ready["server"])
         self.kubeconfig = str(ready["kubeconfig"])
         self.page = str(ready.get("ui") or "")
-        self._before = _use(self.kubeconfig)
+        _give_back_dead()
+        self._before = os.environ.get("KUBECONFIG")
+        _set(self.kubeconfig)
+        _users.append(self)
         atexit.register(self.stop)
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -116,7 +119,8 @@ class Local:
         if os.getpid() != self._owner:
             return
         atexit.unregister(self.stop)
-        _give_back(self.kubeconfig, self._before)
+        _give_back(self)
+        _give_back_dead()
         self._end()
 
     def _end(self) -> None:
@@ -150,22 +154,36 @@ class Local:
         return f"<div>{html.escape(self.server)} {link}</div>"
 
 
-def _use(kubeconfig: str) -> str | None:
-    """Makes a kubeconfig the one of this process. Returns the one before."""
-    before = os.environ.get("KUBECONFIG")
-    os.environ["KUBECONFIG"] = kubeconfig
-    _tell(kubeconfig)
-    return before
+# Those that have not given KUBECONFIG back, in their order.
+_users: list[Local] = []
 
 
-def _give_back(kubeconfig: str, before: str | None) -> None:
-    if os.environ.get("KUBECONFIG") != kubeconfig:
+def _give_back(ended: Local) -> None:
+    """Gives back what was there before; those that came later then give that back, too."""
+    if ended not in _users:
         return
-    if before is None:
-        del os.environ["KUBECONFIG"]
+    _users.remove(ended)
+    for user in _users:
+        if user._before == ended.kubeconfig:
+            user._before = ended._before
+    if os.environ.get("KUBECONFIG") == ended.kubeconfig:
+        _set(ended._before)
+
+
+def _give_back_dead() -> None:
+    for user in [*_users]:
+        # A forked process cannot tell.
+        if user._owner == os.getpid() and not user.is_running:
+            _give_back(user)
+
+
+def _set(kubeconfig: str | None) -> None:
+    """Makes a kubeconfig the one of this process."""
+    if kubeconfig is None:
+        os.environ.pop("KUBECONFIG", None)
     else:
-        os.environ["KUBECONFIG"] = before
-    _tell(before or "~/.kube/config")
+        os.environ["KUBECONFIG"] = kubeconfig
+    _tell(kubeconfig or "~/.kube/config")
 
 
 def _tell(kubeconfig: str) -> None:
