@@ -18,11 +18,13 @@ const SEQUENCE = /\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\
 /** Returns the text without sequences that a terminal obeys. */
 export const withoutSequences = (text: string): string => text.replace(SEQUENCE, "");
 
+/** What follows the last carriage return that is not at the line's end. */
+const writtenLast = (line: string) => line.slice(line.lastIndexOf("\r", line.length - 2) + 1);
+
 /** Returns lines of a log without colours; of a line that was written over, what stood there last. */
 export function logText(text: string): string {
-  const seen = withoutSequences(text).replaceAll("\r\n", "\n")
-    .replace(/[^\n]*\r(?=[^\n])/g, "").replaceAll("\r", "");
-  return spelledOut(seen, "\t\n");
+  const lines = withoutSequences(text).replaceAll("\r\n", "\n").split("\n");
+  return spelledOut(lines.map(writtenLast).join("\n").replaceAll("\r", ""), "\t\n");
 }
 
 /** Returns a text of at most `length` UTF-16 code units, whole code points, with `…` at the end of one that was longer. */

@@ -1,5 +1,6 @@
 /** Tests of hostile text that is spelled out. */
 import { equal } from "node:assert/strict";
+import fc from "fast-check";
 import {
   lastBytes,
   logText,
@@ -33,6 +34,25 @@ const LOGS: readonly (readonly [text: string, want: string])[] = [
 for (const [text, want] of LOGS) {
   Deno.test(`logText(${JSON.stringify(text)})`, () => equal(logText(text), want));
 }
+
+Deno.test("of each line is left what follows its last carriage return that something follows", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom("a", "b", "\r", "\n") }), (text) => {
+      const want = text.replaceAll("\r\n", "\n").replace(/[^\n]*\r(?=[^\n])/g, "");
+      equal(logText(text), want.replaceAll("\r", ""));
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+Deno.test("logText() takes little time for a long line", () => {
+  const began = performance.now();
+  for (const part of ["a", "\r", "\u001b[", "\u001b]", "\u001b[0"]) {
+    logText(part + part.slice(-1).repeat(200_000));
+    logText(part.repeat(200_000 / part.length));
+  }
+  equal(performance.now() - began < 5_000, true);
+});
 
 Deno.test("the end of a text is cut between characters", () => {
   for (const [text, want] of [["abc", "abc"], ["aéb", "éb"], ["abéd", "éd"], ["ab😀", ""]]) {
