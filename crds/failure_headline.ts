@@ -1,5 +1,5 @@
 /** Headline of a failure: what failed and why, in a line for people. Pure. */
-import { errorLine } from "../platform/base/error_line.ts";
+import { crashLine, errorLine } from "../platform/base/error_line.ts";
 import { cutText } from "../platform/base/hostile_text.ts";
 import { FAILURE_LIMITS, type JobFailure } from "./job_failure.ts";
 import { POD_REASONS } from "./pod_names.ts";
@@ -21,6 +21,10 @@ const SIGNALS: Readonly<Record<number, string>> = {
   ...{ 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM" },
 };
 
+/** Whether the process was ended by a signal, and Kubernetes has no words of its own for it. */
+const isSignalled = ({ reason = "Error", exitCode = 0 }: JobFailure) =>
+  reason === POD_REASONS.outOfMemory || (reason === "Error" && exitCode in SIGNALS);
+
 function wordsOf({ reason = "", exitCode }: JobFailure): string {
   const words = Object.hasOwn(WORDS, reason) ? WORDS[reason] : undefined;
   if (words !== undefined) return words;
@@ -32,8 +36,9 @@ function wordsOf({ reason = "", exitCode }: JobFailure): string {
 /** Returns the headline, such as `node-0 exited 1: ModuleNotFoundError: No module named 'tochr'`. */
 export function headlineOf(failure: JobFailure): string {
   const { replica, pod, message = "" } = failure;
-  const said = errorLine(message).replaceAll(/\s+/g, " ");
-  const detail = cutText(said, SAID_MAX);
+  // An exception ends a process with an exit code: one that stands before a signal was handled.
+  const line = isSignalled(failure) ? crashLine(message) : errorLine(message);
+  const detail = cutText(line.replaceAll(/\s+/g, " "), SAID_MAX);
   const what = `${replica ?? pod ?? "the job"} ${wordsOf(failure)}`;
   return cutText(detail === "" ? what : `${what}: ${detail}`, FAILURE_LIMITS.headlineLength);
 }

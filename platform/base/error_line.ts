@@ -1,14 +1,25 @@
 /** Error line of a program's last words: the exception of a traceback, or whatever line says most. Pure. */
 
+/** What PyTorch puts before each line of a rank. */
+const RANK = /^\[rank\d+\]:\s?/;
+/** A warning of PyTorch's own, which may stand between the lines of a traceback. */
+const LOGGED_WARNING = /^(?:\[W[\d ]|W\d{4} )/;
+/** A warning, which ends nothing. */
+const WARNING = /^(?:\S+:\d+: )?\w*warning:/i;
 /** A line of Python's traceback that names a place; what follows is indented more, up to the exception. */
-const FRAME = /^(\s*)(?:\| )?File "[^"]*", line \d+/;
-/** What Python says of errors that end nothing. */
-const IGNORED = /^\s*Exception ignored in/;
-/** Exceptions with which launchers tell of a process that they have started. */
-const LAUNCHER = /^\S*(?:ChildFailedError|CalledProcessError|ProcessExitedException)\b/;
-/** Lines that say by themselves what was wrong. */
-const TELLING =
-  /^(?:Fatal Python error|terminate called|panic|fatal error|what\(\)|[A-Za-z_][\w.]*(?:Error|Exception|Interrupt))\s*:/;
+const FRAME = /^(\s*)(?:\| )?File "[^"]*", line \d+(?:,|\s*$)/;
+/** What Python says before an error that does not end the program. */
+const IGNORED =
+  /^\s*(?:Exception ignored (?:in|while)\b|Error in atexit\._run_exitfuncs:|Exception in thread .*:$)/;
+/** What stands between exceptions of which one led to the other. */
+const CHAINED = /^[\s|]*(?:During handling of the above|The above exception was the direct cause)/;
+/** What only follows from an error: launchers that tell of a process, and a runtime that gives up. */
+const AFTERMATH =
+  /^(?:\S*(?:ChildFailedError|CalledProcessError|ProcessExitedException)\b|Fatal Python error: Aborted|terminate called (?:recursively|without))/;
+/** Lines with which a runtime says why it ends the program itself. */
+const CRASH = /^(?:(?:Fatal Python error|panic|fatal error|what\(\))\s*:|terminate called\b)/;
+/** Lines that name an exception. */
+const RAISED = /^[A-Za-z_][\w.]*(?:Error|Exception|Interrupt)\s*:/;
 /** Rules, and the brackets of a report. */
 const EMPTY = /^[\s=\-_*#~^|+<>[\]{}().:]*$/;
 /** A rank of torchrun's report, of which only how it ended is known. */
@@ -17,24 +28,43 @@ const ROOT_CAUSE =
 
 const indentOf = (line: string) => line.length - line.trimStart().length;
 
-/** The exceptions of all tracebacks, in their order. */
-function exceptionsOf(lines: readonly string[]): string[] {
-  const found: string[] = [];
+/** The lines of a program, without what PyTorch has put between and before them. */
+const linesOf = (text: string) =>
+  text.split("\n").map((it) => it.replace(RANK, "")).filter((it) => !LOGGED_WARNING.test(it));
+
+/** A line that tells of an error. */
+interface Told {
+  readonly text: string;
+  /** Whether the program went on. */
+  readonly isIgnored: boolean;
+}
+
+/** The exceptions of all tracebacks, and other lines that tell of errors, in their order. */
+function toldBy(lines: readonly string[]): Told[] {
+  const found: Told[] = [];
   let frame: number | undefined;
+  let isIgnored = false;
   for (const [at, line] of lines.entries()) {
-    if (IGNORED.test(line) && found.length > 0) break;
+    const text = line.replace(/^[\s|]+/, "").trimEnd();
     const indent = FRAME.exec(line)?.[1]?.length;
+    const isTold = frame === undefined
+      ? CRASH.test(text) || RAISED.test(text)
+      : text !== "" && indentOf(line) < frame;
     if (indent !== undefined) {
       frame = indent;
-    } else if (frame !== undefined && line.trim() !== "" && indentOf(line) < frame) {
-      frame = undefined;
-      const text = line.replace(/^[\s|]+/, "");
+    } else if (IGNORED.test(line) || (found.at(-1)?.isIgnored && CHAINED.test(line))) {
+      [isIgnored, frame] = [true, undefined];
+    } else if (isTold) {
       const next = text.endsWith(":") ? lines[at + 1]?.trim() ?? "" : "";
-      found.push(EMPTY.test(next) ? text : `${text} ${next}`);
+      found.push({ text: EMPTY.test(next) ? text : `${text} ${next}`, isIgnored });
+      [isIgnored, frame] = [false, undefined];
     }
   }
   return found;
 }
+
+/** The last line that is no aftermath of another, if there is one. */
+const lastOf = (told: readonly Told[]) => told.findLast(({ text }) => !AFTERMATH.test(text))?.text;
 
 /** How a process of a launcher ended, if that is all that is known. */
 function rankOf(text: string): string | undefined {
@@ -46,10 +76,15 @@ function rankOf(text: string): string | undefined {
 
 /** Returns the line that says most of why a program failed; empty if it said nothing. */
 export function errorLine(text: string): string {
-  const lines = text.split("\n");
-  const exceptions = exceptionsOf(lines);
-  const own = exceptions.findLast((it) => !LAUNCHER.test(it));
-  const said = lines.map((it) => it.trim()).filter((it) => !EMPTY.test(it));
-  return own ?? rankOf(text) ?? exceptions.at(-1) ??
-    said.findLast((it) => TELLING.test(it)) ?? said.at(-1) ?? "";
+  const lines = linesOf(text);
+  const told = toldBy(lines);
+  const said = lines.map((it) => it.trim()).filter((it) => !EMPTY.test(it) && !WARNING.test(it));
+  return lastOf(told.filter(({ isIgnored }) => !isIgnored)) ?? rankOf(text) ??
+    lastOf(told) ?? told.at(-1)?.text ?? said.at(-1) ?? "";
+}
+
+/** Returns the line with which a runtime ended its program by a signal; empty if none did. */
+export function crashLine(text: string): string {
+  const told = toldBy(linesOf(text)).filter(({ text }) => CRASH.test(text));
+  return lastOf(told) ?? told.at(-1)?.text ?? "";
 }

@@ -14,7 +14,25 @@ const CASES: readonly (readonly [Partial<JobFailure>, string])[] = [
   [{ exitCode: 3, reason: "Error" }, "node-0 exited 3"],
   [{ exitCode: 137, reason: "OOMKilled" }, "node-0 ran out of memory (OOMKilled)"],
   [{ exitCode: 137, reason: "Error" }, "node-0 was ended by SIGKILL"],
-  [{ exitCode: 139, message: "epoch 3" }, "node-0 was ended by SIGSEGV: epoch 3"],
+  [{ exitCode: 139, message: "epoch 3" }, "node-0 was ended by SIGSEGV"],
+  [
+    { exitCode: 137, reason: "OOMKilled", message: `${TRACEBACK}\nepoch 3` },
+    "node-0 ran out of memory (OOMKilled)",
+  ],
+  [{ exitCode: 143, reason: "Error", message: TRACEBACK }, "node-0 was ended by SIGTERM"],
+  [
+    {
+      exitCode: 134,
+      reason: "Error",
+      message: `${TRACEBACK}\nterminate called after throwing an instance of 'c10::Error'\n` +
+        "  what():  CUDA error: x\n\nframe #0: f\nFatal Python error: Aborted\n",
+    },
+    "node-0 was ended by SIGABRT: what(): CUDA error: x",
+  ],
+  [
+    { exitCode: 137, reason: "ContainerStatusUnknown", message: "it could not be located" },
+    "node-0 was ended by SIGKILL: it could not be located",
+  ],
   [{ reason: "Evicted", message: "low on memory" }, "node-0 was evicted: low on memory"],
   [
     { exitCode: 128, reason: "StartError", message: 'exec: "pyhton3": not found' },

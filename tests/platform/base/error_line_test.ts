@@ -1,6 +1,6 @@
 /** Tests of the line that says most of why a program failed. */
 import { equal } from "node:assert/strict";
-import { errorLine } from "../../../platform/base/error_line.ts";
+import { crashLine, errorLine } from "../../../platform/base/error_line.ts";
 
 const traceback = (error: string, at = "train.py") =>
   `Traceback (most recent call last):\n  File "${at}", line 7, in <module>\n    main()\n    ^^^^^^\n${error}`;
@@ -33,6 +33,10 @@ Root Cause (first observed failure):
   traceback : ${cause}
 ============================================================
 `;
+const ranked = (text: string) => text.replaceAll(/^(?=.)/gm, "[rank0]: ");
+const NCCL = "[rank0]:[W1126 15:04:05.123456789 ProcessGroupNCCL.cpp:1496] Warning: WARNING: " +
+  "destroy_process_group() was not called before program exit (function operator())";
+const HANDLED = traceback("ConnectionError: wandb.ai is down");
 const HINT = "To enable traceback see: https://pytorch.org/docs/stable/elastic/errors.html";
 
 const CASES: Record<string, readonly [text: string, want: string]> = {
@@ -105,16 +109,95 @@ const CASES: Record<string, readonly [text: string, want: string]> = {
     `  File "t.py", line 3 in <module>\n`,
     "Fatal Python error: Segmentation fault",
   ],
+  "a rank whose lines PyTorch marks": [
+    `${ranked(traceback("ValueError: bad batch"))}\n${NCCL}\n`,
+    "ValueError: bad batch",
+  ],
+  "torchrun with the marked traceback of a rank": [
+    `${ranked(traceback("ValueError: bad batch"))}\n${NCCL}\n${report(HINT)}`,
+    "ValueError: bad batch",
+  ],
+  "a warning between the lines of a traceback": [
+    ranked(traceback("ValueError: bad")).replace("[rank0]:     main", `${NCCL}\n$&`),
+    "ValueError: bad",
+  ],
+  "warnings after a line": [
+    `no data\n${NCCL}\n/a/b.py:3: UserWarning: x\nWARNING: y\n`,
+    "no data",
+  ],
+  "nothing but a warning": [NCCL, ""],
+  "an exception that was handled, and a later one without traceback": [
+    `${HANDLED}\nFileNotFoundError: no data in /data/train`,
+    "FileNotFoundError: no data in /data/train",
+  ],
+  "a traceback, and a line that does not tell": [
+    `${HANDLED}\nepoch 2`,
+    HANDLED.split("\n").at(-1)!,
+  ],
+  "an exception that was handled, and C++": [
+    `${HANDLED}\nterminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: x\n`,
+    "what():  CUDA error: x",
+  ],
+  "C++ that says nothing": [
+    "terminate called without an active exception\nepoch 2\n",
+    "terminate called without an active exception",
+  ],
+  "an error after which C++ says nothing": [
+    `${traceback("ValueError: bad")}\nterminate called without an active exception\n`,
+    "ValueError: bad",
+  ],
+  "an error while the interpreter ends": [
+    `${traceback("ValueError: real")}\nError in atexit._run_exitfuncs:\n${traceback("OSError: x")}`,
+    "ValueError: real",
+  ],
+  "an error of a thread": [
+    `${traceback("ValueError: real")}\nException in thread QueueFeederThread:\n${
+      traceback("OSError: x")
+    }\n\nDuring handling of the above exception, another exception occurred:\n\n${
+      traceback("ValueError: y")
+    }`,
+    "ValueError: real",
+  ],
+  "an error of a thread, and nothing else": [
+    `Exception in thread Thread-1 (f):\n${traceback("OSError: x")}\ndone`,
+    "OSError: x",
+  ],
+  "errors that end nothing between those that were handled and the one that ends": [
+    `${HANDLED}\nException ignored in: <f>\nBrokenPipeError: x\n${traceback("ValueError: real")}`,
+    "ValueError: real",
+  ],
+  "a crash of the interpreter, with all that it says": [
+    `${HANDLED}\nFatal Python error: Segmentation fault\n\nThread 0x00007f1 (most recent call first):\n` +
+    `  File "/usr/lib/threading.py", line 324 in wait\n\nCurrent thread 0x00007f2 (most recent call ` +
+    `first):\n  File "t.py", line 3 in <module>\n\nExtension modules: a, b (total: 2)\n`,
+    "Fatal Python error: Segmentation fault",
+  ],
   "Go": ["panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n", "panic: boom"],
 };
 for (const [sentence, [text, want]] of Object.entries(CASES)) {
   Deno.test(`errorLine() of ${sentence}`, () => equal(errorLine(text), want));
 }
 
+Deno.test("crashLine() is what a runtime says, and no exception", () => {
+  equal(crashLine(`${HANDLED}\nValueError: bad\nepoch 2`), "");
+  equal(crashLine("Fatal Python error: Aborted\n"), "Fatal Python error: Aborted");
+  equal(crashLine(`what():  CUDA error\nFatal Python error: Aborted\n`), "what():  CUDA error");
+});
+
 Deno.test("errorLine() takes little time for hostile text", () => {
   const began = performance.now();
   for (
-    const part of ["(", "Error", ": ", "\n\t", 'File "', "Root Cause (first observed failure):\n"]
+    const part of [
+      "(",
+      "Error",
+      ": ",
+      "\n\t",
+      'File "',
+      "Root Cause (first observed failure):\n",
+      "1:",
+      "[rank0]:",
+      "Exception in thread :",
+    ]
   ) {
     errorLine(part.repeat(8192 / part.length));
   }
