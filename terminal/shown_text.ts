@@ -21,7 +21,7 @@ export const safeJson = (value: unknown): string => spelledOut(JSON.stringify(va
 
 /** Returns a line of a log without colours; of one that was written over, what stood there last. */
 export function logLine(line: string): string {
-  const plain = withoutSequences(line).replace(/\r+$/, "");
+  const plain = withoutSequences(line).replace(/(?<!\r)\r+$/, "");
   const last = plain.slice(plain.lastIndexOf("\r") + 1);
   let shown = "";
   for (const part of last.split(/(\t)/)) {

@@ -48,6 +48,12 @@ for (const [line, want] of Object.entries(LINES)) {
   });
 }
 
+Deno.test("logLine() takes little time for a line of carriage returns", () => {
+  const began = performance.now();
+  assert.equal(logLine(`${"\r".repeat(200_000)}x`), "x");
+  assert.ok(performance.now() - began < 5_000);
+});
+
 Deno.test("cut() and fit() count columns, and split no character", () => {
   assert.equal(cut("mnist", 5), "mnist");
   assert.equal(cut("mnist-large", 6), "mnist…");
