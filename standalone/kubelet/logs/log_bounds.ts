@@ -10,7 +10,8 @@ export interface LogBounds {
 
 /** The logs of an ended pod. */
 export interface EndedLogs {
-  readonly bytes: number;
+  /** Undefined if unknown: they count as none. */
+  readonly bytes: number | undefined;
   /** Milliseconds since the epoch. */
   readonly endedMs: number;
 }
@@ -24,7 +25,7 @@ export function beyondBounds<T extends EndedLogs>(
   const newestFirst = [...all].sort((one, other) => other.endedMs - one.endedMs);
   let sum = 0;
   return newestFirst.filter((it) => {
-    sum += it.bytes;
+    sum += it.bytes ?? 0;
     return sum > bytes || (ageMs > 0 && it.endedMs + ageMs <= now);
   });
 }

@@ -65,6 +65,8 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
   const sleeper = createSleeper(clock);
   /** Bytes of pods that have ended, which write nothing more. */
   const sizes = new Map<string, number>();
+  /** UIDs of pods of which it was said that their logs stay for now. */
+  const told = new Set<string>();
 
   /** The job of a pod, if it is there and stays; the pod has its name only. */
   async function jobOf({ metadata }: Pod, signal: AbortSignal) {
@@ -116,15 +118,32 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
     ];
   }
 
+  /** Waits for a step about one log. Its failure is said once of that log, and does not stop what is done to others. */
+  async function sayOnce<T>(uid: string, step: Promise<T>, signal: AbortSignal) {
+    try {
+      return await step;
+    } catch (error) {
+      if (signal.aborted || told.has(uid)) return undefined;
+      told.add(uid);
+      logger.warn("A log may stay beyond the bounds for now", { uid, error: messageOf(error) });
+      return undefined;
+    }
+  }
+
   async function pass(signal: AbortSignal): Promise<number> {
     const all = [];
     for (const it of ended(signal)) {
-      all.push({ ...it, bytes: sizes.get(it.uid) ?? await logs.size(it.uid) });
+      const bytes = sizes.get(it.uid) ?? await sayOnce(it.uid, logs.size(it.uid), signal);
+      all.push({ ...it, bytes });
     }
     sizes.clear();
-    for (const { uid, bytes } of all) sizes.set(uid, bytes);
-    for (const { drop } of beyondBounds(all, bounds, clock.now())) await drop();
-    return LOOK_MS;
+    for (const { uid, bytes } of all) if (bytes !== undefined) sizes.set(uid, bytes);
+    for (const uid of told.difference(new Set(all.map(({ uid }) => uid)))) told.delete(uid);
+    for (const { uid, drop } of beyondBounds(all, bounds, clock.now())) {
+      if (signal.aborted) break;
+      await sayOnce(uid, drop(), signal);
+    }
+    return told.size > 0 ? BACKOFF.longestMs : LOOK_MS;
   }
 
   return {

@@ -38,7 +38,7 @@ export interface LogStore {
   size(podUid: string): Promise<number>;
   /** Removes all logs of a pod. */
   remove(podUid: string): Promise<void>;
-  /** Removes them, and remembers that there were some. */
+  /** Removes them, and remembers that there were some, if there were. */
   discard(podUid: string): Promise<void>;
   isDiscarded(podUid: string): boolean;
 }
@@ -214,8 +214,12 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       await removeIfThere(`${folder}/${podUid}`, { recursive: true });
     },
     async discard(podUid) {
-      await removeAllBut(`${folder}/${podUid}`, () => false);
-      await Deno.writeTextFile(`${folder}/${podUid}/${DISCARDED}`, "", { mode: 0o600 });
+      try {
+        await removeAllBut(`${folder}/${podUid}`, () => false);
+        await Deno.writeTextFile(`${folder}/${podUid}/${DISCARDED}`, "", { mode: 0o600 });
+      } catch (error) { // a pod that never started has no folder
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+      }
     },
     isDiscarded: (podUid) => existsSync(`${folder}/${podUid}/${DISCARDED}`),
   };
