@@ -16,3 +16,6 @@ export const keptLogSchema = z.object({
   }),
 });
 export type KeptLog = z.infer<typeof keptLogSchema>;
+
+/** Most that are kept, and of one job, which may restart for ever: the newest. */
+export const MOST_KEPT_LOGS = { inAll: 10_000, ofJob: 100 } as const;

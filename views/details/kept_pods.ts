@@ -1,12 +1,13 @@
 /** Pods of a job that are gone and whose logs are kept, as only `standalone` does. */
+import { MOST_KEPT_LOGS } from "../../crds/kept_log.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { ShownPod } from "../../crds/wire/details.ts";
 import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
 import { type BoundedReads, keeping, listUpTo } from "./bounded_reads.ts";
 import { shownPod } from "./shown_pods.ts";
 
-/** Most of one job: what is looked at, and what of that is shown, the newest. */
-const MOST = { read: 1_000, shown: 100 } as const;
+/** What is looked at: more than is kept of one job, as its name may be that of a job before it. */
+const MOST_READ = 1_000;
 
 const KEPT = keeping(KINDS.keptLog, ({ metadata, spec }) => ({
   gone: spec.gone,
@@ -31,10 +32,10 @@ export function createKeptPods(): ReadKeptPods {
   return async (reads, { namespace, labelSelector, job }) => {
     if (!isServed) return undefined;
     try {
-      const { items } = await listUpTo(reads, KEPT, { most: MOST.read, namespace, labelSelector });
+      const { items } = await listUpTo(reads, KEPT, { most: MOST_READ, namespace, labelSelector });
       return items.filter(({ owners }) => owners.includes(job))
         .sort((one, other) => Date.parse(other.gone) - Date.parse(one.gone))
-        .slice(0, MOST.shown)
+        .slice(0, MOST_KEPT_LOGS.ofJob)
         .map(({ pod }) => pod);
     } catch (error) {
       if (!isNotFound(error) && !isForbidden(error)) throw error;

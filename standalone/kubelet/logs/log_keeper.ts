@@ -1,4 +1,4 @@
-/** Log keeper: what becomes of the logs of ended pods, within bounds of bytes and age. */
+/** Log keeper: what becomes of the logs of ended pods, within bounds of bytes, age and count. */
 import { getLogger } from "@logtape/logtape";
 import type { JobKinds } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
@@ -113,6 +113,7 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
       ...kept.list().map((object) => ({
         uid: uidOf(object.spec.pod),
         endedMs: Date.parse(object.spec.gone),
+        goneOf: object.metadata?.ownerReferences?.[0]?.uid,
         drop: () => deleteExactly(client, KINDS.keptLog, object, { ...CALL, signal }),
       })),
     ];

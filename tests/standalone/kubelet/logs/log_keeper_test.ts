@@ -1,5 +1,6 @@
 /** Tests of the log keeper: what it removes, also where one log fails. */
 import { deepEqual } from "node:assert/strict";
+import { MOST_KEPT_LOGS } from "../../../../crds/kept_log.ts";
 import { JOB_KINDS } from "../../../../crds/job_kinds.ts";
 import { KINDS } from "../../../../crds/kinds.ts";
 import type { Pod } from "../../../../platform/kube/kubernetes.ts";
@@ -103,3 +104,19 @@ for (const step of ["size", "discard"] as const) {
     ]);
   });
 }
+
+Deno.test("a job that restarts again and again has the newest logs of its pods", async () => {
+  const server = new MemoryServer();
+  const count = MOST_KEPT_LOGS.ofJob + 3;
+  for (let at = 0; at < count; at++) {
+    const ownerReferences = [{ apiVersion: "v1", kind: "Job", name: "job", uid: "job" }];
+    const metadata = { name: `pod-${at}`, namespace: "ns", ownerReferences };
+    const spec = { pod: failedPod(`pod-${at}`, 1), gone: new Date(START + at).toISOString() };
+    server.put(KINDS.keptLog, { metadata, spec });
+  }
+  await withKeeper({ server }, async () => {
+    await until("the oldest go", () => server.objects.size <= MOST_KEPT_LOGS.ofJob);
+    const kept = [...server.objects.values()].map(({ metadata }) => metadata.name);
+    deepEqual(kept, Array.from({ length: MOST_KEPT_LOGS.ofJob }, (_, at) => `pod-${at + 3}`));
+  });
+});
