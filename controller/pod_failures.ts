@@ -54,7 +54,8 @@ function jobPod({ metadata, status }: PodLike, place: PodPlace): JobPod {
 export interface SeenFailures {
   /** The first of the newest round. */
   readonly first: PodFailure;
-  /** How often the replica that had most of them was started again. */
+  /** How often the replica that had most of them failed, and how often it was started again. */
+  readonly failures: number;
   readonly restarts: number;
   /** When it will have recovered if it goes on, in milliseconds since the epoch; undefined while it does not run. */
   readonly recoversMs: number | undefined;
@@ -175,7 +176,8 @@ export function createPodFailures<P extends PodLike>(
       const known = jobs.get(runKey(job, run)) ?? jobs.get(runKey(job));
       if (known === undefined) return undefined;
       const { first: { failure: first } } = known;
-      return { first, restarts: mostOf(known, restartsIn), recoversMs: recoversMs(known) };
+      const [failures, restarts] = [mostOf(known, timesOf), mostOf(known, restartsIn)];
+      return { first, failures, restarts, recoversMs: recoversMs(known) };
     },
     forget: (job, run) => [runKey(job, run), runKey(job)].forEach((key) => jobs.delete(key)),
   };
