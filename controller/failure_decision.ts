@@ -7,8 +7,8 @@ import { rfc3339 } from "../platform/base/timestamps.ts";
 import type { EventText } from "../platform/kube/event_object.ts";
 import type { SeenFailures } from "./pod_failures.ts";
 
-/** Failures from which on a job that runs says so: the first one may be of no account. */
-const TOLD_FAILURES = 2;
+/** Restarts, done or certain, from which on a job that runs says so: the first one may be of no account. */
+const TOLD_RESTARTS = 2;
 /** Time after a failure of which nothing more is known at which it counts as overcome, in milliseconds. */
 const FORGIVEN_MS = 600_000;
 
@@ -80,7 +80,7 @@ function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureD
   const restarts = Math.max(seen.restarts, old?.restarts ?? 0);
   const failure = shown({ ...seen, restarts }, tellsMessages);
   if (failure === undefined || isSame(old, failure) && !isTold) return { failure: old };
-  const isNews = Math.max(seen.failures, restarts) >= TOLD_FAILURES;
+  const isNews = Math.max(seen.withNext, restarts) >= TOLD_RESTARTS;
   if (!isTold && !isNews) return { failure: old };
   if (nowMs >= recoversMs) return { failure: history(isTold ? failure : old, nowMs) };
   return {

@@ -54,9 +54,9 @@ function jobPod({ metadata, status }: PodLike, place: PodPlace): JobPod {
 export interface SeenFailures {
   /** The first of the newest round. */
   readonly first: PodFailure;
-  /** How often the replica that had most of them failed, and how often it was started again. */
-  readonly failures: number;
+  /** How often the replica that had most of them was started again; and the same with a restart for which its kubelet waits. */
   readonly restarts: number;
+  readonly withNext: number;
   /** When it will have recovered if it goes on, in milliseconds since the epoch; undefined while it does not run. */
   readonly recoversMs: number | undefined;
 }
@@ -93,6 +93,9 @@ const timesOf = ({ pod: { failure }, before }: Replica) =>
   before + (failure === undefined ? 0 : failure.restarts + (failure.runsSince ? 0 : 1));
 const restartsIn = (replica: Replica) =>
   timesOf(replica) - (replica.pod.failure !== undefined && !replica.pod.runsSince ? 1 : 0);
+/** A pod that has failed as a whole may be the last one. */
+const withNextIn = (replica: Replica) =>
+  replica.pod.isFailed ? restartsIn(replica) : timesOf(replica);
 
 const mostOf = ({ before, replicas }: Known, of: (replica: Replica) => number) =>
   [...replicas.values()].reduce((most, it) => Math.max(most, before + of(it)), before);
@@ -176,8 +179,8 @@ export function createPodFailures<P extends PodLike>(
       const known = jobs.get(runKey(job, run)) ?? jobs.get(runKey(job));
       if (known === undefined) return undefined;
       const { first: { failure: first } } = known;
-      const [failures, restarts] = [mostOf(known, timesOf), mostOf(known, restartsIn)];
-      return { first, failures, restarts, recoversMs: recoversMs(known) };
+      const [restarts, withNext] = [mostOf(known, restartsIn), mostOf(known, withNextIn)];
+      return { first, restarts, withNext, recoversMs: recoversMs(known) };
     },
     forget: (job, run) => [runKey(job, run), runKey(job)].forEach((key) => jobs.delete(key)),
   };

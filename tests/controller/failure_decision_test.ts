@@ -18,16 +18,16 @@ const POD = {
 const FAILURE = { headline: HEADLINE, ...POD };
 const seen = (
   restarts: number,
-  { recovers, failures = restarts, ...more }: {
+  { recovers, withNext = restarts, ...more }: {
     readonly recovers?: number;
-    readonly failures?: number;
+    readonly withNext?: number;
     readonly time?: string;
     readonly exitCode?: number | undefined;
   } = {},
 ): SeenFailures => ({
   first: { failure: { ...POD, ...more }, ranMs: 0, restarts },
-  failures,
   restarts,
+  withNext,
   recoversMs: recovers === undefined ? undefined : NOW + recovers * 1000,
 });
 const old = (more: object = {}) => ({ ...FAILURE, restarts: 2, ...more });
@@ -42,8 +42,8 @@ interface Want {
 const CASES: Record<string, readonly [Partial<FailureInputs>, Want]> = {
   "nothing of a job without failures": [{}, { failure: undefined }],
   "nothing of a job that goes on after one": [{ seen: seen(1) }, { failure: undefined }],
-  "the second failure, with an event, before what failed is started again": [
-    { seen: seen(1, { failures: 2 }) },
+  "a second restart that is certain, with an event": [
+    { seen: seen(1, { withNext: 2 }) },
     {
       failure: old({ restarts: 1 }),
       event: 'node-0 exited 1: ValueError: b (pod "p", container "node"); started again once',

@@ -35,7 +35,7 @@ testInWorld(
 );
 
 testInWorld(
-  "a job whose pod is made again and again says so from the second failure on, until it has recovered",
+  "a job whose pod is made again and again says so from the second time on, until it has recovered",
   async (world) => {
     await runJob(world, "PyTorchJob", {}, { restartPolicy: "OnFailure" });
     const status = () => world.job("PyTorchJob").status;
@@ -46,7 +46,7 @@ testInWorld(
       equal(status()?.failure?.restarts, time < 2 ? undefined : time);
     }
     equal(told(world, "Restarting").length, 1);
-    match(told(world, "Restarting")[0] ?? "", /^worker-1 exited 1 \(.*\); started again once$/);
+    match(told(world, "Restarting")[0] ?? "", /^worker-1 exited 1 \(.*\); started again 2 times$/);
     const startTime = "2026-01-01T00:01:30Z";
     world.report("j-worker-1", { ...RUNNING, startTime });
     await world.settle(59_000);

@@ -110,7 +110,7 @@ Deno.test("a job that may not have the words of its programs has none, nor has i
   ]);
 });
 
-Deno.test("a job whose pod fails again and again says so from the second failure on, until it has recovered", async () => {
+Deno.test("a job whose pod fails again and again says so before its second restart, until it has recovered", async () => {
   const world = await begun();
   const see = async (now: number, ...pod: [readonly number[], string?, number?]) => {
     world.now = START + now * 1000;
