@@ -1,8 +1,8 @@
 /** Searches that no Experiment describes: how many trials have their label, and what those say of them. Pure. */
-import { objectAt, textAt } from "../../platform/base/json.ts";
+import { objectAt, present, textAt } from "../../platform/base/json.ts";
 import { type Kind, withMetadataOnly } from "../../platform/kube/resource.ts";
 import { isOpenState } from "../../crds/names.ts";
-import type { SearchRow } from "../../crds/wire/searches.ts";
+import type { BestTrial, Objective, SearchRow, ShownSearch } from "../../crds/wire/searches.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { keeping } from "../../views/details/bounded_reads.ts";
 import { EXPERIMENTS } from "./katib_objects.ts";
@@ -90,28 +90,37 @@ export function searchOfTrials(
   };
 }
 
+const rowObjective = (
+  { strategy: _, ...objective }: NonNullable<ShownSearch["objective"]>,
+): Objective => objective;
+
+function bestOf({ bestSoFar }: ShownSearch): BestTrial | undefined {
+  const best = bestSoFar.at(-1);
+  return best && { trial: best.trial, value: String(best.value) };
+}
+
+/** Returns the best by each direction; undefined if there is none. */
+function bestByEach(found: FoundSearch): SearchRow["bestBy"] {
+  const [minimize, maximize] = (["minimize", "maximize"] as const)
+    .map((direction) => bestOf(shownSearch(found, { direction })));
+  return minimize && maximize && { minimize, maximize };
+}
+
 /** Returns the row of a search whose trials were read; where nobody says which direction is better, with the best by each. */
 export function rowOfTrials(found: FoundSearch): SearchRow {
   const shown = shownSearch(found);
-  const bestBy = (direction: "minimize" | "maximize" | undefined) => {
-    const { best, trials } = shownSearch(found, direction && { direction });
-    const value = trials.find(({ name }) => name === best)?.value;
-    return best === undefined ? undefined : { trial: best, value: String(value) };
-  };
-  const { objective, counts, state, created } = shown;
-  const { strategy: _, ...known } = objective ?? { strategy: "latest" };
-  const best = bestBy(undefined);
-  const [minimize, maximize] = [bestBy("minimize"), bestBy("maximize")];
+  const { kind, namespace, name, state, counts, created, objective } = shown;
   return {
-    kind: found.kind,
-    namespace: found.namespace,
-    name: found.name,
+    kind,
+    namespace,
+    name,
     state,
     counts,
-    ...(created !== undefined && { created }),
-    ...("metric" in known && { objective: known }),
-    ...(best !== undefined && { best }),
-    ...("metric" in known && known.direction === undefined && minimize && maximize &&
-      { bestBy: { minimize, maximize } }),
+    ...present({
+      created,
+      objective: objective && rowObjective(objective),
+      best: bestOf(shown),
+      bestBy: objective && objective.direction === undefined ? bestByEach(found) : undefined,
+    }),
   };
 }
