@@ -49,10 +49,10 @@ export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]): J
   const breaks = [...marked, ...falls(steps)].sort((one, other) => one.timeMs - other.timeMs);
 
   function runOf(beginMs: number, widthMs: number): number {
-    const before = breaks.filter(({ timeMs }) => timeMs <= beginMs).length;
-    const within = breaks.filter(({ timeMs }) => timeMs > beginMs && timeMs < beginMs + widthMs);
-    const run = before + within.length;
-    return within.at(-1)?.isFirstValue === false ? run - 0.5 : run;
+    const until = breaks.filter(({ timeMs }) => timeMs <= beginMs || timeMs < beginMs + widthMs);
+    const last = until.at(-1);
+    const isBetween = last !== undefined && last.timeMs > beginMs && !last.isFirstValue;
+    return until.length - (isBetween ? 0.5 : 0);
   }
 
   const places = steps.map(([timeMs, , , step]) => ({
@@ -61,12 +61,13 @@ export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]): J
     run: runOf(timeMs, stepWidth),
   }));
   const byTime = new Map(places.map((it) => [it.timeMs, it.step]));
+  const byRun = Map.groupBy(places, ({ run }) => Math.floor(run));
   return {
     runOf,
     stepAt(timeMs, run) {
       const same = byTime.get(timeMs);
       if (same !== undefined) return same;
-      const of = places.filter((it) => Math.floor(it.run) === Math.floor(run));
+      const of = byRun.get(Math.floor(run)) ?? [];
       const next = of.find((it) => it.timeMs > timeMs);
       const before = of.findLast((it) => it.timeMs < timeMs);
       if (next === undefined || before === undefined) return before?.step;
