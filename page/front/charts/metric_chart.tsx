@@ -165,13 +165,14 @@ export function MetricChart(
     showRange(it, range, unit);
   }, [data, range?.from, range?.to]);
 
+  const summary = useMemo(() => summaryOf(title, lines), [title, lines]);
+  const place = at.value && (table.places[at.value.index] ?? at.value.place);
   const move = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const it = plot.current;
     if (it === null || table.places.length === 0) return;
     const isArrow = event.key.startsWith("Arrow");
     const zoom = ZOOM_KEYS[event.shiftKey && isArrow ? `Shift ${event.key}` : event.key];
-    const place = at.value && (table.places[at.value.index] ?? at.value.place);
     const shown = range === whole ? undefined : range;
     if (zoom !== undefined) {
       event.preventDefault();
@@ -193,7 +194,6 @@ export function MetricChart(
     }
     pointTo(it, next);
   };
-  const place = at.value && (table.places[at.value.index] ?? at.value.place);
   return (
     <figure class="chart">
       <figcaption>
@@ -211,7 +211,7 @@ export function MetricChart(
         class="plot"
         tabIndex={0}
         role="img"
-        aria-label={summaryOf(title, lines)}
+        aria-label={summary}
         onKeyDown={move}
       />
       {source !== "" && <p class="quiet">{plainText(source)}</p>}
