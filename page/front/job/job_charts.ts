@@ -65,8 +65,9 @@ export function chartsOf(jobs: readonly ShownJob[], axis: AxisKind): readonly Jo
       startMs: startOf(job.curves),
       runs: jobRuns(marks, steps),
     };
-    for (const { name, isProgress, ...curve } of curves) {
-      if (!isProgress && !isMetric({ name, isProgress, ...curve })) continue;
+    for (const curve of curves) {
+      const { name, isProgress } = curve;
+      if (!isProgress && !isMetric(curve)) continue;
       const kind = isProgress ? "progress" : "metric";
       const title = isProgress ? "Progress, %" : name;
       // A metric may be called as the progress is.
