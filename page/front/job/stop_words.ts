@@ -63,8 +63,8 @@ export function podsWords(
 /** Returns how the job was stopped. */
 export function stoppedWords({ graceSeconds }: Stop, tookSeconds: number | undefined): string {
   if (graceSeconds === 0) return "Stopped immediately (no grace period)";
-  const took = tookSeconds === undefined ? "" : ` after ${durationText(tookSeconds)}`;
-  return `Stopped early${took && `${took} of ${durationText(graceSeconds)} grace`}`;
+  if (tookSeconds === undefined) return "Stopped early";
+  return `Stopped early after ${durationText(tookSeconds)} of ${durationText(graceSeconds)} grace`;
 }
 
 /** Returns who asked for a stop, and why, as a sentence. */
