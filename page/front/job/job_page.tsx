@@ -3,14 +3,7 @@ import { useState } from "preact/hooks";
 import { CurvesTab } from "./curves_tab.tsx";
 import { Conditions, Events, ObjectText, Pods } from "./detail_tabs.tsx";
 import { JobActions } from "./job_actions.tsx";
-import {
-  ACTIONS,
-  actionsOf,
-  type JobDetails,
-  readDetails,
-  readRights,
-  type Rights,
-} from "./job_details.ts";
+import { ACTIONS, actionsOf, type JobDetails, readDetails, type Rights } from "./job_details.ts";
 import { LogTab } from "./log_tab.tsx";
 import { Age, Fact, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { connection, isStale, list } from "../page_state.ts";
@@ -19,6 +12,7 @@ import { type Reading, useReading } from "../feed/repeated_reading.ts";
 import type { Session } from "../feed/session_key.ts";
 import { Unread } from "../unread.tsx";
 import { StopNotice } from "./stop_notice.tsx";
+import { useRights } from "./viewer_rights.ts";
 import { EXPERIMENTS, searchView } from "../searches/search_view.ts";
 import { FIRST_VIEW, type JobView, type Tab, TABS, viewFragment } from "../url_state.ts";
 import type { Row } from "../feed/view_answers_read.ts";
@@ -26,8 +20,6 @@ import { keyOf, pathOf } from "../feed/job_key.ts";
 
 /** Time between two readings of the object, its pods and events, in milliseconds; and before the job runs. */
 const [DETAILS_MS, DETAILS_BEFORE_MS] = [5_000, 2_000];
-/** The same for the viewer's rights. */
-const RIGHTS_MS = 60_000;
 
 function Facts({ row }: { row: Row }) {
   const { endedMs } = row;
@@ -147,7 +139,7 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
   const detailsMs = row?.state === "Created" ? DETAILS_BEFORE_MS : DETAILS_MS;
   const read = useReading(pathOf("objects", view), readDetails, detailsMs, when);
   const { value: details, problem } = read;
-  const rights = useReading(pathOf("rights", view), readRights, RIGHTS_MS, when);
+  const rights = useRights(view, when);
   const link = connection.value;
   const isListed = list.value !== undefined && link.phase === "live";
   const isGone = problem?.status === 404 ||

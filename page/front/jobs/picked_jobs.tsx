@@ -1,9 +1,8 @@
 /** Bar of the jobs that are selected in the list: they are compared, and those that have ended are deleted. */
 import { useState } from "preact/hooks";
 import { ChangeDialog } from "../change_dialog.tsx";
-import { keyOf, pathOf } from "../feed/job_key.ts";
-import { readRights } from "../job/job_details.ts";
-import { useReading } from "../feed/repeated_reading.ts";
+import { keyOf } from "../feed/job_key.ts";
+import { useRights } from "../job/viewer_rights.ts";
 import { sessionState } from "../feed/session_key.ts";
 import type { Row } from "../feed/view_answers_read.ts";
 import { list, showList } from "../page_state.ts";
@@ -16,8 +15,6 @@ import {
   viewFragment,
 } from "../url_state.ts";
 
-/** Time between two questions for rights, in milliseconds. */
-const RIGHTS_MS = 60_000;
 /** The bar; nothing if no job is selected. */
 export function PickedJobs({ view }: { view: ListView }) {
   const state = sessionState.value;
@@ -28,7 +25,7 @@ export function PickedJobs({ view }: { view: ListView }) {
     : [];
   // Of jobs of other namespaces the API server says it when it is asked.
   const [one] = ended;
-  const rights = useReading(one ? pathOf("rights", one) : "", readRights, RIGHTS_MS, "");
+  const rights = useRights(one);
   /** The jobs of the question: those of its moment, whatever the list shows by now. */
   const [deleting, setDeleting] = useState<readonly Row[]>();
   const [first] = view.picked.map(jobNameOf).filter((it) => it !== undefined);
