@@ -27,8 +27,8 @@ const STRATEGIES: readonly Strategy[] = ["min", "max", "latest"];
 
 type Texts<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 /** The object without its fields that are undefined or empty. */
-export function present<T extends object>(fields: T): Texts<T>;
-export function present(fields: object): object {
+export function filled<T extends object>(fields: T): Texts<T>;
+export function filled(fields: object): object {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined && value !== ""),
   );
@@ -41,7 +41,7 @@ export function objectiveOfSpec(spec: unknown): Objective | undefined {
   const type = textAt(spec, "objective", "type");
   return {
     metric: shortText(metric),
-    ...present({
+    ...filled({
       direction: DIRECTIONS.find((it) => it === type),
       goal: numberAt(spec, "objective", "goal"),
     }),
@@ -85,7 +85,7 @@ export function parameterOf(value: JsonObject): Parameter | undefined {
     name,
     scale: isLog ? "log" : "linear",
     text: shortText(words.join(", ")),
-    ...present({ min: least, max: most }),
+    ...filled({ min: least, max: most }),
   };
 }
 
@@ -109,7 +109,7 @@ function stateOfExperiment(experiment: unknown) {
     if (condition === undefined) continue;
     const isEnd = state === "Complete" || state === "Failed";
     const message = isEnd ? textAt(condition, "message") : undefined;
-    return { state, ...present({ message: message && shortText(message) }) };
+    return { state, ...filled({ message: message && shortText(message) }) };
   }
   return { state: "Created" as const };
 }
@@ -154,7 +154,7 @@ export function searchOfExperiment(
   const spec = objectAt(experiment, "spec");
   return {
     ...stateOfExperiment(experiment),
-    ...present({
+    ...filled({
       created: textAt(experiment, "metadata", "creationTimestamp"),
       ended: realTime(textAt(experiment, "status", "completionTime")),
       objective: objectiveOfSpec(spec),
@@ -196,13 +196,13 @@ export function rowOfExperiment(experiment: JsonObject): SearchRow {
     name: textAt(experiment, "metadata", "name") ?? "",
     state,
     counts: { total: numberAt(experiment, "status", "trials") ?? counted, states },
-    ...present({
+    ...filled({
       message,
       created,
       objective,
       best: trial === undefined || trial === ""
         ? undefined
-        : { trial: shortText(trial), ...present({ value: value && shortText(value) }) },
+        : { trial: shortText(trial), ...filled({ value: value && shortText(value) }) },
     }),
   };
 }

@@ -2,7 +2,7 @@
 import { type JsonObject, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { KATIB, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
-import { heldBy, objectiveOfSpec, present, realTime, strategiesOfSpec } from "./katib_objects.ts";
+import { filled, heldBy, objectiveOfSpec, realTime, strategiesOfSpec } from "./katib_objects.ts";
 import {
   type FoundTrial,
   SEARCH_LIMITS,
@@ -33,7 +33,7 @@ function metricsOf(trial: unknown): readonly TrialMetric[] {
     .slice(0, SEARCH_LIMITS.metrics)
     .map((it) => ({
       name: shortText(textAt(it, "name") ?? ""),
-      ...present({
+      ...filled({
         min: known(textAt(it, "min")),
         max: known(textAt(it, "max")),
         latest: known(textAt(it, "latest")),
@@ -107,7 +107,7 @@ export function readTrial(trial: JsonObject): ReadTrial {
           value: shortText(textAt(it, "value") ?? String(it.value ?? "")),
         })),
       metrics: metricsOf(trial),
-      ...present({
+      ...filled({
         message: message && shortText(message),
         created: textAt(trial, "metadata", "creationTimestamp"),
         started: realTime(textAt(trial, "status", "startTime")),
@@ -116,7 +116,7 @@ export function readTrial(trial: JsonObject): ReadTrial {
     },
     rules: rulesInWords(objectsAt(spec, "earlyStoppingRules")),
     strategies: strategiesOfSpec(spec),
-    ...present({ job: jobOfTrial(trial), objective: objectiveOfSpec(spec) }),
+    ...filled({ job: jobOfTrial(trial), objective: objectiveOfSpec(spec) }),
   };
 }
 
@@ -131,7 +131,7 @@ export function trialOf(
 ): FoundTrial {
   return {
     ...trial.found,
-    ...present({
+    ...filled({
       job,
       message: message ?? trial.found.message,
       stop: isStoppedEarly(trial) ? stopOfTrial(trial.rules, stop) : stop,
