@@ -130,8 +130,7 @@ export class CurvesOfJob {
         const { value } = readGoFloat(text) ?? {};
         const row = value === undefined ? undefined : this.#rowOf(name, index, metrics.length);
         if (value === undefined || row === undefined) return;
-        if (Number.isFinite(value)) this.#add(row, timeMs, value);
-        else this.#addNonFinite(row, timeMs, value);
+        this.#add(row, timeMs, value);
         isChanged = true;
       });
       if (progress !== undefined && Number.isFinite(progress)) {
@@ -190,11 +189,7 @@ export class CurvesOfJob {
 
   #add(row: Row, timeMs: number, value: number): void {
     row.seen = this.#samples;
-    this.#series.add(row.row, timeMs, value);
-  }
-
-  #addNonFinite(row: Row, timeMs: number, value: number): void {
-    row.seen = this.#samples;
+    if (Number.isFinite(value)) return this.#series.add(row.row, timeMs, value);
     row.nonFinite ??= this.#series.addRow();
     this.#series.add(row.nonFinite, timeMs, nonFiniteCode(value));
   }
