@@ -58,17 +58,18 @@ export function marksOfChange(
   ];
 }
 
+const failureIn = (pod: WatchedPod) => pod.failure ?? podFailure(KINDS.pod.parse(pod));
+
 /** Returns the mark for the job of a pod of which a container was started again; what it said last is the job's to tell. */
 export function marksOfPod(
   old: WatchedPod | undefined,
   now: WatchedPod,
   nowMs: number,
 ): CurveMark[] {
-  const [before, { failure, restarts = 0 } = {}] = [old, now]
-    .map((pod) => pod && (pod.failure ?? podFailure(KINDS.pod.parse(pod))));
-  const isSame = old !== undefined && old.metadata?.uid === now.metadata?.uid;
-  if (!isSame || failure === undefined || restarts <= (before?.restarts ?? 0)) return [];
-  const text = headlineOf({ ...failure, message: undefined });
+  if (old === undefined || old.metadata?.uid !== now.metadata?.uid) return [];
+  const found = failureIn(now);
+  if (found === undefined || found.restarts <= (failureIn(old)?.restarts ?? 0)) return [];
+  const text = headlineOf({ ...found.failure, message: undefined });
   return [{ timeMs: nowMs, kind: "restarted", text }];
 }
 
