@@ -98,7 +98,7 @@ export class CurvesOfJob {
   }
 
   get hasSamples(): boolean {
-    return this.#metrics.length > 0 || this.#progress !== undefined;
+    return this.#metrics.length > 0 || (this.#progress ?? this.#step) !== undefined;
   }
 
   get buckets(): number {

@@ -65,6 +65,16 @@ Deno.test("the first push of a job marks no gap, nor do those after it", () => {
   assert.deepEqual(marks(), []);
 });
 
+Deno.test("a job that pushes nothing but its step has no gaps between its pushes", () => {
+  const { curves, at, pushOf, marks, object, state } = start();
+  for (const step of [1, 2, 3]) {
+    const lastUpdatedTime = at(-5_000 + 1_000 * step);
+    curves.record({ ...pushOf(lastUpdatedTime, ""), trainerStatus: { lastUpdatedTime, step } });
+    state.object = object(lastUpdatedTime);
+  }
+  assert.deepEqual(marks(), []);
+});
+
 Deno.test("the curves of a job that is not followed for a while stay, those of a deleted one go", () => {
   const { curves, at, pushOf, marks, object, points, state } = start();
   curves.record(pushOf(at(-2_000), "1"));
