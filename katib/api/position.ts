@@ -1,7 +1,6 @@
 /** Position in a log, stable while the log grows, for whichever replica reads on. Pure. */
 import type { Position } from "../../crds/wire/observation.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
-import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { microsOf, timeOf } from "../../trials/recording/micros.ts";
 
 /** Text of a position in `continue`: microseconds since 1970, and rows. */
@@ -35,17 +34,4 @@ export function laterOf(one: Position, other: Position | undefined): Position {
   if (other === undefined || one.time > other.time) return one;
   if (other.time > one.time) return other;
   return one.seen >= other.seen ? one : other;
-}
-
-/** Returns the position behind rows that were read from `from` on; `from` itself if there are none. */
-export function behind(
-  rows: readonly Pick<ObservationRow, "time">[],
-  from: Position | undefined,
-): Position | undefined {
-  const last = sortableTime(rows.at(-1)?.time ?? "");
-  if (last === undefined) return from;
-  const first = rows.findIndex(({ time }) => sortableTime(time) === last);
-  const seen = rows.length - first;
-  // Rows of that time that stood on the pages before.
-  return { time: last, seen: last === from?.time ? from.seen + seen : seen };
 }

@@ -17,7 +17,7 @@ import {
 import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts";
 import { jobState, observationOf } from "./observation_state.ts";
 import type { Observation } from "./messages.ts";
-import { behind } from "./position.ts";
+import { behind } from "../../owner/observations/log_parts.ts";
 import { createWatch, type PageRead } from "./stream.ts";
 
 const LATE = comeAgain(

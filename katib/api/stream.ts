@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import type { ObservationSeen } from "../../owner/observations/observation_asks.ts";
 import { eventText, type StreamEnd, type WriteEvents } from "../../platform/http/event_stream.ts";
 import { type JobState, observationOf } from "./observation_state.ts";
-import { behind } from "./position.ts";
+import { behind } from "../../owner/observations/log_parts.ts";
 
 /** What has changed: the log, or the object of the job. */
 export type Changed = "log" | "job";

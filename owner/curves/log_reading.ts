@@ -1,7 +1,9 @@
 /** Reading of a log in small parts with pauses, so that no push has to wait. */
 import type { JobRef } from "../../crds/job_kind.ts";
+import type { Position } from "../../crds/wire/observation.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
+import { behind } from "../observations/log_parts.ts";
 import type { ObservationReader } from "../observations/observations.ts";
 import type { LogRange } from "../observations/sink.ts";
 
@@ -18,23 +20,23 @@ export interface LogReadingOptions {
 export async function readInParts(
   { readLog, clock }: LogReadingOptions,
   job: JobRef,
-  { since: from, limit: most = Infinity, ...range }: LogRange,
+  { since, limit: most = Infinity, ...range }: LogRange,
   onRows: (rows: readonly ObservationRow[]) => void,
   signal: AbortSignal,
 ): Promise<boolean> {
-  let [since, seen, left] = [from, 0, most];
+  let from: Position | undefined = since === undefined ? undefined : { time: since, seen: 0 };
+  let left = most;
   while (left > 0 && !signal.aborted) {
     const began = clock.monotonic();
     const limit = Math.min(left, PART_LIMITS.rows);
-    const part = await readLog(job, { ...range, since, seen, limit }, signal);
+    const query = { ...range, since: from?.time, seen: from?.seen ?? 0, limit };
+    const part = await readLog(job, query, signal);
     if (part === undefined) return true;
     const { rows, more } = part;
     onRows(rows);
     if (!more) return true;
     left -= rows.length;
-    const last = rows.at(-1)?.time ?? since;
-    const same = rows.length - rows.findIndex(({ time }) => time === last);
-    [since, seen] = [last, last === since ? seen + same : same];
+    from = behind(rows, from);
     const tookMs = clock.monotonic() - began;
     await clock.sleep(Math.min(tookMs * PART_LIMITS.pausePerPart, PART_LIMITS.pauseMs), signal);
   }

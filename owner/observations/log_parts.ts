@@ -1,4 +1,5 @@
 /** Parts of a log whose rows are at hand. Pure. */
+import type { Position } from "../../crds/wire/observation.ts";
 import { sortableTime } from "../../trials/recording/row_time.ts";
 import type { LogRange } from "./sink.ts";
 
@@ -53,4 +54,17 @@ export function partOf<Row extends LogRow>(
     else part.push(row);
   }
   return part;
+}
+
+/** Returns the position behind rows that were read from `from` on; `from` itself if there are none. */
+export function behind(
+  rows: readonly Pick<LogRow, "time">[],
+  from: Position | undefined,
+): Position | undefined {
+  const last = sortableTime(rows.at(-1)?.time ?? "");
+  if (last === undefined) return from;
+  const first = rows.findIndex(({ time }) => sortableTime(time) === last);
+  const seen = rows.length - first;
+  // Rows of that time that stood on the pages before.
+  return { time: last, seen: last === from?.time ? from.seen + seen : seen };
 }

@@ -1,8 +1,8 @@
 /** Tests of positions in a log: tables, and pages that add up to the whole log. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { partOf } from "../../../owner/observations/log_parts.ts";
-import { behind, laterOf, positionOf, positionText } from "../../../katib/api/position.ts";
+import { behind, partOf } from "../../../owner/observations/log_parts.ts";
+import { laterOf, positionOf, positionText } from "../../../katib/api/position.ts";
 import type { Position } from "../../../crds/wire/observation.ts";
 
 const at = (time: string, seen: number): Position => ({ time, seen });

@@ -1,7 +1,7 @@
 /** Tests that a reader who takes a long log page by page makes its store read about as many rows as it has. */
 import assert from "node:assert/strict";
 import { answerAsk } from "../../../owner/observations/observation_asks.ts";
-import { behind } from "../../../katib/api/position.ts";
+import { behind } from "../../../owner/observations/log_parts.ts";
 import type { Position } from "../../../crds/wire/observation.ts";
 import type { ObservationReader } from "../../../owner/observations/observations.ts";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { jobMessage } from "../../../crds/wire/job_message.ts";
 import { answerAsk, observationAsks } from "../../../owner/observations/observation_asks.ts";
-import { behind } from "../../../katib/api/position.ts";
+import { behind } from "../../../owner/observations/log_parts.ts";
 import type { Position } from "../../../crds/wire/observation.ts";
 import { SinkError } from "../../../owner/observations/sink.ts";
 import { logOf } from "../../katib/api/api_bench.ts";
