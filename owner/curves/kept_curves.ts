@@ -145,8 +145,8 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     const { uid, namespace, name } = job;
     const known = reading.get(uid);
     if (known !== undefined) return known;
-    if (!readAgain.has(uid) && isNew(job)) return undefined;
-    if ((readAgain.get(uid) ?? -Infinity) > clock.monotonic()) return undefined;
+    const againMs = readAgain.get(uid);
+    if (againMs === undefined ? isNew(job) : againMs > clock.monotonic()) return undefined;
     if (reading.size >= KEPT_LIMITS.waiting || closed.signal.aborted) return undefined;
     const work = places.run(() => read(job), closed.signal).catch((error) => {
       if (closed.signal.aborted) return;
