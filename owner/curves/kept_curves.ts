@@ -243,9 +243,11 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     },
     /** Keeps what changes until `signal` aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      for (let failures = 0; !signal.aborted;) {
+      for (let failures = 0;;) {
         // Without a failure that is up to a second.
         await clock.sleep(backoffMs(failures, RETRY, Math.random), signal);
+        // What waits now is kept by `close`, which has a signal that still allows it.
+        if (signal.aborted) return;
         keeping = keepSome(signal).then(() => failures = 0, (error) => {
           failures++;
           log.debug("cannot keep progress and marks; retrying", { problem: messageOf(error) });

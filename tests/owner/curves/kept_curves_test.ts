@@ -311,6 +311,14 @@ Deno.test("while nothing can be kept pushes are taken all the same, and all is k
   await end();
 });
 
+Deno.test("what was pushed right before the end of a term is kept", async () => {
+  const it = scene();
+  const end = it.begin();
+  await it.push({ progressPercentage: 1 });
+  await end();
+  assert.equal(parseShownCurves(it.store.history(LOG))?.metrics.length, 1);
+});
+
 Deno.test("what is kept beside a log is not that of another job of its name, nor of one that is gone", async () => {
   const it = scene();
   const text = JSON.stringify({
