@@ -192,30 +192,40 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     return key && { key, text, endedMs: endMsOf(job, object) };
   }
 
-  /** Keeps what has changed of some jobs. What could not be kept waits again. */
-  async function keepSome(signal: AbortSignal): Promise<void> {
+  /** Keeps what has changed of some jobs. What could not be kept waits again. Resolves with why that is not known of one. */
+  async function keepSome(signal: AbortSignal): Promise<unknown> {
     const changed = waiting.values().filter(({ isChanged }) => isChanged).take(KEPT_LIMITS.atOnce);
     const ended = waiting.values().filter(({ isChanged }) => !isChanged).take(KEPT_LIMITS.atOnce);
     const left = new Set([...changed, ...ended]);
     for (const { job } of left) waiting.delete(job.uid);
     const [news, ready]: [HistoryNews[], News[]] = [[], []];
+    let problem: unknown;
     try {
       for (const one of left) {
-        // The others do not wait for it.
-        const found = await newsOf(one, signal).catch(() => "unknown" as const);
-        if (found === "unknown") continue;
-        ready.push(one);
-        if (found !== undefined) news.push(found);
+        try {
+          const found = await newsOf(one, signal);
+          ready.push(one);
+          if (found !== undefined) news.push(found);
+        } catch (error) {
+          // The others do not wait for it.
+          problem = error;
+        }
       }
       if (news.length > 0) await logs.history?.keep(news, signal);
       for (const one of ready) left.delete(one);
+      return problem;
     } finally {
       left.forEach(note);
     }
   }
 
+  /** Rejects with why something could not be kept. */
   async function keepAll(signal: AbortSignal): Promise<void> {
-    for (let left = waiting.size; left > 0; left -= KEPT_LIMITS.atOnce) await keepSome(signal);
+    let problem: unknown;
+    for (let left = waiting.size; left > 0; left -= KEPT_LIMITS.atOnce) {
+      problem = await keepSome(signal) ?? problem;
+    }
+    if (problem !== undefined && waiting.size > 0) throw problem;
   }
 
   return {
@@ -248,9 +258,14 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
         await clock.sleep(backoffMs(failures, RETRY, Math.random), signal);
         // What waits now is kept by `close`, which has a signal that still allows it.
         if (signal.aborted) return;
-        keeping = keepSome(signal).then(() => failures = 0, (error) => {
-          failures++;
+        const tell = (error: unknown) =>
           log.debug("cannot keep progress and marks; retrying", { problem: messageOf(error) });
+        keeping = keepSome(signal).then((problem) => {
+          failures = 0;
+          if (problem !== undefined) tell(problem);
+        }, (error) => {
+          failures++;
+          tell(error);
         });
         await keeping;
       }

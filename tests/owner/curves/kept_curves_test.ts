@@ -1,6 +1,6 @@
 /** Tests of curves that outlive their term: read from logs when they are asked for, with what is kept beside these. */
 import assert from "node:assert/strict";
-import { openLogStore } from "../../../katib/log/log_store.ts";
+import { type LogStore, openLogStore } from "../../../katib/log/log_store.ts";
 import { createStoreSink } from "../../../katib/log/sqlite_sink.ts";
 import { curveAsks } from "../../../owner/curves/curve_asks.ts";
 import { GAP_TEXTS } from "../../../owner/curves/marks.ts";
@@ -14,6 +14,7 @@ import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+import { logged } from "../../support/logged.ts";
 import { recordingParts } from "../recording_parts.ts";
 
 const NEVER = new AbortController().signal;
@@ -236,6 +237,14 @@ Deno.test("curves that gave way to others are read again, and lose their gap", a
 });
 
 const KATIBS = { keep: () => Promise.resolve(), read: () => Promise.resolve(undefined) };
+/** What a sink over the store keeps beside its logs. */
+function historyOf(store: LogStore) {
+  const clock = new FakeClock();
+  const { history } = createStoreSink({ name: "sqlite", isDurable: true, store, clock });
+  assert.ok(history);
+  return history;
+}
+
 const down = () => Promise.reject(new SinkError("unavailable", "the disk is full"));
 const GAPS: Readonly<
   Record<string, {
@@ -287,14 +296,12 @@ for (
 Deno.test("while nothing can be kept pushes are taken all the same, and all is kept later", async () => {
   let isDown = true;
   const store = openLogStore();
-  const history =
-    createStoreSink({ name: "sqlite", isDurable: true, store, clock: new FakeClock() })
-      .history;
+  const history = historyOf(store);
   const it = scene({
     sink: {
       history: {
-        keep: (...asked) => isDown ? down() : history?.keep(...asked) ?? down(),
-        read: (...asked) => isDown ? down() : history?.read(...asked) ?? down(),
+        keep: (...asked) => isDown ? down() : history.keep(...asked),
+        read: (...asked) => isDown ? down() : history.read(...asked),
       },
     },
   });
@@ -318,6 +325,22 @@ Deno.test("what was pushed right before the end of a term is kept", async () => 
   await end();
   assert.equal(parseShownCurves(it.store.history(LOG))?.metrics.length, 1);
 });
+
+for (const call of ["keep", "read"] as const) {
+  Deno.test(`a term that ends while its sink fails to ${call} says what is lost`, async () => {
+    const history = historyOf(openLogStore());
+    const records = await logged(async () => {
+      const it = scene({ sink: { history: { ...history, [call]: down } } });
+      const end = it.begin();
+      await it.push({ progressPercentage: 1 });
+      await end();
+    }, "warning");
+    assert.deepEqual(records.map(({ rawMessage, properties }) => [rawMessage, properties]), [[
+      "progress and marks of jobs could not be kept",
+      { jobs: 1, problem: "the disk is full" },
+    ]]);
+  });
+}
 
 Deno.test("what is kept beside a log is not that of another job of its name, nor of one that is gone", async () => {
   const it = scene();
