@@ -1,10 +1,12 @@
 /** `milepost standalone`: the embedded control plane with the manager in it. */
+import { getLogger } from "@logtape/logtape";
 import { formatTrialResource, type TrialResource } from "../../crds/trial_resource.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { STANDALONE } from "../../crds/names.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { listedJobs } from "../../terminal/listed_jobs.ts";
 import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
@@ -25,6 +27,7 @@ const HOST = "127.0.0.1";
 const PAGE_DRAIN_MS = 500;
 /** For the jobs that are named at the end, in milliseconds. */
 const JOBS_MS = 1_000;
+const logger = getLogger(["milepost", "standalone"]);
 
 /** How to start. */
 export interface StandaloneOptions
@@ -57,8 +60,8 @@ export interface Standalone {
   caBundle(): string;
   /** Calls the listener after each request of the manager to the API server; returns how to stop it. */
   onManagerRequest(listener: (report: RequestReport) => void): () => void;
-  /** Returns the jobs of all kinds; none if they cannot be had soon. */
-  jobs(): Promise<readonly JobRow[]>;
+  /** Returns the jobs of all kinds; undefined if they cannot be had soon, and why is logged. */
+  jobs(): Promise<readonly JobRow[] | undefined>;
   /** Stops the manager, then the pods, then the API server. */
   stop(): Promise<void>;
 }
@@ -161,8 +164,14 @@ export async function startStandalone(
     async jobs() {
       const soon = AbortSignal.timeout(JOBS_MS);
       const { client } = plane;
-      const listed = await listedJobs({ client, namespaces: [] }, kinds.all, soon).catch(() => {});
-      return listed?.rows ?? [];
+      try {
+        return (await listedJobs({ client, namespaces: [] }, kinds.all, soon)).rows;
+      } catch (error) {
+        logger.debug("The jobs that end with the control plane are not known", {
+          error: messageOf(error),
+        });
+        return undefined;
+      }
     },
     stop: () => started.disposeAsync(),
   };

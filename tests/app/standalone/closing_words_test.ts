@@ -14,7 +14,9 @@ const row = (name: string, state: JobRow["state"]): JobRow => ({
 const FATE =
   "# at the next start they have failed, and their jobs go on if they may restart them\n";
 
-const CASES: Readonly<Record<string, readonly [JobRow[], string | undefined, string]>> = {
+type Case = readonly [rows: JobRow[] | undefined, dataDir: string | undefined, want: string];
+
+const CASES: Readonly<Record<string, Case>> = {
   "of nothing that runs, in memory": [
     [row("a", "Complete"), row("b", "Suspended")],
     undefined,
@@ -29,6 +31,12 @@ const CASES: Readonly<Record<string, readonly [JobRow[], string | undefined, str
     [row("a", "Running")],
     undefined,
     "# stopping: the pods of ml/a end with it; nothing is kept, as there was no --data-dir\n",
+  ],
+  "of jobs that nobody knows, in a folder": [
+    undefined,
+    "/data",
+    "# stopping: which jobs run could not be read; their pods end with it; " +
+    `/data keeps jobs, curves and logs for the next start\n${FATE}`,
   ],
   "of many, in a folder": [
     ["a", "b\x1b[2J", "c", "d", "e", "f", "g"].map((name) => row(name, "Running")),
