@@ -201,8 +201,9 @@ class RunningKubelet implements Kubelet {
       this.#pods.run(ended),
     ];
     await this.#services.whenSynced(ended);
-    if (await this.#pods.whenSynced(ended)) {
-      await this.#logKeeper?.whenSynced(ended);
+    const isKnown = await this.#pods.whenSynced(ended) &&
+      await (this.#logKeeper?.whenSynced(ended) ?? true);
+    if (isKnown) {
       await this.#removeStale();
       this.#pods.onChange(({ type, object }) => {
         if (type === "deleted") this.#workers.remove(object);

@@ -1,6 +1,9 @@
 /** Tests of the kubelet with real processes. */
 import assert from "node:assert/strict";
+import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { unlessAborted } from "../../../platform/base/aborted.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
 import { createProcesses } from "../../../standalone/kubelet/processes/processes.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
@@ -480,3 +483,32 @@ Deno.test("`readLogs()` says why there is no log", () =>
       /previous terminated container/,
     );
   }));
+
+Deno.test("kept logs stay if the kubelet ends before it knows which are kept", async () => {
+  const dataDir = await Deno.makeTempDir();
+  const server = new MemoryServer();
+  server.put(KINDS.pod, pod("there", [shell("sleep 300")]));
+  const client = server.client();
+  const silent: KubeClient = {
+    ...client,
+    list: (kind, options) =>
+      kind.plural === KINDS.keptLog.plural
+        ? unlessAborted(new Promise(() => {}), options?.signal ?? AbortSignal.abort())
+        : client.list(kind, options),
+  };
+  const bounds = { bytes: 1_000_000, ageMs: 0 };
+  try {
+    await Deno.mkdir(`${dataDir}/logs/gone`, { recursive: true });
+    await withKubelet(async (rig) => {
+      const log = async () => await rig.logs("there");
+      await until(
+        "its pods are known",
+        () => log().then(() => true, (error) => /waiting to start/.test(String(error))),
+      );
+      await rig.stop();
+      assert.ok((await Deno.stat(`${dataDir}/logs/gone`)).isDirectory);
+    }, { dataDir, server, logKeeping: { client: silent, kinds: JOB_KINDS, bounds } });
+  } finally {
+    await Deno.remove(dataDir, { recursive: true });
+  }
+});
