@@ -6,6 +6,7 @@ import { hasLabels, meetsRequirement } from "../../crds/label_selector.ts";
 import { NODES, POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createSleeper } from "../../platform/base/sleeper.ts";
+import { createNotices } from "../../platform/base/notices.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { findCondition, setCondition } from "../../platform/kube/conditions.ts";
@@ -124,6 +125,8 @@ export interface SchedulerOptions {
 
 /** Time after which a pod that still fits nowhere has another event, in milliseconds, as with Kubernetes' scheduler. */
 const TELL_AGAIN_MS = 300_000;
+/** Pods that fit nowhere of which is known what was told. */
+const TOLD_MAX = 10_000;
 const CALL = { deadlineMs: 10_000 };
 /** Wait after a round in which a call failed, in milliseconds. */
 const RETRY_MS = 1000;
@@ -134,8 +137,11 @@ export async function runScheduler(
   signal: AbortSignal,
 ): Promise<void> {
   const bound = new Map<string, Pod>();
-  /** What was told last of the pods that fit nowhere, by UID, and when. */
-  const told = new Map<string, { readonly message: string; readonly atMs: number }>();
+  /** Events go away after an hour, and waits may be longer. */
+  const isNews = createNotices(TOLD_MAX, {
+    ttl: TELL_AGAIN_MS,
+    perf: { now: () => clock.monotonic() },
+  });
 
   async function bind(pod: Pod): Promise<void> {
     const { namespace, name = "", uid } = pod.metadata ?? {};
@@ -148,12 +154,8 @@ export async function runScheduler(
     bound.set(uid ?? "", pod);
   }
 
-  /** Events go away after an hour, and waits may be longer. */
   function recordFailure(pod: Pod, message: string): void {
-    const { uid = "" } = pod.metadata ?? {};
-    const [last, atMs] = [told.get(uid), clock.monotonic()];
-    if (last?.message === message && atMs - last.atMs < TELL_AGAIN_MS) return;
-    told.set(uid, { message, atMs });
+    if (!isNews(pod.metadata?.uid ?? "", message)) return;
     const reason = POD_REASONS.failedScheduling;
     events.record(subjectOf(KINDS.pod, pod), { type: "Warning", reason, message });
   }
@@ -175,9 +177,7 @@ export async function runScheduler(
     const all = pods.list();
     const unplaced = all.filter(({ spec }) => !spec?.nodeName);
     const uids = new Set(unplaced.map(({ metadata }) => metadata?.uid));
-    for (const known of [bound, told]) {
-      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
-    }
+    for (const uid of bound.keys()) if (!uids.has(uid)) bound.delete(uid);
     const mine = all.filter((pod) => pod.spec?.nodeName === node.name && !hasEnded(pod));
     const onNode = [...mine, ...bound.values()];
     let good = true;
