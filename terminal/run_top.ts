@@ -154,10 +154,10 @@ class Top {
     const wanted = viewOf(this.#state) === "logs" && job ? this.#refOf(job) : undefined;
     if (this.#log?.uid === wanted?.uid && this.#log?.isPrevious === isPrevious) return;
     this.#log?.stop();
-    const { cluster: { client }, clock } = this.parts;
+    const { cluster: { client, keptPods }, clock } = this.parts;
+    const read = { client, keptPods, clock, signal: this.signal };
     const onNews = () => this.wake();
-    this.#log = wanted &&
-      createTopLog(wanted, { client, clock, signal: this.signal, isPrevious, onNews });
+    this.#log = wanted && createTopLog(wanted, { ...read, isPrevious, onNews });
   }
 
   #reportOf(columns: number): readonly string[] | undefined {

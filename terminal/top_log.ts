@@ -24,7 +24,7 @@ export interface TopLog {
 export function createTopLog(
   job: JobRef,
   { isPrevious, onNews, ...parts }:
-    & Pick<LogParts, "client" | "clock" | "signal">
+    & Pick<LogParts, "client" | "keptPods" | "clock" | "signal">
     & { readonly isPrevious: boolean; readonly onNews: () => void },
 ): TopLog {
   const over = new AbortController();

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { runTop } from "../../terminal/run_top.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { TransportError } from "../../platform/kube/errors.ts";
+import type { ShownPod } from "../../crds/wire/details.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { windowOf } from "../views/list/window_of_rows.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../support/api_answers.ts";
@@ -43,6 +44,8 @@ interface World {
   ordered: number;
   /** The requests to the manager. */
   readonly stops: string[];
+  /** Pods that are gone and whose logs are kept. */
+  readonly kept: ShownPod[];
   /** Why the manager is not reached; empty: it is. */
   missingOfManager: string[];
   /** The lines of the screen as they are. */
@@ -87,12 +90,14 @@ async function withTop(
       followed: new Set<string>(),
       ordered: 0,
       stops: new Array<string>(),
+      kept: new Array<ShownPod>(),
       missingOfManager: new Array<string>(),
     };
     const ended = runTop({
       cluster: {
         client,
         kinds: JOB_KINDS,
+        keptPods: () => Promise.resolve(seen.kept),
         namespaces: ["ml"],
         list: {
           version: 0,
@@ -294,6 +299,25 @@ Deno.test("l shows the log as it comes, p that of before; its lines are wrapped 
     await shows(world, /^ {6}of no use$/);
     world.type("\x1b");
     await shows(world, /^> mnist/);
+  });
+});
+
+Deno.test("l shows the kept log of a pod that is gone", () => {
+  const answer = (asked: AskedOf): MadeUp =>
+    asked.path.endsWith("/pods")
+      ? { kind: "PodList", metadata: { resourceVersion: "1" }, items: [] }
+      : logged(() => "2026-01-01T00:00:10.000000000Z last words\n")(asked);
+  return withTop(answer, async (world) => {
+    world.kept.push({
+      uid: "pod",
+      name: "mnist-node-0",
+      phase: "Failed",
+      restarts: 0,
+      containers: ["node"],
+      gone: true,
+    });
+    world.type("l");
+    await shows(world, /^mnist-node-0 \| last words$/);
   });
 });
 
