@@ -165,7 +165,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     users: Object.values(users),
     gonePod: (namespace, name) => {
       const { metadata, spec } = kubelet?.gonePod({ namespace, name }) ?? {};
-      return metadata && { metadata: { name, namespace, uid: metadata.uid ?? "" }, spec };
+      if (metadata === undefined) return undefined;
+      const { uid = "", annotations } = metadata;
+      return { metadata: { name, namespace, uid, annotations }, spec };
     },
     podLogs: async (request) => await Promise.resolve(answerLogs(kubelet, request)),
   });

@@ -98,10 +98,12 @@ Deno.test("a v1 pod that was made again has the log of the one before as its pre
     const folder = await Deno.makeTempDir({ prefix: "milepost-test-" });
     try {
       const container = { name: "pytorch", image: "none", command: ["sh", "-c", script, folder] };
+      const annotations = { "kubectl.kubernetes.io/default-container": "pytorch" };
+      const sidecar = { name: "sidecar", image: "none", command: ["true"] };
       const Master = {
         replicas: 1,
         restartPolicy: "ExitCode",
-        template: { spec: { containers: [container] } },
+        template: { metadata: { annotations }, spec: { containers: [container, sidecar] } },
       };
       const spec = { runPolicy: { backoffLimit: 1 }, pytorchReplicaSpecs: { Master } };
       const { apiVersion, kind } = PYTORCHJOB;
@@ -111,6 +113,9 @@ Deno.test("a v1 pod that was made again has the log of the one before as its pre
       await until("both runs are over", async () => (await keptIn(client)).length === 2);
       assert.deepEqual(await read(false), ["master-0 | run 1"]);
       assert.deepEqual(await read(true), ["master-0 | run 0"]);
+      // A pod that is gone still says which of its containers is meant.
+      const path = `/api/v1/namespaces/${namespace}/pods/pt-master-0/log`;
+      assert.equal((await client.read(path)).text, "run 1\n");
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
