@@ -37,8 +37,8 @@ export interface DemoPlay<T> {
 
 /** Seconds for which jobs train where somebody watches them. */
 export const WATCHED_SECONDS = 45;
-/** Longest time of a whole demo besides, in milliseconds; a machine that is too slow gets an error. */
-const DEADLINE_MS = 180_000;
+/** Longest time of a whole demo besides, in seconds; a machine that is too slow gets an error. */
+const DEADLINE_SECONDS = 180;
 
 /** The display on the standard output of this process. */
 function displayOf(options: DemoOptions): Display {
@@ -56,7 +56,8 @@ export async function playOnStage<T>(
   const { json } = options;
   const seconds = options.seconds ?? (Deno.stdout.isTerminal() && !json ? WATCHED_SECONDS : 0);
   const display = displayOf(options);
-  const limit = AbortSignal.timeout(DEADLINE_MS + 2_000 * seconds);
+  const limitSeconds = DEADLINE_SECONDS + 2 * seconds;
+  const limit = AbortSignal.timeout(1_000 * limitSeconds);
   const signal = AbortSignal.any([options.signal, limit]);
   display.note("Starting a control plane on this machine ...");
   const standalone = await startStandalone({ port: 0, statusPort: 0, uiPort: 0 }, signal);
@@ -68,9 +69,7 @@ export async function playOnStage<T>(
     if (left !== undefined) display.note("Enter prints another address, Ctrl-C ends it.");
     display.note(about);
     const outcome = await play({ standalone, display, seconds, signal });
-    if (limit.aborted) {
-      throw new Error(`the demo took more than ${DEADLINE_MS / 1000 + 2 * seconds} s`);
-    }
+    if (limit.aborted) throw new Error(`the demo took more than ${limitSeconds} s`);
     if (outcome === undefined) return undefined;
     await show(outcome, display);
     if (left !== undefined) {
