@@ -88,10 +88,13 @@ interface Layout {
   readonly metrics: number;
 }
 
+const areOfSeveralKinds = (rows: readonly JobRow[]) =>
+  rows.some(({ kind }) => kind !== rows[0]?.kind);
+
 /** Returns which columns there is room for, and how wide those are that stretch. */
 function layoutOf(rows: readonly JobRow[], look: RowsLook): Layout {
   const { columns } = look;
-  const severalKinds = new Set(rows.map(({ kind }) => kind)).size > 1;
+  const severalKinds = areOfSeveralKinds(rows);
   const shown = (BY_WIDTH.find(({ from }) => columns >= from)?.columns ?? [])
     .filter((it) => it !== KIND || severalKinds);
   const room = columns - shown.reduce((sum, { width }) => sum + GAP + width, 0);
@@ -179,8 +182,7 @@ export function jobRows(
 
 /** Returns the header and the lines of a table in which nothing is cut, each column as wide as it has to be. */
 export function jobTable(rows: readonly JobRow[], look: Omit<RowsLook, "pointsOf">): string[] {
-  const severalKinds = new Set(rows.map(({ kind }) => kind)).size > 1;
-  const fixed = [...(severalKinds ? [KIND] : []), STATE, PERCENT, ETA, AGE];
+  const fixed = [...(areOfSeveralKinds(rows) ? [KIND] : []), STATE, PERCENT, ETA, AGE];
   const titles = [look.namespaced ? ["NAMESPACE"] : [], "NAME", fixed.map(({ title }) => title)];
   const cellsOf = (row: JobRow) => [
     ...(look.namespaced ? [safeText(row.namespace)] : []),
