@@ -2,12 +2,9 @@
 import assert from "node:assert/strict";
 import { parseAllDocuments } from "yaml";
 import { KINDS } from "../../crds/kinds.ts";
-import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { systemClock } from "../../platform/base/clock.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import { printLogs } from "../../terminal/followed_logs.ts";
-import { createKeptPods } from "../../views/details/kept_pods.ts";
+import { jobLog } from "./job_log.ts";
 import { trainJobThat } from "./standalone.ts";
 import { until } from "./until.ts";
 
@@ -15,24 +12,8 @@ const root = new URL("../../", import.meta.url).pathname.replace(/\/$/, "");
 const namespace = "default";
 const WAIT_MS = 240_000;
 
-/** The job's lines, of the pods that are there, else of those that went last. */
-async function linesOf(client: KubeClient, name: string): Promise<string[]> {
-  const { metadata } = await client.get(KINDS.trainJob, { namespace, name });
-  const lines: string[] = [];
-  await printLogs(
-    { kind: TRAINJOB, namespace, name, uid: metadata.uid ?? "" },
-    { rank: "node-0", follow: false },
-    {
-      client,
-      keptPods: createKeptPods(),
-      clock: systemClock,
-      signal: AbortSignal.timeout(WAIT_MS),
-      print: (line) => void lines.push(line),
-      warn: (line) => void lines.push(line),
-    },
-  );
-  return lines;
-}
+/** The lines of the job's first pod. */
+const linesOf = (client: KubeClient, name: string) => jobLog(client, name, { rank: "node-0" });
 
 /** The number in the first line that matches. */
 function stepIn(lines: readonly string[], pattern: RegExp): number {

@@ -1,37 +1,18 @@
 /** Tests of logs of jobs whose pods are gone: kept, read, bounded, and gone with their job. */
 import assert from "node:assert/strict";
-import type { AnyJob, JobKind } from "../../../crds/job_kind.ts";
+import type { AnyJob } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { systemClock } from "../../../platform/base/clock.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
-import { type LogChoice, printLogs } from "../../../terminal/followed_logs.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { jobDetails } from "../../../views/details/details_of_job.ts";
 import { createKeptPods } from "../../../views/details/kept_pods.ts";
+import { jobLog } from "../../support/job_log.ts";
 import { trainJob, trainJobThat, withStandalone } from "../../support/standalone.ts";
 import { until } from "../../support/until.ts";
 
 const namespace = "default";
 const signal = new AbortController().signal;
-
-/** What `milepost logs` prints of a job. */
-async function logsOf(
-  client: KubeClient,
-  name: string,
-  { kind = TRAINJOB, ...choice }: Partial<LogChoice> & { kind?: JobKind } = {},
-): Promise<string[]> {
-  const { metadata } = await client.get(kind, { namespace, name });
-  const lines: string[] = [];
-  const warn = (text: string) => void lines.push(`warning: ${text}`);
-  const print = (line: string) => void lines.push(line);
-  await printLogs(
-    { kind, namespace, name, uid: metadata.uid ?? "" },
-    { rank: undefined, follow: false, ...choice },
-    { client, keptPods: createKeptPods(), clock: systemClock, signal, print, warn },
-  );
-  return lines;
-}
 
 const detailsOf = (client: KubeClient, name: string) =>
   jobDetails(boundedReads(client, signal), { kind: TRAINJOB, namespace, name }, createKeptPods());
@@ -45,7 +26,7 @@ function talker(name: string, text: string) {
 /** Runs a job until it has said something, and suspends it: its pods go. */
 async function runAndSuspend(client: KubeClient, name: string, text: string): Promise<void> {
   await client.create(KINDS.trainJob, talker(name, text));
-  await until("both pods have spoken", async () => (await logsOf(client, name)).length === 2);
+  await until("both pods have spoken", async () => (await jobLog(client, name)).length === 2);
   const body = { spec: { suspend: true } };
   await client.patch(KINDS.trainJob, { namespace, name }, { type: "merge", body });
   await trainJobThat(client, name, "is suspended", ({ status }) => status?.state === "Suspended");
@@ -64,11 +45,11 @@ Deno.test("logs of a job are read when its pods are gone, after a restart too, u
   try {
     await withStandalone(async ({ client }) => {
       await runAndSuspend(client, "talker", "last words");
-      assert.deepEqual(await logsOf(client, "talker"), SAID);
+      assert.deepEqual(await jobLog(client, "talker"), SAID);
     }, { dataDir });
     await withStandalone(async ({ client }) => {
-      assert.deepEqual(await logsOf(client, "talker", { follow: false }), SAID);
-      assert.deepEqual(await logsOf(client, "talker", { rank: "node-1", tail: 1 }), ["last words"]);
+      assert.deepEqual(await jobLog(client, "talker", { follow: false }), SAID);
+      assert.deepEqual(await jobLog(client, "talker", { rank: "node-1", tail: 1 }), ["last words"]);
       const { pods, keepsLogs } = await detailsOf(client, "talker");
       assert.equal(keepsLogs, true);
       // As the page reads it, with the rights to pods/log; what never was is not found.
@@ -82,8 +63,8 @@ Deno.test("logs of a job are read when its pods are gone, after a restart too, u
       );
       // A job of that name has none of them.
       await client.create(KINDS.trainJob, talker("talker", "first words"));
-      await until("the next one speaks", async () => (await logsOf(client, "talker")).length === 2);
-      assert.match((await logsOf(client, "talker")).join(), /first words/);
+      await until("the next one speaks", async () => (await jobLog(client, "talker")).length === 2);
+      assert.match((await jobLog(client, "talker")).join(), /first words/);
     }, { dataDir });
   } finally {
     await Deno.remove(dataDir, { recursive: true });
@@ -109,7 +90,7 @@ Deno.test("a v1 pod that was made again has the log of the one before as its pre
       const { apiVersion, kind } = PYTORCHJOB;
       const job: AnyJob = { apiVersion, kind, metadata: { name: "pt", namespace }, spec };
       await client.create(PYTORCHJOB, job);
-      const read = (previous: boolean) => logsOf(client, "pt", { kind: PYTORCHJOB, previous });
+      const read = (previous: boolean) => jobLog(client, "pt", { kind: PYTORCHJOB, previous });
       await until("both runs are over", async () => (await keptIn(client)).length === 2);
       assert.deepEqual(await read(false), ["master-0 | run 1"]);
       assert.deepEqual(await read(true), ["master-0 | run 0"]);
@@ -135,11 +116,11 @@ Deno.test("logs of ended pods are kept within their bytes: the oldest go first",
       const names = (await keptIn(client)).map(({ spec }) => spec.pod.metadata?.name ?? "");
       return names.length === 2 && names.every((name) => name.startsWith("second-"));
     });
-    assert.equal((await logsOf(client, "second")).length, 2);
-    assert.deepEqual(await logsOf(client, "first"), []);
+    assert.equal((await jobLog(client, "second")).length, 2);
+    assert.deepEqual(await jobLog(client, "first"), []);
     // The pod of the oldest is still there, as in Kubernetes.
     const [told = ""] = await until("its log is gone", async () => {
-      const lines = await logsOf(client, "done");
+      const lines = await jobLog(client, "done");
       return lines[0]?.includes("done-node-0-0-") ? lines : undefined;
     });
     assert.match(
