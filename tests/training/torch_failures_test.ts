@@ -1,12 +1,11 @@
 /** Test of what a job says when one of several ranks under torchrun fails, whose own report fills the end of the log. */
 import { equal, match } from "node:assert/strict";
-import { fileURLToPath } from "node:url";
 import { KINDS } from "../../crds/kinds.ts";
+import { SOURCES } from "../python/interpreter.ts";
 import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { debianTorch } from "./debian_torch.ts";
 import { SYSTEM_PATH, testWith } from "./seen_training.ts";
 
-const CLIENT = fileURLToPath(new URL("../../clients/python/src", import.meta.url));
 const FAILS = `rank = int(os.environ["RANK"])
 if rank == 1:
     raise ValueError(f"bad batch of rank {rank}")
@@ -39,7 +38,7 @@ testWith(await debianTorch(), "the failure of one of three ranks is the job's", 
       const file = await Deno.makeTempFile({ suffix: ".py" });
       try {
         await Deno.writeTextFile(file, program);
-        const command = `PATH=${bin}:${SYSTEM_PATH} PYTHONPATH=${CLIENT} ` +
+        const command = `PATH=${bin}:${SYSTEM_PATH} PYTHONPATH=${SOURCES} ` +
           `torchrun --nproc_per_node 3 ${file}`;
         await client.create(KINDS.clusterTrainingRuntime, shellRuntime(name, command));
         await client.create(KINDS.trainJob, trainJob(name, name));
