@@ -141,9 +141,11 @@ async function managerMayWrite({ plane: { client } }: Cluster): Promise<void> {
     "the CA to be as it was",
     async () => (await client.get(KINDS.configMap, key)).data?.["ca.crt"] === data?.["ca.crt"],
   );
-  const { metadata, ...brief } = trainJob("brief", "shell", { spec: { activeDeadlineSeconds: 1 } });
-  const annotations = { [ANNOTATIONS.timeToLive]: "0" };
-  await client.create(KINDS.trainJob, { ...brief, metadata: { ...metadata, annotations } });
+  const brief = {
+    annotations: { [ANNOTATIONS.timeToLive]: "0" },
+    spec: { activeDeadlineSeconds: 1 },
+  };
+  await client.create(KINDS.trainJob, trainJob("brief", "shell", brief));
   await until(
     "a job to be gone that has ended",
     () => client.get(KINDS.trainJob, inDefault("brief")).then(() => false, isNotFound),

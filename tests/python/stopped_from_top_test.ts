@@ -29,10 +29,9 @@ testWith(
       const command =
         `PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${SOURCES} exec python3 - <<'END'${program}\nEND`;
       await client.create(KINDS.clusterTrainingRuntime, shellRuntime("walked", command));
-      const { metadata, ...rest } = trainJob("walked", "walked");
       // The program is told in the answer to a push, and has time to leave its loop.
       const annotations = { "trainer.kubeflow.org/early-stopping-grace": "60s" };
-      await client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, annotations } });
+      await client.create(KINDS.trainJob, trainJob("walked", "walked", { annotations }));
 
       await using screen = atTerminal(milepostCommand("top"), { KUBECONFIG: kubeconfig });
       await screen.shows(/walked +Running .*loss 0\.\d+/);

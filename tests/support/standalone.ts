@@ -87,13 +87,17 @@ spec:
 export function trainJob(
   name: string,
   runtime: string,
-  more: { namespace?: string; spec?: Partial<TrainJobSpec> } = {},
+  { namespace = "default", annotations, spec }: {
+    namespace?: string;
+    annotations?: Record<string, string> | undefined;
+    spec?: Partial<TrainJobSpec>;
+  } = {},
 ): TrainJob {
   return KINDS.trainJob.parse({
     apiVersion: "trainer.kubeflow.org/v1alpha1",
     kind: "TrainJob",
-    metadata: { name, namespace: more.namespace ?? "default" },
-    spec: { runtimeRef: { name: runtime }, ...more.spec },
+    metadata: { name, namespace, ...(annotations && { annotations }) },
+    spec: { runtimeRef: { name: runtime }, ...spec },
   });
 }
 

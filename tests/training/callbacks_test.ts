@@ -87,12 +87,11 @@ for (const [framework, [environment, metrics, when]] of Object.entries(FRAMEWORK
     const command =
       `HOME=$PWD PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${SOURCES} ${bin}/python ${program}`;
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime(framework, command));
-    const job = trainJob(framework, framework);
     const annotations = {
       [ANNOTATIONS.earlyStopping]: rules(when),
       [ANNOTATIONS.earlyStoppingGrace]: "120s",
     };
-    await client.create(KINDS.trainJob, { ...job, metadata: { ...job.metadata, annotations } });
+    await client.create(KINDS.trainJob, trainJob(framework, framework, { annotations }));
     const seen = new Set<string>();
     let log = "";
     await until(`${framework} has ended by itself`, async () => {

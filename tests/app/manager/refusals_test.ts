@@ -36,7 +36,7 @@ function withPolicy(name: string, mlPolicy: object): ClusterTrainingRuntime {
 }
 
 function withAnnotations(name: string, annotations: Record<string, string>): TrainJob {
-  return { ...trainJob(name, "shell"), metadata: { name, namespace: "default", annotations } };
+  return trainJob(name, "shell", { annotations });
 }
 
 const earlyStopping = (value: string) =>

@@ -14,10 +14,8 @@ const after = (seconds: string) => ({ annotations: { [ANNOTATIONS.timeToLive]: s
 const key = (name: string) => ({ namespace: "default", name });
 
 /** A job of the runtime, with that annotation. */
-function shortJob(name: string, seconds?: string) {
-  const { metadata, ...rest } = trainJob(name, "short");
-  return { ...rest, metadata: { ...metadata, ...(seconds !== undefined && after(seconds)) } };
-}
+const shortJob = (name: string, seconds?: string) =>
+  trainJob(name, "short", seconds === undefined ? {} : after(seconds));
 
 /** Waits until the job and its pods are gone. */
 async function gone(name: string): Promise<void> {

@@ -47,9 +47,11 @@ Deno.test("a standalone that starts again shows the curves, the progress and the
   const command = ["milepost", "example", "softmax"];
   const spec = { trainer: { command } };
   const annotations = { "trainer.kubeflow.org/early-stopping": RULES };
-  const { metadata, ...stopped } = trainJob("stopped", "torch-distributed", { spec });
   await client.create(KINDS.trainJob, trainJob("plain", "torch-distributed", { spec }));
-  await client.create(KINDS.trainJob, { ...stopped, metadata: { ...metadata, annotations } });
+  await client.create(
+    KINDS.trainJob,
+    trainJob("stopped", "torch-distributed", { spec, annotations }),
+  );
   const ends = { plain: "Complete", stopped: "EarlyStopped" };
   for (const [name, state] of Object.entries(ends)) {
     await trainJobThat(client, name, `is ${state}`, ({ status }) => status?.state === state);

@@ -30,8 +30,7 @@ async function jobThat(
   { name = runtime, annotations = {} } = {},
 ): Promise<{ readonly failure: JobFailure; readonly job: TrainJob }> {
   const { client } = shared();
-  const wanted = trainJob(name, runtime);
-  await client.create(KINDS.trainJob, { ...wanted, metadata: { ...wanted.metadata, annotations } });
+  await client.create(KINDS.trainJob, trainJob(name, runtime, { annotations }));
   const job = await trainJobThat(
     client,
     name,

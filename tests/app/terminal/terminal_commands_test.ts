@@ -30,10 +30,8 @@ const standalone = shareStandalone(async (client) => {
 /** A job whose pod talks, and has pushed; a grace holds where nobody asks for another. */
 async function talkingJob(name: string, grace?: string): Promise<void> {
   const { client } = standalone();
-  const { metadata, ...rest } = trainJob(name, "talks");
-  const annotated = grace !== undefined &&
-    { annotations: { [ANNOTATIONS.earlyStoppingGrace]: grace } };
-  await client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, ...annotated } });
+  const annotations = grace === undefined ? undefined : { [ANNOTATIONS.earlyStoppingGrace]: grace };
+  await client.create(KINDS.trainJob, trainJob(name, "talks", { annotations }));
   const pod = await until("its pod runs", async () => {
     const labelSelector = `${LABELS.trainJobName}=${name}`;
     const { items: [pod] } = await client.list(KINDS.pod, { namespace: "default", labelSelector });

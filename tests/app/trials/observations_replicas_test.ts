@@ -99,9 +99,8 @@ Deno.test("a stream sends each acknowledged row once, also if its owner ends mea
     const { leader, followers: [watched, other] } = await leaderAmong(replicas);
     assert.ok(watched && other);
     const reader = await observer(plane.client);
-    const { metadata, ...rest } = trainJob("streamed", "plain");
     const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };
-    await plane.client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, annotations } });
+    await plane.client.create(KINDS.trainJob, trainJob("streamed", "plain", { annotations }));
     const job = await pusher(plane, "streamed", { exists: true });
     await using events = await reader.watch(endpoint(watched), "streamed");
 

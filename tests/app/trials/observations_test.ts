@@ -159,9 +159,8 @@ Deno.test("a job that was stopped early says so, with the rule", async () => {
     objective: { name: "loss", type: "minimize" },
     rules: [{ name: "loss", value: "0.5", comparison: "greater", startStep: 2 }],
   });
-  const job = trainJob("stopped", "idle");
   const annotations = { "trainer.kubeflow.org/early-stopping": earlyStopping };
-  await client.create(KINDS.trainJob, { ...job, metadata: { ...job.metadata, annotations } });
+  await client.create(KINDS.trainJob, trainJob("stopped", "idle", { annotations }));
   const { metadata } = await until("its pod", async () => {
     const labelSelector = `${LABELS.trainJobName}=stopped`;
     return (await client.list(KINDS.pod, { namespace: "default", labelSelector })).items[0];

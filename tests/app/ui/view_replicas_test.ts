@@ -133,12 +133,11 @@ Deno.test("the owner after one that was cut off shows the curves of its jobs, wi
     ]);
     assert.ok(follower);
     const { token } = await viewer(plane.client);
-    const { metadata, ...rest } = trainJob("ruled", "plain");
     const annotations = { "trainer.kubeflow.org/early-stopping": RECORDED };
-    const { metadata: { uid } } = await plane.client.create(KINDS.trainJob, {
-      ...rest,
-      metadata: { ...metadata, annotations },
-    });
+    const { metadata: { uid } } = await plane.client.create(
+      KINDS.trainJob,
+      trainJob("ruled", "plain", { annotations }),
+    );
     const job = await pusher(plane, "ruled", { exists: true });
     for (const loss of ["0.5", "0.25"]) {
       await until(

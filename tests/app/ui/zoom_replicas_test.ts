@@ -30,9 +30,8 @@ Deno.test("a follower shows points of the log that the owner reads over gRPC, an
     const { leader, followers: [follower] } = await leaderAmong(replicas);
     assert.ok(follower);
     const { token } = await observer(plane.client, "viewer", TRAINJOB, ["get", "list"]);
-    const { metadata, ...rest } = trainJob("long", "plain");
     const annotations = { "trainer.kubeflow.org/early-stopping": RULES };
-    await plane.client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, annotations } });
+    await plane.client.create(KINDS.trainJob, trainJob("long", "plain", { annotations }));
     const job = await pusher(plane, "long", { exists: true });
     const endMs = Date.now();
     const samples = Array.from({ length: 1_000 }, (_, n) => ({

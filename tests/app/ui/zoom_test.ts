@@ -26,8 +26,7 @@ const RULES = JSON.stringify({
 /** A job that has pushed 20,000 rows, one a millisecond, and a reader. */
 async function pushed(name: string, annotations: Record<string, string>) {
   const { client, ...all } = standalone();
-  const { metadata, ...rest } = trainJob(name, "idle");
-  await client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, annotations } });
+  await client.create(KINDS.trainJob, trainJob(name, "idle", { annotations }));
   const pod = await until(`a pod of ${name}`, async () => {
     const labelSelector = `${LABELS.trainJobName}=${name}`;
     const { items } = await client.list(KINDS.pod, { namespace: "default", labelSelector });

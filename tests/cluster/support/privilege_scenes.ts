@@ -185,9 +185,11 @@ async function deadlinePasses({ plane: { client } }: Cluster): Promise<void> {
 
 /** It is deleted as soon as it has failed. */
 async function timePasses({ plane: { client } }: Cluster): Promise<void> {
-  const { metadata, ...rest } = trainJob("brief", "long", { spec: { activeDeadlineSeconds: 1 } });
-  const annotations = { [ANNOTATIONS.timeToLive]: "0" };
-  await client.create(KINDS.trainJob, { ...rest, metadata: { ...metadata, annotations } });
+  const brief = {
+    annotations: { [ANNOTATIONS.timeToLive]: "0" },
+    spec: { activeDeadlineSeconds: 1 },
+  };
+  await client.create(KINDS.trainJob, trainJob("brief", "long", brief));
   await until(
     "it to be gone",
     () => client.get(KINDS.trainJob, inDefault("brief")).then(() => false, isNotFound),
