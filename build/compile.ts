@@ -77,6 +77,10 @@ export async function compile(options: CompileOptions): Promise<void> {
   if (!success) throw new Error(explainFailure(new TextDecoder().decode(stderr)));
 }
 
+/** Returns an error's message as one line. */
+export const lineOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : `${error}`).replaceAll(/\s*\n\s*/g, " ");
+
 async function main(args: string[]): Promise<number> {
   const command = new Command("compile")
     .option("--target <target>", "amd64, arm64 or a target triple of deno compile")
@@ -92,8 +96,7 @@ async function main(args: string[]): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    const line = error instanceof Error ? error.message.replaceAll(/\s*\n\s*/g, " ") : `${error}`;
-    await Deno.stderr.write(new TextEncoder().encode(`compile: ${line}\n`));
+    await Deno.stderr.write(new TextEncoder().encode(`compile: ${lineOf(error)}\n`));
     return error instanceof CommanderError ? 2 : 1;
   }
 }

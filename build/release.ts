@@ -10,7 +10,7 @@
 import { Command, CommanderError } from "commander";
 import { createHash } from "node:crypto";
 import { BUNDLE, bundle } from "./bundle.ts";
-import { compile, TARGETS } from "./compile.ts";
+import { compile, lineOf, TARGETS } from "./compile.ts";
 import { VERSION } from "../app/version.ts";
 import { settingsFor } from "../deploy/generate.ts";
 import { packChart, writeManifests } from "./release/deployment_files.ts";
@@ -19,7 +19,8 @@ import { thirdPartyLicenses } from "./release/licenses.ts";
 import { notesOf } from "./release/notes.ts";
 import { packNpm } from "./release/npm_package.ts";
 import { partsOfProgram } from "./release/parts_list.ts";
-import { buildWheels, type ProgramFiles } from "./release/python_packages.ts";
+import { type ProgramFiles, writeLicenses } from "./release/program_files.ts";
+import { buildWheels } from "./release/python_packages.ts";
 import { lockSchema, spdxOf } from "./release/sbom.ts";
 import { commitSeconds, isThere, pack, ROOT } from "./release/tools.ts";
 
@@ -43,9 +44,6 @@ export interface Release {
 
 const SUMS = "SHA256SUMS";
 
-const line = (error: unknown) =>
-  (error instanceof Error ? error.message : `${error}`).replaceAll(/\s*\n\s*/g, " ");
-
 const sha256 = async (path: string) =>
   createHash("sha256").update(await Deno.readFile(path)).digest("hex");
 
@@ -62,8 +60,9 @@ async function emptyFolder(folder: string): Promise<void> {
 /** Compiles the executables, packs them for krew, and writes its manifest. */
 async function makeExecutables(
   { output, repository = "OWNER/milepost" }: ReleaseOptions,
-  { version, work, licenses, seconds }: ProgramFiles,
+  program: ProgramFiles,
 ): Promise<void> {
+  const { version, work, seconds } = program;
   const own = Deno.build.arch === "aarch64" ? "arm64" : "amd64";
   // It names the runtime of one machine, which is this one.
   const isGiven = Deno.env.has("DENORT_BIN");
@@ -74,8 +73,7 @@ async function makeExecutables(
     const executable = `${output}/milepost-linux-${machine}`;
     await compile({ target: machine, output: executable, source: BUNDLE });
     await Deno.copyFile(executable, `${folder}/milepost`);
-    await Deno.copyFile(`${ROOT}LICENSE`, `${folder}/LICENSE`);
-    await Deno.writeTextFile(`${folder}/THIRD_PARTY_LICENSES`, licenses);
+    await writeLicenses(folder, program);
     const name = `kubectl-milepost-linux-${machine}.tar.gz`;
     const names = ["milepost", "LICENSE", "THIRD_PARTY_LICENSES"];
     await pack(`${output}/${name}`, { folder, names, seconds });
@@ -135,7 +133,7 @@ async function makeParts(options: ReleaseOptions, work: string): Promise<Record<
   const missing: Record<string, string> = {};
   for (const [name, make] of Object.entries(makers)) {
     await make().catch((error: unknown) => {
-      missing[name] = line(error);
+      missing[name] = lineOf(error);
     });
   }
   return missing;
@@ -181,7 +179,7 @@ async function main(args: string[]): Promise<number> {
     return options.check || Object.keys(missing).length === 0 ? 0 : 1;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    await Deno.stderr.write(new TextEncoder().encode(`release: ${line(error)}\n`));
+    await Deno.stderr.write(new TextEncoder().encode(`release: ${lineOf(error)}\n`));
     return error instanceof CommanderError ? 2 : 1;
   }
 }

@@ -25,20 +25,18 @@ async function stage({ image, digest, work }: DeploymentOptions): Promise<string
   return folder;
 }
 
-/** Writes the manifests into a folder. Needs kubectl. Returns their names. */
-export async function writeManifests(out: string, options: DeploymentOptions) {
+/** Writes the manifests into a folder. Needs kubectl. */
+export async function writeManifests(out: string, options: DeploymentOptions): Promise<void> {
   const folder = await stage(options);
   for (const [name, source] of Object.entries(MANIFESTS)) {
     const text = await tool("kubectl", { args: ["kustomize", `${folder}/kustomize/${source}`] });
     await Deno.writeTextFile(`${out}/${name}`, `${text}\n`);
   }
-  return Object.keys(MANIFESTS);
 }
 
-/** Packs the chart into a folder, as `helm package` does. Returns the file's name. */
-export async function packChart(out: string, options: DeploymentOptions): Promise<string> {
+/** Packs the chart into a folder, as `helm package` does. */
+export async function packChart(out: string, options: DeploymentOptions): Promise<void> {
   const folder = `${await stage(options)}/helm`;
   const name = `milepost-chart-${options.version}.tgz`;
   await pack(`${out}/${name}`, { folder, names: ["milepost"], seconds: options.seconds });
-  return name;
 }

@@ -1,6 +1,5 @@
 /** Package of npm: the bundle, its licences, and a wrapper that runs it with the Deno of npm. */
-import { RUN_ARGUMENTS } from "../bundle.ts";
-import type { ProgramFiles } from "./python_packages.ts";
+import { type ProgramFiles, writeLicenses, writeProgram } from "./program_files.ts";
 import { pack, ROOT, writeFiles } from "./tools.ts";
 
 /** Returns the package's manifest. npm takes its provenance only from the repository that it names. */
@@ -23,21 +22,19 @@ export function npmManifest(
   };
 }
 
-/** Packs the package into a folder. Returns the file's name. */
-export async function packNpm(out: string, files: ProgramFiles): Promise<string> {
+/** Packs the package into a folder. */
+export async function packNpm(out: string, files: ProgramFiles): Promise<void> {
   const folder = `${files.work}/npm`;
+  const content = `${folder}/package`;
   const own = `${ROOT}clients/npm`;
-  await writeFiles(`${folder}/package`, {
+  await writeFiles(content, {
     "package.json": `${JSON.stringify(npmManifest(files), undefined, 2)}\n`,
     "README.md": await Deno.readTextFile(`${own}/README.md`),
-    "LICENSE": await Deno.readTextFile(`${ROOT}LICENSE`),
-    "THIRD_PARTY_LICENSES": files.licenses,
-    "launch.json": `${JSON.stringify({ arguments: RUN_ARGUMENTS })}\n`,
     "wrapper.js": await Deno.readTextFile(`${own}/wrapper.js`),
   });
-  await Deno.chmod(`${folder}/package/wrapper.js`, 0o755);
-  await Deno.copyFile(files.bundle, `${folder}/package/milepost.js`);
+  await Deno.chmod(`${content}/wrapper.js`, 0o755);
+  await writeLicenses(content, files);
+  await writeProgram(content, files);
   const name = `milepost-npm-${files.version}.tgz`;
   await pack(`${out}/${name}`, { folder, names: ["package"], seconds: files.seconds });
-  return name;
 }
