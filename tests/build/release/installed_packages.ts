@@ -110,7 +110,7 @@ export async function startedStandalone(
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value = "" } = await reader.read();
   assert.partialDeepStrictEqual(JSON.parse(value), { ready: true });
-  reader.cancel().catch(() => {});
+  await reader.cancel();
   let program = child.pid;
   for (let [next] = await childrenOf(program); next !== undefined;) {
     program = next;
