@@ -48,19 +48,15 @@ export function openLogDatabase({ path, maxBytes }: LogDatabaseOptions) {
 
   function prepared() {
     const filePragmas = path === undefined ? "" : FILE_PRAGMAS;
-    database.exec(`${sizePragmas(maxPages)}${filePragmas}${TABLES}`);
-    return prepareStatements(database);
-  }
-
-  function begin() {
     try {
-      return prepared();
+      database.exec(`${sizePragmas(maxPages)}${filePragmas}${TABLES}`);
+      return prepareStatements(database);
     } catch (error) {
       database.close();
       throw error;
     }
   }
-  const sql = begin();
+  const sql = prepared();
   const pages = () => pagesRow.parse(sql.pages.get()).pages;
 
   return {

@@ -124,9 +124,11 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
   let inMemory: Promise<ObservationSink> | undefined;
   let inKatib: Promise<ObservationSink> | undefined;
 
+  const ofKatib = () => inKatib ??= grpc(KATIB_SINK, katibDbManager, options);
+
   function of(key: LogKey): Promise<ObservationSink> {
     const isKatibs = key.kind === "trial" || (trialsExist() && !begunInMemory.has(textOf(key)));
-    if (isKatibs) return inKatib ??= grpc(KATIB_SINK, katibDbManager, options);
+    if (isKatibs) return ofKatib();
     return inMemory ??= memory(options);
   }
   return {
@@ -141,10 +143,7 @@ function chosenByCluster(options: SinkOptions): ObservationSink {
       };
     },
     history: {
-      async keep(news, signal) {
-        inKatib ??= grpc(KATIB_SINK, katibDbManager, options);
-        await (await inKatib).history?.keep(news, signal);
-      },
+      keep: async (news, signal) => await (await ofKatib()).history?.keep(news, signal),
       read: async (key, signal) => await (await of(key)).history?.read(key, signal),
     },
     async append(key, rows, signal) {

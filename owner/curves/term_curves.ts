@@ -107,7 +107,7 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
         // A label is no proof: a pod that has pushed for the job is one of its own.
         if (job === undefined || !store.isPushedBy(job.metadata.uid ?? "", uid)) return;
         mark(jobRefOf(kind, job), marksOfPod(old, object, clock.now()));
-      }) ?? (() => {})
+      })
     ),
     jobSets.onChange(({ type, object, old }) => {
       const owner = controllerOf(object.metadata);
@@ -140,7 +140,7 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
     restore: (jobs, waitMs) => kept?.restore(jobs, waitMs),
     run: async (signal) => await kept?.run(signal),
     async close(withinMs) {
-      stops.forEach((stop) => stop());
+      stops.forEach((stop) => stop?.());
       await kept?.close(withinMs);
     },
   };

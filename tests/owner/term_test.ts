@@ -4,25 +4,14 @@ import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { PlanSource } from "../../owner/observations/observations.ts";
 import { createOwnedState } from "../../owner/owned_state.ts";
 import type { TermOptions } from "../../owner/term.ts";
-import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import { MemoryCluster } from "../controller/memory_cluster.ts";
 import { FakeClock, settle, settlePromises } from "../support/fake_clock.ts";
-import { recordingParts } from "./recording_parts.ts";
+import { PLAIN_JOB as job, PLAIN_PLAN, recordingParts } from "./recording_parts.ts";
 
-const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
-const PLAIN: ObservationPlan = {
-  kind: "plan",
-  key: { kind: "job", namespace: "team", name: "job", uid: "uid-1" },
-  job,
-  records: "all",
-  rules: [],
-  isPlain: true,
-  graceMs: 0,
-};
 const NEVER = new AbortController().signal;
 
 /** The state of a replica without jobs in its caches; `begin` begins a term. */
-function start(planFor: PlanSource["planFor"] = () => PLAIN) {
+function start(planFor: PlanSource["planFor"] = () => PLAIN_PLAN) {
   const clock = new FakeClock(undefined, () => settlePromises(80));
   const options: TermOptions = {
     client: new MemoryCluster().client(),
@@ -62,8 +51,8 @@ const TAKEN = { ok: true };
 const REFUSED = { retryAfterMs: 1000, reason: "busy" };
 const PLANS: Readonly<Record<string, { planFor: PlanSource["planFor"]; answer: object }>> = {
   "that no log records": { planFor: () => ({ kind: "none" }), answer: TAKEN },
-  "that is taken": { planFor: () => PLAIN, answer: TAKEN },
-  "that is taken later": { planFor: () => Promise.resolve(PLAIN), answer: TAKEN },
+  "that is taken": { planFor: () => PLAIN_PLAN, answer: TAKEN },
+  "that is taken later": { planFor: () => Promise.resolve(PLAIN_PLAN), answer: TAKEN },
   "that no log records after all": {
     planFor: () => Promise.resolve({ kind: "none" }),
     answer: TAKEN,

@@ -15,19 +15,9 @@ import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 import { logged } from "../../support/logged.ts";
-import { recordingParts } from "../recording_parts.ts";
+import { PLAIN_JOB as job, PLAIN_PLAN, recordingParts } from "../recording_parts.ts";
 
 const NEVER = new AbortController().signal;
-const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
-const PLAN: ObservationPlan = {
-  kind: "plan",
-  key: { kind: "job", namespace: "team", name: "job", uid: "uid-1" },
-  job,
-  records: "all",
-  rules: [],
-  isPlain: true,
-  graceMs: 0,
-};
 
 interface SceneOptions {
   readonly planFor?: () => ObservationPlan | { readonly kind: "unknown"; readonly why: string };
@@ -37,7 +27,7 @@ interface SceneOptions {
 }
 
 /** A job, a sink that outlives terms, and a replica that owns the state term after term. */
-function scene({ planFor = () => PLAN, sink = {}, curveBytes = 1 << 20 }: SceneOptions = {}) {
+function scene({ planFor = () => PLAIN_PLAN, sink = {}, curveBytes = 1 << 20 }: SceneOptions = {}) {
   const clock = new FakeClock(undefined, () => settlePromises(100));
   const store = openLogStore();
   const file = createStoreSink({ name: "sqlite", isDurable: true, store, clock });
