@@ -4,6 +4,7 @@
  */
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import {
+  type Comparison,
   isWorst,
   type MetRule,
   type Objective,
@@ -19,6 +20,8 @@ export interface RulesState {
   readonly stopsAt: StopsAt;
   /** The rules that have not been met. */
   readonly open: readonly StoppingRule[];
+  /** The number of each rule that reports are compared with; NaN for `nan`. */
+  readonly limits: ReadonlyMap<StoppingRule, number>;
   /** The rules with the unit `step` that were tested, and were not met. */
   readonly tested: ReadonlySet<StoppingRule>;
   /** The number of reports of each metric that a rule names. */
@@ -43,7 +46,10 @@ export function startRules(
   stopsAt: StopsAt = "all",
 ): RulesState {
   const counts = new Map(open.map(({ name }) => [name, 0]));
-  return { ...(objective && { objective }), stopsAt, open, tested: new Set(), counts };
+  const limits = new Map(
+    open.map((rule) => [rule, readGoFloat(rule.value ?? "")?.value ?? NaN]),
+  );
+  return { ...(objective && { objective }), stopsAt, open, limits, tested: new Set(), counts };
 }
 
 /** Formats a value in Go's notation. */
@@ -60,8 +66,7 @@ function better(objective: Objective, value: number, best: number | undefined): 
   return objective.type === "minimize" ? Math.min(best, value) : Math.max(best, value);
 }
 
-function meets({ value: text = "", comparison }: StoppingRule, value: number): boolean {
-  const limit = readGoFloat(text)?.value ?? NaN;
+function meets(value: number, comparison: Comparison, limit: number): boolean {
   switch (comparison) {
     case "equal":
       return value === limit;
@@ -97,8 +102,10 @@ function applyOne(state: RulesState, report: Report, value: number): Applied {
     isObjective && compare !== "newest" && comparison !== "nan";
   const comparedBy = (rule: StoppingRule) => goesByBest(rule) ? best ?? value : value;
   const due = state.open.filter((rule) => rule.name === name && isDue(state, rule, number, step));
-  const isMet = (rule: StoppingRule) => due.includes(rule) && meets(rule, comparedBy(rule));
-  const met = due.filter(isMet).map((rule): MetRule => {
+  const holds = due.filter((rule) =>
+    meets(comparedBy(rule), rule.comparison, state.limits.get(rule) ?? NaN)
+  );
+  const met = holds.map((rule): MetRule => {
     const compared = comparedBy(rule);
     const isLost = isObjective && goesByBest(rule) && isWorst(objective, compared);
     return {
@@ -109,10 +116,12 @@ function applyOne(state: RulesState, report: Report, value: number): Applied {
       isLost,
     };
   });
-  const open = met.length === 0 ? state.open : state.open.filter((rule) => !isMet(rule));
+  const open = met.length === 0 ? state.open : state.open.filter((rule) => !holds.includes(rule));
   const last = open.length === 0 ? met.at(-1) : undefined;
   const stopped = state.stopsAt === "any" ? met[0] : last;
-  const missed = due.filter((rule) => rule.unit === "step" && !rule.lasting && !isMet(rule));
+  const missed = due.filter((rule) =>
+    rule.unit === "step" && !rule.lasting && !holds.includes(rule)
+  );
   const tested = missed.length === 0 ? state.tested : new Set([...state.tested, ...missed]);
   const known = { ...(best !== undefined && { best }), ...(stopped && { stopped }) };
   return { state: { ...state, open, tested, counts, ...known }, met };
