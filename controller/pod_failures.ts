@@ -88,11 +88,11 @@ const runKey = (job: string, run = "") => `${job} ${run}`;
 
 const timeOf = ({ failure }: PodFailure) => failure.time;
 
-/** How often a replica has failed; what has failed and does not run again yet was started again once less. */
-const timesOf = ({ pod: { failure }, before }: Replica) =>
-  before + (failure === undefined ? 0 : failure.restarts + (failure.runsSince ? 0 : 1));
-const restartsIn = (replica: Replica) =>
-  timesOf(replica) - (replica.pod.failure !== undefined && !replica.pod.runsSince ? 1 : 0);
+/** How often a replica was started again. */
+const restartsIn = ({ pod: { failure }, before }: Replica) => before + (failure?.restarts ?? 0);
+/** How often it has failed: what has failed and does not run again yet was started again once less. */
+const timesOf = (replica: Replica) =>
+  restartsIn(replica) + (replica.pod.failure && !replica.pod.runsSince ? 1 : 0);
 /** A pod that has failed as a whole may be the last one. */
 const withNextIn = (replica: Replica) =>
   replica.pod.isFailed ? restartsIn(replica) : timesOf(replica);
