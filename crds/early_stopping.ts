@@ -144,6 +144,13 @@ function problemsOf(error: z.ZodError): FieldProblem[] {
   ).slice(0, PROBLEMS_MAX);
 }
 
+function readValue<T>(value: unknown, schema: z.ZodType<T>): ReadAnnotation<T> {
+  const parsed = schema.safeParse(value);
+  return parsed.success
+    ? { ok: true, value: parsed.data }
+    : { ok: false, problems: problemsOf(parsed.error) };
+}
+
 function readJson<T>(text: string, schema: z.ZodType<T>): ReadAnnotation<T> {
   let json: unknown;
   try {
@@ -152,10 +159,7 @@ function readJson<T>(text: string, schema: z.ZodType<T>): ReadAnnotation<T> {
     const why = error instanceof Error ? error.message : String(error);
     return { ok: false, problems: [{ field: "", message: `must be JSON: ${why}` }] };
   }
-  const parsed = schema.safeParse(json);
-  return parsed.success
-    ? { ok: true, value: parsed.data }
-    : { ok: false, problems: problemsOf(parsed.error) };
+  return readValue(json, schema);
 }
 
 /** Reads the annotation `trainer.kubeflow.org/early-stopping`. */
@@ -167,7 +171,7 @@ export function readEarlyStopping(text: string): ReadAnnotation<EarlyStopping> {
  * Reads the annotation `trainer.kubeflow.org/early-stopping-compare`: what rules compare that do not say it
  * themselves.
  */
-export const readCompared = (text: string) => readJson(JSON.stringify(text), compared);
+export const readCompared = (text: string) => readValue(text, compared);
 
 /** Reads the annotation `trainer.kubeflow.org/trial-template`; its expressions are not parsed. */
 export function readTrialTemplate(text: string): ReadAnnotation<TrialTemplate> {
