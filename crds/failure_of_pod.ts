@@ -1,6 +1,6 @@
 /** Failure of a pod: which of its containers ended how, or why it was ended as a whole. Pure. */
 import { cutText, lastBytes, logText } from "../platform/base/hostile_text.ts";
-import { present } from "../platform/base/json.ts";
+import { compact } from "../platform/base/json.ts";
 import type { Pod } from "../platform/kube/kubernetes.ts";
 import { FAILURE_LIMITS, type JobFailure } from "./job_failure.ts";
 import { JOB_KEYS } from "./job_names.ts";
@@ -87,18 +87,16 @@ function causeOf({ metadata, status }: Pod, [first]: readonly Cause[]): Cause | 
 }
 
 function failureOf({ metadata, spec }: Pod, cause: Cause, time: string): JobFailure {
-  return {
-    ...present({
-      replica: replicaOf(metadata?.labels),
-      pod: metadata?.name,
-      node: spec?.nodeName,
-      container: cause.container,
-      reason: cutText(cause.reason ?? "", FAILURE_LIMITS.reasonLength) || undefined,
-      exitCode: cause.exitCode,
-      message: kept(cause.message),
-    }),
+  return compact({
+    replica: replicaOf(metadata?.labels),
+    pod: metadata?.name,
+    node: spec?.nodeName,
+    container: cause.container,
+    reason: cutText(cause.reason ?? "", FAILURE_LIMITS.reasonLength) || undefined,
+    exitCode: cause.exitCode,
+    message: kept(cause.message),
     time,
-  };
+  });
 }
 
 /** Returns the pod's failure; undefined if it has none. A container that was restarted counts. */

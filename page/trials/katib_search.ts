@@ -1,7 +1,7 @@
 /** Katib's searches: Experiments, and Trials and jobs that no more than a label puts together. */
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { present } from "../../platform/base/json.ts";
+import { compact } from "../../platform/base/json.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
 import { isForbidden, isNotFound, isNotServed } from "../../platform/kube/errors.ts";
 import {
@@ -190,7 +190,7 @@ async function trialsOf(
     const job = named && kind && { kind: kind.id, namespace: named.namespace, name: named.name };
     const read = job && byKey.get(`${job.kind}/${job.name}`);
     const stop = stops.get(uid) ?? read?.stop;
-    return trialOf(trial, present({ job, stop, message: read?.found.message }));
+    return trialOf(trial, compact({ job, stop, message: read?.found.message }));
   });
 }
 

@@ -2,7 +2,7 @@
 import { readObjective } from "../../crds/objective.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { endTimeOf, failureOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
-import { objectAt, objectsAt, present, textAt } from "../../platform/base/json.ts";
+import { compact, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { readOwnRules } from "../../trials/rules/own_rules.ts";
@@ -76,7 +76,7 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
       name,
       state: shownStateOf(kind, job),
       created: String(creationTimestamp ?? ""),
-      ...present({ ended, message: headline && shortText(headline) }),
+      ...compact({ ended, message: headline && shortText(headline) }),
       job: named,
       metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
         .map(({ name, value }) => ({ name: shortText(name), latest: shortText(value) })),

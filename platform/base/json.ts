@@ -108,18 +108,9 @@ export function setKey(target: JsonObject, key: string, value: unknown): void {
 }
 
 /** A copy without the members that are undefined: JSON has none. */
-export function compact<T extends object>(value: T): T {
-  const copy = { ...value };
-  for (const key in copy) if (copy[key] === undefined) delete copy[key];
-  return copy;
-}
-
-/** Returns the object without its undefined fields. */
-export function present<T extends object>(
-  fields: T,
-): { [Key in keyof T]?: Exclude<T[Key], undefined> };
-export function present(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+export function compact<T extends object>(value: T): T;
+export function compact(value: object): object {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
 }
 
 /** Says whether two JSON values are equal; the order of members does not count. */

@@ -13,7 +13,7 @@ import { KATIB } from "../../crds/katib_names.ts";
 import { isOpenState } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
-import { present } from "../../platform/base/json.ts";
+import { compact } from "../../platform/base/json.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 
 /** Bounds of a row. */
@@ -43,7 +43,7 @@ function reasonOf(kind: JobKind, job: AnyJob) {
 
 /** What pods that fail and are started again said of the time that is left means nothing. */
 function progressFields(progress: TrainerStatus | undefined, restarts: number | undefined) {
-  return present({
+  return compact({
     progress: progress?.progressPercentage,
     remainingSeconds: restarts === undefined ? progress?.estimatedRemainingSeconds : undefined,
     metrics: progress?.metrics?.slice(0, ROW_LIMITS.metrics)
@@ -74,7 +74,7 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
     state,
     created: String(creationTimestamp ?? ""),
     ...progressFields(progressOf(kind, job), restarts),
-    ...present({
+    ...compact({
       message: shortened(headline ?? reasonOf(kind, job)?.message),
       restarts,
       ended: endTimeOf(kind, job),
