@@ -5,6 +5,7 @@ import type { Pod } from "../platform/kube/kubernetes.ts";
 import { FAILURE_LIMITS, type JobFailure } from "./job_failure.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS } from "./jobset_names.ts";
+import { containerStatuses, isSidecar } from "./pod_containers.ts";
 import { POD_CONDITIONS } from "./pod_names.ts";
 import { V1_LABELS } from "./v1/names.ts";
 
@@ -48,13 +49,9 @@ interface Cause {
 }
 
 /** The containers whose end matters; sidecars are ended last, by force. */
-function statusesOf({ spec, status }: Pod) {
-  const sidecars = new Set(
-    spec?.initContainers?.filter(({ restartPolicy }) => restartPolicy === "Always")
-      .map(({ name }) => name),
-  );
-  return [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []]
-    .filter(({ name }) => !sidecars.has(name));
+function statusesOf(pod: Pod) {
+  const sidecars = new Set(pod.spec?.initContainers?.filter(isSidecar).map(({ name }) => name));
+  return containerStatuses(pod).filter(({ name }) => !sidecars.has(name));
 }
 
 /** Ends of containers with another exit code than 0: of each the last, the earliest first. */

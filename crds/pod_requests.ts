@@ -2,7 +2,8 @@
  * Resource requests of a pod as a scheduler counts them (k8s.io/component-helpers: resource/helpers.go). Pure.
  * A limit without a request counts as the request, which is what the API server makes of it when the pod is created.
  */
-import type { Container, PodSpec, ResourceRequirements } from "../platform/kube/kubernetes.ts";
+import type { PodSpec, ResourceRequirements } from "../platform/kube/kubernetes.ts";
+import { isSidecar } from "./pod_containers.ts";
 import { type ResourceList, ResourceSum } from "../platform/base/resource_list.ts";
 
 /** Resources that may be set for a pod as a whole. */
@@ -13,8 +14,6 @@ function isOfPods(resource: string): boolean {
 function requestsOf(resources: ResourceRequirements | undefined): ResourceList {
   return { ...resources?.limits, ...resources?.requests };
 }
-
-const isSidecar = ({ restartPolicy }: Container) => restartPolicy === "Always";
 
 /** The containers together, or the hungriest init container beside the sidecars before it. */
 function ofContainers({ containers, initContainers = [] }: PodSpec): ResourceList {

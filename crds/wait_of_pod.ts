@@ -1,5 +1,6 @@
 /** Wait of a pod that has not begun to run: for a place on a node, an image or a container. Pure. */
 import type { Pod } from "../platform/kube/kubernetes.ts";
+import { containerStatuses } from "./pod_containers.ts";
 import { NODES, POD_CONDITIONS, POD_REASONS } from "./pod_names.ts";
 import { podRequests } from "./pod_requests.ts";
 import type { WaitWords } from "./wire/details.ts";
@@ -19,14 +20,13 @@ export type PodWait =
 const ORDINARY: readonly string[] = [POD_REASONS.containerCreating, POD_REASONS.podInitializing];
 
 /** Returns what a pod waits for; undefined if it does not say. */
-export function waitOfPod({ status }: Pick<Pod, "status">): PodWait | undefined {
-  const scheduled = status?.conditions?.find(({ type }) => type === POD_CONDITIONS.scheduled);
+export function waitOfPod(pod: Pick<Pod, "status">): PodWait | undefined {
+  const scheduled = pod.status?.conditions?.find(({ type }) => type === POD_CONDITIONS.scheduled);
   if (scheduled?.status === "False") {
     const { reason = "", message = "" } = scheduled;
     return { on: "scheduler", reason, message };
   }
-  const statuses = [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []];
-  for (const { name: container, image, state } of statuses) {
+  for (const { name: container, image, state } of containerStatuses(pod)) {
     const { reason = "", message } = state?.waiting ?? {};
     if (reason === "" || (ORDINARY.includes(reason) && message === undefined)) continue;
     const on = /Image|Registry/.test(reason) ? "image" : "container";

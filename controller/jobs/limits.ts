@@ -1,5 +1,6 @@
 /** Limits of a v1 job: how often its pods may be restarted, and how long it may be active. Pure. */
 import type { Pod } from "../../platform/kube/kubernetes.ts";
+import { containerStatuses } from "../../crds/pod_containers.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { findCondition } from "../../platform/kube/conditions.ts";
@@ -21,10 +22,7 @@ function restartsInPlace(run: Run, pods: readonly Pod[]): number {
   return run.replicas.filter(({ restartPolicy }) => restartPolicy !== "Never")
     .flatMap((of) => podsOfType(pods, of))
     .filter(({ status }) => status?.phase === "Running")
-    .flatMap(({ status }) => [
-      ...status?.initContainerStatuses ?? [],
-      ...status?.containerStatuses ?? [],
-    ])
+    .flatMap(containerStatuses)
     .reduce((sum, { restartCount }) => sum + restartCount, 0);
 }
 

@@ -2,6 +2,7 @@
 import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
 import { findCondition } from "../../platform/kube/conditions.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
+import { containerStatuses } from "../../crds/pod_containers.ts";
 
 /** Whether the Job controller has not counted the pod for good yet. */
 export function isTracked(pod: Pod): boolean {
@@ -36,14 +37,6 @@ export function isReady(pod: Pod): boolean {
 /** All containers of the pod, the init containers first. */
 export function containersOf({ spec }: Pod): Container[] {
   return [...spec?.initContainers ?? [], ...spec?.containers ?? []];
-}
-
-/** Statuses of all containers, the init containers first. */
-export function containerStatuses(pod: Pod) {
-  return [
-    ...pod.status?.initContainerStatuses ?? [],
-    ...pod.status?.containerStatuses ?? [],
-  ];
 }
 
 /** Number of restarts of the pod's containers in place. */

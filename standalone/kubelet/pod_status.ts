@@ -3,7 +3,8 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { setCondition } from "../../platform/kube/conditions.ts";
-import { containersOf, containerStatuses } from "../jobs/pods.ts";
+import { containerStatuses } from "../../crds/pod_containers.ts";
+import { containersOf } from "../jobs/pods.ts";
 import {
   type ContainerView,
   type Ended,

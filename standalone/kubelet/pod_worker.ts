@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { createSleeper, type Sleeper } from "../../platform/base/sleeper.ts";
 import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
+import { isSidecar } from "../../crds/pod_containers.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
 import { isOlderVersion } from "../../platform/kit/own_writes.ts";
 import { hasEnded } from "../jobs/pods.ts";
@@ -31,7 +32,7 @@ function graceOf(pod: Pod): number {
 
 function roleOf(container: Container, isInit: boolean): ContainerRole {
   if (!isInit) return "main";
-  return container.restartPolicy === "Always" ? "sidecar" : "init";
+  return isSidecar(container) ? "sidecar" : "init";
 }
 
 function restartPolicyOf(pod: Pod): RestartPolicy {

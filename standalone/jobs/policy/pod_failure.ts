@@ -1,7 +1,7 @@
 /** `spec.podFailurePolicy`: the consequence of a failed pod for its Job (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { keyOf } from "../../../platform/kube/resource.ts";
-import { containerStatuses } from "../pods.ts";
+import { containerStatuses } from "../../../crds/pod_containers.ts";
 import type { PodFailureRule } from "../job_settings.ts";
 
 /** The consequence of a failed pod: it counts, does not count, or ends the Job for that reason. */

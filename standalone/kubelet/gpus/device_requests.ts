@@ -1,4 +1,5 @@
 /** Counts of extended resources, such as nvidia.com/gpu, in a pod and its containers. Pure. */
+import { isSidecar } from "../../../crds/pod_containers.ts";
 import type { Container, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import { roundUp } from "../../../platform/base/quantity.ts";
 
@@ -28,7 +29,7 @@ export function deviceShares(spec: PodSpec, resource: string): DeviceShares {
     total = Math.max(total, end);
     if (keeps) kept = end;
   };
-  for (const one of spec.initContainers ?? []) give(one, one.restartPolicy === "Always");
+  for (const one of spec.initContainers ?? []) give(one, isSidecar(one));
   for (const one of spec.containers) give(one, true);
   return { total, ranges };
 }

@@ -1,7 +1,8 @@
 /** Choice of the container start that a log request means. Pure. */
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
-import { containersOf, containerStatuses } from "../../jobs/pods.ts";
+import { containerStatuses } from "../../../crds/pod_containers.ts";
+import { containersOf } from "../../jobs/pods.ts";
 import type { LogKey, LogStore } from "./logs.ts";
 
 /** There is no such log. `code` is the HTTP status that fits. */
