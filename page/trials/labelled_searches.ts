@@ -1,5 +1,5 @@
 /** Searches that no Experiment describes: how many trials have their label, and what those say of them. Pure. */
-import { objectAt, present, textAt } from "../../platform/base/json.ts";
+import { compact, objectAt, textAt } from "../../platform/base/json.ts";
 import { type Kind, withMetadataOnly } from "../../platform/kube/resource.ts";
 import { isOpenState } from "../../crds/names.ts";
 import type { BestTrial, Objective, SearchRow, ShownSearch } from "../../crds/wire/searches.ts";
@@ -116,7 +116,7 @@ export function rowOfTrials(found: FoundSearch): SearchRow {
     name,
     state,
     counts,
-    ...present({
+    ...compact({
       created,
       objective: objective && rowObjective(objective),
       best: bestOf(shown),
