@@ -17,6 +17,7 @@ const SCENES: Readonly<
   Record<string, readonly [scene: (world: KueueWorld) => Promise<void>, ...names: string[]]>
 > = {
   "a job is admitted, gets its patch, is ready and finishes": [scenes.admittedAndFinished, "first"],
+  "a job with a time to live stays until Kueue has read its end": [scenes.endsWithTimeToLive],
   "a job that fails gives its quota back": [scenes.failed, "failing"],
   "a job without a queue runs at once": [scenes.withoutQueue, "free"],
   "a job waits until there is room": [scenes.waitsForRoom, "large", "next"],
@@ -54,6 +55,7 @@ const SCENES: Readonly<
     [
       v1.v1Preempted,
     ],
+  "the job with a time to live has gone by itself, and its Workload with it": [scenes.goesByItself],
   "the commands of the guide do what it says": [guideCommands, "queued"],
 };
 

@@ -64,12 +64,13 @@ export interface TrainJobText {
   readonly queue?: Queue | undefined;
   readonly priority?: "low" | "high";
   readonly nodes?: number;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly spec?: Partial<TrainJobSpec>;
 }
 
 /** A TrainJob as its user writes it. */
 export function trainJobOf(name: string, text: TrainJobText = {}): TrainJob {
-  const { runtime: runtimeName = "plain", queue, priority, nodes = 1, spec } = text;
+  const { runtime: runtimeName = "plain", queue, priority, nodes = 1, annotations, spec } = text;
   const labels = {
     ...queue === undefined ? {} : { [KUEUE_LABELS.queue]: queue },
     ...priority === undefined ? {} : { [KUEUE_LABELS.priority]: priority },
@@ -77,7 +78,7 @@ export function trainJobOf(name: string, text: TrainJobText = {}): TrainJob {
   return KINDS.trainJob.parse({
     apiVersion: TRAINER_API_VERSION,
     kind: "TrainJob",
-    metadata: { name, namespace: "default", labels },
+    metadata: { name, namespace: "default", labels, annotations },
     spec: { runtimeRef: { name: runtimeName }, trainer: { numNodes: nodes }, ...spec },
   });
 }

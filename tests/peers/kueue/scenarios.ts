@@ -1,6 +1,7 @@
 /** Scenes with Kueue: admission, eviction, queues, and what users do against it. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
+import { ANNOTATIONS } from "../../../crds/names.ts";
 import { isFinished } from "../../../controller/trainjob/observed.ts";
 import { kubectl } from "../../cluster/support/installation.ts";
 import { patiently } from "../support/patient.ts";
@@ -95,6 +96,25 @@ export async function failed(world: KueueWorld): Promise<void> {
     finished.status.conditions?.find(({ type }) => type === "Finished")?.reason,
     "Failed",
   );
+}
+
+/** A job with the shortest time to live stays until Kueue has read its end and given its quota back. */
+export async function endsWithTimeToLive(world: KueueWorld): Promise<void> {
+  world.player.end("passing", "node");
+  await world.create("passing", { queue: "team", annotations: { [ANNOTATIONS.timeToLive]: "0" } });
+  await world.workloadIs("passing", "Finished");
+  await world.quotaIsFree();
+  await world.trainJobThat("passing", "is still there", ({ status }) => isFinished(status));
+}
+
+/** That job goes by itself, and its Workload with it, some scenes later. */
+export async function goesByItself(world: KueueWorld): Promise<void> {
+  const { client } = world.plane;
+  await patiently("TrainJob passing is gone, with its Workload", async () => {
+    const { items } = await client.list(KINDS.trainJob, { namespace: "default" });
+    return items.every(({ metadata: { name } }) => name !== "passing") &&
+      await world.workload("passing") === undefined;
+  });
 }
 
 /** Without a queue Kueue leaves the job alone, but for its empty patch. */
