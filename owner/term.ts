@@ -181,7 +181,7 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
 
   /** Keeps what was taken: of a push that was refused the client sends the samples again. */
   function settled(push: Push, answer: PushAnswer): PushAnswer {
-    if (answer.ok) curves.record(push);
+    if (answer.ok) curves.record(push, answer.isUnrecorded);
     return answer;
   }
 

@@ -19,6 +19,8 @@ export type PushAnswer =
     readonly ok: true;
     readonly warnings?: readonly string[];
     readonly control?: Control | undefined;
+    /** The log lacks the samples of the push, and nobody sends them again. */
+    readonly isUnrecorded?: true;
   }
   | Refused;
 

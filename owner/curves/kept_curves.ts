@@ -9,10 +9,10 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime, withDeadline } from "../../platform/base/deadline.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
-import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { Observations } from "../observations/observations.ts";
 import type { HistoryNews } from "../observations/sink.ts";
-import { type CurveSample, type CurveStore, PROGRESS, STEP } from "./curve_store.ts";
+import { type CurveStore, PROGRESS, STEP } from "./curve_store.ts";
+import { isNoMetric, keptSamplesOf, rowSamplesOf } from "./kept_samples.ts";
 import { readInParts } from "./log_reading.ts";
 import { GAP_TEXTS } from "./marks.ts";
 
@@ -29,6 +29,8 @@ const KEPT_LIMITS = {
   /** What has changed is kept so often, of so many jobs at a time, and the ends of as many: a process that is killed loses as much. */
   keepEveryMs: 1_000,
   atOnce: 100,
+  /** What is kept in one call, in characters: texts of a hundred jobs are seldom longer. */
+  charsAtOnce: 4 << 20,
 } as const;
 const RETRY = { firstMs: KEPT_LIMITS.keepEveryMs, longestMs: 30_000 } as const;
 
@@ -50,25 +52,10 @@ interface News {
   isChanged?: boolean;
 }
 
-/** What a log has of an objective that was NaN or infinite: the worst of the finite numbers. */
-const WORST: ReadonlySet<string> = new Set([`${Number.MAX_VALUE}`, `-${Number.MAX_VALUE}`]);
-
-/** Returns the samples of rows, which stand by time. */
-function samplesOf(rows: readonly ObservationRow[]): CurveSample[] {
-  return [...Map.groupBy(rows, ({ time }) => time)].map(([time, metrics]) => ({
-    timeMs: Date.parse(time),
-    metrics: metrics.map((it) => WORST.has(it.value) ? { ...it, value: "NaN" } : it),
-    step: metrics[0]?.step,
-  }));
-}
-
-/** Returns samples that make the same curves of progress and step. */
-function keptSamplesOf({ metrics }: ShownCurves): CurveSample[] {
-  return metrics.flatMap(({ isStep, points }) =>
-    points.flatMap(([timeMs, ...values]) =>
-      values.map((value) => ({ timeMs, metrics: [], [isStep ? "step" : "progress"]: value }))
-    )
-  );
+/** What is kept beside a log: whether anything may be, and the names of metrics of which the log lacks samples. */
+interface KeptText {
+  readonly isKept: boolean;
+  readonly names: readonly string[];
 }
 
 /** Curves that are made whole by what logs have of them, and kept beside these. */
@@ -82,27 +69,42 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
   const places = createSemaphore(KEPT_LIMITS.logsAtOnce);
   /** When a job's log is to be read again, in monotonic milliseconds. */
   const readAgain = createBoundedCache<number>(KEPT_LIMITS.jobs);
-  /** Jobs whose curves have what is kept beside their log, and whether anything may be. */
-  const withText = createBoundedCache<{ readonly isKept: boolean }>(KEPT_LIMITS.jobs);
+  /** Jobs whose curves have what is kept beside their log. */
+  const withText = createBoundedCache<KeptText>(KEPT_LIMITS.jobs);
+  /** The times between which the log of a job lacks samples, in milliseconds since the epoch. */
+  const unrecorded = createBoundedCache<{ fromMs: number; toMs: number }>(KEPT_LIMITS.jobs);
   const reading = new Map<string, Promise<void>>();
   const waiting = new Map<string, News>();
   /** What is being kept; settles always. */
   let keeping: Promise<unknown> = Promise.resolve();
 
-  /** Adds what is kept beside a job's log, once. Resolves with whether anything may be. Rejects with a SinkError. */
-  async function addText(job: JobRef, signal: AbortSignal): Promise<boolean> {
+  /** The log of a job lacks samples of that time: what its curves show of it is kept beside the log. */
+  function lacks(jobUid: string, timeMs: number): void {
+    const times = unrecorded.get(jobUid) ?? { fromMs: timeMs, toMs: timeMs };
+    times.fromMs = Math.min(times.fromMs, timeMs);
+    times.toMs = Math.max(times.toMs, timeMs);
+    unrecorded.set(jobUid, times);
+  }
+
+  /** Adds what is kept beside a job's log, once. Rejects with a SinkError. */
+  async function addText(job: JobRef, signal: AbortSignal): Promise<KeptText> {
     const known = withText.get(job.uid);
-    if (known !== undefined) return known.isKept;
+    if (known !== undefined) return known;
     const key = await logs.logOf(job, signal);
     const text = key && await logs.history?.read(key, signal);
-    withText.set(job.uid, { isKept: text !== undefined });
     const shown = text ? parseShownCurves(text) : undefined;
+    const added = { isKept: text !== undefined, names: new Array<string>() };
+    withText.set(job.uid, added);
     // Where logs have only the names of Trials it may be of one that had this name before.
-    if (shown?.uid === job.uid) {
-      store.record(job, undefined, keptSamplesOf(shown));
-      for (const mark of shown.marks) store.mark(job.uid, mark);
+    if (shown?.uid !== job.uid) return added;
+    store.record(job, undefined, shown.metrics.flatMap(keptSamplesOf));
+    for (const mark of shown.marks) store.mark(job.uid, mark);
+    for (const curve of shown.metrics) {
+      if (isNoMetric(curve)) continue;
+      added.names.push(curve.name);
+      for (const [timeMs] of curve.points) lacks(job.uid, timeMs);
     }
-    return text !== undefined;
+    return added;
   }
 
   /** Says where points are missing: where the job's object shows more than was found. */
@@ -125,12 +127,13 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     const object = jobNow(jobs, job);
     const { metrics = [] } = object && progressOf(job.kind, object) || {};
     const lacking = new Set(metrics.map(({ name }) => name));
-    const isKept = await addText(job, closed.signal);
+    const { isKept, names } = await addText(job, closed.signal);
+    for (const name of names) lacking.delete(name);
     let hasRows = false;
     await readInParts({ readLog: logs.pageOf, clock }, job, {}, (rows) => {
       hasRows ||= rows.length > 0;
       for (const { name } of rows) lacking.delete(name);
-      store.record(job, undefined, samplesOf(rows));
+      store.record(job, undefined, rowSamplesOf(rows));
     }, closed.signal);
     judge(job, isKept, hasRows, lacking);
     readAgain.set(job.uid, Infinity);
@@ -157,12 +160,15 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     return work;
   }
 
-  /** What is kept of a job: as it is asked for, but for metrics, which are in its log, and gaps, which are of this term. */
+  /** What is kept of a job: as it is asked for, but for metrics that its log has, and gaps, which are of this term. */
   function textOf({ uid }: JobRef): string | undefined {
     const { metrics = [], marks = [] } = store.curvesOf(uid, { metrics: [PROGRESS, STEP] }) ?? {};
+    const times = unrecorded.get(uid);
+    const lost = times && store.curvesOf(uid, times)?.metrics
+      .filter((it) => !isNoMetric(it) && it.points.length > 0);
     const kept: ShownCurves = {
       uid,
-      metrics: metrics.filter(({ isProgress, isStep }) => isProgress || isStep),
+      metrics: [...metrics.filter(isNoMetric), ...lost ?? []],
       marks: marks.filter(({ kind }) => kind !== "gap"),
     };
     return kept.metrics.length + kept.marks.length === 0 ? undefined : JSON.stringify(kept);
@@ -199,13 +205,16 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     const left = new Set([...changed, ...ended]);
     for (const { job } of left) waiting.delete(job.uid);
     const [news, ready]: [HistoryNews[], News[]] = [[], []];
+    let chars = 0;
     let problem: unknown;
     try {
       for (const one of left) {
+        if (chars > KEPT_LIMITS.charsAtOnce) break;
         try {
           const found = await newsOf(one, signal);
           ready.push(one);
           if (found !== undefined) news.push(found);
+          chars += found?.text?.length ?? 0;
         } catch (error) {
           // The others do not wait for it.
           problem = error;
@@ -221,11 +230,11 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
 
   /** Rejects with why something could not be kept. */
   async function keepAll(signal: AbortSignal): Promise<void> {
-    let problem: unknown;
-    for (let left = waiting.size; left > 0; left -= KEPT_LIMITS.atOnce) {
-      problem = await keepSome(signal) ?? problem;
+    for (let before = Infinity; waiting.size < before;) {
+      before = waiting.size;
+      const problem = await keepSome(signal);
+      if (problem !== undefined && waiting.size === before) throw problem;
     }
-    if (problem !== undefined && waiting.size > 0) throw problem;
   }
 
   return {
@@ -246,9 +255,11 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
       if (logs.history === undefined || waiting.get(job.uid)?.isChanged) return;
       note({ job, isChanged });
     },
+    lacks,
     /** The curves of a job have given way to others, or it is gone. */
     dropped(jobUid: string): void {
       withText.delete(jobUid);
+      unrecorded.delete(jobUid);
       readAgain.set(jobUid, clock.monotonic() + KEPT_LIMITS.droppedMs);
     },
     /** Keeps what changes until `signal` aborts. */

@@ -35,8 +35,8 @@ export interface TermCurvesOptions {
 /** The curves of one term. */
 export interface TermCurves {
   readonly store: CurveStore;
-  /** Keeps the samples of a push that was taken. */
-  record(push: Push): void;
+  /** Keeps the samples of a push that was taken; its log may lack them. */
+  record(push: Push, isUnrecorded?: boolean): void;
   /** Marks the report by which it was decided to stop the job. */
   stopped(job: JobRef, decision: StopDecision): void;
   /** See {@link KeptCurves}. */
@@ -120,15 +120,19 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
 
   return {
     store,
-    record(push) {
+    record(push, isUnrecorded = false) {
       const { job, pod, earlier = [], trainerStatus } = push;
       const object = store.hasSamples(job.uid) ? undefined : jobNow(jobs, job);
       if (object !== undefined) markGap(push, object);
       const samples = [...earlier, trainerStatus].map(sampleOf);
       const marks = store.marksOf(job.uid) ?? [];
       store.record(job, pod, samples);
+      if (isUnrecorded) {
+        for (const { timeMs } of samples) kept?.lacks(job.uid, Math.min(timeMs, clock.now()));
+      }
       // The first push says that the job runs, where its log had been that of one that ended.
-      const isChanged = object !== undefined || (store.marksOf(job.uid) ?? marks) !== marks ||
+      const isChanged = isUnrecorded || object !== undefined ||
+        (store.marksOf(job.uid) ?? marks) !== marks ||
         samples.some(({ progress, step }) => progress !== undefined || step !== undefined);
       if (isChanged) kept?.changed(job);
       if (object !== undefined && endOf(job.kind, object) !== undefined) store.end(job.uid);

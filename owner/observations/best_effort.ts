@@ -5,6 +5,7 @@ import type { LogActor } from "./log_actor.ts";
 
 const NOT_RECORDED: PushAnswer = {
   ok: true,
+  isUnrecorded: true,
   warnings: ["the observation log is not available: the push was accepted but not recorded"],
 };
 

@@ -308,6 +308,54 @@ Deno.test("while nothing can be kept pushes are taken all the same, and all is k
   await end();
 });
 
+for (const [when, downFrom] of [["for a while", 10], ["from its begin", 0]] as const) {
+  Deno.test(`the curves of a job whose log was down ${when} are the same after restarts`, async () => {
+    const store = openLogStore();
+    const file = createStoreSink({
+      name: "sqlite",
+      isDurable: true,
+      store,
+      clock: new FakeClock(),
+    });
+    const history = historyOf(store);
+    let isDown = false;
+    const it = scene({
+      sink: {
+        append: (...asked) => isDown ? down() : file.append(...asked),
+        read: (...asked) => file.read(...asked),
+        history: { ...history, keep: (...asked) => isDown ? down() : history.keep(...asked) },
+      },
+    });
+    const shown = async () =>
+      (await it.look()).metrics.filter(({ isProgress }) => !isProgress)
+        .toSorted((one, other) => one.name < other.name ? -1 : 1);
+    const endFirst = it.begin();
+    for (let step = 0; step < 40; step++) {
+      isDown = step >= downFrom && step < 30;
+      const value = step === 20 ? "NaN" : step === 21 ? "-Inf" : String(40 - step);
+      const others = step === 25 ? [{ name: "other", value: "1e300" }] : [];
+      await it.push({ metrics: [{ name: "loss", value }, ...others], step });
+    }
+    const before = await shown();
+    await endFirst();
+    assert.equal(new Set(store.read(LOG).map(({ at }) => at)).size, downFrom + 10);
+    assert.deepEqual(before.map(({ name, points }) => [name, points.length]), [
+      ["loss", 38],
+      ["loss", 2],
+      ["other", 1],
+      ["step", 40],
+    ]);
+    for (let restart = 0; restart < 3; restart++) {
+      const end = it.begin();
+      // What is kept anew has it, too.
+      if (restart === 1) await it.push({ progressPercentage: 1 });
+      assert.deepEqual(await shown(), before);
+      assert.deepEqual(marksOf(await it.look()), []);
+      await end();
+    }
+  });
+}
+
 Deno.test("what was pushed right before the end of a term is kept", async () => {
   const it = scene();
   const end = it.begin();
