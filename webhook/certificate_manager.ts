@@ -8,8 +8,7 @@ import type { Secret } from "../platform/kube/kubernetes.ts";
 import { MANAGER } from "../crds/names.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import { createListeners } from "../platform/base/listeners.ts";
-import { isStale } from "../platform/kube/errors.ts";
-import { getOrUndefined, type ObjectStore } from "../platform/kube/upsert.ts";
+import { type ObjectStore, upsert } from "../platform/kube/upsert.ts";
 import { createAuthority, issueServingCertificate } from "./certificate_authority.ts";
 import { certificateFacts, type CertificatePair } from "../platform/base/certificates.ts";
 import {
@@ -32,8 +31,6 @@ import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
-/** Attempts at writing the Secret before a pass gives up. */
-const ATTEMPTS = 5;
 /** Steps of one pass: more than any state needs. */
 const STEPS = 8;
 /** Time between checks of the Secret if no change was reported, in milliseconds. */
@@ -80,6 +77,12 @@ export interface CertificateManager {
   run(signal: AbortSignal): Promise<void>;
 }
 
+/** The certificates after the steps that were due. */
+interface Advanced {
+  readonly set: CompleteCertificateSet;
+  readonly steps: readonly string[];
+}
+
 /** The set after one step. */
 async function applyAction(
   action: CertificateAction,
@@ -113,17 +116,11 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   let askAgainAt = 0;
   const { mayChange = () => true } = options;
 
-  async function read(signal?: AbortSignal): Promise<Secret | undefined> {
-    return await getOrUndefined(store, KINDS.secret, key, { signal });
-  }
-
   /**
    * Where the Secret is lost but this replica still holds good certificates, they are the start: so
    * nobody loses trust. The next CA follows at once, since the old key may have been taken away.
    */
-  async function advance(
-    stored: CertificateSet,
-  ): Promise<{ set: CertificateSet; steps: string[] }> {
+  async function advance(stored: CertificateSet): Promise<Advanced> {
     const lost = stored.authority === undefined && held !== undefined;
     let set: CertificateSet = lost && held !== undefined ? held : stored;
     const steps = lost ? ["restored what this replica holds"] : [];
@@ -141,24 +138,8 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
       const hosts = [...new Set([...wanted, ...observed.serving?.hosts ?? []])];
       set = await applyAction(decision.action, set, hosts, now);
     }
+    if (!isComplete(set)) throw new Error("certificates: no step led to a complete set");
     return { set, steps };
-  }
-
-  /** Stores the set. False where another replica was faster. */
-  async function write(
-    set: CompleteCertificateSet,
-    existing: Secret | undefined,
-    signal?: AbortSignal,
-  ): Promise<boolean> {
-    const secret = encodeSecret(set, key, existing);
-    try {
-      if (existing === undefined) await store.create(KINDS.secret, secret, { signal });
-      else await store.replace(KINDS.secret, secret, { signal });
-      return true;
-    } catch (error) {
-      if (isStale(error)) return false;
-      throw error;
-    }
   }
 
   /** This replica's own certificate by the CA: the one that it has, or a new one in good time. */
@@ -193,22 +174,19 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   }
 
   async function ensure(signal?: AbortSignal): Promise<void> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const existing = await read(signal);
+    let advanced: Advanced | undefined;
+    const { outcome } = await upsert(store, KINDS.secret, key, async (existing) => {
       const stored = await decodeSecret(existing);
-      if (!mayChange() && await follow(stored)) return;
-      const { set, steps } = await advance(stored);
-      if (!isComplete(set)) throw new Error("certificates: no step led to a complete set");
-      if (steps.length === 0) return await adopt(set);
-      if (await write(set, existing, signal)) {
-        log.info("certificates changed", { secret: key, steps });
-        options.rotated?.(steps.join("; "));
-        return await adopt(set);
-      }
+      advanced = !mayChange() && await follow(stored) ? undefined : await advance(stored);
+      return advanced?.steps.length ? encodeSecret(advanced.set, key, existing) : undefined;
+    }, { signal });
+    if (advanced === undefined) return;
+    const { set, steps } = advanced;
+    if (outcome !== "unchanged") {
+      log.info("certificates changed", { secret: key, steps });
+      options.rotated?.(steps.join("; "));
     }
-    throw new Error(
-      `Secret ${key.namespace}/${key.name} changed ${ATTEMPTS} times while writing it`,
-    );
+    await adopt(set);
   }
 
   return {

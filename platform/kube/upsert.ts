@@ -38,18 +38,18 @@ const ATTEMPTS = 5;
 /**
  * Creates the object or replaces it at the version that was read, so that no other write is lost.
  * `change` makes the wanted object from the stored one, and returns undefined if nothing has to change;
- * it is called again after each conflict.
+ * it is called again after each conflict. Throws what it throws.
  */
 export async function upsert<T extends KubeObject>(
   client: ObjectStore<NoInfer<T>>,
   kind: Kind<T>,
   key: ObjectKey,
-  change: (stored: T | undefined) => T | undefined,
+  change: (stored: T | undefined) => T | undefined | Promise<T | undefined>,
   options?: CallOptions,
 ): Promise<Upserted<T>> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const stored = await getOrUndefined(client, kind, key, options);
-    const wanted = change(stored);
+    const wanted = await change(stored);
     if (wanted === undefined) return { outcome: "unchanged", object: stored };
     try {
       if (stored === undefined) {
