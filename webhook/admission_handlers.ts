@@ -36,7 +36,7 @@ import {
   withLastWords,
 } from "./pod_injection.ts";
 import { injectTrial, type TrialOfPod } from "./trial_injection.ts";
-import { ALLOWED, isJudged, outcomeOf, readObjects } from "./reviewed_objects.ts";
+import { ALLOWED, type ObjectHandler, ofObjects, outcomeOf } from "./reviewed_objects.ts";
 import { type RuntimeRules, validateRuntime } from "./runtime_validation.ts";
 import { defaultTrainJob } from "./trainjob_defaulting.ts";
 import {
@@ -141,15 +141,12 @@ function podHandler(options: AdmissionOptions): AdmissionHandler {
 }
 
 /** An object that is not a TrainJob passes unchanged: the schema's check comes after defaulting and names the problem. */
-function defaultingHandler(options: AdmissionOptions): AdmissionHandler {
-  return (request) => {
-    if (!isJudged(request)) return ALLOWED;
-    const read = readObjects(request, trainJobSchema);
-    if (!read.ok) return ALLOWED;
-    const now = rfc3339(options.clock.now());
-    const patched = defaultTrainJob(read.object, read.old, now);
-    return { allowed: true, patch: jsonPatch(read.object, patched) };
+function defaultingHandler({ clock }: AdmissionOptions): AdmissionHandler {
+  const handle: ObjectHandler<TrainJob> = (object, old) => {
+    const patched = defaultTrainJob(object, old, rfc3339(clock.now()));
+    return { allowed: true, patch: jsonPatch(object, patched) };
   };
+  return ofObjects(trainJobSchema, handle, () => ALLOWED);
 }
 
 /** For changes that need no runtime. */
@@ -186,28 +183,19 @@ function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
     return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, rules));
   }
 
-  return (request, context) => {
-    if (!isJudged(request)) return ALLOWED;
-    const read = readObjects(request, trainJobSchema);
-    if (!read.ok) return read.outcome;
-    const { object, old } = read;
+  return ofObjects(trainJobSchema, (object, old, { request, context }) => {
     const namespace = request.namespace ?? object.metadata.namespace ?? "";
     return old === undefined
       ? judgeNew(object, namespace, context)
       : judgeChange(object, old, namespace, context);
-  };
+  });
 }
 
 function runtimeHandler(
-  options: AdmissionOptions,
+  { runtimeRules }: AdmissionOptions,
   schema: z.ZodType<AnyTrainingRuntime>,
 ): AdmissionHandler {
-  return (request) => {
-    if (!isJudged(request)) return ALLOWED;
-    const read = readObjects(request, schema);
-    if (!read.ok) return read.outcome;
-    return outcomeOf(validateRuntime(read.object, read.old, options.runtimeRules));
-  };
+  return ofObjects(schema, (it, old) => outcomeOf(validateRuntime(it, old, runtimeRules)));
 }
 
 /** The handlers of every webhook, by path. */

@@ -33,8 +33,6 @@ const log = getLogger(["milepost", "webhook"]);
 
 /** Steps of one pass: more than any state needs. */
 const STEPS = 8;
-/** Time between checks of the Secret if no change was reported, in milliseconds. */
-const RESYNC_MS = 60_000;
 
 /** Certificates for servers and clients of the manager; all PEM. */
 export interface ServingCertificates {
@@ -201,9 +199,9 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
         name: "certificates",
         clock,
         changes: options.changes,
-        pass: async () => {
+        pass: async (signal) => {
           await ensure(signal);
-          return Math.max(0, Math.min(RESYNC_MS, askAgainAt - clock.now()));
+          return askAgainAt - clock.now();
         },
       }, signal),
   };

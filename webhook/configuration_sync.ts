@@ -18,9 +18,6 @@ import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
-/** Time between checks if no change was reported, in milliseconds. */
-const RESYNC_MS = 60_000;
-
 /** Options of the sync. */
 export interface ConfigurationSyncOptions {
   readonly store:
@@ -106,14 +103,6 @@ export function createConfigurationSync(options: ConfigurationSyncOptions): Conf
   return {
     sync,
     run: (signal) =>
-      runSteadyLoop({
-        name: "webhook configurations",
-        clock,
-        changes,
-        pass: async () => {
-          await sync(signal);
-          return RESYNC_MS;
-        },
-      }, signal),
+      runSteadyLoop({ name: "webhook configurations", clock, changes, pass: sync }, signal),
   };
 }

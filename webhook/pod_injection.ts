@@ -6,7 +6,14 @@
  * The names belong to the injection: whatever the user has under the volume's name, the mount path or
  * a variable's name is replaced in place. So a pod that is admitted twice stays as it is.
  */
-import type { Container, EnvVar, Pod, Volume, VolumeMount } from "../platform/kube/kubernetes.ts";
+import type {
+  Container,
+  EnvVar,
+  Pod,
+  PodSpec,
+  Volume,
+  VolumeMount,
+} from "../platform/kube/kubernetes.ts";
 import { type JobRef, statusPath } from "../crds/job_kind.ts";
 import {
   ANNOTATIONS,
@@ -109,18 +116,21 @@ function tellingContainer(container: Container): Container {
     : container;
 }
 
+/** The specification with all its containers changed. */
+function withContainers(spec: PodSpec, change: (container: Container) => Container): PodSpec {
+  const { containers, initContainers } = spec;
+  return {
+    ...spec,
+    containers: containers.map(change),
+    ...(initContainers ? { initContainers: initContainers.map(change) } : {}),
+  };
+}
+
 /** Returns the pod with what its programs say last in its status, for the job's failure (docs/decisions/0078). */
 export function withLastWords(pod: Pod): Pod {
-  if (pod.spec === undefined) return pod;
-  const { containers, initContainers } = pod.spec;
-  return {
-    ...pod,
-    spec: {
-      ...pod.spec,
-      containers: containers.map(tellingContainer),
-      ...(initContainers ? { initContainers: initContainers.map(tellingContainer) } : {}),
-    },
-  };
+  return pod.spec === undefined
+    ? pod
+    : { ...pod, spec: withContainers(pod.spec, tellingContainer) };
 }
 
 function injectContainer(container: Container, identity: readonly EnvVar[]): Container {
@@ -146,8 +156,6 @@ export function injectIdentity(pod: Pod, job: PodsJob, endpoint: PodEndpoint): P
   const env = identityEnv(job, endpoint.url);
   const isTrial = pod.metadata?.labels?.[LABELS.trial] !== undefined;
   const volume = identityVolume(job, isTrial);
-  const inject = (container: Container) => injectContainer(container, env);
-  const { initContainers } = pod.spec;
   const carries = job.kind.caConfigMap === undefined &&
     { [ANNOTATIONS.caBundle]: endpoint.caBundle };
   return {
@@ -156,10 +164,8 @@ export function injectIdentity(pod: Pod, job: PodsJob, endpoint: PodEndpoint): P
       metadata: { ...pod.metadata, annotations: { ...pod.metadata?.annotations, ...carries } },
     }),
     spec: {
-      ...pod.spec,
+      ...withContainers(pod.spec, (container) => injectContainer(container, env)),
       volumes: upsert(pod.spec.volumes ?? [], volume, (item) => item.name),
-      containers: pod.spec.containers.map(inject),
-      ...(initContainers ? { initContainers: initContainers.map(inject) } : {}),
     },
   };
 }

@@ -9,9 +9,6 @@ import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
-/** Time between checks if no change was reported, in milliseconds. */
-const RESYNC_MS = 60_000;
-
 /** Options of {@link keepPublicAuthority}. */
 export interface PublicAuthorityOptions {
   readonly client: Pick<KubeClient, "get" | "patch">;
@@ -32,7 +29,7 @@ export async function keepPublicAuthority(
   /** Told once, not once a minute. */
   let isLacking = false;
 
-  async function pass(): Promise<number> {
+  async function pass(): Promise<void> {
     const wanted = caBundle();
     try {
       const { data } = await client.get(KINDS.configMap, key, { signal });
@@ -49,7 +46,6 @@ export async function keepPublicAuthority(
       );
       isLacking = true;
     }
-    return RESYNC_MS;
   }
 
   await runSteadyLoop({ name: "the public CA", clock, changes, pass }, signal);

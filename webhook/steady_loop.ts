@@ -10,6 +10,8 @@ const log = getLogger(["milepost", "webhook"]);
 const BACKOFF = { firstMs: 500, longestMs: 30_000 } as const;
 /** Pause after a change, so that a burst of changes is one pass, in milliseconds. */
 const SETTLE_MS = 50;
+/** Time between passes if no change was reported, in milliseconds. */
+const RESYNC_MS = 60_000;
 
 /** Calls the listener when what is kept may have changed. Returns a function that stops this. */
 export type ChangeSource = (listener: () => void) => () => void;
@@ -18,12 +20,10 @@ export type ChangeSource = (listener: () => void) => () => void;
 export interface SteadyLoopOptions {
   /** For the log. */
   readonly name: string;
-  /** One pass; resolves with the time to the next, in milliseconds. Throws to be tried again. */
-  readonly pass: (signal: AbortSignal) => Promise<number>;
+  /** One pass; may resolve with the time to the next, in milliseconds, if that is due early. Throws to be tried again. */
+  readonly pass: (signal: AbortSignal) => Promise<number | void>;
   readonly clock: Clock;
   readonly changes?: ChangeSource;
-  /** Between 0 and 1, for jitter. */
-  readonly random?: () => number;
 }
 
 /** Runs passes until `signal` aborts; then resolves once the pass in hand is over. */
@@ -31,12 +31,13 @@ export async function runSteadyLoop(
   options: SteadyLoopOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, clock, changes } = options;
+  const { name, clock, changes, pass } = options;
   const sleeper = createSleeper(clock);
   const stop = changes?.(sleeper.wake);
   await repeat({
-    ...options,
+    clock,
     sleeper,
+    pass: async (signal) => Math.max(0, Math.min(RESYNC_MS, await pass(signal) ?? RESYNC_MS)),
     settleMs: SETTLE_MS,
     backoff: BACKOFF,
     onFailure: (error) => log.warn("cannot update {name}; retrying", { name, error }),

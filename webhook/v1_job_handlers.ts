@@ -7,7 +7,7 @@ import { V1_RESOURCES } from "../crds/v1/v1_resources.ts";
 import type { AdmissionHandlers } from "./admission_http.ts";
 import type { AdmissionHandler } from "./admission_review.ts";
 import { jsonPatch } from "./json_diff.ts";
-import { ALLOWED, isJudged, outcomeOf, readObjects } from "./reviewed_objects.ts";
+import { ALLOWED, type ObjectHandler, ofObjects, outcomeOf } from "./reviewed_objects.ts";
 import {
   trialAnnotationProblems,
   trialAnnotationWarnings,
@@ -28,17 +28,13 @@ const DEFAULT_RUN_POLICY = { suspend: false };
 
 /** An object that is not a job of the kind passes unchanged: the schema's check comes after defaulting. */
 function defaultingHandler(kind: V1Kind): AdmissionHandler {
-  const { schema } = V1_RESOURCES[kind.kind];
-  return (request) => {
-    if (!isJudged(request)) return ALLOWED;
-    const read = readObjects(request, schema);
-    if (!read.ok) return ALLOWED;
-    const { object, old } = read;
+  const handle: ObjectHandler<V1Job> = (object, old, { request }) => {
     const { runPolicy = DEFAULT_RUN_POLICY } = object.spec;
     const metadata = withCompared(object, old);
     const patched = { ...object, metadata, spec: { ...object.spec, runPolicy } };
     return { allowed: true, patch: jsonPatch(request.object, patched) };
   };
+  return ofObjects(V1_RESOURCES[kind.kind].schema, handle, () => ALLOWED);
 }
 
 /** Reports whether a job may have run: it is not suspended, shows progress, or its status counts pods. */
@@ -52,20 +48,14 @@ function mayHaveRun({ metadata, spec, status }: V1Job): boolean {
 }
 
 function validatingHandler(kind: V1Kind, rules: V1JobRules): AdmissionHandler {
-  const { schema } = V1_RESOURCES[kind.kind];
-  return (request) => {
-    if (!isJudged(request)) return ALLOWED;
-    const read = readObjects(request, schema);
-    if (!read.ok) return read.outcome;
-    const { object, old } = read;
-    return outcomeOf({
+  return ofObjects(V1_RESOURCES[kind.kind].schema, (object, old) =>
+    outcomeOf({
       problems: [
         ...rules.problems(kind, object, old),
         ...trialAnnotationProblems(object, old, mayHaveRun),
       ],
       warnings: [...rules.warnings(kind, object), ...trialAnnotationWarnings(object, old)],
-    });
-  };
+    }));
 }
 
 /** Returns the handlers of all v1 kinds, by path. */
