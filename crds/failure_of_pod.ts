@@ -1,6 +1,7 @@
 /** Failure of a pod: which of its containers ended how, or why it was ended as a whole. Pure. */
 import { cutText, lastBytes, logText } from "../platform/base/hostile_text.ts";
 import { compact } from "../platform/base/json.ts";
+import { trueCondition } from "../platform/kube/conditions.ts";
 import type { Pod } from "../platform/kube/kubernetes.ts";
 import { FAILURE_LIMITS, type JobFailure } from "./job_failure.ts";
 import { JOB_KEYS } from "./job_names.ts";
@@ -64,9 +65,7 @@ function failedContainers(statuses: ReturnType<typeof statusesOf>): Cause[] {
 
 /** What has failed. */
 function causeOf({ metadata, status }: Pod, [first]: readonly Cause[]): Cause | undefined {
-  const disruption = status?.conditions?.find(({ type, status }) =>
-    type === POD_CONDITIONS.disruptionTarget && status === "True"
-  );
+  const disruption = trueCondition(status?.conditions, POD_CONDITIONS.disruptionTarget);
   const hasFailed = status?.phase === "Failed";
   const at = disruption?.lastTransitionTime ?? first?.at;
   if (hasFailed && status.reason) {

@@ -1,6 +1,7 @@
 /** The state of a job, read from its object by the descriptor of its kind. */
 import { z } from "zod";
 import { jsonOfText } from "../platform/base/json.ts";
+import { trueCondition } from "../platform/kube/conditions.ts";
 import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
 import { type JobFailure, jobFailureSchema } from "./job_failure.ts";
 import { ANNOTATIONS, type ShownState, TRAINJOB_STATES } from "./names.ts";
@@ -16,21 +17,10 @@ type Condition = NonNullable<NonNullable<AnyJob["status"]>["conditions"]>[number
 /** The fields from which the state is read; caches may hold less than the whole object. */
 type JobWithStatus = Pick<AnyJob, "status">;
 
-/** The condition of a type, whatever its status. */
-export function conditionOf({ status }: JobWithStatus, type: string): Condition | undefined {
-  return status?.conditions?.find((it) => it.type === type);
-}
-
-/** The condition of a type if it is True. */
-export function trueCondition(job: JobWithStatus, type: string): Condition | undefined {
-  const condition = conditionOf(job, type);
-  return condition?.status === "True" ? condition : undefined;
-}
-
 /** The conditions of a kind's ends that are True; the reason of a recoverable one can go away again. */
-function trueEnds({ conditions }: JobKind, job: JobWithStatus) {
+function trueEnds({ conditions }: JobKind, { status }: JobWithStatus) {
   return conditions.ends.flatMap(({ type, end, recoverable }) => {
-    const condition = trueCondition(job, type);
+    const condition = trueCondition(status?.conditions, type);
     if (condition === undefined) return [];
     return [{
       end,
@@ -51,10 +41,9 @@ export function endOf(kind: JobKind, job: JobWithStatus): JobResult | undefined 
 /** Returns when the condition that ended the job became True. */
 export function endTimeOf(kind: JobKind, job: AnyJob): string | undefined {
   if (endOf(kind, job) === undefined) return undefined;
-  const types = [kind.conditions.earlyStopped, ...kind.conditions.ends.map(({ type }) => type)];
-  return job.status?.conditions?.find(({ type, status }) =>
-    status === "True" && types.includes(type)
-  )?.lastTransitionTime;
+  const { earlyStopped, ends } = kind.conditions;
+  const types = ends.map(({ type }) => type);
+  return trueCondition(job.status?.conditions, earlyStopped, ...types)?.lastTransitionTime;
 }
 
 /** The condition that keeps the job from running, and goes away with its reason. */
@@ -63,8 +52,11 @@ export function obstacleOf(kind: JobKind, job: JobWithStatus): Condition | undef
 }
 
 /** The condition that says that the job was stopped early. */
-export function earlyStopOf({ conditions }: JobKind, job: JobWithStatus): Condition | undefined {
-  return trueCondition(job, conditions.earlyStopped);
+export function earlyStopOf(
+  { conditions }: JobKind,
+  { status }: JobWithStatus,
+): Condition | undefined {
+  return trueCondition(status?.conditions, conditions.earlyStopped);
 }
 
 /** The decision to stop the job early that its status holds. */
@@ -73,8 +65,11 @@ export function storedStopOf({ status }: JobWithStatus): JobStop | undefined {
 }
 
 /** The condition that says that the job is suspended. */
-export function suspensionOf({ conditions }: JobKind, job: JobWithStatus): Condition | undefined {
-  return trueCondition(job, conditions.suspended);
+export function suspensionOf(
+  { conditions }: JobKind,
+  { status }: JobWithStatus,
+): Condition | undefined {
+  return trueCondition(status?.conditions, conditions.suspended);
 }
 
 function parsedProgress(value: unknown): TrainerStatus | undefined {

@@ -1,6 +1,7 @@
 /** Summary of a TrainJob of the demo that has ended, and the table of several. Pure. */
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import { trueCondition } from "../../platform/kube/conditions.ts";
 import { rowOf } from "../../views/list/job_row.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { valueText } from "../../terminal/readings.ts";
@@ -25,9 +26,7 @@ export const metricsByName = (metrics: JobRow["metrics"] = []): Readonly<Record<
 /** The summary of a TrainJob that has ended; `endedAt`, in milliseconds, is used if no condition has a time. */
 export function jobSummary(trainJob: TrainJob, endedAt: number): JobSummary {
   const { name, state, metrics, created, message } = rowOf(TRAINJOB, trainJob);
-  const condition = trainJob.status?.conditions?.find(({ status, type }) =>
-    status === "True" && type === state
-  );
+  const condition = trueCondition(trainJob.status?.conditions, state);
   const began = Date.parse(created);
   const seconds = Number.isNaN(began) ? 0 : Math.max(0, (endedAt - began) / 1000);
   return {

@@ -22,8 +22,7 @@ const ENDED: readonly string[] = [V1_CONDITIONS.running, V1_CONDITIONS.restartin
 
 /** Whether the job has succeeded or failed. */
 export function hasEnded(conditions: readonly V1Condition[] | undefined): boolean {
-  return isConditionTrue(conditions, V1_CONDITIONS.succeeded) ||
-    isConditionTrue(conditions, V1_CONDITIONS.failed);
+  return isConditionTrue(conditions, V1_CONDITIONS.succeeded, V1_CONDITIONS.failed);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { containerStatuses } from "../../crds/pod_containers.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
-import { findCondition } from "../../platform/kube/conditions.ts";
+import { trueCondition } from "../../platform/kube/conditions.ts";
 import type { Counts, PodsByType } from "./kind_rules.ts";
 import { type Run, totalReplicas } from "./run.ts";
 import { podsOfType } from "./slots.ts";
@@ -60,8 +60,7 @@ const DEADLINE = "has failed because it was active longer than specified deadlin
 
 /** Returns whether a limit has ended the job: then nothing of it is left, whatever its clean-up policy. */
 export function endedByLimit({ conditions }: Pick<V1Status, "conditions">): boolean {
-  const failed = findCondition(conditions, V1_CONDITIONS.failed);
-  const message = failed?.status === "True" ? failed.message ?? "" : "";
+  const { message = "" } = trueCondition(conditions, V1_CONDITIONS.failed) ?? {};
   return message.endsWith(BACKOFF) || message.endsWith(DEADLINE);
 }
 

@@ -3,6 +3,7 @@ import type { JobSetStatus, ReplicatedJobStatus } from "../../crds/jobset.ts";
 import { JOB_CONDITIONS } from "../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
+import { trueCondition } from "../../platform/kube/conditions.ts";
 import type { ResolvedSpec } from "./defaults.ts";
 import { indexOf, jobRestarts, keptRestarts } from "./job_restarts.ts";
 
@@ -38,9 +39,8 @@ function isPrevious(
 
 /** Returns the type of the condition that ended the Job, if it has ended. */
 export function finishOf(job: WatchedJob): string | undefined {
-  return job.status?.conditions?.find(({ type, status }) =>
-    status === "True" && (type === JOB_CONDITIONS.complete || type === JOB_CONDITIONS.failed)
-  )?.type;
+  const { complete, failed } = JOB_CONDITIONS;
+  return trueCondition(job.status?.conditions, complete, failed)?.type;
 }
 
 /** Returns the Jobs by state; `status` is the JobSet's. */

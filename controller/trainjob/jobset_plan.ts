@@ -33,8 +33,8 @@ export interface JobSetPlanInput {
  * A JobSet that it refuses never gets that far.
  */
 export function reportsSuspended({ status }: JobSet): boolean {
-  return isConditionTrue(status?.conditions, JOBSET_CONDITIONS.suspended) ||
-    isConditionTrue(status?.conditions, JOBSET_CONDITIONS.refused);
+  const { suspended, refused } = JOBSET_CONDITIONS;
+  return isConditionTrue(status?.conditions, suspended, refused);
 }
 
 /** Reports whether no pod of the JobSet is active. */

@@ -12,7 +12,8 @@ import {
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { ChildConfigMap } from "../../crds/watched.ts";
-import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
+import { trueCondition } from "../../platform/kube/conditions.ts";
+import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { controllerReference, isControlledBy } from "../../platform/kube/owner_references.ts";
 import type { KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 import type { Progress } from "../runtime/child.ts";
@@ -80,29 +81,24 @@ export function isFinished(status: TrainJob["status"]): boolean {
   return endOf(TRAINJOB, { status }) !== undefined;
 }
 
-/** Reports whether the job ended because its deadline passed. */
-function isDeadlineExceeded(status: TrainJob["status"]): boolean {
-  const failed = findCondition(status?.conditions, TRAINJOB_CONDITIONS.failed);
-  return failed?.status === "True" && failed.reason === TRAINJOB_REASONS.deadlineExceeded;
+/** The condition by which a job was ended while its JobSet may still run: by its rules or a hand, or by its deadline. */
+function stopOf(status: TrainJob["status"]): Condition | undefined {
+  if (!isFinished(status)) return undefined;
+  const { earlyStopped, failed } = TRAINJOB_CONDITIONS;
+  const failure = trueCondition(status?.conditions, failed);
+  const isLate = failure?.reason === TRAINJOB_REASONS.deadlineExceeded;
+  return trueCondition(status?.conditions, earlyStopped) ?? (isLate ? failure : undefined);
 }
 
-/** Reports whether the job ended because its early-stopping rules were met. */
-function isEarlyStopped(status: TrainJob["status"]): boolean {
-  return isConditionTrue(status?.conditions, TRAINJOB_CONDITIONS.earlyStopped);
-}
-
-/** Reports whether the job was ended while its JobSet may still run: the JobSet has to be deleted. */
+/** Reports whether the job was so ended: the JobSet has to be deleted. */
 export function wasStopped(status: TrainJob["status"]): boolean {
-  return isDeadlineExceeded(status) || (isEarlyStopped(status) && isFinished(status));
+  return stopOf(status) !== undefined;
 }
 
 /** Returns when a job was so ended, in milliseconds since the epoch; undefined if it was not. */
 export function stoppedMs(status: TrainJob["status"]): number | undefined {
-  if (!wasStopped(status)) return undefined;
-  const { failed, earlyStopped } = TRAINJOB_CONDITIONS;
-  const end = [earlyStopped, failed].map((type) => findCondition(status?.conditions, type))
-    .find((it) => it?.status === "True");
-  return Date.parse(end?.lastTransitionTime ?? "") || 0;
+  const stop = stopOf(status);
+  return stop && (Date.parse(stop.lastTransitionTime ?? "") || 0);
 }
 
 /** Reports whether the TrainJob controls the object. */

@@ -6,7 +6,7 @@ import { CA_KEY, childNames } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
-import { findCondition } from "../../platform/kube/conditions.ts";
+import { trueCondition } from "../../platform/kube/conditions.ts";
 import type { Child } from "../runtime/child.ts";
 import { mayHaveChildren, type Policies } from "../runtime/policy.ts";
 import { renderJobSet } from "../runtime/render.ts";
@@ -139,8 +139,8 @@ function runningResources(observed: Observed, policies: Policies): Omit<Resource
 
 /** Returns the problem that the executor reports in the JobSet's status, if it refuses the JobSet. */
 function refusalOf(jobSet: JobSet): { problem?: ResourceProblem } {
-  const refused = findCondition(jobSet.status?.conditions, JOBSET_CONDITIONS.refused);
-  if (refused?.status !== "True") return {};
+  const refused = trueCondition(jobSet.status?.conditions, JOBSET_CONDITIONS.refused);
+  if (refused === undefined) return {};
   return fails(`JobSet "${jobSet.metadata.name}" cannot be executed: ${refused.message}`);
 }
 

@@ -16,6 +16,7 @@ import {
   isConditionTrue,
   removeCondition,
   setCondition,
+  trueCondition,
 } from "../../platform/kube/conditions.ts";
 import { decideFailure, type FailureDecision } from "../failure_decision.ts";
 import { deadlineOf, startTimeOf } from "./active_deadline.ts";
@@ -58,9 +59,8 @@ function mirrorEnd(conditions: Condition[], jobSet: JobSet | undefined): Conditi
     [JOBSET_CONDITIONS.failed, TRAINJOB_CONDITIONS.failed],
   ] as const;
   return pairs.reduce((list, [from, to]) => {
-    const end = findCondition(jobSet?.status?.conditions, from);
-    if (end?.status !== "True") return list;
-    return [...removeCondition(list, to), { ...end, type: to }];
+    const end = trueCondition(jobSet?.status?.conditions, from);
+    return end ? [...removeCondition(list, to), { ...end, type: to }] : list;
   }, conditions);
 }
 

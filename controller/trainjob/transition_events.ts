@@ -6,15 +6,14 @@ import {
   TRAINJOB_REASONS,
 } from "../../crds/names.ts";
 import type { Condition } from "../../platform/kube/kubernetes.ts";
-import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
+import { isConditionTrue, trueCondition } from "../../platform/kube/conditions.ts";
 import type { EventText } from "../../platform/kube/event_object.ts";
 import type { OwnStatus } from "./status.ts";
 
 /** The condition if it is True now and was not before. */
 function arrived(old: OwnStatus, next: OwnStatus, type: string): Condition | undefined {
   if (isConditionTrue(old.conditions, type)) return undefined;
-  const condition = findCondition(next.conditions, type);
-  return condition?.status === "True" ? condition : undefined;
+  return trueCondition(next.conditions, type);
 }
 
 /** Returns the job's failure if it has just failed; a job that is not supported is reported otherwise. */

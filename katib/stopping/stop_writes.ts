@@ -33,7 +33,7 @@ const OTHER_ENDS = [
 
 /** Whether the Trial has ended in another way than by an early stop. */
 export function hasOtherEnd({ status }: Pick<Trial, "status">): boolean {
-  return OTHER_ENDS.some((type) => isConditionTrue(status?.conditions, type));
+  return isConditionTrue(status?.conditions, ...OTHER_ENDS);
 }
 
 /**

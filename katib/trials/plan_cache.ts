@@ -11,7 +11,7 @@ import { WATCHED } from "../../crds/watched.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
+import { isConditionTrue, trueCondition } from "../../platform/kube/conditions.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
@@ -276,8 +276,8 @@ export function createPlanCache(options: PlanCacheOptions): PlanCache {
       if (job === undefined) return undefined;
       if (earlyStopOf(ref.kind, job) !== undefined) return controlShown(ref.kind, job);
       const { status } = cachedTrial(trials, job) ?? {};
-      const stopped = findCondition(status?.conditions, TRIAL_CONDITIONS.earlyStopped);
-      return stopped?.status === "True" ? controlOfTrial(stopped.message) : undefined;
+      const stopped = trueCondition(status?.conditions, TRIAL_CONDITIONS.earlyStopped);
+      return stopped && controlOfTrial(stopped.message);
     },
     hasEnded({ key, job: ref }) {
       const job = jobNow(jobs, ref);

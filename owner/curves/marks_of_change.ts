@@ -1,6 +1,6 @@
 /** Marks of what has changed in the object of a job, or in that of its JobSet. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { conditionOf, earlyStopOf, suspensionOf, trueCondition } from "../../crds/job_state.ts";
+import { earlyStopOf, suspensionOf } from "../../crds/job_state.ts";
 import { headlineOf } from "../../crds/failure_headline.ts";
 import { podFailure } from "../../crds/failure_of_pod.ts";
 import type { JobSet } from "../../crds/jobset.ts";
@@ -8,6 +8,7 @@ import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { CurveMark, MarkKind } from "../../crds/wire/shown_curves.ts";
+import { findCondition, trueCondition } from "../../platform/kube/conditions.ts";
 
 /** From the begin of a second to its last millisecond. */
 const SECOND_END_MS = 999;
@@ -50,10 +51,12 @@ export function marksOfChange(
   const isResumed = wasSuspended && suspensionOf(kind, now) === undefined;
   return [
     ...begun((job) => suspensionOf(kind, job), "suspended"),
-    ...(isResumed ? [markOf("resumed", conditionOf(now, suspended), nowMs)] : []),
+    ...(isResumed
+      ? [markOf("resumed", findCondition(now.status?.conditions, suspended), nowMs)]
+      : []),
     ...(restarting === undefined
       ? []
-      : begun((job) => trueCondition(job, restarting), "restarted")),
+      : begun(({ status }) => trueCondition(status?.conditions, restarting), "restarted")),
     ...begun((job) => earlyStopOf(kind, job), "stopped"),
   ];
 }
@@ -93,8 +96,9 @@ export function marksOfRestart(
   if (old === undefined || old.metadata.uid !== now.metadata.uid) return [];
   if (restartsOf(now) <= restartsOf(old)) return [];
   const { restarting } = JOBSET_CONDITIONS;
-  const condition = trueCondition(now, restarting);
+  const condition = trueCondition(now.status?.conditions, restarting);
+  const before = findCondition(old.status?.conditions, restarting);
   // While it stays True, and for restarts of single Jobs, the time is that of an earlier restart.
-  const isNew = condition?.lastTransitionTime !== conditionOf(old, restarting)?.lastTransitionTime;
+  const isNew = condition?.lastTransitionTime !== before?.lastTransitionTime;
   return [markOf("restarted", isNew ? condition : undefined, nowMs)];
 }

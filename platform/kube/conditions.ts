@@ -37,12 +37,20 @@ export function findCondition<C extends ConditionLike>(
   return conditions?.find((condition) => condition.type === type);
 }
 
-/** Whether the condition of that type is there with status `True`. */
+/** The first condition that is of one of those types and has the status `True`. */
+export function trueCondition<C extends ConditionLike>(
+  conditions: readonly C[] | undefined,
+  ...types: readonly string[]
+): C | undefined {
+  return conditions?.find(({ type, status }) => status === "True" && types.includes(type));
+}
+
+/** Whether a condition of one of those types is there with status `True`. */
 export function isConditionTrue(
   conditions: readonly ConditionLike[] | undefined,
-  type: string,
+  ...types: readonly string[]
 ): boolean {
-  return findCondition(conditions, type)?.status === "True";
+  return trueCondition(conditions, ...types) !== undefined;
 }
 
 function says(old: ConditionLike, update: ConditionUpdate): boolean {

@@ -6,6 +6,7 @@ import {
   type ConditionUpdate,
   findCondition,
   setCondition,
+  trueCondition,
 } from "../../platform/kube/conditions.ts";
 import type { EventText } from "../../platform/kube/event_object.ts";
 import { formatIndexes } from "../../crds/completion_indexes.ts";
@@ -77,10 +78,8 @@ function withEvent(update: StatusUpdate, event: EventText): StatusUpdate {
 }
 
 /** The condition that ended the Job, if one did. */
-function terminal(job: Job) {
-  return [JOB_CONDITIONS.complete, JOB_CONDITIONS.failed]
-    .map((type) => findCondition(job.status?.conditions, type))
-    .find((condition) => condition?.status === "True");
+function terminal({ status }: Job) {
+  return trueCondition(status?.conditions, JOB_CONDITIONS.complete, JOB_CONDITIONS.failed);
 }
 
 /** The plan for a Job that has ended: its pods are released, and it is deleted after its time. */

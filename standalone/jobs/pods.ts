@@ -1,6 +1,6 @@
 /** Reading of a Job's pods: phase, tracking, times. Pure. */
 import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
-import { findCondition } from "../../platform/kube/conditions.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { containerStatuses } from "../../crds/pod_containers.ts";
 
@@ -31,7 +31,7 @@ export function isTerminating(pod: Pod): boolean {
 
 /** Whether the pod's Ready condition is True. */
 export function isReady(pod: Pod): boolean {
-  return findCondition(pod.status?.conditions, "Ready")?.status === "True";
+  return isConditionTrue(pod.status?.conditions, "Ready");
 }
 
 /** All containers of the pod, the init containers first. */

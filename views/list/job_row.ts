@@ -14,6 +14,7 @@ import { isOpenState } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { compact } from "../../platform/base/json.ts";
+import { trueCondition } from "../../platform/kube/conditions.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 
 /** Bounds of a row. */
@@ -30,13 +31,9 @@ function shortened(text: string | undefined): string | undefined {
 
 /** The condition that says why the job is as it is. */
 function reasonOf(kind: JobKind, job: AnyJob) {
-  const { conditions = [] } = job.status ?? {};
-  const isFailed = endOf(kind, job) === "Failed";
-  const failure = isFailed
-    ? conditions.find(({ type, status }) =>
-      status === "True" &&
-      kind.conditions.ends.some((it) => it.type === type && it.end === "Failed")
-    )
+  const ends = kind.conditions.ends.filter(({ end }) => end === "Failed");
+  const failure = endOf(kind, job) === "Failed"
+    ? trueCondition(job.status?.conditions, ...ends.map(({ type }) => type))
     : undefined;
   return earlyStopOf(kind, job) ?? failure ?? obstacleOf(kind, job);
 }

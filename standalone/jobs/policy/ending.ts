@@ -1,7 +1,7 @@
 /** Failure and success of a Job, with the reason (Kubernetes batch/v1). Pure. */
 import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../../crds/job_names.ts";
-import { findCondition } from "../../../platform/kube/conditions.ts";
+import { trueCondition } from "../../../platform/kube/conditions.ts";
 import { parseIndexes } from "../../../crds/completion_indexes.ts";
 import { isActive, isTracked, restartsOf } from "../pods.ts";
 import { type JobSettings, unsupportedJob } from "../job_settings.ts";
@@ -23,8 +23,8 @@ const INTERIM = [
 /** The end that the Job's conditions already announce. */
 export function announcedEnd(job: Job): End | undefined {
   for (const [type, outcome] of INTERIM) {
-    const condition = findCondition(job.status?.conditions, type);
-    if (condition?.status === "True") {
+    const condition = trueCondition(job.status?.conditions, type);
+    if (condition !== undefined) {
       return { outcome, reason: condition.reason ?? "", message: condition.message ?? "" };
     }
   }
