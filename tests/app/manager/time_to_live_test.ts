@@ -4,10 +4,12 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, LABELS } from "../../../crds/names.ts";
 import { isNotFound, KubeError } from "../../../platform/kube/errors.ts";
 import { shareStandalone, shellRuntime, trainJob, trainJobThat } from "../../support/standalone.ts";
+import { createTrial, createTrialsJob, installTrials } from "../../support/trials.ts";
 import { until } from "../../support/until.ts";
 
 const standalone = shareStandalone(async (client) => {
   await client.create(KINDS.clusterTrainingRuntime, shellRuntime("short", "true"));
+  await installTrials(client);
 });
 
 const after = (seconds: string) => ({ annotations: { [ANNOTATIONS.timeToLive]: seconds } });
@@ -60,6 +62,27 @@ Deno.test("jobs that have ended go when their runtime says so later", async () =
   await says("0");
   await gone("ruled");
   await says(null);
+});
+
+Deno.test("the job of a Trial stays when its time is over, and goes with its Trial", async () => {
+  const { client } = standalone();
+  const trial = await createTrial(client, "tried", "short");
+  await createTrialsJob(client, trial, after("0"));
+  await trainJobThat(client, "tried", "has ended", ({ status }) => status?.state === "Complete");
+  const ended = { conditions: [{ type: "Succeeded", status: "True", reason: "R", message: "m" }] };
+  const patch = { type: "merge", body: { status: ended } } as const;
+  await client.patch(KINDS.trial, key("tried"), patch, { subresource: "status" });
+  // Its end is looked at again, and later than that of a job which goes.
+  await client.patch(KINDS.trainJob, key("tried"), {
+    type: "merge",
+    body: { metadata: { labels: { changed: "true" } } },
+  });
+  await client.create(KINDS.trainJob, shortJob("other", "0"));
+  await gone("other");
+  const kept = await client.get(KINDS.trainJob, key("tried"));
+  assert.equal(kept.metadata.deletionTimestamp, undefined);
+  await client.delete(KINDS.trial, key("tried"), { propagationPolicy: "Background" });
+  await gone("tried");
 });
 
 Deno.test("a time to live that is none is refused", async () => {
