@@ -1,40 +1,46 @@
-/** Jobs of stopped Trials, read by their names: Katib gives them no label by which they could be listed. */
+/** Jobs of Trials that were stopped or failed, read by their names: Katib gives them no label by which they could be listed. */
+import { failureOf } from "../../crds/job_state.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { systemClock } from "../../platform/base/clock.ts";
+import { compact } from "../../platform/base/json.ts";
 import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
 import { keeping, readOne } from "../../views/details/bounded_reads.ts";
 import { isStoppedEarly, type ReadTrial } from "./katib_trials.ts";
+import { shortText } from "./search.ts";
 import type { SearchReader } from "./search_kind.ts";
 import type { TrialStop } from "../../crds/wire/searches.ts";
 import { stopOfJob } from "./trial_stop_words.ts";
 
 /** Most jobs that are read for one answer, and how many at a time. */
 const [MOST_READS, AT_ONCE] = [20, 5];
-/** Most stops that are remembered, and for how long, in milliseconds: rights are asked for again every minute. */
+/** Most ends that are remembered, and for how long, in milliseconds: rights are asked for again every minute. */
 const [MOST_KNOWN, KNOWN_MS] = [20_000, 60_000];
 
-/** What a job says of its stop; empty if it is gone, or may not be read. */
-interface KnownStop {
+/** What a job says of its end; empty if it is gone, or may not be read. */
+interface JobEnd {
   readonly stop?: TrialStop;
+  /** Why it failed. */
+  readonly message?: string;
 }
 
-/** Why jobs were stopped does not change. What a viewer may read is remembered only for that viewer. */
-const known = createBoundedCache<KnownStop>(MOST_KNOWN, {
+/** Why jobs ended does not change. What a viewer may read is remembered only for that viewer. */
+const known = createBoundedCache<JobEnd>(MOST_KNOWN, {
   ttl: KNOWN_MS,
   perf: { now: systemClock.monotonic },
 });
 
-async function stopOf(
-  reader: SearchReader,
-  { job: named }: ReadTrial,
-): Promise<KnownStop | undefined> {
+async function endOf(reader: SearchReader, trial: ReadTrial): Promise<JobEnd | undefined> {
+  const { job: named } = trial;
   const kind = named && reader.kinds.ofOwner(named);
   if (named === undefined || kind === undefined) return {};
-  const stops = keeping(kind, (job) => ({ stop: stopOfJob(kind, job) }));
+  const ends = keeping(kind, (job) => {
+    const { headline } = failureOf(job) ?? {};
+    return compact({ stop: stopOfJob(kind, job), message: headline && shortText(headline) });
+  });
   try {
-    const { stop } = await readOne(reader, stops, named);
+    const end = await readOne(reader, ends, named);
     // The Trial is marked before its job is.
-    return stop && { stop };
+    return isStoppedEarly(trial) && end.stop === undefined ? undefined : end;
   } catch (error) {
     if (isNotFound(error) || isForbidden(error)) return {};
     throw error;
@@ -42,24 +48,24 @@ async function stopOf(
 }
 
 /**
- * Returns why Trials were stopped, by their UIDs: what their jobs say. Of many stopped Trials some are left for the
- * next time.
+ * Returns why Trials were stopped or failed, by their UIDs: what their jobs say. Of many such Trials some are left for
+ * the next time.
  */
-export async function stopsOfTrials(
+export async function endsOfTrials(
   reader: SearchReader,
   trials: readonly ReadTrial[],
-): Promise<ReadonlyMap<string, TrialStop>> {
+): Promise<ReadonlyMap<string, JobEnd>> {
   const keyOf = ({ uid }: ReadTrial) => `${reader.viewer} ${uid}`;
-  const stopped = trials.filter(isStoppedEarly);
-  const unknown = stopped.filter((it) => known.get(keyOf(it)) === undefined).slice(-MOST_READS);
+  const ended = trials.filter((it) => isStoppedEarly(it) || it.found.state === "Failed");
+  const unknown = ended.filter((it) => known.get(keyOf(it)) === undefined).slice(-MOST_READS);
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let trial = unknown.pop(); trial !== undefined; trial = unknown.pop()) {
-      const stop = await stopOf(reader, trial);
-      if (stop !== undefined) known.set(keyOf(trial), stop);
+      const end = await endOf(reader, trial);
+      if (end !== undefined) known.set(keyOf(trial), end);
     }
   }));
-  return new Map(stopped.flatMap((trial) => {
-    const stop = known.get(keyOf(trial))?.stop;
-    return stop === undefined ? [] : [[trial.uid, stop] as const];
+  return new Map(ended.flatMap((trial) => {
+    const end = known.get(keyOf(trial));
+    return end === undefined ? [] : [[trial.uid, end] as const];
   }));
 }

@@ -30,7 +30,7 @@ import { type FoundSearch, type FoundTrial, LABEL, SEARCH_LIMITS } from "./searc
 import type { SearchList, SearchRow } from "../../crds/wire/searches.ts";
 import type { SearchKind, SearchReader } from "./search_kind.ts";
 import type { Denied } from "../../crds/wire/row.ts";
-import { stopsOfTrials } from "./stopped_trial_jobs.ts";
+import { endsOfTrials } from "./ended_trial_jobs.ts";
 
 const EXPERIMENT = asItIs({
   group: KATIB.group,
@@ -183,14 +183,14 @@ async function trialsOf(
   jobs: readonly ReadJob[],
 ): Promise<readonly FoundTrial[]> {
   const byKey = new Map(jobs.map((it) => [`${it.job.kind}/${it.job.name}`, it]));
-  const stops = await stopsOfTrials(reader, trials);
+  const ends = await endsOfTrials(reader, trials);
   return trials.map((trial) => {
     const { job: named, uid } = trial;
     const kind = named && reader.kinds.ofOwner(named);
     const job = named && kind && { kind: kind.id, namespace: named.namespace, name: named.name };
     const read = job && byKey.get(`${job.kind}/${job.name}`);
-    const stop = stops.get(uid) ?? read?.stop;
-    return trialOf(trial, compact({ job, stop, message: read?.found.message }));
+    const ofLabelled = read && { stop: read.stop, message: read.found.message };
+    return trialOf(trial, compact({ job, ...ofLabelled, ...ends.get(uid) }));
   });
 }
 

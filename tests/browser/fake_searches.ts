@@ -22,7 +22,7 @@ function fakeTrial(index: number, count: number) {
     created: time(index),
     started: time(index),
     ...(state !== "Running" && { ended: time(index + 6 + index % 3), value: loss }),
-    ...(state === "Failed" && { message: "Trial has failed. Job message: node-0 exited with 137" }),
+    ...(state === "Failed" && { message: "node-0 ran out of memory (OOMKilled)" }),
     job: { kind: JOBS, namespace: "team-a", name },
     values: [
       String(round(10 ** (-4 + (index % 9) / 2.2)) || 0.0001),

@@ -428,6 +428,7 @@ const journeys = {
     assert.equal(await page.locator("table.trials tbody tr").count(), 30);
     assert.equal(await page.evaluate(() => document.title), "digits · Milepost");
     await see(page, "loss above 2.5 at report 4");
+    await see(page, "node-0 ran out of memory (OOMKilled)");
     const dashes = (state) =>
       page.locator(`.charts .trial.${state}.line`).last().evaluate((it) =>
         getComputedStyle(it).strokeDasharray

@@ -6,6 +6,7 @@ import { isObject, type JsonObject, textAt } from "../../../platform/base/json.t
 import { ANNOTATIONS } from "../../../crds/names.ts";
 import { KATIB } from "../../../crds/katib_names.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { isForbidden } from "../../../platform/kube/errors.ts";
@@ -15,7 +16,7 @@ import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { KATIB_SEARCH } from "../../../page/trials/katib_search.ts";
 import { HOSTILE_TEXTS } from "../../browser/hostile_corpus.ts";
 import { openSession, sendTo } from "../../support/page_client.ts";
-import { shellRuntime, withStandalone } from "../../support/standalone.ts";
+import { shellRuntime, trainJobThat, withStandalone } from "../../support/standalone.ts";
 import {
   accepted,
   createTrial,
@@ -88,6 +89,8 @@ async function viewer(
   return createClient({ connection: connectionTo({ server, caPem, token }) });
 }
 
+const HEADLINE = "node-0 exited 1: ModuleNotFoundError: No module named 'tochr'";
+
 /** Makes Trials that are over, so many at a time. */
 async function finishedTrials(client: KubeClient, experiment: string, count: number) {
   for (let first = 0; first < count; first += 50) {
@@ -137,6 +140,8 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
     await installTrials(client);
     await client.create(DEFINITION, EXPERIMENTS);
     await client.create(KINDS.clusterTrainingRuntime, shellRuntime("idle", "sleep 60"));
+    const crash = `python3 -c "import tochr"`;
+    await client.create(KINDS.clusterTrainingRuntime, shellRuntime("crashing", crash));
     await until("Experiments are served", async () => {
       try {
         return await client.list(EXPERIMENT, { namespace: "default" });
@@ -218,6 +223,27 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
       assert.equal(search.state, "Complete");
     });
 
+    await t.step("a Trial whose job failed says why, as its job does", async () => {
+      const trial = await createTrial(client, "crashed-1", "crashing", {
+        labels: labelled("crashed"),
+      });
+      await createTrialsJob(client, trial);
+      const isFailed = ({ status }: TrainJob) => status?.state === "Failed";
+      await trainJobThat(client, "crashed-1", "has failed", isFailed);
+      const message =
+        "Trial has failed. Job message: jobset failed due to one or more job failures";
+      const failed = { type: "Failed", status: "True", reason: "TrialFailed", message };
+      const body = { status: { conditions: [failed] } };
+      const key = { namespace: "default", name: "crashed-1" };
+      await client.patch(KINDS.trial, key, { type: "merge", body }, { subresource: "status" });
+      const { trials: [shown] } = json(await session.get(pathOf("crashed")));
+      assert.deepEqual([shown.state, shown.message, shown.job.kind], [
+        "Failed",
+        HEADLINE,
+        TRAINJOB.id,
+      ]);
+    });
+
     await t.step("jobs that no more than a label puts together are a search", async () => {
       for (const rate of ["0.1", "0.2"]) {
         await client.create(
@@ -249,7 +275,7 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
       const names = searches.map(({ name, counts }: { name: string; counts: { total: number } }) =>
         `${name} ${counts.total}`
       );
-      assert.deepEqual(names.sort(), ["live 1", "many 0", "rates 2"]);
+      assert.deepEqual(names.sort(), ["crashed 1", "live 1", "many 0", "rates 2"]);
       const rowOf = (name: string) => searches.find((it: { name: string }) => it.name === name);
       const { state, counts, objective, best } = rowOf("live");
       assert.deepEqual({ state, counts, objective, best }, {
@@ -307,6 +333,8 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
         by: "rules",
         rules: ["loss above 2.5 at report 2"],
       });
+      const crashed = await KATIB_SEARCH.read(reader(trials), { ...search, name: "crashed" });
+      assert.match(crashed?.trials[0]?.message ?? "", /^Trial has failed/);
     });
   }, { uiPort: 0 });
 });
