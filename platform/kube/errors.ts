@@ -37,18 +37,12 @@ export class KubeError extends Error {
 
 /** A call got no response: connection refused or broken, TLS refused, deadline passed. */
 export class TransportError extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = "TransportError";
-  }
+  override name = "TransportError";
 }
 
 /** A response is longer than the caller reads. */
 export class TooLargeError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "TooLargeError";
-  }
+  override name = "TooLargeError";
 }
 
 /** The user's configuration cannot work. The message is one line that says what to change. */

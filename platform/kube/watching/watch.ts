@@ -24,10 +24,7 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** The stream of a watch cannot be decoded: events are missing. */
 export class CorruptStreamError extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = "CorruptStreamError";
-  }
+  override name = "CorruptStreamError";
 }
 
 const eventSchema = z.looseObject({ type: z.string(), object: z.unknown() });

@@ -4,10 +4,7 @@ import { divideQuantities, parseQuantity, type Quantity } from "../../../platfor
 
 /** A reference that cannot be followed: the container waits with this message. */
 export class ConfigProblem extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = "ConfigProblem";
-  }
+  override name = "ConfigProblem";
 }
 
 /** Facts of the downward API beside the pod itself. */

@@ -40,10 +40,7 @@ export interface RunningProcess {
 
 /** The program cannot be started; the message says why. */
 export class StartProblem extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.name = "StartProblem";
-  }
+  override name = "StartProblem";
 }
 
 /** Starts programs and records them, so that a later kubelet finds leftover processes. */
