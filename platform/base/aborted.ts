@@ -14,15 +14,14 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /** Resolves when `work` settles or when `signal` aborts. Never rejects. */
-export function settledOrAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const forget = onAbort(signal, resolve);
-    const end = () => {
-      forget();
-      resolve();
-    };
-    work.then(end, end);
-  });
+export async function settledOrAborted(
+  work: Promise<unknown>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const forget = onAbort(signal, resolve);
+  await Promise.allSettled([Promise.race([work, promise])]);
+  forget();
 }
 
 /** Settles as `work` does. Throws the reason of `signal` if that aborts before. */

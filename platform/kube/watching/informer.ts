@@ -1,7 +1,7 @@
 /** Informer: a cache of all objects of a kind, kept current by list and watch. */
 import { getLogger } from "@logtape/logtape";
+import { settledOrAborted } from "../../base/aborted.ts";
 import { systemClock } from "../../base/clock.ts";
-import { createGate } from "../../base/gate.ts";
 import { type Change, createInformerCache } from "./informer_cache.ts";
 import { type ListWatchOptions, runListWatch } from "./list_watch.ts";
 import { formatKey, keyOf, type KubeObject, type ObjectKey } from "../resource.ts";
@@ -69,7 +69,9 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
   const { keep = () => true } = options;
   const cache = createInformerCache<T>(indexes);
   const listeners = createListeners<Change<T>>((it, change) => tell(kind.kind, it, change));
-  const gate = createGate();
+  /** Settles when the informer is synced, or has stopped. */
+  const known = Promise.withResolvers<void>();
+  let synced = false;
   let started = false;
 
   function deliver(changes: readonly Change<T>[]): void {
@@ -81,9 +83,12 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
     list: cache.list,
     byIndex: cache.byIndex,
     get synced() {
-      return gate.open;
+      return synced;
     },
-    whenSynced: (signal) => gate.wait(signal),
+    async whenSynced(signal) {
+      await settledOrAborted(known.promise, signal);
+      return synced;
+    },
     onChange(listener) {
       const remove = listeners.add(listener);
       for (const object of cache.list()) tell(kind.kind, listener, { type: "added", object });
@@ -98,13 +103,14 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
           const kept = objects.filter(keep);
           const left = kept.length < objects.length ? objects.filter((it) => !keep(it)) : [];
           deliver([...left.flatMap(cache.leave), ...cache.replace(kept, unreadable)]);
-          gate.pass();
+          synced = true;
+          known.resolve();
         },
         put: (object) => deliver(keep(object) ? cache.put(object) : cache.leave(object)),
         remove: (object) => deliver(cache.remove(keyOf(object), object)),
         removeKey: (key) => deliver(cache.remove(key)),
       }, signal);
-      gate.stop();
+      known.resolve();
     },
   };
 }
