@@ -1,6 +1,6 @@
 /** Checks that a request comes from the page itself: its host, its origin, and marks that no other page can set. Pure. */
 import type { HttpRequest } from "../../platform/http/message.ts";
-import { type FailureShape, forbidden } from "../../platform/http/refusals.ts";
+import { failureOf, type FailureShape, forbidden } from "../../platform/http/refusals.ts";
 
 /** Header that every change has: a page of another origin may not set it. */
 const PAGE_HEADER = "X-Milepost";
@@ -8,16 +8,12 @@ const PAGE_HEADER = "X-Milepost";
 /** Parts of a request that are checked. */
 export type CheckedRequest = Pick<HttpRequest, "method" | "header">;
 
-const MISDIRECTED: FailureShape = {
-  code: 421,
-  reason: "BadRequest",
-  message: "this server answers only to the address that it has printed, or to its own names",
-};
-const UNSUPPORTED: FailureShape = {
-  code: 415,
-  reason: "UnsupportedMediaType",
-  message: "the body must be JSON: send Content-Type: application/json",
-};
+const MISDIRECTED = failureOf(421, "BadRequest")(
+  "this server answers only to the address that it has printed, or to its own names",
+);
+const UNSUPPORTED = failureOf(415, "UnsupportedMediaType")(
+  "the body must be JSON: send Content-Type: application/json",
+);
 const FOREIGN = forbidden("requests of other pages are refused");
 
 const JSON_TYPE = /^application\/json(\s*;\s*charset="?utf-8"?)?$/i;

@@ -1,7 +1,7 @@
 /** Refusals of malformed requests, before their path is read. */
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { failureResponse } from "./refusals.ts";
+import { badRequest, failureOf, failureResponse } from "./refusals.ts";
 import type { HttpResponse } from "./message.ts";
 
 /** Characters that a host and port may be made of (RFC 3986, 3.2). */
@@ -42,16 +42,16 @@ export function problemOf(
 }
 
 /** Returns a response as the text of a connection on which nothing else is sent. */
-function rawResponse({ status, headers, body }: HttpResponse, phrase: string): string {
+function rawResponse({ status, headers, body }: HttpResponse): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${phrase}\r\nConnection: close\r\n${lines.join("")}` +
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${lines.join("")}` +
     `Content-Length: ${new TextEncoder().encode(body).length}\r\n\r\n${body}`;
 }
 
 /** Sends a response over a socket that the server has given up, then closes it. */
-export function refuseRaw(socket: Duplex, response: HttpResponse, phrase: string): void {
+export function refuseRaw(socket: Duplex, response: HttpResponse): void {
   if (socket.destroyed || !socket.writable) return void socket.destroy();
-  socket.end(rawResponse(response, phrase), () => socket.destroy());
+  socket.end(rawResponse(response), () => socket.destroy());
 }
 
 /** Code of the runtime's error for a request that comes too slowly. */
@@ -62,28 +62,14 @@ export function tooSlow(): Error & { readonly code: string } {
   return Object.assign(new Error("the body comes too slowly"), { code: TOO_SLOW });
 }
 
+/** What is said of a fault, by the code of the runtime's error; of any other it is that this is not HTTP. */
+const FAULTS = new Map([
+  ["HPE_HEADER_OVERFLOW", failureOf(431, "BadRequest")("the headers are too long")],
+  [TOO_SLOW, failureOf(408, "Timeout")("the request took too long to arrive")],
+]);
+const NOT_HTTP = badRequest("this is not a valid HTTP request");
+
 /** Refuses a request that is not HTTP, or comes too slowly. */
-export function refuseFault(socket: Duplex, error: Error & { code?: string }): void {
-  if (error.code === "HPE_HEADER_OVERFLOW") {
-    const response = failureResponse({
-      code: 431,
-      reason: "BadRequest",
-      message: "the headers are too long",
-    });
-    return refuseRaw(socket, response, "Request Header Fields Too Large");
-  }
-  if (error.code === TOO_SLOW) {
-    const response = failureResponse({
-      code: 408,
-      reason: "Timeout",
-      message: "the request took too long to arrive",
-    });
-    return refuseRaw(socket, response, "Request Timeout");
-  }
-  const response = failureResponse({
-    code: 400,
-    reason: "BadRequest",
-    message: "this is not a valid HTTP request",
-  });
-  refuseRaw(socket, response, "Bad Request");
+export function refuseFault(socket: Duplex, { code = "" }: Error & { code?: string }): void {
+  refuseRaw(socket, failureResponse(FAULTS.get(code) ?? NOT_HTTP));
 }

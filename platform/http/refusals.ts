@@ -19,36 +19,21 @@ export interface FailureCause {
   readonly message: string;
 }
 
-export const badRequest = (message: string): FailureShape => ({
-  code: 400,
-  reason: "BadRequest",
+/** Returns what describes the failures of a code. */
+export const failureOf = (code: number, reason: string) => (message: string): FailureShape => ({
+  code,
+  reason,
   message,
 });
-export const unauthorized = (message: string): FailureShape => ({
-  code: 401,
-  reason: "Unauthorized",
-  message,
-});
-export const forbidden = (message: string): FailureShape => ({
-  code: 403,
-  reason: "Forbidden",
-  message,
-});
-export const notFound = (message: string): FailureShape => ({
-  code: 404,
-  reason: "NotFound",
-  message,
-});
-export const conflict = (message: string): FailureShape => ({
-  code: 409,
-  reason: "Conflict",
-  message,
-});
-export const tooMany = (message: string): FailureShape => ({
-  code: 429,
-  reason: "TooManyRequests",
-  message,
-});
+
+export const badRequest = failureOf(400, "BadRequest");
+export const unauthorized = failureOf(401, "Unauthorized");
+export const forbidden = failureOf(403, "Forbidden");
+export const notFound = failureOf(404, "NotFound");
+export const conflict = failureOf(409, "Conflict");
+export const tooMany = failureOf(429, "TooManyRequests");
+/** Of something that is out of reach for a while. */
+export const unavailable = failureOf(503, "ServiceUnavailable");
 
 /** Returns the JSON of a `metav1.Status` that reports a failure. */
 function failureStatus(shape: FailureShape, causes?: readonly FailureCause[]): string {
@@ -87,25 +72,14 @@ export function failureResponse(
 }
 
 /** Failure of the server itself. */
-export const INTERNAL_ERROR: FailureShape = {
-  code: 500,
-  reason: "InternalError",
-  message: "internal error: see the manager's log",
-};
+export const INTERNAL_ERROR = failureOf(500, "InternalError")(
+  "internal error: see the manager's log",
+);
 
 /** Failure for a method that a path does not take. */
-export const WRONG_METHOD: FailureShape = {
-  code: 405,
-  reason: "MethodNotAllowed",
-  message: "this path does not allow that method",
-};
-
-/** Returns the failure of something that is out of reach for a while. */
-export const unavailable = (message: string): FailureShape => ({
-  code: 503,
-  reason: "ServiceUnavailable",
-  message,
-});
+export const WRONG_METHOD = failureOf(405, "MethodNotAllowed")(
+  "this path does not allow that method",
+);
 
 /** Returns the response to a request whose body the server has no room for. */
 export function overloadedResponse({ message }: OverloadedError): HttpResponse {
@@ -193,7 +167,7 @@ export function notNow(
 /** Returns the refusal of a body that is too long. */
 export function bodyTooLarge(maxBytes: number): Refusal<"body_too_large"> {
   const message = `the body must be at most ${maxBytes} bytes, also after decompression`;
-  return refusal("body_too_large", { code: 413, reason: "RequestEntityTooLarge", message });
+  return refusal("body_too_large", failureOf(413, "RequestEntityTooLarge")(message));
 }
 
 /** Returns the refusal of a push, a query or a request to stop with fields that are wrong. */
@@ -203,7 +177,7 @@ export function invalid<Subject extends "push" | "query" | "stop">(
 ): Refusal<`invalid_${Subject}`> {
   const what = causes.map(({ field, message }) => `${field || "body"}: ${message}`);
   const message = `the ${subject} is invalid: ${what.join("; ")}`;
-  return refusal(`invalid_${subject}`, { code: 422, reason: "Invalid", message }, { causes });
+  return refusal(`invalid_${subject}`, failureOf(422, "Invalid")(message), { causes });
 }
 
 /** Returns the response to a refused request, with the headers that belong to its code. */

@@ -25,6 +25,8 @@ import {
   OverloadedError,
 } from "./message.ts";
 import {
+  badRequest,
+  failureOf,
   failureResponse,
   INTERNAL_ERROR,
   overloadedResponse,
@@ -76,10 +78,10 @@ export interface Server {
 
 /** Bytes of bodies that are read, or in use, unless a budget is given. */
 const BODY_BYTES = 67_108_864;
+const UNEXPECTED = failureResponse(
+  failureOf(417, "BadRequest")("only Expect: 100-continue is supported"),
+);
 const SHUTTING_DOWN = failureResponse(unavailable("shutting down"), { headers: retryAfter(1000) });
-
-const badRequest = (code: number, message: string) =>
-  failureResponse({ code, reason: "BadRequest", message });
 
 function send(response: ServerResponse, answer: HttpResponse, closing: boolean): void {
   if (response.destroyed || response.writableEnded) return;
@@ -172,7 +174,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     const problem = problemOf(message);
     const read = () => connections.read(message);
     if (problem !== undefined) {
-      send(response, badRequest(400, problem), true);
+      send(response, failureResponse(badRequest(problem)), true);
       return await discardRest(message, read);
     }
     const request = new ServerRequest(message, response, requestServer);
@@ -196,11 +198,10 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   server.on("request", (message, response) => void serve(message, response));
   server.on("checkExpectation", (_message: IncomingMessage, response: ServerResponse) => {
-    send(response, badRequest(417, "only Expect: 100-continue is supported"), true);
+    send(response, UNEXPECTED, true);
   });
   server.on("connect", (_message: IncomingMessage, socket: Duplex) => {
-    const refused = failureResponse(WRONG_METHOD, { headers: { "Allow": "GET, POST" } });
-    refuseRaw(socket, refused, "Method Not Allowed");
+    refuseRaw(socket, failureResponse(WRONG_METHOD, { headers: { "Allow": "GET, POST" } }));
   });
   server.on("clientError", (error: Error, socket: Duplex) => {
     if (!connections.broken(socket)) refuseFault(socket, error);
