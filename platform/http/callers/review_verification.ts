@@ -6,7 +6,6 @@
 import { decodeJwt } from "jose";
 import { z } from "zod";
 import type { UnauthorizedReason } from "./bearer.ts";
-import { createRecentMemory } from "../../base/recent_memory.ts";
 import { isSignatureAlgorithm } from "./jwks.ts";
 import { createExpiringMemory } from "../../base/expiring_memory.ts";
 import { createReservedBudget } from "../limits/reserved_budget.ts";
@@ -18,7 +17,6 @@ import {
   headerOf,
   identityOf,
   rememberedFirst,
-  TOKEN_IDLE_MS,
   type TokenIdentity,
   type TokenVerifier,
   type TokenVerifierOptions,
@@ -125,16 +123,13 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
   });
   const { maxRefused = 20_000 } = options;
   const bad = createExpiringMemory<UnauthorizedReason>(clock, maxRefused);
-  const bounds = { now: () => clock.monotonic(), max: maxKnown, idleMs: TOKEN_IDLE_MS };
-  const good = createRecentMemory<{ identity: TokenIdentity; untilMs: number }>(bounds);
-  /** Until when, by monotonic time, a token is not asked about. */
-  const paused = createRecentMemory<{ untilMs: number }>(bounds);
+  const good = createExpiringMemory<TokenIdentity>(clock, maxKnown);
+  /** Tokens that are not asked about for a while. */
+  const paused = createExpiringMemory<true>(clock, maxKnown);
 
   function known(hash: string): TokenIdentity | undefined {
-    const entry = good.get(hash);
-    if (entry === undefined) return undefined;
-    const isAlive = clock.now() < entry.identity.expiresMs + LEEWAY_MS;
-    if (isAlive && clock.monotonic() < entry.untilMs) return entry.identity;
+    const identity = good.get(hash);
+    if (identity === undefined || clock.now() < identity.expiresMs + LEEWAY_MS) return identity;
     good.delete(hash);
     return undefined;
   }
@@ -156,16 +151,14 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
     const identity = user && reviewedIdentity(user, claimed.expiresMs);
     onReview?.(identity === undefined ? "refused" : "authenticated");
     if (identity === undefined) return refuse(hash, "revoked");
-    good.set(hash, { identity, untilMs });
+    good.set(hash, identity, untilMs - clock.monotonic());
     return { ok: true, identity };
   }
 
   async function verifyNew(hash: string, token: string): Promise<Verification> {
     const claimed = claimedBy(token, clock.now(), audiencesOf);
     if (!claimed.ok) return refuse(hash, claimed.why);
-    if (clock.monotonic() < (paused.get(hash)?.untilMs ?? 0)) {
-      return { ok: false, why: "not_reviewed" };
-    }
+    if (paused.get(hash)) return { ok: false, why: "not_reviewed" };
     const { identity: { subject, namespace, pod } } = claimed;
     const asked = await reviews.ask({
       key: hash,
@@ -173,7 +166,7 @@ export function createReviewVerifier(options: ReviewVerifierOptions): ReviewVeri
       first: pod !== undefined && isKnownPod(namespace, pod),
       ask: (signal) => review(hash, token, claimed.identity, signal),
       onNoAnswer: () => {
-        paused.set(hash, { untilMs: clock.monotonic() + PAUSE_MS }, PAUSE_MS);
+        paused.set(hash, true, PAUSE_MS);
         onReview?.("unavailable");
       },
     });

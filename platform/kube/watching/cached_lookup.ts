@@ -1,6 +1,6 @@
 /** Object lookups over watched caches, with a bounded read of the API server on a miss. */
-import { createBoundedCache } from "../../base/bounded_cache.ts";
 import type { Clock } from "../../base/clock.ts";
+import { createExpiringMemory } from "../../base/expiring_memory.ts";
 import { formatKey } from "../resource.ts";
 
 /**
@@ -40,12 +40,6 @@ const FOUND_FOR_MS = 500;
 /** Answers that are remembered. */
 const MAX_ANSWERS = 10_000;
 
-/** An answer of the API server, and the monotonic time until which it counts. */
-interface Answer<T> {
-  readonly object: T | undefined;
-  readonly untilMs: number;
-}
-
 /** A read in progress, and the monotonic time at which it began. */
 interface Reading<T> {
   readonly answer: Promise<T | undefined>;
@@ -61,7 +55,7 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
   options: LookupOptions<T>,
 ): Lookup<T> {
   const { cached, read, clock, budget, absentForMs = 2000 } = options;
-  const answers = createBoundedCache<Answer<T>>(MAX_ANSWERS);
+  const answers = createExpiringMemory<{ readonly object: T | undefined }>(clock, MAX_ANSWERS);
   /** Has at most as many entries as the budget grants in the time that a read may take. */
   const inFlight = new Map<string, Reading<T>>();
   const fits = (object: T | undefined, uid: string | undefined) =>
@@ -77,10 +71,8 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
     const running = read({ namespace, name });
     const answer = running.then((found) => {
       const object = fits(found, uid) ? found : undefined;
-      const untilMs = object === undefined
-        ? clock.monotonic() + absentForMs
-        : sinceMs + FOUND_FOR_MS;
-      answers.set(id, { object, untilMs });
+      const isFoundForMs = sinceMs + FOUND_FOR_MS - clock.monotonic();
+      answers.set(id, { object }, object === undefined ? absentForMs : isFoundForMs);
       return object;
     });
     const reading = { answer, sinceMs };
@@ -97,12 +89,13 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
     const held = cached(name);
     if (fits(held, uid)) return held;
     const id = `${name}/${uid ?? ""}`;
-    const nowMs = clock.monotonic();
     const known = answers.get(id);
-    if (known !== undefined && nowMs < known.untilMs) return known.object;
+    if (known !== undefined) return known.object;
     // The answer of a slow read is too old for a caller that comes later.
     const running = inFlight.get(id);
-    if (running !== undefined && nowMs < running.sinceMs + FOUND_FOR_MS) return running.answer;
+    if (running !== undefined && clock.monotonic() < running.sinceMs + FOUND_FOR_MS) {
+      return running.answer;
+    }
     return ask(id, key, uid);
   };
 }
