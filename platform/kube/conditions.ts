@@ -10,7 +10,6 @@ export interface ConditionLike {
   reason?: string;
   message?: string;
   lastTransitionTime?: string;
-  observedGeneration?: number;
 }
 
 /** A condition as {@link setCondition} writes it. */
@@ -26,7 +25,6 @@ export interface ConditionUpdate {
   readonly status: ConditionStatus;
   readonly reason: string;
   readonly message: string;
-  readonly observedGeneration?: number;
 }
 
 /** The condition of that type. */
@@ -55,9 +53,7 @@ export function isConditionTrue(
 
 function says(old: ConditionLike, update: ConditionUpdate): boolean {
   return old.status === update.status && old.reason === update.reason &&
-    old.message === update.message &&
-    (update.observedGeneration === undefined ||
-      old.observedGeneration === update.observedGeneration);
+    old.message === update.message;
 }
 
 /**
