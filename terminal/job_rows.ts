@@ -1,7 +1,7 @@
 /** Rows of jobs on a terminal: as many columns as its width has room for, or whole. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
 import { type Points, progressBar, sparkline } from "./plots.ts";
-import { ageOf, leftText, restartsText, valueText } from "./readings.ts";
+import { ageOf, leftText, restartsText, toldMessage, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeText } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
@@ -100,7 +100,7 @@ function layoutOf(rows: readonly JobRow[], look: RowsLook): Layout {
   const room = columns - shown.reduce((sum, { width }) => sum + GAP + width, 0);
   const longest = rows.reduce((most, row) => Math.max(most, columnsOf(nameOf(row, look))), 0);
   const hasMetrics = rows.some((row) =>
-    (row.metrics ?? []).length > 0 || failureText(row) !== undefined
+    (row.metrics ?? []).length > 0 || reasonText(row) !== undefined
   );
   const wanted = Math.min(NAME.most, Math.max(NAME.least, longest));
   const most = hasMetrics ? Math.max(NAME.least, Math.floor(columns * NAME.share)) : room;
@@ -109,20 +109,17 @@ function layoutOf(rows: readonly JobRow[], look: RowsLook): Layout {
   return { name: Math.min(wanted, most), shown, metrics };
 }
 
-/** What is told of a job that fails, instead of its metrics. */
-function failureText(row: JobRow): string | undefined {
-  const restarts = restartsText(row);
-  const isTold = row.message !== undefined && (row.state === "Failed" || restarts !== undefined);
-  return isTold
-    ? [restarts, safeText(row.message)].filter((it) => it !== undefined).join(": ")
-    : undefined;
+/** What is told of a job that fails or waits, instead of its metrics. */
+function reasonText(row: JobRow): string | undefined {
+  const message = toldMessage(row);
+  return message && [restartsText(row) ?? [], safeText(message)].flat().join(": ");
 }
 
 /** Returns the newest values, each with the line of those before it, as many as there is room for. */
 function metricsText(row: JobRow, columns: number, look: RowsLook): string {
   const { pointsOf, characters } = look;
-  const failure = failureText(row);
-  if (failure !== undefined) return cut(failure, columns, ellipsisOf(look));
+  const reason = reasonText(row);
+  if (reason !== undefined) return cut(reason, columns, ellipsisOf(look));
   let text = "";
   for (const { name, value } of row.metrics ?? []) {
     const one = `${text === "" ? "" : "  "}${safeText(name)} ${valueText(value)}`;

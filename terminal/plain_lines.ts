@@ -1,6 +1,6 @@
 /** Lines about jobs for a pipe or a log: no bars, nothing drawn over. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
-import { leftText, restartsText, valueText } from "./readings.ts";
+import { leftText, restartsText, toldMessage, valueText } from "./readings.ts";
 import { safeText } from "./shown_text.ts";
 
 /** Returns a job as a line without a bar. */
@@ -14,7 +14,7 @@ export function plainLine(row: JobRow): string {
     left === undefined ? "" : `${left} left`,
     restartsText(row) ?? "",
     ...metrics.map(({ name, value }) => `${safeText(name)} ${valueText(value)}`),
-    state === "Failed" || row.restarts !== undefined ? safeText(row.message ?? "") : "",
+    safeText(toldMessage(row) ?? ""),
   ].filter((it) => it !== "").join("  ");
 }
 

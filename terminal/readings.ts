@@ -26,3 +26,7 @@ export const leftText = ({ state, remainingSeconds }: JobRow): string | undefine
 /** Returns how often the pods of a job were started again, of one that fails and is started again now. */
 export const restartsText = ({ restarts }: JobRow): string | undefined =>
   restarts === undefined ? undefined : `restarting (${restarts}×)`;
+
+/** Returns why a job is as it is, as others wrote it, of one that has failed, restarts or has not begun to run. */
+export const toldMessage = ({ state, restarts, message }: JobRow): string | undefined =>
+  ["Failed", "Created"].includes(state) || restarts !== undefined ? message : undefined;

@@ -25,10 +25,12 @@ import {
   viewOf,
 } from "./top_state.ts";
 import { createWatchedCurves } from "./watched_curves.ts";
+import { createWatchedWaits } from "./watched_waits.ts";
 
-/** Least and most time between two drawings, and the time between two reads of the job, in milliseconds. */
+/** Least and most time between two drawings, in milliseconds. */
 const DRAW_MS = 100;
 const POLL_MS = 1_000;
+/** Between two reads of the job that is shown, in milliseconds. */
 const READ_MS = 2_000;
 /** How long the rest of a key's sequence may take, before what has come is the key Esc. */
 const SEQUENCE_MS = 50;
@@ -66,11 +68,14 @@ class Top {
   readonly #sleeper: Sleeper;
   readonly #over = new AbortController();
   readonly #curves;
+  readonly #waits;
   readonly signal: AbortSignal;
 
   constructor(private readonly parts: TopParts, private readonly screen: FullScreen) {
     this.#sleeper = createSleeper(parts.clock);
     this.#curves = createWatchedCurves(parts.cluster, () => this.wake());
+    const { cluster, clock } = parts;
+    this.#waits = createWatchedWaits(cluster, { clock, onNews: () => this.wake() });
     this.signal = AbortSignal.any([parts.signal, this.#over.signal]);
   }
 
@@ -189,13 +194,13 @@ class Top {
     const job = viewOf(this.#state) && this.#state.job;
     const seen = job === undefined ? this.#shown(all) : [job];
     this.#curves.look(seen.flatMap((row) => this.#refOf(row) ?? []));
-    const outage = this.#curves.outage();
+    const outages = [this.#curves.outage(), this.#waits.outage()];
     const hasNotice = this.#notice !== undefined && this.#notice.untilMs > clock.monotonic();
     const view: TopView = {
-      window: { ...all, rows: this.#shown(all) },
+      window: { ...all, rows: this.#waits.look(job === undefined ? this.#shown(all) : []) },
       where: namespaces.length === 0 ? "all namespaces" : namespaces.join(", "),
       isThere: cluster.isThere(),
-      missing: [...new Set([...cluster.missing(), ...(outage === undefined ? [] : [outage])])],
+      missing: [...new Set([...cluster.missing(), ...outages.filter((it) => it !== undefined)])],
       ...(hasNotice && { notice: this.#notice?.text ?? "" }),
       chosen: job ?? all.rows[this.#state.at],
       ...(this.#report && { report: this.#report }),
@@ -219,6 +224,11 @@ class Top {
       await this.#sleeper.sleep(POLL_MS - DRAW_MS, this.signal);
     }
     this.#curves.look([]);
+  }
+
+  /** Reads what the jobs on the screen wait for. */
+  async readWaits(): Promise<void> {
+    await this.#waits.run(this.signal);
   }
 
   /** Reads the job that is shown. */
@@ -249,7 +259,7 @@ export async function runTop(parts: TopParts): Promise<void> {
   parts.terminal.onResize(() => top.resized(), top.signal);
   const stop = parts.cluster.list.onChange(() => top.wake());
   try {
-    await Promise.all([top.drawOn(), top.readOn()]);
+    await Promise.all([top.drawOn(), top.readOn(), top.readWaits()]);
   } finally {
     stop();
   }

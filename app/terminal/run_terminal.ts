@@ -21,6 +21,8 @@ import { runTop } from "../../terminal/run_top.ts";
 import { cut, safeJson } from "../../terminal/shown_text.ts";
 import { stopJobByHand } from "../../terminal/stopped_job.ts";
 import { ellipsisOf } from "../../terminal/styles.ts";
+import { boundedReads } from "../../views/details/bounded_reads.ts";
+import { waitsOfJobs, withWaits } from "../../views/details/waits_of_jobs.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
 /** How a command talks to its reader. */
@@ -66,8 +68,10 @@ export async function runListCommand(
   { print, warn, signal }: CommandIo,
 ): Promise<void> {
   await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
-  const { kinds, namespaces } = cluster;
-  const { rows, missing } = await listedJobs(cluster, kinds.all, signal);
+  const { client, kinds, namespaces } = cluster;
+  const { rows: jobs, missing } = await listedJobs(cluster, kinds.all, signal);
+  const reads = boundedReads(client, signal);
+  const rows = withWaits(jobs, await waitsOfJobs(reads, kinds, jobs, namespaces));
   if (settings.json) return print(`${safeJson({ jobs: rows, missing })}\n`);
   for (const it of missing) warn(`not shown: ${it}`);
   if (rows.length === 0) {

@@ -1,6 +1,7 @@
 /** Tests of `milepost top` as it runs: what it reads, draws and does while keys come. */
 import assert from "node:assert/strict";
 import { runTop } from "../../terminal/run_top.ts";
+import { LABELS } from "../../crds/names.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import { TransportError } from "../../platform/kube/errors.ts";
 import type { ShownPod } from "../../crds/wire/details.ts";
@@ -186,6 +187,32 @@ Deno.test("a list that changes is drawn anew, and curves of what is on the scree
     world.type("q");
     await world.ended;
   }));
+
+Deno.test("what the jobs on the screen wait for is told, and that it cannot be read", () => {
+  let fails = false;
+  const waiting = { reason: "ImagePullBackOff", message: "no such image" };
+  const pod = {
+    metadata: { name: "p", namespace: "ml", labels: { [LABELS.trainJobName]: "bert" } },
+    spec: { containers: [{ name: "node", image: "bert:1" }] },
+    status: {
+      phase: "Pending",
+      containerStatuses: [
+        { name: "node", image: "bert:1", ready: false, restartCount: 0, state: { waiting } },
+      ],
+    },
+  };
+  return withTop(
+    ({ path }) => fails ? 500 : path.endsWith("/pods") ? { metadata: {}, items: [pod] } : 404,
+    async (world) => {
+      world.rows = [...world.rows, rowOf("bert", "Created")];
+      world.changed();
+      await shows(world, /^ {2}bert +Created +waits for image bert:1: Imag/);
+      fails = true;
+      world.type("?");
+      await shows(world, /^Not shown: what jobs wait for: InternalError/);
+    },
+  );
+});
 
 Deno.test("a job that is looked at is read, and alone followed; a stop that is refused is told", () =>
   withTop(

@@ -1,4 +1,4 @@
-/** Tests of what rows and lines tell of jobs that fail. */
+/** Tests of what rows and lines tell of jobs that fail or wait. */
 import { equal, match } from "node:assert/strict";
 import { jobRows } from "../../terminal/job_rows.ts";
 import { plainLine, plainStep } from "../../terminal/plain_lines.ts";
@@ -20,6 +20,11 @@ const CASES = [
   ],
   [{ ...row, state: "Running" }, "loss 1", "loss 1"],
   [{ ...row, state: "EarlyStopped" }, "loss 1", "loss 1"],
+  [
+    { ...row, metrics: [], state: "Created", message: "waits for 1 \x1b[2Jgpu" },
+    "waits for 1 \\u001b[2Jgpu",
+    "waits for 1 \\u001b[2Jgpu",
+  ],
 ] as const;
 for (const [job, told, plain] of CASES) {
   Deno.test(`a job that is ${job.state} tells ${told}`, () => {

@@ -4,6 +4,7 @@ import { type JsonObject, objectAt, textAt } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
   asItIs,
+  type BoundedList,
   type BoundedReads,
   keeping,
   listUpTo,
@@ -41,11 +42,29 @@ function shownObject(object: JsonObject): JsonObject {
 const newestFirst = (one: ShownEvent, other: ShownEvent) =>
   Date.parse(other.time ?? "") - Date.parse(one.time ?? "") || 0;
 
-/** What this machine offers, if pods wait for it and the viewer may read its node. */
-async function machineOf(reads: BoundedReads, pods: readonly ShownPod[]) {
+/** Returns what this machine offers, if pods wait for it and the viewer may read its node. */
+export async function machineOf(reads: BoundedReads, pods: readonly ShownPod[]) {
   if (!waitsForOnlyNode(pods)) return undefined;
   const { items, isCut } = await orDenied(listUpTo(reads, MACHINE, { most: 1 }));
   return isCut ? undefined : items[0];
+}
+
+const listEvents = (reads: BoundedReads, list: BoundedList) =>
+  orDenied(listUpTo(reads, EVENTS, list));
+
+/** What is read of the events about pods. */
+const ABOUT_PODS = {
+  most: DETAIL_LIMITS.eventsLookedAt,
+  fieldSelector: "involvedObject.kind=Pod",
+} as const;
+
+/** Reads the events about pods of a namespace, or of all of them, the newest first. */
+export async function eventsOfPods(
+  reads: BoundedReads,
+  place: Pick<BoundedList, "namespace">,
+): Promise<readonly ShownEvent[]> {
+  const { items } = await listEvents(reads, { ...ABOUT_PODS, ...place });
+  return items.map(({ shown }) => shown).sort(newestFirst);
 }
 
 /**
@@ -59,13 +78,12 @@ export async function jobDetails(
 ): Promise<JobDetails> {
   const object = await readOne(reads, asItIs(kind), { namespace, name });
   const uid = textAt(object, "metadata", "uid") ?? "";
-  const events = (most: number, fieldSelector: string) =>
-    orDenied(listUpTo(reads, EVENTS, { most, namespace, fieldSelector }));
   const labelSelector = podsOfJob(kind, name);
+  const ofThis = `involvedObject.uid=${uid}`;
   const [pods, ofJob, ofAll, kept] = await Promise.all([
     orDenied(listUpTo(reads, PODS, { most: DETAIL_LIMITS.pods, namespace, labelSelector })),
-    events(DETAIL_LIMITS.eventsOfJob, `involvedObject.uid=${uid}`),
-    events(DETAIL_LIMITS.eventsLookedAt, "involvedObject.kind=Pod"),
+    listEvents(reads, { most: DETAIL_LIMITS.eventsOfJob, namespace, fieldSelector: ofThis }),
+    listEvents(reads, { ...ABOUT_PODS, namespace }),
     keptPods?.(reads, { namespace, labelSelector, job: uid }),
   ]);
   const uids = new Set<string | undefined>(pods.items.map(({ uid }) => uid));

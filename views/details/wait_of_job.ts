@@ -38,9 +38,14 @@ function wordsOf({ for: what, why = "", lacks = {} }: WaitWords, machine?: Offer
   return `${what}; this machine has ${amounts.join(" and ")}${taken}`;
 }
 
-/** What a pod with a node waits for, by the newest warning about it: the pod itself says nothing of volumes. */
-function warnedWait({ name, node, phase }: ShownPod, events: readonly ShownEvent[]) {
-  if (phase !== "Pending" || node === undefined) return undefined;
+/** Returns whether a pod with a node waits for what it does not say, such as volumes. */
+export const isWaitUntold = ({ waits, node, phase }: ShownPod): boolean =>
+  waits === undefined && phase === "Pending" && node !== undefined;
+
+/** What such a pod waits for, by the newest warning about it. */
+function warnedWait(pod: ShownPod, events: readonly ShownEvent[]) {
+  if (!isWaitUntold(pod)) return undefined;
+  const { name, node } = pod;
   const event = events.find(({ object, type }) => object === `Pod/${name}` && type === "Warning");
   if (event === undefined) return undefined;
   const what = /Mount|Attach|Volume/.test(event.reason)

@@ -9,6 +9,7 @@ import {
   trainJob,
   withStandalone,
 } from "../../support/standalone.ts";
+import { until } from "../../support/until.ts";
 import { type AtTerminal, atTerminal } from "../../support/terminal.ts";
 
 const IDLE = shellRuntime("idle", "exec sleep 600");
@@ -58,6 +59,25 @@ Deno.test("get without a name lists the jobs of the namespaces that are named, o
   ]);
   const { jobs, missing } = JSON.parse((await lines("-n", "apart", "--json"))[0]);
   assert.deepEqual([jobs.length, jobs[0].name, missing], [1, "in-apart", []]);
+});
+
+Deno.test("the list says what a job waits for, as the job itself does", async () => {
+  const client = standalone().client;
+  await client.create(KINDS.namespace, { metadata: { name: "waits" } });
+  const resourcesPerNode = { limits: { "nvidia.com/gpu": "64" } };
+  const job = trainJob("large", "idle", {
+    namespace: "waits",
+    spec: { trainer: { resourcesPerNode } },
+  });
+  await client.create(KINDS.trainJob, job);
+  const says = /waits for 64 nvidia\.com\/gpu; this machine has \d+$/m;
+  for (const args of [["large"], [], ["-A"]]) {
+    await until(`get ${args.join(" ")}`, async () => {
+      const { stdout } = await milepost(["get", "-n", "waits", ...args], { env: env() });
+      return says.test(stdout);
+    });
+  }
+  await client.delete(KINDS.trainJob, { namespace: "waits", name: "large" });
 });
 
 Deno.test("at a terminal the list has colours for states, and is cut to its width", async () => {
