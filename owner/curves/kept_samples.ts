@@ -1,16 +1,14 @@
 /** Samples of curves that are read: of the rows of a log, and of the curves that are kept beside it. Pure. */
 import type { Curve } from "../../crds/wire/shown_curves.ts";
+import { shownText } from "../../trials/recording/content.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import type { CurveSample } from "./curve_store.ts";
-
-/** What a log has of an objective that was NaN or infinite: the worst of the finite numbers. */
-const WORST: ReadonlySet<string> = new Set([`${Number.MAX_VALUE}`, `-${Number.MAX_VALUE}`]);
 
 /** Returns the samples of rows, which stand by time. */
 export function rowSamplesOf(rows: readonly ObservationRow[]): CurveSample[] {
   return [...Map.groupBy(rows, ({ time }) => time)].map(([time, metrics]) => ({
     timeMs: Date.parse(time),
-    metrics: metrics.map((it) => WORST.has(it.value) ? { ...it, value: "NaN" } : it),
+    metrics: metrics.map(({ name, value }) => ({ name, value: shownText(value) })),
     step: metrics[0]?.step,
   }));
 }

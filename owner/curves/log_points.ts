@@ -1,5 +1,6 @@
 /** Points of the rows of a log: minimum, maximum and last value of each bucket, as curves have them. Pure but for its sums. */
 import { addPoint } from "./bucket_points.ts";
+import { shownText } from "../../trials/recording/content.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import { nonFiniteCode } from "./job_curves.ts";
@@ -36,7 +37,7 @@ export class LogPoints {
 
   /** Adds a row that is not before those that were added; what is no number, nor NaN or infinity, is left out. */
   add({ time, value: text }: Pick<ObservationRow, "time" | "value">): void {
-    const { value } = readGoFloat(text) ?? {};
+    const { value } = readGoFloat(shownText(text)) ?? {};
     if (value === undefined) return;
     if (Number.isFinite(value)) return this.addNumber(Date.parse(time), value);
     this.#nonFinite ??= new LogPoints(this.most);

@@ -25,6 +25,14 @@ function logged({ name, value }: Report, number: number, objective: Objective | 
   return { name, value: String(worstFinite(objective)) };
 }
 
+/** What a log has of an objective that was no finite number. */
+const WORST: ReadonlySet<string> = new Set([`${Number.MAX_VALUE}`, `-${Number.MAX_VALUE}`]);
+
+/** Returns the logged value as it is shown: what the worst finite number stands for was NaN or infinite. */
+export function shownText(value: string): string {
+  return WORST.has(value) ? "NaN" : value;
+}
+
 /** Selects the values of a sample that are in the scope; of a repeated name the last, with a warning. */
 export function contentOf(scope: RecordScope, metrics: readonly Report[]): SampleContent {
   const { objective, names } = scope;

@@ -32,14 +32,17 @@ Deno.test("samples of one millisecond are one point", () => {
 });
 
 Deno.test("what is no finite number is no sample, but when it came is kept", () => {
-  const texts = ["NaN", "inf", "-Infinity", "1e400", "warming up", ""];
-  const { points, span, nonFinite } = pointsOf(4, texts.map((text, index) => row(index, text)));
+  const worst = [`${Number.MAX_VALUE}`, `-${Number.MAX_VALUE}`];
+  const texts = ["NaN", "inf", "-Infinity", "1e400", ...worst, "warming up", ""];
+  const { points, span, nonFinite } = pointsOf(8, texts.map((text, index) => row(index, text)));
   assert.deepEqual([points, span], [[], undefined]);
   assert.deepEqual(nonFinite?.points.map(([ms, , , last]) => [ms - START_MS, last]), [
     [0, 0],
     [1, 1],
     [2, -1],
     [3, 1],
+    [4, 0],
+    [5, 0],
   ]);
   assert.equal(pointsOf(4, [row(0, 1)]).nonFinite, undefined);
 });
