@@ -23,7 +23,9 @@ export const standaloneSettings = z.strictObject({
   port: port(0).describe("port of the API server; 0 takes any free port"),
   statusPort: port(0).describe("port of the status endpoint"),
   ui: boolean(true).describe("serve the page for browsers of this machine"),
-  uiPort: port(0).describe("port of that page"),
+  uiPort: port(0).describe(
+    "port of that page; 0 takes that of the last start on the data folder, or any free port",
+  ),
   kubeconfig: path("file", "in the data folder").describe(
     "kubeconfig to merge the context `milepost` into",
   ),

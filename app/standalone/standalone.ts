@@ -19,6 +19,7 @@ import { findJobKinds, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
 import { createManagerAccess, type ManagerAccess } from "../../page/user_cluster/manager_access.ts";
+import { atLastPort } from "./page_port.ts";
 import { grantTrialResources, publishStatusPort } from "./prerequisites.ts";
 import { installRuntimes } from "./runtimes.ts";
 
@@ -34,7 +35,7 @@ export interface StandaloneOptions
   extends Omit<ControlPlaneOptions, "onManagerRequest">, HistoryBounds {
   /** Port of the status endpoint; 0: one that is free. */
   readonly statusPort: number;
-  /** Port of the page; 0: one that is free. Absent: there is no page. */
+  /** Port of the page; 0: that of the last start on the data folder, or one that is free. Absent: there is no page. */
   readonly uiPort?: number;
   /** Kinds of other operators that are jobs of Katib's Trials. Default: none. */
   readonly trialResource?: readonly TrialResource[];
@@ -146,9 +147,12 @@ export async function startStandalone(
   const { caBundle } = manager;
   const access = createManagerAccess({ url: status, token: plane.adminToken, caBundle });
   cleanup.defer(() => access.close());
+  const startPage = (port: number) => startPageOf(plane, access, { port, kinds });
   const page = uiPort === undefined
     ? undefined
-    : await startPageOf(plane, access, { port: uiPort, kinds });
+    : uiPort !== 0 || options.dataDir === undefined
+    ? await startPage(uiPort)
+    : await atLastPort(`${plane.folder}/page-port`, startPage);
   cleanup.defer(() => page?.close(PAGE_DRAIN_MS));
   const started = cleanup.move();
   return {

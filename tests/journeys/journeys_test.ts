@@ -94,7 +94,9 @@ Deno.test({
       await read(test, scene);
       await walk(test, scene, IN_BROWSER);
       await ask(test, scene);
+      const { origin } = new URL(scene.process.ready.ui ?? "");
       await scene.restart();
+      assert.equal(new URL(scene.process.ready.ui ?? "").origin, origin, "a bookmark stays good");
       await walk(test, scene, AFTER_RESTART);
     }),
 });
