@@ -15,14 +15,13 @@ import { VERSION } from "../app/version.ts";
 import { settingsFor } from "../deploy/generate.ts";
 import { packChart, writeManifests } from "./release/deployment_files.ts";
 import { krewManifest } from "./release/krew.ts";
-import { thirdPartyLicenses } from "./release/licenses.ts";
 import { notesOf } from "./release/notes.ts";
 import { packNpm } from "./release/npm_package.ts";
 import { partsOfProgram } from "./release/parts_list.ts";
-import { type ProgramFiles, writeLicenses } from "./release/program_files.ts";
+import { type ProgramFiles, programFiles, writeLicenses } from "./release/program_files.ts";
 import { buildWheels } from "./release/python_packages.ts";
 import { lockSchema, spdxOf } from "./release/sbom.ts";
-import { commitSeconds, isThere, pack, ROOT } from "./release/tools.ts";
+import { isThere, pack, ROOT } from "./release/tools.ts";
 
 /** What a release is made for. */
 export interface ReleaseOptions {
@@ -94,16 +93,8 @@ async function makeParts(options: ReleaseOptions, work: string): Promise<Record<
   await bundle();
   await Deno.copyFile(BUNDLE, `${output}/milepost.js`);
   const parts = await partsOfProgram();
-  const seconds = await commitSeconds();
-  const files: ProgramFiles = {
-    version: VERSION,
-    repository: options.repository,
-    deno: Deno.version.deno,
-    bundle: BUNDLE,
-    licenses: await thirdPartyLicenses(parts),
-    seconds,
-    work,
-  };
+  const files = await programFiles({ repository: options.repository, bundle: BUNDLE, work }, parts);
+  const { seconds } = files;
   const deployment = { version: VERSION, image, digest, seconds, work };
   const write = (name: string, text: string) => Deno.writeTextFile(`${output}/${name}`, text);
   const makers: Record<string, () => Promise<unknown>> = {

@@ -1,6 +1,9 @@
 /** Program that packages hold: the bundle, how Deno runs it, and the licences that go with it. */
+import { VERSION } from "../../app/version.ts";
 import { RUN_ARGUMENTS } from "../bundle.ts";
-import { ROOT, writeFiles } from "./tools.ts";
+import { thirdPartyLicenses } from "./licenses.ts";
+import type { Part } from "./parts_list.ts";
+import { commitSeconds, ROOT, writeFiles } from "./tools.ts";
 
 /** What the packages are made of. */
 export interface ProgramFiles {
@@ -17,6 +20,16 @@ export interface ProgramFiles {
   readonly seconds: number;
   /** Folder for what is in between. */
   readonly work: string;
+}
+
+/** Returns what packages of this version are made of, beside the bundle that was made and the folder for what is in between. */
+export async function programFiles(
+  given: Pick<ProgramFiles, "bundle" | "repository" | "work">,
+  parts: readonly Part[],
+): Promise<ProgramFiles> {
+  const licenses = await thirdPartyLicenses(parts);
+  const seconds = await commitSeconds();
+  return { ...given, version: VERSION, deno: Deno.version.deno, licenses, seconds };
 }
 
 /** Writes the bundle into a folder, and beside it what its wrapper reads: Deno's arguments. */

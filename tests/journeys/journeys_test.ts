@@ -1,11 +1,10 @@
 /** Tests of the journeys of a person through Milepost: each comes to its end, by so many actions and no more. */
 import assert from "node:assert/strict";
-import { z } from "zod";
 import { browser } from "../browser/chromium.ts";
-import { runInBrowser } from "../browser/in_browser.ts";
 import { executedNotebook, notebookEnvironment, notebookOf } from "../python/notebook.ts";
 import { milepost } from "../support/milepost_process.ts";
 import { type Scene, withScene } from "./scene.ts";
+import { walk } from "./walk.ts";
 
 /** Actions in a browser: an address that is opened, a click, a field that is filled, a key. */
 const IN_BROWSER = {
@@ -33,31 +32,6 @@ const CELLS = ["import milepost", 'milepost.job("crashes").show()'];
 
 const found = await browser();
 const notebooks = await notebookEnvironment();
-const PERSON = new URL("person.mjs", import.meta.url);
-const walked = z.array(
-  z.object({ name: z.string(), actions: z.number(), problems: z.array(z.string()) }),
-);
-
-/** Lets a person make journeys in one browser, and holds each against the number of its actions. */
-async function walk(
-  test: Deno.TestContext,
-  { process }: Scene,
-  journeys: Readonly<Record<string, number>>,
-): Promise<void> {
-  if ("missing" in found) return;
-  const { code, stdout, stderr } = await runInBrowser(PERSON, {
-    found,
-    input: { names: Object.keys(journeys), address: process.ready.ui },
-    timeoutMs: 300_000,
-  });
-  assert.equal(code, 0, stderr);
-  for (const { name, actions, problems } of walked.parse(JSON.parse(stdout))) {
-    await test.step(`in a browser, ${name}: ${journeys[name]} actions`, () => {
-      assert.deepEqual(problems, []);
-      assert.equal(actions, journeys[name]);
-    });
-  }
-}
 
 async function ask(test: Deno.TestContext, { kubeconfig }: Scene): Promise<void> {
   for (const [name, [args, says]] of Object.entries(AT_TERMINAL)) {
@@ -91,12 +65,14 @@ Deno.test({
   ignore: without.length > 0,
   fn: (test) =>
     withScene(async (scene) => {
+      if ("missing" in found) return;
+      const begin = () => ({ found, address: scene.process.ready.ui, job: "trains" });
       await read(test, scene);
-      await walk(test, scene, IN_BROWSER);
+      await walk(test, begin(), IN_BROWSER);
       await ask(test, scene);
       const { origin } = new URL(scene.process.ready.ui ?? "");
       await scene.restart();
       assert.equal(new URL(scene.process.ready.ui ?? "").origin, origin, "a bookmark stays good");
-      await walk(test, scene, AFTER_RESTART);
+      await walk(test, begin(), AFTER_RESTART);
     }),
 });

@@ -76,9 +76,10 @@ class Person {
 const journeys = {
   /** From the printed address to a job that trains: its state, its progress, its curves. */
   async first_look(person) {
+    const { job } = input;
     await person.opens(input.address);
-    await person.seesBeside("tr", /Running.*trains.*loss/s);
-    await person.clicks("link", /^trains$/);
+    await person.seesBeside("tr", new RegExp(`Running.*${job}.*loss`, "s"));
+    await person.clicks("link", new RegExp(`^${job}$`));
     await person.page.locator(".chart canvas").first().waitFor(WAIT);
   },
 
