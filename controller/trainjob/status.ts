@@ -9,7 +9,7 @@ import {
 } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import type { JobStatus, TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
-import { mergePatch, sameJson } from "../../platform/base/json.ts";
+import { compact, mergePatch, sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import {
   findCondition,
@@ -117,24 +117,21 @@ function jobsStatusOf(observed: ObservedJob): JobStatus[] | undefined {
   return isStopped ? old?.map((job) => ({ ...job, ready: 0, active: 0 })) : old;
 }
 
-/** Writes no empty list of conditions: the SDK checks whether there is a list. `told` is the failure that was written last. */
+/** The fields that are written. No empty list of conditions: the SDK checks whether there is a list. */
+function written({ conditions, jobsStatus, state, startTime, failure }: OwnStatus): OwnStatus {
+  const some = conditions?.length ? conditions : undefined;
+  return compact({ conditions: some, jobsStatus, state, startTime, failure });
+}
+
+/** `told` is the failure that was written last. */
 function changesOf(
   old: OwnStatus,
   next: OwnStatus,
   told: OwnStatus["failure"],
 ): Record<string, unknown> | undefined {
-  const changes: Record<string, unknown> = {};
-  if (!sameJson(old.conditions ?? [], next.conditions ?? [])) {
-    changes.conditions = next.conditions?.length ? next.conditions : null;
-  }
-  if (next.jobsStatus && !sameJson(old.jobsStatus, next.jobsStatus)) {
-    changes.jobsStatus = next.jobsStatus;
-  }
-  if (old.state !== next.state) changes.state = next.state;
-  if (old.startTime !== next.startTime) changes.startTime = next.startTime ?? null;
-  if (!sameJson(told, next.failure)) {
-    changes.failure = next.failure ? mergePatch(old.failure ?? {}, next.failure) : null;
-  }
+  const { jobsStatus = old.jobsStatus } = next;
+  const failure = sameJson(told, next.failure) ? old.failure : next.failure;
+  const changes = mergePatch(written(old), written({ ...next, jobsStatus, failure }));
   return Object.keys(changes).length > 0 ? changes : undefined;
 }
 

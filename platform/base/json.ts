@@ -125,11 +125,15 @@ export function sameJson(one: unknown, other: unknown): boolean {
     keys.every((key) => Object.hasOwn(other, key) && sameJson(one[key], other[key]));
 }
 
-/** Returns the merge patch of one object to another, in their own members: what is absent in the second is null. */
+/** Returns the merge patch of one object to another (RFC 7386): what is absent in the second is null. */
 export function mergePatch(old: object, now: object): Record<string, unknown> {
-  const before = new Map(Object.entries(old));
-  const after = new Map(Object.entries(now));
-  const changed = [...after].filter(([name, value]) => !sameJson(before.get(name), value));
+  const before = new Map<string, unknown>(Object.entries(old));
+  const after = new Map<string, unknown>(Object.entries(now));
+  const changed = [...after].filter(([name, value]) => !sameJson(before.get(name), value))
+    .map(([name, value]) => {
+      const former = before.get(name);
+      return [name, isObject(former) && isObject(value) ? mergePatch(former, value) : value];
+    });
   const gone = [...before.keys()].filter((name) => !after.has(name));
   return Object.fromEntries([...changed, ...gone.map((name) => [name, null])]);
 }
