@@ -5,6 +5,7 @@ import type { V1Job, V1Status } from "../../crds/v1/job.ts";
 import type { JobFailure } from "../../crds/job_failure.ts";
 import { failureOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
+import type { BoundedCache } from "../../platform/base/bounded_cache.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
@@ -55,9 +56,7 @@ export interface Execution extends JobWriter {
   readonly rules: KindRules;
   readonly jobWrites: OwnWrites<V1Job>;
   /** What was written of the children of jobs, by the UID of the job. */
-  readonly kept: Pick<Map<string, KeptChildren>, "get"> & {
-    set(uid: string, children: KeptChildren): unknown;
-  };
+  readonly kept: BoundedCache<KeptChildren>;
   /** Absent: pods are scheduled one by one. */
   readonly gang?: GangScheduler;
   /** Absent: no pod is labelled as a Trial's. */

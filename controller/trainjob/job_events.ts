@@ -4,6 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS, LABELS } from "../../crds/names.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
+import type { BoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
@@ -29,12 +30,6 @@ export interface WaitCheck {
   readonly next: number;
 }
 
-/** The next checks, by the UIDs of TrainJobs. */
-export interface WaitChecks {
-  get(uid: string): WaitCheck | undefined;
-  set(uid: string, check: WaitCheck): unknown;
-}
-
 /** Dependencies of the recording. */
 export interface JobEventOptions {
   readonly client: Pick<KubeClient, "list">;
@@ -43,7 +38,7 @@ export interface JobEventOptions {
   readonly failures: Pick<TrainJobFailures, "forget">;
   readonly runningPods: Pick<RunningPods, "jobsOf">;
   /** The next check of the pods of TrainJobs that wait for long, by their UIDs. */
-  readonly waitChecks: WaitChecks;
+  readonly waitChecks: BoundedCache<WaitCheck>;
   /** Time at which this controller began: what was due before has been said by the one before. */
   readonly since: number;
   /** Reports whether this warning about this TrainJob was not given recently. */

@@ -1,6 +1,6 @@
 /** Plan for the JobSet of a TrainJob, which follows the rendering while it is suspended. Pure. */
 import type { JobSet, ReplicatedJob } from "../../crds/jobset.ts";
-import type { PodSpec, PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
+import type { PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import { asRead, type MergeFields } from "../../platform/kit/as_read.ts";
@@ -8,7 +8,7 @@ import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { ChildWrite } from "./children.ts";
 import { fingerprint, frozenPart } from "./fingerprint.ts";
-import { covers } from "../../platform/base/json.ts";
+import { compact, covers } from "../../platform/base/json.ts";
 
 /** The write to the JobSet, and the change that it cannot follow. */
 export interface JobSetDecision {
@@ -70,28 +70,17 @@ export function suspension(live: JobSet): ChildWrite {
   return patchOf(live, { spec: { suspend: true } });
 }
 
-function overlayPods(
-  live: PodTemplateSpec,
-  desired: PodTemplateSpec,
-): PodTemplateSpec {
+/** The live template with the fields of the desired one that may change while its JobSet is suspended. */
+function overlayPods(live: PodTemplateSpec, desired: PodTemplateSpec): PodTemplateSpec {
   const { labels, annotations } = desired.metadata ?? {};
-  const { labels: _l, annotations: _a, ...metadata } = live.metadata ?? {};
   const { nodeSelector, tolerations, schedulingGates } = desired.spec ?? {};
-  const overlaid: PodTemplateSpec = {
+  return {
     ...live,
-    metadata: { ...metadata, ...(labels && { labels }), ...(annotations && { annotations }) },
+    metadata: compact({ ...live.metadata, labels, annotations }),
+    ...(live.spec && {
+      spec: compact({ ...live.spec, nodeSelector, tolerations, schedulingGates }),
+    }),
   };
-  if (live.spec) {
-    const { nodeSelector: _n, tolerations: _t, schedulingGates: _s, ...rest } = live.spec;
-    const spec: PodSpec = {
-      ...rest,
-      ...(nodeSelector && { nodeSelector }),
-      ...(tolerations && { tolerations }),
-      ...(schedulingGates && { schedulingGates }),
-    };
-    overlaid.spec = spec;
-  }
-  return overlaid;
 }
 
 function overlay(live: ReplicatedJob, desired: ReplicatedJob | undefined): ReplicatedJob {
@@ -119,9 +108,7 @@ function follow(desired: JobSet, live: JobSet): JobSetDecision {
   const resumes = desired.spec?.suspend !== true && reportsSuspended(live);
   if (!jobsDiffer && !metadataDiffers && !resumes) return NONE;
   const plan = patchOf(live, {
-    ...(metadataDiffers && {
-      metadata: { ...(labels && { labels }), ...(annotations && { annotations }) },
-    }),
+    ...(metadataDiffers && { metadata: compact({ labels, annotations }) }),
     ...((jobsDiffer || resumes) && {
       spec: { ...(jobsDiffer && { replicatedJobs }), ...(resumes && { suspend: false }) },
     }),

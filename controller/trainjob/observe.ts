@@ -24,6 +24,7 @@ import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
   isOurs,
+  jobSetRuns,
   type Observed,
   type ObservedInputs,
   type ObservedJob,
@@ -64,15 +65,16 @@ export interface Sources {
   readonly childCaches: Pick<ChildCaches, "read" | "track">;
   readonly runningPods: Pick<RunningPods, "jobsOf" | "countsOf">;
   readonly failures: Pick<TrainJobFailures, "of" | "forget" | "dropped">;
-  /** Whether jobs may have what their programs say last. */
-  readonly failureMessages: boolean;
+  /** Whether jobs may have what their programs say last. Default true. */
+  readonly failureMessages?: boolean;
   readonly endedJobSets: Pick<EndedJobSets, "get">;
+  /** Returns the current executor of JobSets. */
   readonly executor: () => Executor;
   /** How many pods a job may have. Default: as rendering. */
   readonly maxPods?: number | undefined;
   readonly runtimeDefinitions: RuntimeDefinitions;
   readonly caBundle: () => string | undefined;
-  readonly trials: Pick<TrialHooks, "trialOf" | "isStopping"> | undefined;
+  readonly trials?: Pick<TrialHooks, "trialOf" | "isStopping"> | undefined;
   readonly settling: Pick<Settling, "isSettled"> | undefined;
   /** Default: the policies of this build. */
   readonly policies?: Policies;
@@ -84,14 +86,6 @@ type Read = <T>(
   kind: Kind<T>,
   key: ObjectKey,
 ) => Promise<T | undefined>;
-
-function cached<T>(cache: Informer<T>, _kind: unknown, key: ObjectKey): Promise<T | undefined> {
-  return Promise.resolve(cache.get(key));
-}
-
-function live(client: KubeClient, signal: AbortSignal): Read {
-  return (_cache, kind, key) => getOrUndefined(client, kind, key, { signal });
-}
 
 function readRuntime(
   read: Read,
@@ -146,12 +140,11 @@ async function observeConfigMaps(
     return { snapshot: undefined, tlsConfig: undefined };
   }
   const { name = "" } = trainJob.metadata;
-  const own = ownJobSet({ trainJob, jobSet });
-  const isRunning = own !== undefined && own.spec?.suspend !== true;
+  const job = { trainJob, jobSet };
   // A job without conditions is new: it has none, or its creation is refused because there is one.
-  const isNew = own === undefined && (trainJob.status?.conditions ?? []).length === 0;
+  const isNew = ownJobSet(job) === undefined && (trainJob.status?.conditions ?? []).length === 0;
   const how = { fresh, signal, unlabelled: !isNew };
-  const snapshotData = !isRunning || mayHaveChildren(policies, runtime, jobSet);
+  const snapshotData = !jobSetRuns(job) || mayHaveChildren(policies, runtime, jobSet);
   return {
     snapshot: await configMaps.read(trainJob, childNames.runtimeSnapshot(name), {
       ...how,
@@ -173,7 +166,8 @@ export interface Look {
 }
 
 function readerOf({ client }: Sources, { fresh, signal }: Look): Read {
-  return fresh ? live(client, signal) : cached;
+  return (cache, kind, key) =>
+    fresh ? getOrUndefined(client, kind, key, { signal }) : Promise.resolve(cache.get(key));
 }
 
 /** Returns the TrainJob and its JobSet; undefined if it does not exist. */
@@ -198,7 +192,8 @@ export async function observeJob(
     pods: runningPods.countsOf(formatKey(key), attempt),
     failures: sources.failures.of(formatKey(key), jobSetUid),
     droppedFailure: sources.failures.dropped.get(trainJob.metadata.uid ?? ""),
-    tellsMessages: sources.failureMessages && allowsLastWords(trainJob.metadata.annotations),
+    tellsMessages: (sources.failureMessages ?? true) &&
+      allowsLastWords(trainJob.metadata.annotations),
     isStopping: storedStopOf(trainJob) !== undefined || sources.trials?.isStopping(trainJob),
     settled: isSettled(sources, trainJob, jobSet),
   };

@@ -114,7 +114,7 @@ export function ownJobSet(
 }
 
 /** Reports whether the TrainJob's JobSet is not suspended. */
-export function jobSetRuns(observed: ObservedJob): boolean {
+export function jobSetRuns(observed: Pick<ObservedJob, "trainJob" | "jobSet">): boolean {
   const own = ownJobSet(observed);
   return own !== undefined && own.spec?.suspend !== true;
 }

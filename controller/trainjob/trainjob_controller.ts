@@ -4,7 +4,6 @@ import { CHILD_CONFIG_MAP_SUFFIXES, childNames, TRAINJOB_CONDITIONS } from "../.
 import { timeToLiveOf } from "../../crds/time_to_live.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, type TrainJob } from "../../crds/trainjob.ts";
-import type { KubeClient } from "../../platform/kube/client.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { findCondition } from "../../platform/kube/conditions.ts";
@@ -15,12 +14,10 @@ import {
   type ControllerMetrics,
   createController,
 } from "../../platform/kube/controller.ts";
-import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
 import { formatKey, keyOf, type KubeObject } from "../../platform/kube/resource.ts";
 import { type Source, watch, watchSignal } from "../../platform/kube/sources.ts";
-import type { Executor } from "../runtime/draft.ts";
 import { isProgressOnly } from "../progress_change.ts";
 import { type ChildCacheFactory, createChildCaches } from "./child_caches.ts";
 import { createChildConfigMaps } from "./child_config_maps.ts";
@@ -29,12 +26,11 @@ import { createEndedJobSets, type EndedJobSets } from "./ended_jobsets.ts";
 import { isSeenByKueue } from "./kueue_runtime.ts";
 import { isFinished, owns } from "./observed.ts";
 import { refKey, type TrainJobInformers } from "./observe.ts";
-import { reconcileTrainJob } from "./reconcile.ts";
+import { type ReconcilerOptions, reconcileTrainJob } from "./reconcile.ts";
 import { createTrainJobFailures, type TrainJobFailures } from "./trainjob_failures.ts";
 import { createRunningPods, type RunningPods, trainJobKeyOf } from "./running_pods.ts";
 import { createSettling, type Settling } from "./settling.ts";
 import type { TrialHooks } from "./trials.ts";
-import type { RuntimeDefinitions } from "./runtime_definitions.ts";
 
 /** Source of the CA that pods trust. */
 export interface ProgressOptions {
@@ -45,20 +41,19 @@ export interface ProgressOptions {
 }
 
 /** Options of {@link createTrainJobController}. */
-export interface TrainJobControllerOptions {
-  readonly client: KubeClient;
+export interface TrainJobControllerOptions extends
+  Pick<
+    ReconcilerOptions,
+    | "client"
+    | "managerName"
+    | "events"
+    | "executor"
+    | "maxPods"
+    | "failureMessages"
+    | "runtimeDefinitions"
+  > {
   readonly informers: TrainJobInformers;
-  /** The name of the manager, with which the names of its roles begin. */
-  readonly managerName: string;
-  readonly events: Pick<EventRecorder, "record">;
   readonly clock: Clock;
-  /** Returns the current executor of JobSets. */
-  readonly executor: () => Executor;
-  /** How many pods a job may have. Default: as rendering. */
-  readonly maxPods?: number;
-  /** Whether jobs may have what their programs say last. Default true. */
-  readonly failureMessages?: boolean;
-  readonly runtimeDefinitions: RuntimeDefinitions;
   /** Undefined if the feature gate is off. */
   readonly progress: ProgressOptions | undefined;
   /** Creates the cache of a kind of children. Default: children are read from the API server. */
@@ -171,8 +166,7 @@ function sourcesOf(
 
 /** Creates the controller that makes JobSets of TrainJobs. The caller runs the informers. */
 export function createTrainJobController(options: TrainJobControllerOptions): Controller {
-  const { client, informers, events, clock, executor, progress, trials, workers, metrics } =
-    options;
+  const { client, informers, clock, progress, trials, workers, metrics } = options;
   const runningPods = createRunningPods();
   const failures = createTrainJobFailures();
   const endedJobSets = createEndedJobSets();
@@ -186,23 +180,14 @@ export function createTrainJobController(options: TrainJobControllerOptions): Co
     waiting: () => trainJobs.list().filter(waitsForChildren).map(keyOf),
   });
   const reconciler = {
-    client,
-    informers,
-    managerName: options.managerName,
+    ...options,
     configMaps: createChildConfigMaps({ client, cache: informers.configMaps }),
     childCaches,
     runningPods,
     failures,
-    failureMessages: options.failureMessages ?? true,
     endedJobSets,
-    events,
-    clock,
     since: clock.now(),
     waitChecks: createBoundedCache<WaitCheck>(WAIT_CHECKS_MAX),
-    executor,
-    maxPods: options.maxPods,
-    runtimeDefinitions: options.runtimeDefinitions,
-    trials,
     settling,
     caBundle: () => progress?.caBundle(),
     isNews: createNotices(WARNINGS_MAX, {

@@ -1,6 +1,12 @@
 /** Least-recently-used caches with a bound on their entries, or on what the entries hold. */
 import { LRUCache } from "lru-cache";
 
+/** The calls of a cache by those who keep something in it. */
+export type BoundedCache<V extends NonNullable<unknown>> = Pick<
+  LRUCache<string, V>,
+  "get" | "set" | "delete"
+>;
+
 /** How long entries are kept. Without it they stay until others need their place. */
 export interface EntryLifetime {
   /** Age at which an entry is gone, in milliseconds. */

@@ -10,6 +10,8 @@ import type { JobSet } from "../../../crds/jobset.ts";
 import { createEndedJobSets } from "../../../controller/trainjob/ended_jobsets.ts";
 import { createTrainJobFailures } from "../../../controller/trainjob/trainjob_failures.ts";
 import { createRunningPods } from "../../../controller/trainjob/running_pods.ts";
+import { createBoundedCache } from "../../../platform/base/bounded_cache.ts";
+import type { WaitCheck } from "../../../controller/trainjob/job_events.ts";
 import { createNotices } from "../../../platform/base/notices.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { LABELS, MANAGER } from "../../../crds/names.ts";
@@ -86,7 +88,7 @@ export class World {
       failureMessages: true,
       endedJobSets,
       since: START,
-      waitChecks: new Map(),
+      waitChecks: createBoundedCache<WaitCheck>(100),
       ...more,
       events: {
         record: ({ namespace, name }, event) =>
