@@ -1,5 +1,5 @@
 /** Caches of the manager: an informer for each kind that it reads. */
-import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
+import { jobSetJobIndexes } from "../../controller/jobset/jobset_controller.ts";
 import { type AnyJob, type JobKind, podSelector } from "../../crds/job_kind.ts";
 import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";

@@ -7,13 +7,8 @@ import type { Attempts } from "../../platform/kit/attempts.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isNotFound, isNotServed, KubeError, lacksRight } from "../../platform/kube/errors.ts";
-import {
-  formatKey,
-  type Kind,
-  type KubeObject,
-  type ObjectKey,
-} from "../../platform/kube/resource.ts";
-import { type ChildCaches, notServedProblem } from "./child_caches.ts";
+import { formatKey, type KubeObject, type ObjectKey } from "../../platform/kube/resource.ts";
+import { type ChildCaches, NotServedError } from "./child_caches.ts";
 import type { ChildPlan } from "./children.ts";
 import { rightToGrant } from "./missing_right.ts";
 
@@ -28,14 +23,6 @@ export interface Writer {
   readonly signal: AbortSignal;
   /** Runs the creation or the change of a child, to remember the response. */
   readonly track: ChildCaches["track"];
-}
-
-/** The API server does not serve the kind of a child, as if its definition was removed. */
-export class NotServedError extends Error {
-  constructor(kind: Kind<unknown>) {
-    super(notServedProblem(kind));
-    this.name = "NotServedError";
-  }
 }
 
 /** Codes after which a repetition may succeed, whatever the object is. */

@@ -18,12 +18,6 @@ import type { Child } from "../runtime/child.ts";
 
 const log = getLogger(["milepost", "controller", "trainjob"]);
 
-/** Result of a read if the API server does not serve the kind. */
-export const NOT_SERVED = Symbol("not served");
-
-/** A child as it is, whoever owns it. */
-export type LiveChild = KubeObject | undefined | typeof NOT_SERVED;
-
 /** The manner of a read. */
 export interface ChildLookup {
   readonly namespace: string | undefined;
@@ -40,8 +34,11 @@ export type ChildCacheFactory = (
 
 /** Reads children; as a source it wakes the TrainJobs whose children change. */
 export interface ChildCaches extends Source {
-  /** Returns the object of the child's kind and name. Of a child that is created once only the metadata is read. */
-  read(child: Child, how: ChildLookup): Promise<LiveChild>;
+  /**
+   * Returns the object of the child's kind and name, whoever owns it. Of a child that is created once only the metadata
+   * is read. Throws a {@link NotServedError} if there is no such kind.
+   */
+  read(child: Child, how: ChildLookup): Promise<KubeObject | undefined>;
   /** Runs a creation or a change, and remembers the response until the cache has it. */
   track(
     kind: Kind<KubeObject>,
@@ -67,13 +64,18 @@ interface ChildCache {
   readonly own: OwnWrites<KubeObject>;
 }
 
-/** Returns the message about a kind that the API server does not serve. */
-export function notServedProblem({ kind, group, version, plural }: Kind<unknown>): string {
-  const source = group === KINDS.jobSet.group
-    ? ", which JobSet brings and `milepost crds` prints"
-    : " with the scheduler that the runtime names";
-  return `the API server does not serve ${kind} of ${group}/${version}: install the CRD ` +
-    `${plural}.${group}${source}; the TrainJob then starts`;
+/** The API server does not serve the kind of a child, as if its definition was removed. */
+export class NotServedError extends Error {
+  constructor({ kind, group, version, plural }: Kind<unknown>) {
+    const source = group === KINDS.jobSet.group
+      ? ", which JobSet brings and `milepost crds` prints"
+      : " with the scheduler that the runtime names";
+    super(
+      `the API server does not serve ${kind} of ${group}/${version}: install the CRD ` +
+        `${plural}.${group}${source}; the TrainJob then starts`,
+    );
+    this.name = "NotServedError";
+  }
 }
 
 /** Reports whether nothing of an object has changed that is kept of it, as if its status is written. */
@@ -90,12 +92,12 @@ async function readLive(
   client: Pick<KubeClient, "get">,
   { kind, name, mode }: Child,
   { namespace, signal }: ChildLookup,
-): Promise<LiveChild> {
+): Promise<KubeObject | undefined> {
   const read: Kind<KubeObject> = mode === "once" ? identityOf(kind) : kind;
   try {
     return await client.get(read, { namespace, name }, { signal });
   } catch (error) {
-    if (isNotServed(error)) return NOT_SERVED;
+    if (isNotServed(error)) throw new NotServedError(kind);
     if (isNotFound(error)) return undefined;
     throw error;
   }

@@ -2,12 +2,7 @@
 import { isForbidden } from "../../platform/kube/errors.ts";
 import type { KubeObject } from "../../platform/kube/resource.ts";
 import type { Child } from "../runtime/child.ts";
-import {
-  type ChildCaches,
-  type ChildLookup,
-  NOT_SERVED,
-  notServedProblem,
-} from "./child_caches.ts";
+import { type ChildCaches, type ChildLookup, NotServedError } from "./child_caches.ts";
 import { CHILD_RETRY_MS, type ChildPlan, planChild } from "./children.ts";
 import { rightToGrant } from "./missing_right.ts";
 import { jobSetRuns, type Observed } from "./observed.ts";
@@ -43,9 +38,9 @@ async function readChild(
   how: ChildLookup,
 ): Promise<ReadChild> {
   try {
-    const live = await childCaches.read(child, how);
-    return live === NOT_SERVED ? { problem: notServedProblem(child.kind) } : { live };
+    return { live: await childCaches.read(child, how) };
   } catch (error) {
+    if (error instanceof NotServedError) return { problem: error.message };
     if (!isForbidden(error)) throw error;
     return { problem: unreadableProblem(child, managerName), retryMs: CHILD_RETRY_MS };
   }

@@ -2,7 +2,8 @@
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { KubeError, messageOf } from "../../platform/kube/errors.ts";
-import { isRefusal, NotServedError } from "./act.ts";
+import { isRefusal } from "./act.ts";
+import { NotServedError } from "./child_caches.ts";
 import { CHILD_RETRY_MS } from "./children.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
 import { shorten } from "../shorten.ts";

@@ -6,8 +6,10 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
 import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { changedV1JobProblems, v1JobProblems } from "../../controller/jobs/validation.ts";
-import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
-import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
+import {
+  createJobSetController,
+  jobSetJobIndexes,
+} from "../../controller/jobset/jobset_controller.ts";
 import { jobSetProblems } from "../../controller/jobset/problems.ts";
 import { runtimeProblems, trainJobProblems } from "../../controller/runtime/validation.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";

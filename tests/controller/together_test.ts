@@ -1,7 +1,9 @@
 /** Tests of the TrainJob controller and the built-in JobSet executor on one cluster: a job's whole life. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
-import { jobSetJobIndexes } from "../../controller/jobset/reconciler.ts";
+import {
+  createJobSetController,
+  jobSetJobIndexes,
+} from "../../controller/jobset/jobset_controller.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { LABELS } from "../../crds/names.ts";

@@ -1,7 +1,9 @@
 /** Tests of `controller/jobset/jobset_controller.ts`. */
 import { equal } from "node:assert/strict";
-import { createJobSetController } from "../../../controller/jobset/jobset_controller.ts";
-import { jobSetJobIndexes } from "../../../controller/jobset/reconciler.ts";
+import {
+  createJobSetController,
+  jobSetJobIndexes,
+} from "../../../controller/jobset/jobset_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import { FakeClock, until } from "../../support/fake_clock.ts";

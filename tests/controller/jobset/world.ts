@@ -5,7 +5,10 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { WATCHED } from "../../../crds/watched.ts";
 import type { Job } from "../../../platform/kube/kubernetes.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "../../../crds/jobset_names.ts";
-import { createJobSetReconciler, jobSetJobIndexes } from "../../../controller/jobset/reconciler.ts";
+import {
+  createJobSetReconciler,
+  jobSetJobIndexes,
+} from "../../../controller/jobset/jobset_controller.ts";
 import type { EventText } from "../../../platform/kube/event_object.ts";
 import { Driver } from "../../support/drive.ts";
 import { FakeClock } from "../../support/fake_clock.ts";

@@ -1,7 +1,10 @@
 /** Tests of JobSet executor and Job controller together, against the embedded API server over HTTPS. */
+import { systemClock } from "../../../platform/base/clock.ts";
 import { deepEqual, equal } from "node:assert/strict";
-import { createJobSetController } from "../../../controller/jobset/jobset_controller.ts";
-import { jobSetJobIndexes } from "../../../controller/jobset/reconciler.ts";
+import {
+  createJobSetController,
+  jobSetJobIndexes,
+} from "../../../controller/jobset/jobset_controller.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { crdManifests } from "../../../crds/manifests.ts";
@@ -53,9 +56,13 @@ async function withCluster(
     const podBackoff = { firstMs: 10, longestMs: 100 };
     running.push(
       ...Object.values(informers).map((informer) => informer.run(stop.signal)),
-      createJobSetController({ client, managerName: "manager", informers, events }).run(
-        stop.signal,
-      ),
+      createJobSetController({
+        client,
+        managerName: "manager",
+        informers,
+        events,
+        clock: systemClock,
+      }).run(stop.signal),
       createJobController({ client, informers, events, podBackoff }).run(stop.signal),
     );
     await test(client, told);
