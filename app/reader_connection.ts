@@ -8,7 +8,7 @@ export async function connectAsReader(
   { kubeconfig, context }: { readonly kubeconfig?: string; readonly context?: string },
 ): Promise<Connection> {
   const connection = loadKubeconfig(kubeconfig, undefined, context);
-  const runsCredentialPlugin = connection.getCurrentUser()?.exec !== undefined;
+  const runsCredentialPlugin = connection.user?.exec !== undefined;
   await giveUpPermissions({ runsCredentialPlugin, writesFiles: false });
   return connection;
 }

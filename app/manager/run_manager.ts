@@ -79,7 +79,7 @@ export async function runManagerUntilStopped({ config, ...flags }: Flags): Promi
   const caps = capsWithin(limit.bytes, configuration);
   log.info("memory limit", { ...limit, ...caps });
   const gaveUp = await giveUpPermissions({
-    runsCredentialPlugin: connection.getCurrentUser()?.exec !== undefined,
+    runsCredentialPlugin: connection.user?.exec !== undefined,
     writesFiles: configuration.observationSink?.kind === "sqlite",
   });
   log.debug("gave up permissions", { gaveUp });

@@ -98,7 +98,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   cleanup.defer(() => events.close());
   const started = kubelet = await startKubelet({
     client,
-    apiServer: connection.getCurrentCluster()?.server,
+    apiServer: connection.cluster.server,
     nodeName: options.nodeName,
     hostIP,
     endpointPort: logs.port,

@@ -45,7 +45,7 @@ export async function startUserUi(
   const { missing } = cluster;
   const { connection } = parts;
   const signal = AbortSignal.timeout(DEADLINE_MS);
-  const user = await ownName(client, signal) ?? connection.getCurrentUser()?.name ?? "";
+  const user = await ownName(client, signal) ?? connection.user?.name ?? "";
   const sessions = createBrowserSessions({ clock });
   const { caches, ensureCached } = jobs;
   const readers = createUserAccess({ clock, sessions, rights, user, ensureCached });

@@ -55,8 +55,7 @@ async function checkCluster(
   connection: Connection,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { currentContext: context } = connection;
-  const server = connection.getCurrentCluster()?.server;
+  const { context: { name: context }, cluster: { server } } = connection;
   try {
     await client.read("/version", { deadlineMs: DEADLINE_MS, maxBytes: MAX_BYTES, signal });
   } catch (cause) {
@@ -88,10 +87,9 @@ export async function openUserCluster(
   { connection, clock = systemClock, signal }: UserClusterParts,
 ): Promise<UserCluster> {
   const kinds = JOB_KINDS;
-  const context = connection.getContextObject(connection.currentContext);
   const namespaces = options.namespaces.length > 0
     ? options.namespaces
-    : [context?.namespace ?? "default"];
+    : [connection.context.namespace ?? "default"];
   const { noOthers = false, managerNamespace: namespace, managerService: service } = options;
   await using cleanup = new AsyncDisposableStack();
   const client = createClient({ connection, clock });
@@ -127,7 +125,7 @@ export async function openUserCluster(
     client,
     clock,
     kinds,
-    server: connection.getCurrentCluster()?.server ?? "",
+    server: connection.cluster.server,
     namespaces,
     rights,
     jobs,

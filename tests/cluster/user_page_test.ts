@@ -106,7 +106,7 @@ Deno.test("on a real API server `milepost ui` shows each user what its objects s
     });
 
     await t.step("with these rights, curves come from where ports can be forwarded", async () => {
-      const { server = "", caData = "" } = ada.getCurrentCluster() ?? {};
+      const { server = "", caData = "" } = ada.cluster;
       const caPem = Buffer.from(caData, "base64").toString("utf8");
       await using gateway = startApiGateway({ server, caPem });
       await withUserPage(connectionTo({ server: gateway.url, token }), async (page, missing) => {

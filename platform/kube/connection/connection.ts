@@ -4,46 +4,24 @@
  */
 import { readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
-import { isAbsolute, join } from "node:path";
 import type { Authenticator } from "@kubernetes/client-node/dist/auth.js";
-import {
-  type Cluster,
-  type Context,
-  newClusters,
-  newContexts,
-  newUsers,
-  type User,
-} from "@kubernetes/client-node/dist/config_types.js";
+import type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
 import { AzureAuth } from "@kubernetes/client-node/dist/azure_auth.js";
 import { ExecAuth } from "@kubernetes/client-node/dist/exec_auth.js";
 import { FileAuth } from "@kubernetes/client-node/dist/file_auth.js";
 import { GoogleCloudPlatformAuth } from "@kubernetes/client-node/dist/gcp_auth.js";
 import { OidcTokens } from "./oidc.ts";
 
-export type { Cluster, Context, User } from "@kubernetes/client-node/dist/config_types.js";
-
-/** Content of a kubeconfig. */
+/** What one context of a kubeconfig names. */
 export interface ConnectionParts {
-  readonly clusters: Cluster[];
-  readonly contexts: Context[];
-  readonly users: User[];
-  readonly currentContext: string;
-}
-
-/** A kubeconfig as decoded from YAML or JSON, its parts not yet validated. */
-export interface KubeconfigDocument {
-  readonly clusters?: unknown;
-  readonly contexts?: unknown;
-  readonly users?: unknown;
-  readonly "current-context"?: string | null;
+  readonly context: Context;
+  readonly cluster: Cluster;
+  /** Absent: nobody. */
+  readonly user?: User | undefined;
 }
 
 /** Name of the `auth-provider` that is ours to know. */
 const OIDC = "oidc";
-
-function absolute(folder: string, file: string | undefined): string | undefined {
-  return file && !isAbsolute(file) ? join(folder, file) : file;
-}
 
 function decoded(data: string | undefined): string | undefined {
   if (!data) return undefined;
@@ -64,29 +42,11 @@ interface Material {
   readonly key: () => string | undefined;
 }
 
-/** The parts of a kubeconfig; file names in it are relative to `folder`. Throws if a part is missing. */
-export function partsOf(document: KubeconfigDocument, folder: string): ConnectionParts {
-  const paths = <T extends object>(entry: T, ...names: (keyof T)[]): T => ({
-    ...entry,
-    ...Object.fromEntries(names.map((name) => {
-      const file = entry[name];
-      return [name, typeof file === "string" ? absolute(folder, file) : file];
-    })),
-  });
-  return {
-    clusters: newClusters(document.clusters).map((it) => paths(it, "caFile")),
-    contexts: newContexts(document.contexts),
-    users: newUsers(document.users).map((it) => paths(it, "certFile", "keyFile")),
-    currentContext: document["current-context"] ?? "",
-  };
-}
-
 /** One way to one API server. */
 export class Connection {
-  readonly clusters: readonly Cluster[];
-  readonly contexts: readonly Context[];
-  readonly users: readonly User[];
-  readonly currentContext: string;
+  readonly context: Context;
+  readonly cluster: Cluster;
+  readonly user: User | undefined;
   // They remember tokens, so they live as long as the connection.
   readonly #authenticators: readonly Authenticator[] = [
     new ExecAuth(),
@@ -97,37 +57,15 @@ export class Connection {
   readonly #material: Material;
   #oidc: OidcTokens | undefined;
 
-  constructor({ clusters, contexts, users, currentContext }: ConnectionParts) {
-    this.clusters = clusters;
-    this.contexts = contexts;
-    this.users = users;
-    this.currentContext = currentContext;
-    const [cluster, user] = [this.getCurrentCluster(), this.getCurrentUser()];
+  constructor({ context, cluster, user }: ConnectionParts) {
+    this.context = context;
+    this.cluster = cluster;
+    this.user = user;
     this.#material = {
-      ca: reader(cluster?.caFile, cluster?.caData),
+      ca: reader(cluster.caFile, cluster.caData),
       cert: reader(user?.certFile, user?.certData),
       key: reader(user?.keyFile, user?.keyData),
     };
-  }
-
-  getContextObject(name: string): Context | undefined {
-    return this.contexts.find((it) => it.name === name);
-  }
-
-  getCluster(name: string): Cluster | undefined {
-    return this.clusters.find((it) => it.name === name);
-  }
-
-  getUser(name: string): User | undefined {
-    return this.users.find((it) => it.name === name);
-  }
-
-  getCurrentCluster(): Cluster | undefined {
-    return this.getCluster(this.getContextObject(this.currentContext)?.cluster ?? "");
-  }
-
-  getCurrentUser(): User | undefined {
-    return this.getUser(this.getContextObject(this.currentContext)?.user ?? "");
   }
 
   /**
@@ -136,8 +74,8 @@ export class Connection {
    */
   async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
     const { ca, cert, key } = this.#material;
+    const { user } = this;
     options.ca = ca();
-    const user = this.getCurrentUser();
     if (!user) return;
     options.cert = cert();
     options.key = key();

@@ -3,15 +3,17 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { dirname, join, resolve } from "node:path";
-import { parse as parseYaml } from "yaml";
-import { z } from "zod";
 import {
   type Cluster,
-  Connection,
-  type ConnectionParts,
-  partsOf,
+  type Context,
+  newClusters,
+  newContexts,
+  newUsers,
   type User,
-} from "./connection.ts";
+} from "@kubernetes/client-node/dist/config_types.js";
+import { parse as parseYaml } from "yaml";
+import { z } from "zod";
+import { Connection } from "./connection.ts";
 import { ConfigurationError, messageOf } from "../errors.ts";
 
 /** Folder in which the kubelet mounts a pod's own credentials. */
@@ -31,6 +33,14 @@ const fileSchema = z.looseObject({
   "current-context": z.string().nullish(),
 });
 type KubeconfigFile = z.infer<typeof fileSchema>;
+
+/** Content of a kubeconfig. */
+interface Kubeconfig {
+  readonly clusters: readonly Cluster[];
+  readonly contexts: readonly Context[];
+  readonly users: readonly User[];
+  readonly currentContext: string;
+}
 
 /** Runs `work`; its error becomes one line that begins with `what`. */
 function orExplain<T>(what: string, work: () => T): T {
@@ -68,18 +78,27 @@ function withTokenFile(users: KubeconfigFile["users"], folder: string): unknown[
   });
 }
 
-function loadFile(file: string): ConnectionParts {
-  const content = parseFile(file);
+/** File names in it are relative to its folder. */
+function loadFile(file: string): Kubeconfig {
+  const { clusters, contexts, users, "current-context": currentContext } = parseFile(file);
   const folder = dirname(resolve(file));
-  return orExplain(`the kubeconfig ${file} is broken`, () => {
-    return partsOf({ ...content, users: withTokenFile(content.users, folder) }, folder);
-  });
+  const inFolder = (name: string | undefined) => name && resolve(folder, name);
+  return orExplain(`the kubeconfig ${file} is broken`, () => ({
+    clusters: newClusters(clusters).map((it) => ({ ...it, caFile: inFolder(it.caFile) })),
+    contexts: newContexts(contexts),
+    users: newUsers(withTokenFile(users, folder)).map((it) => ({
+      ...it,
+      certFile: inFolder(it.certFile),
+      keyFile: inFolder(it.keyFile),
+    })),
+    currentContext: currentContext ?? "",
+  }));
 }
 
 /** Several files as one: what an earlier file names a later one does not change. */
-function mergeFiles(files: readonly string[]): ConnectionParts {
+function mergeFiles(files: readonly string[]): Kubeconfig {
   const configs = files.map(loadFile);
-  const firstOf = <T extends { name: string }>(lists: T[][]): T[] => [
+  const firstOf = <T extends { name: string }>(lists: (readonly T[])[]): T[] => [
     ...new Map(lists.flat().reverse().map((entry) => [entry.name, entry])).values(),
   ];
   return {
@@ -129,30 +148,29 @@ function checkUser(user: User, where: string): void {
 }
 
 /** Checks what can be checked without a call: names, the address, files and certificates. */
-function check(parts: ConnectionParts, origin: string): Connection {
-  const config = new Connection(parts);
-  const contextName = config.currentContext;
+function check(config: Kubeconfig, origin: string): Connection {
+  const { currentContext: contextName, contexts, clusters, users } = config;
   if (!contextName) throw new ConfigurationError(`${origin} names no current-context`);
-  const context = config.getContextObject(contextName);
+  const context = contexts.find(({ name }) => name === contextName);
   if (!context) {
-    const known = config.contexts.slice(0, 20).map(({ name }) => name).join(", ") || "none";
+    const known = contexts.slice(0, 20).map(({ name }) => name).join(", ") || "none";
     throw new ConfigurationError(`${origin} has no context ${contextName}; its contexts: ${known}`);
   }
-  const cluster = config.getCluster(context.cluster);
+  const cluster = clusters.find(({ name }) => name === context.cluster);
   if (!cluster) {
     throw new ConfigurationError(
       `${origin} has no cluster ${context.cluster}, which context ${contextName} names`,
     );
   }
   checkCluster(cluster, `${origin}, cluster ${cluster.name}`);
-  const user = context.user ? config.getUser(context.user) : undefined;
+  const user = users.find(({ name }) => name === context.user);
   if (context.user && user === undefined) {
     throw new ConfigurationError(
       `${origin} has no user ${context.user}, which context ${contextName} names`,
     );
   }
   if (user) checkUser(user, `${origin}, user ${user.name}`);
-  return config;
+  return new Connection({ context, cluster, user });
 }
 
 function inCluster(env: (name: string) => string | undefined): Connection {
@@ -171,7 +189,7 @@ function inCluster(env: (name: string) => string | undefined): Connection {
 }
 
 /** One cluster, one user. */
-function single(cluster: Cluster, user: User): ConnectionParts {
+function single(cluster: Cluster, user: User): Kubeconfig {
   const context = { name: "only", cluster: cluster.name, user: user.name };
   return { clusters: [cluster], users: [user], contexts: [context], currentContext: context.name };
 }
@@ -187,8 +205,8 @@ export function loadKubeconfig(
   env: (name: string) => string | undefined = (name) => Deno.env.get(name),
   context?: string,
 ): Connection {
-  const checkContext = (parts: ConnectionParts, origin: string) =>
-    check(context === undefined ? parts : { ...parts, currentContext: context }, origin);
+  const checkContext = (config: Kubeconfig, origin: string) =>
+    check(context === undefined ? config : { ...config, currentContext: context }, origin);
   if (file !== undefined) return checkContext(loadFile(file), `the kubeconfig ${file}`);
   const files = (env("KUBECONFIG") ?? "").split(":").filter((name) => name !== "");
   if (files.length > 0) return checkContext(mergeFiles(files), `the kubeconfig ${files.join(":")}`);
@@ -215,10 +233,8 @@ export interface ServerAddress {
 }
 
 /** The connection to the same server without any credentials. */
-export function withoutUser(connection: Connection): Connection {
-  const cluster = connection.getCurrentCluster();
-  if (!cluster) throw new ConfigurationError("the kubeconfig has no current cluster");
-  return new Connection(single(cluster, { name: "nobody" }));
+export function withoutUser({ context, cluster }: Connection): Connection {
+  return new Connection({ context, cluster });
 }
 
 /** The connection to a server whose address and credentials are at hand. */

@@ -1,7 +1,7 @@
 /** Transport: authenticated HTTP requests to one API server. */
 import type { RequestOptions } from "node:https";
 import { unlessAborted } from "../../base/aborted.ts";
-import type { Cluster, Connection } from "./connection.ts";
+import type { Connection } from "./connection.ts";
 import { endingWith } from "./ending_body.ts";
 import { ConfigurationError, messageOf, TransportError } from "../errors.ts";
 
@@ -103,9 +103,7 @@ async function opened(socket: WebSocket, signal: AbortSignal): Promise<void> {
   }
 }
 
-function currentCluster(connection: Connection): Cluster {
-  const cluster = connection.getCurrentCluster();
-  if (!cluster) throw new ConfigurationError("the kubeconfig has no current cluster");
+function checkCluster({ cluster }: Connection): void {
   if (cluster.server.startsWith("https:") && cluster.skipTLSVerify) {
     throw new ConfigurationError(
       `cluster ${cluster.name}: insecure-skip-tls-verify is not supported; ` +
@@ -118,7 +116,6 @@ function currentCluster(connection: Connection): Cluster {
         "use a server address that its certificate names",
     );
   }
-  return cluster;
 }
 
 /** `fetch` hides what failed in its error's cause, behind the whole URL. */
@@ -157,7 +154,8 @@ function openClient(
 
 /** A transport over the runtime's `fetch`. Throws {@link ConfigurationError} for what is not supported. */
 export function createTransport(connection: Connection): Transport {
-  const cluster = currentCluster(connection);
+  checkCluster(connection);
+  const { cluster } = connection;
   const base = cluster.server.replace(/\/$/, "");
   let open: { identity: Identity; client: Deno.HttpClient; once?: Deno.HttpClient } | undefined;
   let reading: Promise<Credentials> | undefined;

@@ -108,7 +108,7 @@ async function startWorld({ client, kubeconfig, status, caBundle }: Standalone):
   };
   const authority = await createAuthority(Date.now());
   const { certificate, key } = await issueServingCertificate(authority, ["127.0.0.1"], Date.now());
-  const { server = "", caData = "" } = loadKubeconfig(kubeconfig).getCurrentCluster() ?? {};
+  const { server = "", caData = "" } = loadKubeconfig(kubeconfig).cluster;
   const uiToken = await apiToken(client, account);
   const observing = await requestToken(client, account, { audience: OBSERVATION_AUDIENCE });
   const page = await startClusterUi({

@@ -85,7 +85,7 @@ async function viewer(
     spec: { expirationSeconds: 3600 },
   });
   const token = textAt(answer, "status", "token") ?? "";
-  const caPem = atob(loadKubeconfig(kubeconfig).getCurrentCluster()?.caData ?? "");
+  const caPem = atob(loadKubeconfig(kubeconfig).cluster.caData ?? "");
   return createClient({ connection: connectionTo({ server, caPem, token }) });
 }
 

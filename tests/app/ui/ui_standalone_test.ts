@@ -21,7 +21,7 @@ async function podOf(page: PageSession, name: string) {
 Deno.test("a session reads and changes jobs of a standalone, and never sees the administrator's token", () =>
   withStandalone(async ({ page, client, kubeconfig }) => {
     assert.ok(page !== undefined);
-    const token = loadKubeconfig(kubeconfig).getCurrentUser()?.token ?? "";
+    const token = loadKubeconfig(kubeconfig).user?.token ?? "";
     assert.ok(token.length > 20);
     const session = await openSession(page.newAddress());
     const seen: string[] = [];

@@ -27,7 +27,7 @@ Deno.test("a user who may list the jobs of one namespace sees those, changes not
     await observer(client, "viewer", TRAINJOB, ["get", "list"]);
     const account = { namespace: "default", name: "viewer" };
     const token = await requestToken(client, account, { audience: AUDIENCE });
-    const cluster = loadKubeconfig(kubeconfig).getCurrentCluster();
+    const cluster = loadKubeconfig(kubeconfig).cluster;
     const server = cluster?.server ?? "";
     const caPem = atob(cluster?.caData ?? "");
     await using cleanup = new AsyncDisposableStack();

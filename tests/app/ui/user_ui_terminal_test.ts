@@ -28,7 +28,7 @@ Deno.test("at a terminal `milepost ui` prints an address, another at each Enter,
     assert.equal((await session.get("/view/v1/jobs")).status, 200);
     await assert.rejects(openSession(address), /no session: 403/);
   }
-  const token = loadKubeconfig(kubeconfig).getCurrentUser()?.token ?? "";
+  const token = loadKubeconfig(kubeconfig).user?.token ?? "";
   assert.ok(token.length > 20 && !screen.text().includes(token));
   await screen.type("\x03");
   assert.equal(await screen.ended(), 0, screen.text());

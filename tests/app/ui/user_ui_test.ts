@@ -78,9 +78,7 @@ const standalone = shareStandalone(async (client) => {
 
 /** The connection of a user of the standalone. */
 function as(token: string): Connection {
-  const { server = "", caData = "" } =
-    loadKubeconfig(standalone().kubeconfig).getCurrentCluster() ??
-      {};
+  const { server = "", caData = "" } = loadKubeconfig(standalone().kubeconfig).cluster;
   return connectionTo({ server, caPem: atob(caData), token });
 }
 
@@ -106,7 +104,7 @@ Deno.test("with the kubeconfig of a standalone, lists, curves, events, logs and 
     const session = json(await page.get("/session"));
     assert.deepEqual(session.missing, []);
     assert.equal(session.user, "admin");
-    const token = connection.getCurrentUser()?.token ?? "";
+    const token = connection.user?.token ?? "";
     assert.ok(token.length > 20 && !JSON.stringify([stream, details, session]).includes(token));
     const stopped = await page.post(`/stop/${idOf(OWN, "seen")}`, { reason: "Enough" });
     assert.equal(stopped.status, 200, stopped.text);
@@ -208,7 +206,7 @@ Deno.test("through a port-forward curves come; without the manager the objects a
   const caBundle = () => Buffer.from(ca, "base64").toString("utf8");
   const all = { client, status: `https://127.0.0.1:${port}`, caBundle };
   const job = await pushingJob(all, "far", "default");
-  const { server = "", caData = "" } = loadKubeconfig(plane.kubeconfig).getCurrentCluster() ?? {};
+  const { server = "", caData = "" } = loadKubeconfig(plane.kubeconfig).cluster;
   await using gateway = startApiGateway({ server, caPem: atob(caData) });
   const connection = connectionTo({ server: gateway.url, token: plane.adminToken });
   await withUserPage(connection, async (page, missing) => {

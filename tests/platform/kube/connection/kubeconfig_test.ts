@@ -105,9 +105,9 @@ Deno.test("`loadKubeconfig()` reads YAML and takes relative paths from the file'
     const cluster = { server: "https://127.0.0.1:6443/", "certificate-authority": "ca.crt" };
     await Deno.writeTextFile(`${folder}/config`, `# a comment\n${kubeconfig({ cluster })}`);
     const connection = loadKubeconfig(`${folder}/config`);
-    assert.equal(connection.getCurrentCluster()?.server, "https://127.0.0.1:6443");
-    assert.equal(connection.getCurrentCluster()?.caFile, `${folder}/ca.crt`);
-    assert.equal(connection.getCurrentUser()?.token, "t");
+    assert.equal(connection.cluster.server, "https://127.0.0.1:6443");
+    assert.equal(connection.cluster.caFile, `${folder}/ca.crt`);
+    assert.equal(connection.user?.token, "t");
   }));
 
 Deno.test("`loadKubeconfig()` merges the files of KUBECONFIG: the first value wins", () =>
@@ -118,8 +118,8 @@ Deno.test("`loadKubeconfig()` merges the files of KUBECONFIG: the first value wi
     await Deno.writeTextFile(`${folder}/2`, second);
     const env = (name: string) => name === "KUBECONFIG" ? `${folder}/1:${folder}/2` : undefined;
     const connection = loadKubeconfig(undefined, env);
-    assert.equal(connection.getCurrentCluster()?.server, "https://first");
-    assert.equal(connection.getCurrentUser()?.token, "t");
+    assert.equal(connection.cluster.server, "https://first");
+    assert.equal(connection.user?.token, "t");
   }));
 
 Deno.test("`loadKubeconfig()` looks into the home folder last and says when there is nothing", () =>
@@ -128,11 +128,11 @@ Deno.test("`loadKubeconfig()` looks into the home folder last and says when ther
     assert.throws(() => loadKubeconfig(undefined, env), /no kubeconfig found: give --kubeconfig/);
     await Deno.mkdir(`${folder}/.kube`);
     await Deno.writeTextFile(`${folder}/.kube/config`, kubeconfig());
-    assert.equal(loadKubeconfig(undefined, env).getCurrentUser()?.token, "t");
+    assert.equal(loadKubeconfig(undefined, env).user?.token, "t");
   }));
 
 Deno.test("`connectionTo()` checks what it is given", () => {
   assert.throws(() => connectionTo({ server: "https://a", caPem: "nonsense" }), ConfigurationError);
   const connection = connectionTo({ server: "https://a/", token: "t" });
-  assert.equal(connection.getCurrentCluster()?.server, "https://a");
+  assert.equal(connection.cluster.server, "https://a");
 });

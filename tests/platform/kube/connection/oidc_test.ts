@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { RequestOptions } from "node:https";
 import { SignJWT } from "jose";
-import { Connection, partsOf } from "../../../../platform/kube/connection/connection.ts";
+import { Connection } from "../../../../platform/kube/connection/connection.ts";
 import { ConfigurationError } from "../../../../platform/kube/errors.ts";
 import { OidcTokens } from "../../../../platform/kube/connection/oidc.ts";
 import { FakeClock } from "../../../support/fake_clock.ts";
@@ -116,15 +116,11 @@ for (const [sentence, { config, says }] of Object.entries(broken)) {
 
 Deno.test("a connection carries the token of a user of OpenID Connect", async () => {
   const token = await idToken(Date.now() + HOUR);
-  const parts = partsOf({
-    "current-context": "x",
-    contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
-    clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:6443" } }],
-    users: [{
-      name: "u",
-      user: { "auth-provider": { name: "oidc", config: { "id-token": token } } },
-    }],
-  }, "/");
+  const parts = {
+    context: { name: "x", cluster: "c", user: "u" },
+    cluster: { name: "c", server: "https://127.0.0.1:6443", skipTLSVerify: false },
+    user: { name: "u", authProvider: { name: "oidc", config: { "id-token": token } } },
+  };
   const options: RequestOptions = {};
   await new Connection(parts).applyToHTTPSOptions(options);
   assert.deepEqual(options.headers, { Authorization: `Bearer ${token}` });

@@ -232,7 +232,6 @@ Deno.test("`createTransport()` asks whether a request may leave when its credent
   return withServer(
     (request, response) => void response.end(String(asked.push(request.url ?? ""))),
     async ({ url, caPem }) => {
-      const { clusters, users, contexts, currentContext } = connectionTo({ server: url, caPem });
       const ready = Promise.withResolvers<void>();
       class SlowConnection extends Connection {
         override async applyToHTTPSOptions(options: RequestOptions): Promise<void> {
@@ -241,12 +240,7 @@ Deno.test("`createTransport()` asks whether a request may leave when its credent
         }
       }
       const transport = createTransport(
-        new SlowConnection({
-          clusters: [...clusters],
-          users: [...users],
-          contexts: [...contexts],
-          currentContext,
-        }),
+        new SlowConnection(connectionTo({ server: url, caPem })),
       );
       let mayLeave = true;
       const send = (path: string) =>
@@ -298,15 +292,8 @@ Deno.test("`createTransport()` refuses by name what it cannot do", () => {
     ] as const
   ) {
     const connection = connectionTo({ server: "https://127.0.0.1:1" });
-    const [cluster] = connection.clusters;
-    assert.ok(cluster);
-    const { users, contexts, currentContext } = connection;
-    const other = new Connection({
-      clusters: [{ ...cluster, ...option }],
-      users: [...users],
-      contexts: [...contexts],
-      currentContext,
-    });
+    const { context, cluster } = connection;
+    const other = new Connection({ context, cluster: { ...cluster, ...option } });
     assert.throws(
       () => createTransport(other),
       (error) => error instanceof ConfigurationError && message.test(error.message),
