@@ -5,42 +5,31 @@ interface Entry {
   readonly at: number;
 }
 
-/** Keys that are due later; each once, at its earliest time. */
-export interface DelayedKeys {
-  /** Sets when the key is due; an earlier time that is set already stays. */
-  set(key: string, at: number): void;
-  /** The time of the key that is due first. */
-  nextAt(): number | undefined;
-  /** Removes and returns the keys that are due at `now`, earliest first. */
-  takeDue(now: number): string[];
-  clear(): void;
-  readonly size: number;
-}
-
-function siftUp(heap: Entry[], start: number): void {
-  let index = start;
-  while (index > 0) {
+/** Moves the last entry to its place. */
+function siftUp(heap: Entry[]): void {
+  for (let index = heap.length - 1; index > 0;) {
     const parent = (index - 1) >> 1;
     if (!swapIfLess(heap, index, parent)) return;
     index = parent;
   }
 }
 
-function siftDown(heap: Entry[]): void {
-  let index = 0;
-  for (;;) {
+/** Removes the first entry. */
+function pop(heap: Entry[]): void {
+  const last = heap.pop();
+  if (last === undefined || heap.length === 0) return;
+  heap[0] = last;
+  for (let index = 0;;) {
     const left = 2 * index + 1;
-    const right = left + 1;
-    const smaller = less(heap, right, left) ? right : left;
+    const smaller = isLess(heap[left + 1], heap[left]) ? left + 1 : left;
     if (!swapIfLess(heap, smaller, index)) return;
     index = smaller;
   }
 }
 
-function less(heap: Entry[], a: number, b: number): boolean {
-  const [first, second] = [heap[a], heap[b]];
-  return first !== undefined && second !== undefined && first.at < second.at;
-}
+/** Whether both are there, and the first is due before the second. */
+const isLess = (one: Entry | undefined, other: Entry | undefined): boolean =>
+  one !== undefined && other !== undefined && one.at < other.at;
 
 /** Swaps the entries if `a` is due before `b`. */
 function swapIfLess(heap: Entry[], a: number, b: number): boolean {
@@ -51,53 +40,50 @@ function swapIfLess(heap: Entry[], a: number, b: number): boolean {
   return true;
 }
 
-/** No keys yet. */
-export function createDelayedKeys(): DelayedKeys {
-  const heap: Entry[] = [];
+/** Keys that are due later; each once, at its earliest time. */
+export class DelayedKeys {
+  readonly #heap: Entry[] = [];
   /** Time at which each key is due; entries of the heap with other times are obsolete. */
-  const dueAt = new Map<string, number>();
+  readonly #dueAt = new Map<string, number>();
 
-  function pop(): Entry | undefined {
-    const first = heap[0];
-    const last = heap.pop();
-    if (first === undefined || last === undefined) return undefined;
-    if (heap.length > 0) {
-      heap[0] = last;
-      siftDown(heap);
+  get size(): number {
+    return this.#dueAt.size;
+  }
+
+  /** Sets when the key is due; an earlier time that is set already stays. */
+  set(key: string, at: number): void {
+    const known = this.#dueAt.get(key);
+    if (known !== undefined && known <= at) return;
+    this.#dueAt.set(key, at);
+    this.#heap.push({ key, at });
+    siftUp(this.#heap);
+  }
+
+  /** The time of the key that is due first. */
+  nextAt(): number | undefined {
+    return this.#first()?.at;
+  }
+
+  /** Removes and returns the keys that are due at `now`, earliest first. */
+  takeDue(now: number): string[] {
+    const due: string[] = [];
+    for (let entry = this.#first(); entry !== undefined && entry.at <= now; entry = this.#first()) {
+      pop(this.#heap);
+      this.#dueAt.delete(entry.key);
+      due.push(entry.key);
     }
-    return first;
+    return due;
+  }
+
+  clear(): void {
+    this.#heap.length = 0;
+    this.#dueAt.clear();
   }
 
   /** The first entry that is alive; dead ones before it go. */
-  function first(): Entry | undefined {
-    while (heap[0] !== undefined && dueAt.get(heap[0].key) !== heap[0].at) pop();
+  #first(): Entry | undefined {
+    const heap = this.#heap;
+    while (heap[0] !== undefined && this.#dueAt.get(heap[0].key) !== heap[0].at) pop(heap);
     return heap[0];
   }
-
-  return {
-    set(key, at) {
-      const known = dueAt.get(key);
-      if (known !== undefined && known <= at) return;
-      dueAt.set(key, at);
-      heap.push({ key, at });
-      siftUp(heap, heap.length - 1);
-    },
-    nextAt: () => first()?.at,
-    takeDue(now) {
-      const due: string[] = [];
-      for (let entry = first(); entry !== undefined && entry.at <= now; entry = first()) {
-        pop();
-        dueAt.delete(entry.key);
-        due.push(entry.key);
-      }
-      return due;
-    },
-    clear() {
-      heap.length = 0;
-      dueAt.clear();
-    },
-    get size() {
-      return dueAt.size;
-    },
-  };
 }

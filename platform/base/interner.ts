@@ -1,5 +1,6 @@
 /** Interner: equal parts of objects become the same part, so that each is held once. */
-/** Options of {@link createInterner}. */
+
+/** Options of {@link Interner}. */
 export interface InternerOptions {
   /** Strings, and other parts, that are remembered; beyond it those not met lately are forgotten. Default 4000. */
   readonly maxParts?: number;
@@ -81,13 +82,13 @@ function isRecord(value: object): value is Record<string, unknown> {
   return !Array.isArray(value);
 }
 
-/** Shares parts between all objects that it is given. */
+/** Shares parts between all objects that it is given; it has met nothing at first. */
 export class Interner {
   readonly #strings: Recent<string>;
   readonly #objects: Recent<object>;
   #lastId = 0;
 
-  constructor(options: InternerOptions) {
+  constructor(options: InternerOptions = {}) {
     const { maxParts = 4000, maxCharacters = 4_000_000 } = options;
     const { now = () => 0, idleMs = 300_000 } = options;
     const bounds = { maxParts, now, idleMs };
@@ -165,9 +166,4 @@ export class Interner {
     }
     return all === undefined ? undefined : `${all}]`;
   }
-}
-
-/** A {@link Interner} that has met nothing yet. */
-export function createInterner(options: InternerOptions = {}): Interner {
-  return new Interner(options);
 }

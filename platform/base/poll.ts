@@ -19,18 +19,8 @@ export interface PollOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** The poll. */
-export interface Poll {
-  /** Has it ask soon. */
-  wake(): void;
-  /** Resolves when it has asked once, and told if that failed, or asks no more. */
-  readonly polled: Promise<void>;
-  /** Asks until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
-/** Creates it. */
-export function createPoll(options: PollOptions): Poll {
+/** Creates the poll. */
+export function createPoll(options: PollOptions) {
   const { clock, random = Math.random, everyMs, ask, onFailure = () => {} } = options;
   const first = Promise.withResolvers<void>();
   const sleeper = createSleeper(clock);
@@ -46,9 +36,12 @@ export function createPoll(options: PollOptions): Poll {
   }
 
   return {
+    /** Has it ask soon. */
     wake: sleeper.wake,
+    /** Resolves when it has asked once, and told if that failed, or asks no more. */
     polled: first.promise,
-    async run(signal) {
+    /** Asks until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       // What a question does not mend must not cause one after the other, whether it fails or is woken.
       for (let hurried = 0; !signal.aborted;) {
         sleeper.reset();

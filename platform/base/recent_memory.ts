@@ -1,7 +1,7 @@
 /** Bounded memory of values that were used lately; unused ones expire. */
 import { createBoundedCache } from "./bounded_cache.ts";
 
-/** Bounds of a {@link RecentMemory}. */
+/** Bounds of {@link createRecentMemory}. */
 export interface RecentMemoryOptions {
   /** Monotonic time, in milliseconds. */
   readonly now: () => number;
@@ -11,24 +11,13 @@ export interface RecentMemoryOptions {
   readonly idleMs: number;
 }
 
-/** Values by key. */
-export interface RecentMemory<V> {
-  /** The value, which counts as used now. */
-  get(key: string): V | undefined;
-  /** `forMs`: how long it is kept without use, if not for the memory's own time. */
-  set(key: string, value: V, forMs?: number): void;
-  delete(key: string): void;
-  /** Entries that take room, past ones too until they are swept. */
-  readonly size: number;
-}
-
 /**
- * Creates a {@link RecentMemory}. Jobs, pods and tokens come and go for as long as the manager runs: with
+ * Creates a memory of values by key. Jobs, pods and tokens come and go for as long as the manager runs: with
  * only a bound on their number the memory would fill up to it, however few are alive.
  */
 export function createRecentMemory<V extends object>(
   { now, max, idleMs }: RecentMemoryOptions,
-): RecentMemory<V> {
+) {
   /** Time of the current call: the cache reads it several times, and a push uses the cache several times. */
   let nowMs = now();
   const entries = createBoundedCache<V>(max, {
@@ -38,19 +27,22 @@ export function createRecentMemory<V extends object>(
   });
   let sweptMs = nowMs;
   return {
-    get(key) {
+    /** The value, which counts as used now. */
+    get(key: string): V | undefined {
       nowMs = now();
       return entries.get(key);
     },
-    set(key, value, forMs) {
+    /** `forMs`: how long it is kept without use, if not for the memory's own time. */
+    set(key: string, value: V, forMs?: number): void {
       nowMs = now();
       entries.set(key, value, forMs === undefined ? {} : { ttl: forMs });
       if (nowMs - sweptMs < idleMs / 2) return;
       sweptMs = nowMs;
       entries.purgeStale();
     },
-    delete: (key) => void entries.delete(key),
-    get size() {
+    delete: (key: string) => void entries.delete(key),
+    /** Entries that take room, past ones too until they are swept. */
+    get size(): number {
       return entries.size;
     },
   };

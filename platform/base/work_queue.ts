@@ -1,7 +1,7 @@
 /** Work queue of keys with per-key back-off: each key is in it once, and with one worker at a time. */
 import { type Backoff, backoffMs } from "./backoff.ts";
 import { after, type Clock, systemClock } from "./clock.ts";
-import { createDelayedKeys } from "./delayed_keys.ts";
+import { DelayedKeys } from "./delayed_keys.ts";
 
 /** Bounds of the delay after failures of a key, when none are given. */
 const DEFAULT_BACKOFF: Backoff = { firstMs: 5, longestMs: 300_000 };
@@ -62,7 +62,7 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   const inHand = new Set<string>();
   /** Keys that were added while they were being worked on. */
   const dirty = new Set<string>();
-  const delayed = createDelayedKeys();
+  const delayed = new DelayedKeys();
   const failures = new Map<string, number>();
   const waiters: ((key: string | undefined) => void)[] = [];
   let timer: { at: number; cancel: () => void } | undefined;

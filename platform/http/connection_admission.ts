@@ -27,17 +27,12 @@ export interface AdmissionOptions {
   readonly onAdmit?: (socket: Socket, peer: string, nowMs: number) => void;
 }
 
-/** Connections that were admitted. */
-export interface AdmittedConnections {
-  /** Returns how many are open. */
-  open(): number;
-}
-
 /**
  * Asks for each new connection of `server` whether it may be taken. One that is refused is closed
- * before the server sees it, which costs a fifth of a connection, and a thirtieth of a handshake.
+ * before the server sees it, which costs a fifth of a connection, and a thirtieth of a handshake. Returns a function that
+ * returns how many are open.
  */
-export function admitConnections(server: Server, options: AdmissionOptions): AdmittedConnections {
+export function admitConnections(server: Server, options: AdmissionOptions): () => number {
   const { clock, limits, refuses, reserved, admits, giveUp, onAdmit } = options;
   const guard = createDividedGuard(limits, reserved);
   const peers = new WeakMap<Socket, string>();
@@ -63,5 +58,5 @@ export function admitConnections(server: Server, options: AdmissionOptions): Adm
     onAdmit?.(socket, peer, nowMs);
     for (const listener of listeners) Reflect.apply(listener, server, [socket]);
   });
-  return { open: guard.open };
+  return guard.open;
 }

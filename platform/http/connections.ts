@@ -167,7 +167,7 @@ export function guardConnections(
     return longest.socket;
   }
 
-  const admitted = admitConnections(server, {
+  const open = admitConnections(server, {
     clock,
     limits: limits.connections,
     refuses,
@@ -220,7 +220,7 @@ export function guardConnections(
   const stop = every(clock, checkEveryMs, closeOverdue);
 
   return {
-    open: admitted.open,
+    open,
     broken(socket) {
       const connection = find(socket);
       if (connection === undefined) return false;

@@ -49,18 +49,6 @@ export interface IssuerKeys {
   readonly keys: ReadonlyMap<string, VerificationKey>;
 }
 
-/** The newest {@link IssuerKeys}, and the loop that renews them. */
-export interface JwksSource {
-  /** Undefined until they were read once; the same object as long as nothing changed. */
-  current(): IssuerKeys | undefined;
-  /** A token named a key that is not known: read the keys again soon (at most every 10 s). */
-  noteUnknownKey(): void;
-  /** Reads keys and issuer now. Throws if the API server does not return them. */
-  refresh(signal?: AbortSignal): Promise<void>;
-  /** Reads at once, hourly and when a key is unknown, until the signal aborts. Never throws. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Options of {@link createJwksSource}. */
 export interface JwksOptions {
   readonly client: Pick<KubeClient, "read">;
@@ -105,8 +93,8 @@ export async function readKeySet(document: unknown): Promise<Map<string, Verific
   return keys;
 }
 
-/** Creates the source; it reads nothing before {@link JwksSource.run} or `refresh`. */
-export function createJwksSource(options: JwksOptions): JwksSource {
+/** Creates the source of the newest {@link IssuerKeys}, which reads nothing before `run` or `refresh`. */
+export function createJwksSource(options: JwksOptions) {
   const { client, clock, random = Math.random, onRefresh } = options;
   const log = getLogger(["milepost", "http"]);
   let current: IssuerKeys | undefined;
@@ -118,6 +106,7 @@ export function createJwksSource(options: JwksOptions): JwksSource {
     return JSON.parse(text);
   }
 
+  /** Reads keys and issuer now. Throws if the API server does not return them. */
   async function refresh(signal?: AbortSignal): Promise<void> {
     const { issuer } = discoverySchema.parse(await read(DISCOVERY_PATH, signal));
     const document = await read(KEYS_PATH, signal);
@@ -132,10 +121,13 @@ export function createJwksSource(options: JwksOptions): JwksSource {
   }
 
   return {
+    /** Undefined until they were read once; the same object as long as nothing changed. */
     current: () => current,
+    /** A token named a key that is not known: read the keys again soon (at most every 10 s). */
     noteUnknownKey: sleeper.wake,
     refresh,
-    run: (signal) =>
+    /** Reads at once, hourly and when a key is unknown, until the signal aborts. Never throws. */
+    run: (signal: AbortSignal): Promise<void> =>
       repeat({
         async pass() {
           await refresh(signal);

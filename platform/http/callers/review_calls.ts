@@ -22,16 +22,6 @@ export interface ReviewCall<A> {
   readonly onNoAnswer?: () => void;
 }
 
-/** Makes the calls. */
-export interface ReviewCalls<A> {
-  /** Never throws. */
-  ask(review: ReviewCall<A>): Promise<ReviewAnswer<A>>;
-  /** Returns whether a call of that key is under way. */
-  isUnderWay(key: string): boolean;
-  /** Ends what runs, and resolves when nothing does. No call is made after it. */
-  close(): Promise<void>;
-}
-
 /** Takes one from a budget, at once or when it is the subject's turn; false if there is none left. `nowMs` is monotonic. */
 export type TakeTurn = (
   nowMs: number,
@@ -47,8 +37,8 @@ export interface ReviewCallsOptions {
   readonly take: TakeTurn;
 }
 
-/** Creates {@link ReviewCalls}. */
-export function createReviewCalls<A>({ clock, about, take }: ReviewCallsOptions): ReviewCalls<A> {
+/** Creates what makes the calls. */
+export function createReviewCalls<A>({ clock, about, take }: ReviewCallsOptions) {
   const log = getLogger(["milepost", "http"]);
   /** Never more than the budget gives, or lets wait, in the time that a call may take. */
   const inFlight = new Map<string, Promise<ReviewAnswer<A>>>();
@@ -81,11 +71,13 @@ export function createReviewCalls<A>({ clock, about, take }: ReviewCallsOptions)
   }
 
   return {
-    ask(review) {
-      return sharedCall(inFlight, review.key, () => call(review));
-    },
-    isUnderWay: (key) => inFlight.has(key),
-    async close() {
+    /** Never throws. */
+    ask: (review: ReviewCall<A>): Promise<ReviewAnswer<A>> =>
+      sharedCall(inFlight, review.key, () => call(review)),
+    /** Returns whether a call of that key is under way. */
+    isUnderWay: (key: string): boolean => inFlight.has(key),
+    /** Ends what runs, and resolves when nothing does. No call is made after it. */
+    async close(): Promise<void> {
       closing.abort();
       await Promise.all(inFlight.values());
     },

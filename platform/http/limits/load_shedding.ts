@@ -4,17 +4,6 @@ import type { Clock } from "../../base/clock.ts";
 import { createPeerRate } from "./peer_rate.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server_limits.ts";
 
-/** Decides which new connections are taken when there are more than one thread can take. */
-export interface LoadShedding {
-  /**
-   * Returns whether a new connection of a stranger shall be closed at once. Who is a stranger, the
-   * server says that asks.
-   */
-  refuses(peer: string, nowMs: number): boolean;
-  /** Measures the event loop until `signal` aborts. Before and after that nothing is refused. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Options of {@link createLoadShedding}. */
 export interface LoadSheddingOptions {
   readonly clock: Clock;
@@ -35,8 +24,11 @@ const STRANGERS = {
   maxPeers: DEFAULT_SERVER_LIMITS.connections.maxPeers,
 } as const;
 
-/** Creates a {@link LoadShedding}, which all ports of the process share. */
-export function createLoadShedding({ clock, onRefused }: LoadSheddingOptions): LoadShedding {
+/**
+ * Creates what decides, for all ports of the process, which new connections are taken when there are more than one thread
+ * can take.
+ */
+export function createLoadShedding({ clock, onRefused }: LoadSheddingOptions) {
   const log = getLogger(["milepost", "http"]);
   const take = createPeerRate(STRANGERS);
   let appliesUntilMs = -Infinity;
@@ -62,12 +54,17 @@ export function createLoadShedding({ clock, onRefused }: LoadSheddingOptions): L
   }
 
   return {
-    refuses(peer, nowMs) {
+    /**
+     * Returns whether a new connection of a stranger shall be closed at once. Who is a stranger, the
+     * server says that asks.
+     */
+    refuses(peer: string, nowMs: number): boolean {
       if (nowMs >= appliesUntilMs || take(peer, nowMs, 1) === 0) return false;
       refused(peer);
       return true;
     },
-    async run(signal) {
+    /** Measures the event loop until `signal` aborts. Before and after that nothing is refused. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         const beforeMs = clock.monotonic();
         await clock.sleep(MEASURE_EVERY_MS, signal);

@@ -6,7 +6,6 @@ import { aborted } from "../../base/aborted.ts";
 import { createSleeper } from "../../base/sleeper.ts";
 import { isAlreadyExists, isConflict, KubeError, messageOf, TransportError } from "../errors.ts";
 import { FencedError } from "./fence.ts";
-import type { Lease } from "../kubernetes.ts";
 import { KUBERNETES_KINDS } from "../kubernetes_kinds.ts";
 import { LeaseView, type LeaseViewOptions } from "./lease_view.ts";
 import { getOrUndefined } from "../upsert.ts";
@@ -29,15 +28,8 @@ export interface LeaderElector {
    * the work has ended. Aborted while no term runs.
    */
   readonly term: AbortSignal;
-  /** Identity of the leader, as last seen. */
-  readonly leader: string | undefined;
-  /**
-   * The highest number of the lease's changes of hands that was seen: a fence. It never falls, also if the
-   * Lease is deleted.
-   */
-  readonly transitions: number;
-  /** The lease as last seen: its annotations say what its holder wants others to know. */
-  readonly lease: Lease | undefined;
+  /** The Lease as last seen: its annotations say what its holder wants others to know. */
+  readonly view: Readonly<Pick<LeaseView, "leader" | "transitions" | "lease">>;
   /** Makes a candidate read the Lease now, because a request found no leader; at most every 200 ms. */
   refresh(): void;
   /** Competes until `signal` aborts, then releases the lease. Call it once. */
@@ -236,15 +228,7 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
     get term() {
       return term;
     },
-    get leader() {
-      return view.leader;
-    },
-    get transitions() {
-      return view.transitions;
-    },
-    get lease() {
-      return view.lease;
-    },
+    view,
     refresh() {
       if (clock.monotonic() - readAt >= REFRESH_EVERY_MS) sleeper.wake();
     },

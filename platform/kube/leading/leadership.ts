@@ -134,7 +134,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
       return isActive();
     },
     get transitions() {
-      return elector?.transitions ?? 0;
+      return elector?.view.transitions ?? 0;
     },
     get known() {
       return known;
@@ -142,7 +142,7 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
     deadlineMs: (mostMs) => Math.min(mostMs, graceMs),
     locate() {
       if (isActive()) return { kind: "here" };
-      const { leader, lease } = elector ?? {};
+      const { leader, lease } = elector?.view ?? {};
       const address = lease?.metadata?.annotations?.[election?.addressAnnotation ?? ""];
       // Its own name or address on a Lease leads nowhere: it held the Lease, or the process before it in
       // its container did.

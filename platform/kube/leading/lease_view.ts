@@ -38,7 +38,7 @@ const logger = getLogger(["milepost", "kube", "leader_election"]);
 export class LeaseView {
   /** Identity of the holder, as last seen. */
   leader: string | undefined;
-  /** The highest number of changes of hands that was seen. It never falls. */
+  /** The highest number of changes of hands that was seen: a fence. It never falls, also if the Lease is deleted. */
   transitions = 0;
   /** The Lease as last seen. */
   lease: Lease | undefined;

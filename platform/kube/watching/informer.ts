@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { settledOrAborted } from "../../base/aborted.ts";
 import { systemClock } from "../../base/clock.ts";
-import { type Change, createInformerCache } from "./informer_cache.ts";
+import { type Change, InformerCache } from "./informer_cache.ts";
 import { type ListWatchOptions, runListWatch } from "./list_watch.ts";
 import { formatKey, keyOf, type KubeObject, type ObjectKey } from "../resource.ts";
 import { createListeners } from "../../base/listeners.ts";
@@ -67,7 +67,7 @@ export function tell<T>(kind: string, listener: Listener<T>, change: Change<T>):
 export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
   const { kind, clock = systemClock, random = Math.random, indexes = {} } = options;
   const { keep = () => true } = options;
-  const cache = createInformerCache<T>(indexes);
+  const cache = new InformerCache<T>(indexes);
   const listeners = createListeners<Change<T>>((it, change) => tell(kind.kind, it, change));
   /** Settles when the informer is synced, or has stopped. */
   const known = Promise.withResolvers<void>();
@@ -80,8 +80,8 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
 
   return {
     get: (key) => cache.get(typeof key === "string" ? key : formatKey(key)),
-    list: cache.list,
-    byIndex: cache.byIndex,
+    list: (namespace) => cache.list(namespace),
+    byIndex: (index, value) => cache.byIndex(index, value),
     get synced() {
       return synced;
     },
@@ -102,7 +102,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
           options.onList?.(objects, unreadable);
           const kept = objects.filter(keep);
           const left = kept.length < objects.length ? objects.filter((it) => !keep(it)) : [];
-          deliver([...left.flatMap(cache.leave), ...cache.replace(kept, unreadable)]);
+          deliver([...left.flatMap((it) => cache.leave(it)), ...cache.replace(kept, unreadable)]);
           synced = true;
           known.resolve();
         },

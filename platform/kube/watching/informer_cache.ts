@@ -20,27 +20,6 @@ export function isRemoval({ type }: Pick<Change<unknown>, "type">): boolean {
 /** Functions that give the values under which an object is found. */
 export type Indexes<T> = Readonly<Record<string, (object: T) => string[]>>;
 
-/** Objects by key, and by index. */
-export interface InformerCache<T> {
-  get(key: string): T | undefined;
-  list(namespace?: string): T[];
-  /** Throws for an index that was not defined. */
-  byIndex(index: string, value: string): T[];
-  keys(): string[];
-  /** Stores the object. Returns what that changes: nothing if it is stored in this version already. */
-  put(object: T): Change<T>[];
-  /** Removes the object. `last` is its last state, if the server sent it. */
-  remove(key: string, last?: T): Change<T>[];
-  /** Removes an object that exists, and is not to be held. */
-  leave(object: T): Change<T>[];
-  /**
-   * Replaces the content of the cache by `objects`, and keeps its objects under `unreadable` keys. Returns what
-   * was missed: deletions first.
-   */
-  replace(objects: readonly T[], unreadable: readonly string[]): Change<T>[];
-  readonly size: number;
-}
-
 /** Freezes a value and all in it. A frozen value is taken as frozen all through. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
@@ -110,76 +89,94 @@ class ObjectsByNamespace<T extends object> {
   }
 }
 
-/** An empty cache. Objects that are put in are frozen. */
-export function createInformerCache<T extends KubeObject>(indexes: Indexes<T>): InformerCache<T> {
-  const objects = new ObjectsByNamespace<T>();
-  const table = new Map(
-    Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(valuesOf)]),
-  );
-  let size = 0;
+/** Objects by key, and by index. Those that are put in are frozen. */
+export class InformerCache<T extends KubeObject> {
+  readonly #objects = new ObjectsByNamespace<T>();
+  readonly #indexes: ReadonlyMap<string, Index<T>>;
+  #size = 0;
 
-  function store(object: T): void {
-    for (const index of table.values()) index.add(object);
-    objects.set(object, object);
-    size++;
+  constructor(indexes: Indexes<T>) {
+    const entries = Object.entries(indexes);
+    this.#indexes = new Map(entries.map(([name, valuesOf]) => [name, new Index(valuesOf)]));
   }
 
-  function drop(old: T): void {
-    for (const index of table.values()) index.remove(old);
-    objects.delete(old);
-    size--;
+  get size(): number {
+    return this.#size;
   }
 
-  function put(given: T): Change<T>[] {
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  list(namespace?: string): T[] {
+    return this.#objects.list(namespace);
+  }
+
+  /** Throws for an index that was not defined. */
+  byIndex(index: string, value: string): T[] {
+    const found = this.#indexes.get(index);
+    if (found === undefined) throw new Error(`unknown index ${index}`);
+    return found.objects(value);
+  }
+
+  /** Stores the object. Returns what that changes: nothing if it is stored in this version already. */
+  put(given: T): Change<T>[] {
     const object = deepFreeze(given);
     const key = keyOf(object);
-    const old = objects.get(key);
+    const old = this.#objects.get(key);
     if (old === undefined) {
-      store(object);
+      this.#store(object);
       return [{ type: "added", object }];
     }
     const [meta, before] = [object.metadata, old.metadata];
-    if (meta?.uid !== before?.uid) return [...remove(key), ...put(object)];
+    if (meta?.uid !== before?.uid) return [...this.remove(key), ...this.put(object)];
     if (meta?.resourceVersion !== undefined && meta.resourceVersion === before?.resourceVersion) {
       return [];
     }
-    drop(old);
-    store(object);
+    this.#drop(old);
+    this.#store(object);
     return [{ type: "updated", object, old }];
   }
 
-  function remove(key: string, last?: T): Change<T>[] {
-    const old = objects.get(key);
+  /** Removes the object. `last` is its last state, if the server sent it. */
+  remove(key: string, last?: T): Change<T>[] {
+    const old = this.#objects.get(key);
     if (old === undefined) return [];
-    drop(old);
+    this.#drop(old);
     const sameObject = last?.metadata?.uid === old.metadata?.uid;
     return [{ type: "deleted", object: last && sameObject ? deepFreeze(last) : old, old }];
   }
 
-  return {
-    get: (key) => objects.get(key),
-    list: (namespace) => objects.list(namespace),
-    byIndex(index, value) {
-      const found = table.get(index);
-      if (found === undefined) throw new Error(`unknown index ${index}`);
-      return found.objects(value);
-    },
-    keys: () => objects.list().map(keyOf),
-    put,
-    remove: (key, last) => remove(key, last),
-    leave(object) {
-      const [change] = remove(keyOf(object), object);
-      if (change === undefined) return [];
-      const isSame = change.old?.metadata?.uid === object.metadata?.uid;
-      return [isSame ? { ...change, type: "left" } : change];
-    },
-    replace(given, unreadable) {
-      const stay = new Set([...given.map(keyOf), ...unreadable]);
-      const gone = objects.list().map(keyOf).filter((key) => !stay.has(key));
-      return [...gone.flatMap((key) => remove(key)), ...given.flatMap(put)];
-    },
-    get size() {
-      return size;
-    },
-  };
+  /** Removes an object that exists, and is not to be held. */
+  leave(object: T): Change<T>[] {
+    const [change] = this.remove(keyOf(object), object);
+    if (change === undefined) return [];
+    const isSame = change.old?.metadata?.uid === object.metadata?.uid;
+    return [isSame ? { ...change, type: "left" } : change];
+  }
+
+  /**
+   * Replaces the content of the cache by `objects`, and keeps its objects under `unreadable` keys. Returns what
+   * was missed: deletions first.
+   */
+  replace(objects: readonly T[], unreadable: readonly string[]): Change<T>[] {
+    const stay = new Set([...objects.map(keyOf), ...unreadable]);
+    const gone = this.list().map(keyOf).filter((key) => !stay.has(key));
+    return [
+      ...gone.flatMap((key) => this.remove(key)),
+      ...objects.flatMap((object) => this.put(object)),
+    ];
+  }
+
+  #store(object: T): void {
+    for (const index of this.#indexes.values()) index.add(object);
+    this.#objects.set(object, object);
+    this.#size++;
+  }
+
+  #drop(old: T): void {
+    for (const index of this.#indexes.values()) index.remove(old);
+    this.#objects.delete(old);
+    this.#size--;
+  }
 }

@@ -9,7 +9,7 @@ import type { Clock } from "../../base/clock.ts";
 import { isGone, isNotFound, messageOf } from "../errors.ts";
 import { listAll, type PagedListOptions } from "./paged_list.ts";
 import type { Kind, KubeObject } from "../resource.ts";
-import { createInterner } from "../../base/interner.ts";
+import { Interner } from "../../base/interner.ts";
 import { failuresOf, FIRST_STATE, retryDelayMs, step } from "./watch_state.ts";
 import type { WatchOutcome, WatchState } from "./watch_state.ts";
 
@@ -57,7 +57,7 @@ const logger = getLogger(["milepost", "kube", "informer"]);
  * repeat is held once.
  */
 function lean<T extends object>(kind: Kind<T>, clock: Clock): Kind<T> {
-  const interner = createInterner({ now: () => clock.monotonic() });
+  const interner = new Interner({ now: () => clock.monotonic() });
   function parse(value: unknown): T {
     if (!isObject(value) || !isObject(value.metadata)) return kind.parse(value);
     const { managedFields: _, ...metadata } = value.metadata;

@@ -7,7 +7,7 @@ import type { JobSet } from "../../../crds/jobset.ts";
 import type { Container, EnvVar } from "../../../platform/kube/kubernetes.ts";
 import type { ClusterTrainingRuntime } from "../../../crds/training_runtime.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
-import { createInterner } from "../../../platform/base/interner.ts";
+import { Interner } from "../../../platform/base/interner.ts";
 import {
   jobSetOf,
   jobSetOrProblems,
@@ -27,7 +27,7 @@ function render(
   const rendered = renderJobSet(deepFreeze({ trainJob: job, runtime: from, executor }));
   // As caches hold them, with equal parts as one.
   const held = { trainJob: structuredClone(job), runtime: structuredClone(from), executor };
-  const sharing = createInterner();
+  const sharing = new Interner();
   sharing.intern(held.trainJob);
   sharing.intern(held.runtime);
   deepEqual(jobSetOrProblems(renderJobSet(held)), jobSetOrProblems(rendered));

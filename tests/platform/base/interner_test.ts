@@ -1,11 +1,11 @@
 /** Tests of the sharing of equal parts of objects. */
 import fc from "fast-check";
 import assert from "node:assert/strict";
-import { createInterner, type InternerOptions } from "../../../platform/base/interner.ts";
+import { Interner, type InternerOptions } from "../../../platform/base/interner.ts";
 
 /** Shares between copies of these values. Returns the copies. */
 function shared(values: readonly unknown[], options: InternerOptions = {}): unknown[] {
-  const sharing = createInterner(options);
+  const sharing = new Interner(options);
   return values.map((value) => {
     const holder = structuredClone({ value });
     sharing.intern(holder);
@@ -65,7 +65,7 @@ Deno.test("`share()` freezes all of a part that it shares", () => {
 
 Deno.test("`share()` leaves the object itself as it is, unfrozen", () => {
   const object = { spec: { a: 1 } };
-  createInterner().intern(object);
+  new Interner().intern(object);
   assert.ok(!Object.isFrozen(object));
   assert.deepEqual(object, { spec: { a: 1 } });
 });
@@ -73,7 +73,7 @@ Deno.test("`share()` leaves the object itself as it is, unfrozen", () => {
 Deno.test("`share()` leaves frozen parts alone", () => {
   const frozen = Object.freeze({ a: 1 });
   const holder = { frozen };
-  const sharing = createInterner();
+  const sharing = new Interner();
   sharing.intern(holder);
   sharing.intern(Object.freeze({ other: { a: 1 } }));
   assert.equal(holder.frozen, frozen);
@@ -81,7 +81,7 @@ Deno.test("`share()` leaves frozen parts alone", () => {
 
 Deno.test("`share()` does not mistake a key for a prototype", () => {
   const [a, b] = [1, 2].map(() => JSON.parse('{"spec":{"__proto__":{"x":1},"y":[1]}}'));
-  const sharing = createInterner();
+  const sharing = new Interner();
   sharing.intern(a);
   sharing.intern(b);
   assert.equal(a.spec, b.spec);
@@ -99,7 +99,7 @@ Deno.test("`share()` forgets the least recently seen part, and never mistakes an
 
 Deno.test("`share()` forgets parts that are no longer seen in time, and no others", () => {
   let nowMs = 0;
-  const sharing = createInterner({ now: () => nowMs, idleMs: 100 });
+  const sharing = new Interner({ now: () => nowMs, idleMs: 100 });
   function meet(text: string): unknown {
     const holder = { part: [text] };
     sharing.intern(holder);
@@ -121,7 +121,7 @@ Deno.test("`share()` holds no string that is longer than all it may remember", (
 });
 
 Deno.test("`share()` changes no value, whatever it has seen before", () => {
-  const sharing = createInterner({ maxParts: 20, maxCharacters: 200 });
+  const sharing = new Interner({ maxParts: 20, maxCharacters: 200 });
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
     const holder = structuredClone({ value });
     sharing.intern(holder);

@@ -1,7 +1,7 @@
 /** Tests of the work queue. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { createDelayedKeys } from "../../../platform/base/delayed_keys.ts";
+import { DelayedKeys } from "../../../platform/base/delayed_keys.ts";
 import { createWorkQueue } from "../../../platform/base/work_queue.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 
@@ -99,10 +99,10 @@ Deno.test("`shutDown()` ends every wait and drops the rest", async () => {
   assert.equal(await queue.take(), undefined);
 });
 
-Deno.test("`createDelayedKeys()` returns keys in the order of their earliest times", () => {
+Deno.test("`DelayedKeys` returns keys in the order of their earliest times", () => {
   const settings = fc.array(fc.tuple(fc.integer({ min: 0, max: 9 }), fc.nat(100)));
   fc.assert(fc.property(settings, (calls) => {
-    const delayed = createDelayedKeys();
+    const delayed = new DelayedKeys();
     const earliest = new Map<string, number>();
     for (const [key, at] of calls) {
       delayed.set(`${key}`, at);

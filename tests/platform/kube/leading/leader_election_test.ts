@@ -48,13 +48,13 @@ Deno.test("`createLeaderElector()` has one leader, and another when that one rel
   await clock.advance(60_000);
   assert.equal(first.elector.leading, true);
   assert.equal(second.elector.leading, false);
-  assert.equal(second.elector.leader, "first");
+  assert.equal(second.elector.view.leader, "first");
   first.stop.abort();
   await first.running;
   assert.deepEqual(first.terms, ["started", "ended"]);
   await clock.advance(2000);
   assert.equal(second.elector.leading, true);
-  assert.deepEqual([first.elector.transitions, second.elector.transitions], [1, 2]);
+  assert.deepEqual([first.elector.view.transitions, second.elector.view.transitions], [1, 2]);
   assert.deepEqual(seen, ["first", "second"]);
   second.stop.abort();
   await second.running;
@@ -79,7 +79,7 @@ Deno.test("`createLeaderElector()` stops a leader that is cut off before another
   first.link.down = false;
   await clock.advance(10_000);
   assert.equal(first.elector.leading, false);
-  assert.equal(first.elector.leader, "second");
+  assert.equal(first.elector.view.leader, "second");
   first.stop.abort();
   second.stop.abort();
   await Promise.all([first.running, second.running]);
@@ -149,10 +149,10 @@ Deno.test("`createLeaderElector()` releases the Lease when its work fails, and c
   });
   await clock.advance(0);
   assert.equal(only.elector.leading, false);
-  assert.equal(only.elector.leader, undefined);
+  assert.equal(only.elector.view.leader, undefined);
   await clock.advance(2000);
   assert.equal(terms, 2);
-  assert.equal(only.elector.transitions, 2);
+  assert.equal(only.elector.view.transitions, 2);
   only.stop.abort();
   await only.running;
 });
@@ -183,13 +183,13 @@ Deno.test("`refresh()` lets a candidate take a released Lease at once", async ()
   await clock.advance(0);
   const second = candidate(store, clock, "second", { annotations: { where: "second" } });
   await clock.advance(500);
-  assert.deepEqual(second.elector.lease?.metadata?.annotations, { where: "first" });
+  assert.deepEqual(second.elector.view.lease?.metadata?.annotations, { where: "first" });
   first.stop.abort();
   await first.running;
   second.elector.refresh();
   await clock.advance(0);
   assert.equal(second.elector.leading, true);
-  assert.deepEqual(second.elector.lease?.metadata?.annotations, { where: "second" });
+  assert.deepEqual(second.elector.view.lease?.metadata?.annotations, { where: "second" });
   second.stop.abort();
   await second.running;
 });
@@ -224,7 +224,7 @@ Deno.test("a leader whose Lease was deleted puts it back, and nobody else leads 
   store.remove();
   await passSeconds(clock, both, 30);
   assert.deepEqual(first.terms, ["started"]);
-  assert.equal(second.elector.leader, "first");
+  assert.equal(second.elector.view.leader, "first");
   const after = store.read();
   assert.equal(after?.spec?.leaseTransitions, before?.spec?.leaseTransitions);
   assert.equal(after?.spec?.acquireTime, before?.spec?.acquireTime);
@@ -252,7 +252,7 @@ for (const [sentence, replace] of Object.entries(replacements)) {
     await passSeconds(clock, both, 14);
     assert.equal(second.elector.leading, false);
     await passSeconds(clock, both, 4);
-    assert.deepEqual([second.elector.leading, second.elector.transitions], [true, 2]);
+    assert.deepEqual([second.elector.leading, second.elector.view.transitions], [true, 2]);
     assert.equal(store.read()?.spec?.leaseTransitions, 2);
     await stopAll(both);
   });
@@ -284,7 +284,7 @@ Deno.test("a fresh candidate without a Lease waits one lease duration, then crea
   await clock.advance(14_000);
   assert.equal(store.read(), undefined);
   await clock.advance(2_000);
-  assert.deepEqual([only.elector.leading, only.elector.transitions], [true, 1]);
+  assert.deepEqual([only.elector.leading, only.elector.view.transitions], [true, 1]);
   await stopAll([only]);
 });
 
@@ -297,7 +297,7 @@ Deno.test("`transitions` never falls, also if a fresh candidate created the Leas
   await clock.advance(0);
   const third = candidate(store, clock, "third");
   await clock.advance(2_000);
-  assert.equal(third.elector.transitions, 2);
+  assert.equal(third.elector.view.transitions, 2);
   await stopAll([second]);
   third.link.down = true;
   store.remove();
@@ -306,11 +306,11 @@ Deno.test("`transitions` never falls, also if a fresh candidate created the Leas
   await clock.advance(0);
   third.link.down = false;
   await clock.advance(2_000);
-  assert.equal(third.elector.leader, "fresh");
-  assert.deepEqual([fresh.elector.transitions, third.elector.transitions], [1, 2]);
+  assert.equal(third.elector.view.leader, "fresh");
+  assert.deepEqual([fresh.elector.view.transitions, third.elector.view.transitions], [1, 2]);
   await stopAll([fresh]);
   await clock.advance(2_000);
-  assert.deepEqual([third.elector.leading, third.elector.transitions], [true, 3]);
+  assert.deepEqual([third.elector.leading, third.elector.view.transitions], [true, 3]);
   await stopAll([third]);
 });
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
   type Change,
-  createInformerCache,
   deepFreeze,
+  InformerCache,
 } from "../../../../platform/kube/watching/informer_cache.ts";
 import { keyOf } from "../../../../platform/kube/resource.ts";
 import { type Widget, widget } from "../fake_api_server.ts";
@@ -35,7 +35,7 @@ function believer() {
 }
 
 Deno.test("`leave()` says that an object left, or that the one before it is deleted", () => {
-  const cache = createInformerCache<Widget>({});
+  const cache = new InformerCache<Widget>({});
   const put = (uid: string) => cache.put(widget("a", "red", { uid, resourceVersion: uid }));
   const typesOf = (changes: readonly Change<Widget>[]) => changes.map(({ type }) => type);
   put("1");
@@ -45,7 +45,7 @@ Deno.test("`leave()` says that an object left, or that the one before it is dele
   assert.deepEqual(typesOf(cache.leave(widget("a", "blue", { uid: "2" }))), ["deleted"]);
 });
 
-Deno.test("`createInformerCache()` reports each change once, by any mix of watch and list", () => {
+Deno.test("`InformerCache` reports each change once, by any mix of watch and list", () => {
   const write: fc.Arbitrary<Write> = fc.record({
     type: fc.constantFrom("put", "remove"),
     name: fc.constantFrom("a", "b", "c", "d"),
@@ -53,7 +53,7 @@ Deno.test("`createInformerCache()` reports each change once, by any mix of watch
     seen: fc.boolean(),
   });
   fc.assert(fc.property(fc.array(fc.array(write, { maxLength: 8 })), (rounds) => {
-    const cache = createInformerCache<Widget>({ color: (object) => [object.spec?.color ?? ""] });
+    const cache = new InformerCache<Widget>({ color: (object) => [object.spec?.color ?? ""] });
     const view = believer();
     const server = new Map<string, Widget>();
     let version = 0;
@@ -89,11 +89,11 @@ Deno.test("`createInformerCache()` reports each change once, by any mix of watch
 });
 
 Deno.test("`replace()` keeps an object whose new form cannot be parsed", () => {
-  const cache = createInformerCache<Widget>({});
+  const cache = new InformerCache<Widget>({});
   cache.put(widget("a", "red", { resourceVersion: "1" }));
   assert.deepEqual(cache.replace([], ["ns/a"]), []);
   assert.equal(cache.size, 1);
-  assert.deepEqual(cache.keys(), ["ns/a"]);
+  assert.deepEqual(cache.list().map(keyOf), ["ns/a"]);
   assert.equal(cache.replace([], []).length, 1);
 });
 
