@@ -3,21 +3,19 @@ import { z } from "zod";
 import { isObject } from "../../../platform/base/json.ts";
 import { userInfo } from "../access/user.ts";
 import { applyJsonPatch } from "../objects/json_patch.ts";
+import { StatusError } from "../objects/status_error.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
 import type { CallHttps } from "./https_call.ts";
 import type { Webhook } from "./webhook_matching.ts";
 
-/** Outcome of a call. */
-export type WebhookAnswer =
-  | { readonly outcome: "allowed"; readonly object: unknown; readonly warnings: string[] }
-  | {
-    readonly outcome: "denied";
-    readonly code: number;
-    readonly reason: string;
-    readonly message: string;
-    readonly warnings: string[];
-  }
-  | { readonly outcome: "failed"; readonly message: string };
+/** Object and warnings after a webhook has allowed a request. */
+export interface WebhookAnswer {
+  readonly object: unknown;
+  readonly warnings: string[];
+}
+
+/** A call that brought no decision, for which the failure policy of the webhook decides. */
+export class WebhookFailure extends Error {}
 
 const WARNING_MAX = 256;
 const WARNINGS_MAX = 50;
@@ -96,13 +94,18 @@ function decodeBase64(text: string): string {
   return new TextDecoder().decode(Uint8Array.fromBase64(text));
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Returns what `work` does. Throws a {@link WebhookFailure} that says what has failed, and why. */
+async function orFailure<T>(what: string, work: () => T | Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new WebhookFailure(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /**
- * Calls the webhook. Never rejects: every failure is the outcome `failed`. A patch is applied if
- * `mutating` is true; otherwise it counts as a failure.
+ * Calls the webhook. A patch is applied if `mutating` is true; otherwise it counts as a failure. Throws a
+ * {@link WebhookFailure}, or a StatusError if the webhook denies the request.
  */
 export async function callWebhook(
   webhook: Webhook,
@@ -111,81 +114,60 @@ export async function callWebhook(
   mutating: boolean,
 ): Promise<WebhookAnswer> {
   const problem = obstacle(webhook);
-  if (problem !== undefined) return failed(`failed to call webhook: ${problem}`);
+  if (problem !== undefined) throw new WebhookFailure(`failed to call webhook: ${problem}`);
   const uid = crypto.randomUUID();
   const { url: given = "", caBundle } = webhook.clientConfig;
   const url = `${given}${given.includes("?") ? "&" : "?"}timeout=${webhook.timeoutSeconds}s`;
-  let answer;
-  try {
-    answer = await call({
+  const { status, body } = await orFailure(`failed to call webhook: Post "${url}"`, () =>
+    call({
       url,
       body: JSON.stringify(reviewOf(request, uid)),
       ...(caBundle !== undefined && caBundle !== "" && { ca: decodeBase64(caBundle) }),
       timeoutMs: webhook.timeoutSeconds * 1000,
-    });
-  } catch (error) {
-    return failed(`failed to call webhook: Post "${url}": ${messageOf(error)}`);
+    }));
+  if (status !== 200) {
+    throw new WebhookFailure(`failed to call webhook: the server answered with status ${status}`);
   }
-  if (answer.status !== 200) {
-    return failed(`failed to call webhook: the server answered with status ${answer.status}`);
-  }
-  return judge(answer.body, uid, request, mutating);
-}
-
-function failed(message: string): WebhookAnswer {
-  return { outcome: "failed", message };
-}
-
-function judge(
-  body: string,
-  uid: string,
-  request: AdmissionRequest,
-  mutating: boolean,
-): WebhookAnswer {
-  let json: unknown;
-  try {
-    json = JSON.parse(body);
-  } catch (error) {
-    return failed(`the answer is no JSON: ${messageOf(error)}`);
-  }
-  const parsed = responseSchema.safeParse(json);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return failed(`the answer is no AdmissionReview: ${issue?.path.join(".")}: ${issue?.message}`);
-  }
-  const { response } = parsed.data;
-  if (response.uid !== uid) {
-    return failed(`expected response.uid="${uid}", got response.uid="${response.uid}"`);
-  }
+  const response = await responseOf(body, uid);
+  if (!response.allowed) throw denial(webhook, response);
   const warnings = (response.warnings ?? []).slice(0, WARNINGS_MAX)
     .map((warning) => warning.slice(0, WARNING_MAX));
-  if (!response.allowed) return { ...denial(response), warnings };
-  return patched(response, request, mutating, warnings);
+  return { object: await patched(request.object, response, mutating), warnings };
 }
 
-function denial(response: Response) {
+async function responseOf(body: string, uid: string): Promise<Response> {
+  const json = await orFailure<unknown>("the answer is no JSON", () => JSON.parse(body));
+  const { data, error } = responseSchema.safeParse(json);
+  if (data === undefined) {
+    const issue = error.issues[0];
+    throw new WebhookFailure(
+      `the answer is no AdmissionReview: ${issue?.path.join(".")}: ${issue?.message}`,
+    );
+  }
+  const { response } = data;
+  if (response.uid === uid) return response;
+  throw new WebhookFailure(`expected response.uid="${uid}", got response.uid="${response.uid}"`);
+}
+
+function denial(webhook: Webhook, response: Response): StatusError {
   const { code = 0, reason = "", message = "" } = response.status ?? {};
-  const outcome = "denied" as const;
-  return { outcome, code: code < 400 ? 400 : code, reason, message: message || reason };
+  const why = message || reason;
+  const what = `admission webhook "${webhook.name}" denied the request`;
+  const text = why === "" ? `${what} without explanation` : `${what}: ${why}`;
+  return new StatusError(code < 400 ? 400 : code, reason, text);
 }
 
-function patched(
-  response: Response,
-  request: AdmissionRequest,
-  mutating: boolean,
-  warnings: string[],
-): WebhookAnswer {
+async function patched(object: unknown, response: Response, mutating: boolean): Promise<unknown> {
   const { patch, patchType } = response;
-  if (!patch) return { outcome: "allowed", object: request.object, warnings };
-  if (!mutating) return failed("a validating webhook must not send a patch");
+  if (!patch) return object;
+  if (!mutating) throw new WebhookFailure("a validating webhook must not send a patch");
   if (patchType !== "JSONPatch") {
-    return failed(`the patch type must be JSONPatch, not ${patchType}`);
+    throw new WebhookFailure(`the patch type must be JSONPatch, not ${patchType}`);
   }
-  try {
-    const object = applyJsonPatch(request.object, JSON.parse(decodeBase64(patch)));
-    if (!isObject(object)) return failed("the patch leaves no object");
-    return { outcome: "allowed", object, warnings };
-  } catch (error) {
-    return failed(`the patch cannot be applied: ${messageOf(error)}`);
-  }
+  const next = await orFailure(
+    "the patch cannot be applied",
+    () => applyJsonPatch(object, JSON.parse(decodeBase64(patch))),
+  );
+  if (!isObject(next)) throw new WebhookFailure("the patch leaves no object");
+  return next;
 }

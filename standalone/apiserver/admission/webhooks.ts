@@ -7,16 +7,10 @@ import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader, ResourceKey } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
 import type { CallHttps } from "./https_call.ts";
-import { callWebhook, type WebhookAnswer } from "./webhook_call.ts";
+import { callWebhook, type WebhookAnswer, WebhookFailure } from "./webhook_call.ts";
 import { matchWebhook, type Webhook, webhookSchema } from "./webhook_matching.ts";
 
 const log = getLogger(["milepost", "apiserver"]);
-
-/** Object and warnings after the webhooks. */
-export interface WebhooksResult {
-  readonly object: unknown;
-  readonly warnings: string[];
-}
 
 /** Webhooks never see webhook configurations: they could prevent their own repair. */
 const EXEMPT_GROUP = "admissionregistration.k8s.io";
@@ -49,17 +43,6 @@ function failure(webhook: Webhook, problem: string): StatusError {
   return internalError(message, { causes: [{ message }] });
 }
 
-function denied(
-  webhook: Webhook,
-  answer: Extract<WebhookAnswer, { outcome: "denied" }>,
-): StatusError {
-  const what = `admission webhook "${webhook.name}" denied the request`;
-  const message = answer.message === ""
-    ? `${what} without explanation`
-    : `${what}: ${answer.message}`;
-  return new StatusError(answer.code, answer.reason, message);
-}
-
 /** Says if the webhook must be called. Throws if its conditions fail and its policy is `Fail`. */
 function isCalled(webhook: Webhook, request: AdmissionRequest, store: ObjectReader): boolean {
   const match = matchWebhook(webhook, request, store);
@@ -80,20 +63,17 @@ async function settle(
   request: AdmissionRequest,
   call: CallHttps,
   mutating: boolean,
-): Promise<WebhooksResult> {
-  const answer = await callWebhook(webhook, request, call, mutating);
-  switch (answer.outcome) {
-    case "allowed":
-      return answer;
-    case "denied":
-      throw denied(webhook, answer);
-    case "failed":
-      if (webhook.failurePolicy === "Fail") throw failure(webhook, answer.message);
-      log.warn("A webhook failed and its failure policy is Ignore", {
-        webhook: webhook.name,
-        problem: answer.message,
-      });
-      return { object: request.object, warnings: [] };
+): Promise<WebhookAnswer> {
+  try {
+    return await callWebhook(webhook, request, call, mutating);
+  } catch (error) {
+    if (!(error instanceof WebhookFailure)) throw error;
+    if (webhook.failurePolicy === "Fail") throw failure(webhook, error.message);
+    log.warn("A webhook failed and its failure policy is Ignore", {
+      webhook: webhook.name,
+      problem: error.message,
+    });
+    return { object: request.object, warnings: [] };
   }
 }
 
@@ -106,7 +86,7 @@ export async function mutate(
   request: AdmissionRequest,
   store: ObjectReader,
   call: CallHttps,
-): Promise<WebhooksResult> {
+): Promise<WebhookAnswer> {
   if (isExempt(request)) return { object: request.object, warnings: [] };
   const warnings: string[] = [];
   let { object } = request;
