@@ -99,17 +99,16 @@ function staticUsers() {
 }
 
 /** Pod logs of the API server, read from the kubelet. */
-function answerLogs(kubelet: Kubelet | undefined, request: PodLogRequest): Response {
+function readLogs(
+  kubelet: Kubelet | undefined,
+  { pod: { metadata }, container, options }: PodLogRequest,
+): ReadableStream<Uint8Array> {
   if (kubelet === undefined) {
     throw new StatusError(501, "NotImplemented", "this standalone runs no pods, so it has no logs");
   }
-  const { namespace, name, pod, container, signal, ...options } = request;
+  const { namespace, name = "", uid } = metadata ?? {};
   try {
-    const ref = { namespace, name, uid: pod.metadata.uid };
-    const stream = kubelet.readLogs(ref, container, options);
-    return new Response(stream.pipeThrough(new TransformStream(), { signal }), {
-      headers: { "content-type": "text/plain" },
-    });
+    return kubelet.readLogs({ namespace, name, uid }, container, options);
   } catch (error) {
     if (!(error instanceof LogProblem)) throw error;
     const reason = error.code === 404 ? "NotFound" : "BadRequest";
@@ -163,13 +162,8 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     signingKey: options.signingKey,
     hostname: HOST,
     users: Object.values(users),
-    gonePod: (namespace, name) => {
-      const { metadata, spec } = kubelet?.gonePod({ namespace, name }) ?? {};
-      if (metadata === undefined) return undefined;
-      const { uid = "", annotations } = metadata;
-      return { metadata: { name, namespace, uid, annotations }, spec };
-    },
-    podLogs: async (request) => await Promise.resolve(answerLogs(kubelet, request)),
+    gonePod: (namespace, name) => kubelet?.gonePod({ namespace, name }),
+    podLogs: (request) => readLogs(kubelet, request),
   });
   cleanup.defer(() => api.close());
   const clientAs = (token: string, onRequest?: (report: RequestReport) => void) =>

@@ -1,6 +1,7 @@
 /** Kubelet: runs the pods that are bound to its node as processes of this machine. */
 import { getLogger } from "@logtape/logtape";
 import { KINDS } from "../../crds/kinds.ts";
+import type { LogOptions } from "../../crds/log_options.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { NODES } from "../../crds/pod_names.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
@@ -12,7 +13,7 @@ import { namesByNamespace, nameTable } from "./names/cluster_names.ts";
 import { type ClaimFolders, createClaimFolders } from "./volumes/claim_folders.ts";
 import { HostsFiles, machineFile } from "./names/hosts_file.ts";
 import { subjectOf } from "../../platform/kube/event_object.ts";
-import type { Kubelet, KubeletOptions, PodRef } from "./kubelet_options.ts";
+import type { Kubelet, KubeletOptions } from "./kubelet_options.ts";
 import {
   baseEnvironment,
   dataFolders,
@@ -21,8 +22,8 @@ import {
   refuseOtherSystems,
 } from "./machine.ts";
 import { LaunchAgent } from "./launch_agent/launch_agent.ts";
-import { type LogOptions, readLog } from "./logs/log_reader.ts";
-import { logKeyOf, LogProblem } from "./logs/log_keys.ts";
+import { readLog } from "./logs/log_reader.ts";
+import { logKeyOf, LogProblem, type PodRef } from "./logs/log_keys.ts";
 import { createLogKeeper, type LogKeeper } from "./logs/log_keeper.ts";
 import { createLogStore, type LogStore } from "./logs/logs.ts";
 import {
@@ -169,9 +170,9 @@ class RunningKubelet implements Kubelet {
   readLogs(
     ref: PodRef,
     container: string,
-    options: LogOptions & { previous?: boolean } = {},
+    options: LogOptions = {},
   ): ReadableStream<Uint8Array> {
-    const present = this.#pods.get({ namespace: ref.namespace, name: ref.name });
+    const present = this.#pods.get(ref);
     const isMeant = present && (ref.uid === undefined || present.metadata?.uid === ref.uid);
     const pod = isMeant ? present : this.gonePod(ref);
     if (pod === undefined) {

@@ -1,4 +1,5 @@
 /** Options and interface of the kubelet. */
+import type { LogOptions } from "../../crds/log_options.ts";
 import type { Backoff } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
@@ -6,7 +7,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import type { Gpu } from "./gpus/visible_gpus.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { LogKeeping } from "./logs/log_keeper.ts";
-import type { LogOptions } from "./logs/log_reader.ts";
+import type { PodRef } from "./logs/log_keys.ts";
 import type { NodeOffer } from "./scheduler.ts";
 
 /** Options of `startKubelet()`. */
@@ -52,13 +53,6 @@ export interface KubeletOptions {
   readonly provideCommand?: (folder: string) => void;
 }
 
-/** A pod whose log is asked for. */
-export interface PodRef {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid?: string;
-}
-
 /** A kubelet. */
 export interface Kubelet {
   /** The node as a scheduler needs it. */
@@ -69,11 +63,7 @@ export interface Kubelet {
    * The log of a pod's container, of its present start or with `previous` of the one before.
    * Throws a `LogProblem` if there is none.
    */
-  readLogs(
-    pod: PodRef,
-    container: string,
-    options?: LogOptions & { previous?: boolean },
-  ): ReadableStream<Uint8Array>;
+  readLogs(pod: PodRef, container: string, options?: LogOptions): ReadableStream<Uint8Array>;
   /** Returns a pod that is gone and whose logs can still be read. */
   gonePod(pod: PodRef): Pod | undefined;
   /** Runs pods until `signal` aborts; ends all processes then. Call it once. */

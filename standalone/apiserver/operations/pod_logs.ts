@@ -1,11 +1,12 @@
 /** Source of pod logs: the interface by which the server reaches the kubelet. */
-import type { ApiObject } from "../objects/api_object.ts";
+import type { LogOptions } from "../../../crds/log_options.ts";
+import type { SentMetadata } from "../objects/api_object.ts";
 
 /** A pod whose log is read. */
-export type LoggedPod = {
+export interface LoggedPod {
   readonly spec?: unknown;
-  readonly metadata: Pick<ApiObject["metadata"], "name" | "namespace" | "uid" | "annotations">;
-};
+  readonly metadata?: Pick<SentMetadata, "name" | "namespace" | "uid" | "annotations">;
+}
 
 /** Returns a pod that is gone and whose log can still be read. */
 export type FindGonePod = (namespace: string, name: string) => LoggedPod | undefined;
@@ -13,20 +14,9 @@ export type FindGonePod = (namespace: string, name: string) => LoggedPod | undef
 /** Request for a pod's log. */
 export interface PodLogRequest {
   readonly pod: LoggedPod;
-  readonly namespace: string;
-  readonly name: string;
   readonly container: string;
-  readonly follow: boolean;
-  readonly previous: boolean;
-  readonly timestamps: boolean;
-  readonly tailLines?: number;
-  readonly limitBytes?: number;
-  readonly sinceSeconds?: number;
-  /** RFC 3339. */
-  readonly sinceTime?: string;
-  /** Aborted when the client disconnects or the server closes. */
-  readonly signal: AbortSignal;
+  readonly options: LogOptions;
 }
 
-/** Returns the log as a stream of text. May throw a `StatusError`. */
-export type PodLogs = (request: PodLogRequest) => Promise<Response>;
+/** Returns the log, whose reading may end before it does. May throw a `StatusError`. */
+export type PodLogs = (request: PodLogRequest) => ReadableStream<Uint8Array>;

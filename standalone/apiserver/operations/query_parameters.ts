@@ -6,14 +6,10 @@ export function isTrue(query: URLSearchParams, name: string): boolean {
   return /^(1|true)$/i.test(query.get(name) ?? "");
 }
 
-/** Returns a parameter that is a whole number; undefined if it is not given. Throws 400 with what `wrong` says of another. */
-export function wholeNumber(
-  query: URLSearchParams,
-  name: string,
-  wrong = (given: string) => `Invalid value: "${given}": ${name} must be a whole number`,
-): number | undefined {
+/** Returns a parameter that is a whole number; undefined if it is not given. Throws 400. */
+export function wholeNumber(query: URLSearchParams, name: string): number | undefined {
   const given = query.get(name) ?? "";
   if (given === "") return undefined;
   if (/^\d{1,15}$/.test(given)) return Number(given);
-  throw badRequest(wrong(given));
+  throw badRequest(`Invalid value: "${given}": ${name} must be a whole number`);
 }

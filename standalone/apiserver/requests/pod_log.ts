@@ -1,8 +1,9 @@
 /** Requests for `pods/log`. */
-import { compact, objectsAt, textAt } from "../../../platform/base/json.ts";
+import { readLogOptions } from "../../../crds/log_options.ts";
+import { onAbort } from "../../../platform/base/aborted.ts";
+import { objectsAt, textAt } from "../../../platform/base/json.ts";
 import { badRequest, StatusError } from "../objects/status_error.ts";
-import type { LoggedPod, PodLogRequest } from "../operations/pod_logs.ts";
-import { isTrue, wholeNumber } from "../operations/query_parameters.ts";
+import type { LoggedPod } from "../operations/pod_logs.ts";
 import { existing } from "../operations/writes.ts";
 import type { Operation } from "./operation.ts";
 
@@ -15,7 +16,7 @@ function containerOf(pod: LoggedPod, asked: string | null): string {
     ...main,
     ...objectsAt(pod.spec, "initContainers").map((one) => textAt(one, "name") ?? ""),
   ];
-  const { name, annotations } = pod.metadata;
+  const { name, annotations } = pod.metadata ?? {};
   const wanted = asked || annotations?.[DEFAULT_CONTAINER];
   if (wanted) {
     if (all.includes(wanted)) return wanted;
@@ -28,65 +29,38 @@ function containerOf(pod: LoggedPod, asked: string | null): string {
   );
 }
 
-function logRequest(pod: LoggedPod, query: URLSearchParams, signal: AbortSignal): PodLogRequest {
-  const isSet = (name: string) => isTrue(query, name);
-  const whole = (name: string) =>
-    wholeNumber(query, name, () => `${name} must be a whole number of at least 0`);
-  return compact({
-    pod,
-    namespace: pod.metadata.namespace ?? "",
-    name: pod.metadata.name,
-    container: containerOf(pod, query.get("container")),
-    follow: isSet("follow"),
-    previous: isSet("previous"),
-    timestamps: isSet("timestamps"),
-    tailLines: whole("tailLines"),
-    limitBytes: whole("limitBytes"),
-    sinceSeconds: whole("sinceSeconds"),
-    sinceTime: query.get("sinceTime") ?? undefined,
-    signal,
-  });
-}
-
-/** Returns the same stream; it aborts `left` when the client disconnects, and ends when the server closes. */
-function untilDisconnected(
-  body: ReadableStream<Uint8Array>,
-  left: AbortController,
-  signal: AbortSignal,
-) {
-  const reader = body.getReader();
+/** Returns the same stream, which ends early when the server closes. */
+function untilClosed(log: ReadableStream<Uint8Array>, closing: AbortSignal) {
+  const reader = log.getReader();
+  const forget = onAbort(closing, () => reader.cancel());
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      } catch (error) {
-        // The source may end the stream with an error after the abort.
-        if (!signal.aborted) throw error;
-        controller.close();
-      }
+      const { done, value } = await reader.read();
+      if (!done) return controller.enqueue(value);
+      forget();
+      controller.close();
     },
     async cancel(reason) {
+      forget();
       await reader.cancel(reason);
-      left.abort();
     },
   });
 }
 
 /** Serves the log of one container. Throws 400, 404 and 501. */
-export async function podLog({ context, incoming, call }: Operation): Promise<Response> {
+export function podLog({ context, incoming, call }: Operation): Response {
   const { namespace = "", name = "" } = call;
   const isThere = context.store.get(call.resource, namespace, name) !== undefined;
   const gone = isThere ? undefined : context.gonePod?.(namespace, name);
   const pod = gone ?? existing(context, call);
-  const left = new AbortController();
-  const signal = AbortSignal.any([left.signal, context.closing]);
-  const request = logRequest(pod, incoming.url.searchParams, signal);
+  const query = incoming.url.searchParams;
+  const container = containerOf(pod, query.get("container"));
+  const options = readLogOptions(query);
+  if ("problem" in options) throw badRequest(options.problem);
   if (!context.podLogs) {
     const message = "this API server has no logs: it was started without a kubelet";
     throw new StatusError(501, "NotImplemented", message);
   }
-  const { body, status, headers } = await context.podLogs(request);
-  return new Response(body && untilDisconnected(body, left, signal), { status, headers });
+  const log = untilClosed(context.podLogs({ pod, container, options }), context.closing);
+  return new Response(log, { headers: { "content-type": "text/plain" } });
 }

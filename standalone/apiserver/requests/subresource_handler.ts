@@ -36,7 +36,7 @@ const UNSUPPORTED_SUBRESOURCES: readonly string[] = [
   "resize",
 ];
 
-type Handler = (operation: Operation) => Promise<Response>;
+type Handler = (operation: Operation) => Response | Promise<Response>;
 
 function success(code = 201): JsonObject {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code };

@@ -9,11 +9,12 @@ import { rfc3339Micro } from "../../../platform/base/timestamps.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import { isForbidden, isNotFound, messageOf } from "../../../platform/kube/errors.ts";
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
-import { type ObjectKey, withMetadataOnly } from "../../../platform/kube/resource.ts";
+import { withMetadataOnly } from "../../../platform/kube/resource.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
 import { deleteExactly } from "../../../platform/kit/deletion.ts";
 import { endedAt, hasEnded } from "../../jobs/pods.ts";
 import { beyondBounds, type LogBounds } from "./log_bounds.ts";
+import type { PodRef } from "./log_keys.ts";
 import type { LogStore } from "./logs.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -46,7 +47,7 @@ export interface LogKeeper {
   /** Keeps the logs of a pod whose object is gone, if its job is there. Returns whether it does. Never throws. */
   keep(pod: Pod, signal: AbortSignal): Promise<boolean>;
   /** Returns a pod that is gone and whose logs are kept; of several of its name the newest, or the one before that UID. */
-  find(pod: ObjectKey & { readonly uid?: string }, before?: string): Pod | undefined;
+  find(pod: PodRef, before?: string): Pod | undefined;
   /** UIDs of all such pods. */
   uids(): ReadonlySet<string | undefined>;
   /** Says that a pod has ended. */

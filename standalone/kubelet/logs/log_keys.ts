@@ -1,9 +1,13 @@
 /** Choice of the container start that a log request means. Pure. */
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
+import type { ObjectKey } from "../../../platform/kube/resource.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
 import { containerStatuses } from "../../../crds/pod_containers.ts";
 import { containersOf } from "../../jobs/pods.ts";
 import type { LogKey, LogStore } from "./logs.ts";
+
+/** A pod whose log is asked for; without a UID any of that name. */
+export type PodRef = ObjectKey & { readonly uid?: string };
 
 /** There is no such log. `code` is the HTTP status that fits. */
 export class LogProblem extends Error {

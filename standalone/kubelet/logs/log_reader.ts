@@ -1,20 +1,6 @@
 /** Reads logs back, as `kubectl logs` asks for them. */
+import type { LogOptions } from "../../../crds/log_options.ts";
 import type { LogKey, LogStore } from "./logs.ts";
-
-/** Query parameters of `pods/log`. */
-export interface LogOptions {
-  /** Stay and tell what comes, until the container ends. */
-  readonly follow?: boolean;
-  /** Only the last lines. */
-  readonly tailLines?: number;
-  readonly sinceSeconds?: number;
-  /** RFC 3339. */
-  readonly sinceTime?: string;
-  /** Each line begins with its time. */
-  readonly timestamps?: boolean;
-  /** Ends after this many bytes. */
-  readonly limitBytes?: number;
-}
 
 /** A line of a log file: `<time> <stream> <F|P> <text>`. */
 interface LogLine {

@@ -1,12 +1,12 @@
 /** Requests to the kubelet's log endpoint, parsed. Pure. */
-import type { LogOptions } from "./log_reader.ts";
+import { type LogOptions, readLogOptions } from "../../../crds/log_options.ts";
 
 /** A log that is asked for. */
 export interface LogRequest {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
-  readonly options: LogOptions & { readonly previous?: boolean };
+  readonly options: LogOptions;
 }
 
 /** Problem of a request, and the HTTP status that fits. */
@@ -16,51 +16,6 @@ export interface LogRefusal {
 }
 
 const PATH = /^\/containerLogs\/([^/]+)\/([^/]+)\/([^/]+)$/;
-const WHOLE = { tailLines: 0, sinceSeconds: 1, limitBytes: 1 } as const;
-type WholeName = keyof typeof WHOLE;
-
-class Wrong extends Error {}
-
-/** Go's notion of a boolean in a query. */
-function flag(query: URLSearchParams, name: string): boolean {
-  const text = query.get(name) ?? "";
-  if (/^(1|t|true)$/i.test(text)) return true;
-  if (/^(|0|f|false)$/i.test(text)) return false;
-  throw new Wrong(`${name}: "${text}" must be true or false`);
-}
-
-function whole(query: URLSearchParams, name: WholeName): Partial<Record<WholeName, number>> {
-  const text = query.get(name);
-  if (text === null || text === "") return {};
-  if (/^\d{1,15}$/.test(text) && Number(text) >= WHOLE[name]) return { [name]: Number(text) };
-  throw new Wrong(`${name}: "${text}" must be a whole number of at least ${WHOLE[name]}`);
-}
-
-function since(query: URLSearchParams): Pick<LogOptions, "sinceTime"> {
-  const text = query.get("sinceTime");
-  if (text === null || text === "") return {};
-  if (Number.isFinite(Date.parse(text))) return { sinceTime: text };
-  throw new Wrong(`sinceTime: "${text}" must be a time as in RFC 3339`);
-}
-
-function optionsOf(query: URLSearchParams): LogRequest["options"] {
-  const stream = query.get("stream") ?? "All";
-  if (stream !== "All") throw new Wrong(`stream: "${stream}" is not supported; only All is`);
-  const options = {
-    follow: flag(query, "follow"),
-    previous: flag(query, "previous"),
-    timestamps: flag(query, "timestamps"),
-    ...whole(query, "tailLines"),
-    ...whole(query, "sinceSeconds"),
-    ...whole(query, "limitBytes"),
-    ...since(query),
-  };
-  if (query.get("sinceSeconds") && query.get("sinceTime")) {
-    throw new Wrong("sinceSeconds and sinceTime: only one of them may be given");
-  }
-  return options;
-}
-
 /** The log that `target` (path and query of a request) asks for, or why it is refused. */
 export function readLogRequest(method: string, target: string): LogRequest | LogRefusal {
   const url = URL.parse(target, "https://kubelet");
@@ -70,11 +25,12 @@ export function readLogRequest(method: string, target: string): LogRequest | Log
     return { code: 404, message };
   }
   if (method !== "GET") return { code: 405, message: `${method} is not allowed: use GET` };
+  const options = readLogOptions(url.searchParams);
+  if ("problem" in options) return { code: 400, message: options.problem };
   try {
     const [namespace = "", pod = "", container = ""] = match.slice(1).map(decodeURIComponent);
-    return { namespace, pod, container, options: optionsOf(url.searchParams) };
+    return { namespace, pod, container, options };
   } catch (error) {
-    if (error instanceof Wrong) return { code: 400, message: error.message };
     if (error instanceof URIError) return { code: 400, message: "the path is not well encoded" };
     throw error;
   }

@@ -302,12 +302,14 @@ Deno.test("startApiServer() applies the three patch types, and loses none of man
 
 Deno.test("startApiServer() gives pods logs, nodes and scale", async () => {
   await using api = await testServer({
-    podLogs: ({ name, container, tailLines }) =>
-      Promise.resolve(new Response(`${name} ${container} ${tailLines}`)),
+    podLogs: ({ pod, container, options }) =>
+      ReadableStream.from([`${pod.metadata?.name} ${container} ${options.tailLines}`])
+        .pipeThrough(new TextEncoderStream()),
   });
   await api.ok("POST", PODS, { body: pod("a") });
   assert.equal(await api.ok("GET", `${PODS}/a/log?tailLines=3`), "a c 3");
   assert.equal((await api.call("GET", `${PODS}/a/log?container=x`)).status, 400);
+  assert.equal((await api.call("GET", `${PODS}/a/log?tailLines=-1`)).status, 400);
   await api.ok("POST", `${PODS}/a/binding`, { body: { target: { kind: "Node", name: "n1" } } });
   const bound = await api.ok("GET", `${PODS}/a`);
   assert.equal(bound.spec.nodeName, "n1");

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { createLogStore, type LogStore } from "../../../standalone/kubelet/logs/logs.ts";
-import { type LogOptions, readLog } from "../../../standalone/kubelet/logs/log_reader.ts";
+import type { LogOptions } from "../../../crds/log_options.ts";
+import { readLog } from "../../../standalone/kubelet/logs/log_reader.ts";
 import { replaceFolder } from "../../../standalone/kubelet/volumes/atomic_folder.ts";
 import { createTokenSource } from "../../../standalone/kubelet/volumes/tokens.ts";
 import { createVolumes } from "../../../standalone/kubelet/volumes/pod_volumes.ts";

@@ -168,13 +168,11 @@ Deno.test("watchObjects() ends when its kind is no longer served", async () => {
 Deno.test("podLog() tells the kubelet when the client goes away", async () => {
   const told = Promise.withResolvers<void>();
   await using api = await testServer({
-    podLogs: ({ signal }) => {
-      signal.addEventListener("abort", () => told.resolve());
-      const line = new TextEncoder().encode("line\n");
-      return Promise.resolve(
-        new Response(new ReadableStream({ start: (controller) => controller.enqueue(line) })),
-      );
-    },
+    podLogs: () =>
+      new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode("line\n")),
+        cancel: () => told.resolve(),
+      }),
   });
   await api.ok("POST", PODS, { body: pod("a") });
   const response = await api.open("GET", `${PODS}/a/log?follow=true`);
@@ -189,4 +187,14 @@ Deno.test("startApiServer() ends watches when it closes", async () => {
   const response = await api.open("GET", `${PODS}?watch=1`);
   await Promise.all([response.text(), api[Symbol.asyncDispose]()]);
   await assert.rejects(fetch(api.server.url));
+});
+
+Deno.test("podLog() ends when the server closes", async () => {
+  const told = Promise.withResolvers<void>();
+  const api = await testServer({
+    podLogs: () => new ReadableStream({ cancel: () => told.resolve() }),
+  });
+  await api.ok("POST", PODS, { body: pod("a") });
+  const response = await api.open("GET", `${PODS}/a/log?follow=true`);
+  await Promise.all([response.text(), told.promise, api[Symbol.asyncDispose]()]);
 });
