@@ -101,6 +101,37 @@ export const defaults: Case[] = [
     },
   },
   {
+    name: "the pods of a Deployment and of a CronJob get those of pods",
+    async run(api) {
+      const labels = { app: "a" };
+      const { spec } = pod("a");
+      const made = [
+        await api.create("apps/v1/deployments", {
+          apiVersion: "apps/v1",
+          kind: "Deployment",
+          metadata: { name: "a" },
+          spec: {
+            replicas: 0,
+            selector: { matchLabels: labels },
+            template: { metadata: { labels }, spec },
+          },
+        }),
+        (await api.create("batch/v1/cronjobs", {
+          apiVersion: "batch/v1",
+          kind: "CronJob",
+          metadata: { name: "a" },
+          spec: { schedule: "0 0 1 1 *", suspend: true, jobTemplate: job("a") },
+        })).spec.jobTemplate,
+      ];
+      for (const { spec: { template } } of made) {
+        assert.equal(template.spec.dnsPolicy, "ClusterFirst");
+        assert.equal(template.spec.containers[0].terminationMessagePolicy, "File");
+        assert.equal(template.spec.enableServiceLinks, undefined);
+      }
+      assert.equal(made[1].spec.backoffLimit, undefined);
+    },
+  },
+  {
     name: "a headless Service gets its defaults",
     async run(api) {
       const headless = { ports: [{ port: 80 }], selector: { app: "a" } };

@@ -1,15 +1,8 @@
-/** Defaults of the built-in kinds that OpenAPI does not describe. */
-import {
-  asObjects,
-  at,
-  isObject,
-  type JsonObject,
-  objectAt,
-  textAt,
-} from "../../../platform/base/json.ts";
+/** Defaults of Kubernetes' types that OpenAPI does not describe, wherever an object of the type stands. */
+import { at, isObject, type JsonObject, objectAt, textAt } from "../../../platform/base/json.ts";
 
-/** Fills defaults into a copy that may be changed in place. */
-type Fill = (object: JsonObject) => void;
+/** Fills defaults into a copy that may be changed in place, whose members have theirs. */
+export type Fill = (object: JsonObject) => void;
 
 function fill(target: JsonObject, defaults: JsonObject): void {
   for (const [key, value] of Object.entries(defaults)) {
@@ -17,14 +10,10 @@ function fill(target: JsonObject, defaults: JsonObject): void {
   }
 }
 
+const filling = (defaults: JsonObject): Fill => (object) => fill(object, defaults);
+
 function each(list: unknown, change: Fill): void {
   for (const item of Array.isArray(list) ? list : []) if (isObject(item)) change(item);
-}
-
-function probeDefaults(probe: unknown): void {
-  if (!isObject(probe)) return;
-  fill(probe, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 });
-  if (isObject(probe.httpGet)) fill(probe.httpGet, { path: "/", scheme: "HTTP" });
 }
 
 /** Images without a tag, or with `latest`, are always pulled. */
@@ -42,42 +31,11 @@ function containerDefaults(container: JsonObject): void {
     terminationMessagePath: "/dev/termination-log",
     terminationMessagePolicy: "File",
   });
-  each(container.ports, (port) => fill(port, { protocol: "TCP" }));
-  each(container.env, (variable) => {
-    const field = at(variable, "valueFrom", "fieldRef");
-    if (isObject(field)) fill(field, { apiVersion: "v1" });
-  });
-  for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) {
-    probeDefaults(container[probe]);
-  }
-  for (const hook of ["postStart", "preStop"]) {
-    const get = at(container, "lifecycle", hook, "httpGet");
-    if (isObject(get)) fill(get, { path: "/", scheme: "HTTP" });
-  }
 }
 
 function volumeDefaults(volume: JsonObject): void {
   const sources = Object.keys(volume).filter((key) => key !== "name" && volume[key] !== undefined);
   if (sources.length === 0) volume.emptyDir = {};
-  for (const key of ["configMap", "secret", "downwardAPI", "projected"]) {
-    const source = volume[key];
-    if (isObject(source)) fill(source, { defaultMode: 0o644 });
-  }
-  const items = [
-    ...asObjects(at(volume, "downwardAPI", "items")),
-    ...asObjects(at(volume, "projected", "sources")).flatMap((source) =>
-      asObjects(at(source, "downwardAPI", "items"))
-    ),
-  ];
-  for (const item of items) {
-    if (isObject(item.fieldRef)) fill(item.fieldRef, { apiVersion: "v1" });
-  }
-  each(at(volume, "projected", "sources"), (source) => {
-    if (isObject(source.serviceAccountToken)) {
-      fill(source.serviceAccountToken, { expirationSeconds: 3600 });
-    }
-  });
-  if (isObject(volume.hostPath)) fill(volume.hostPath, { type: "" });
 }
 
 function podSpecDefaults(spec: JsonObject): void {
@@ -91,9 +49,6 @@ function podSpecDefaults(spec: JsonObject): void {
   // The deprecated field has the same value.
   const account = textAt(spec, "serviceAccountName") || textAt(spec, "serviceAccount");
   if (account) fill(spec, { serviceAccountName: account, serviceAccount: account });
-  each(spec.containers, containerDefaults);
-  each(spec.initContainers, containerDefaults);
-  each(spec.volumes, volumeDefaults);
 }
 
 /** Sets missing requests to the limits. */
@@ -105,7 +60,6 @@ function requestsFromLimits(container: JsonObject): void {
 
 function podDefaults(pod: JsonObject): void {
   if (!isObject(pod.spec)) return;
-  podSpecDefaults(pod.spec);
   fill(pod.spec, { enableServiceLinks: true });
   each(pod.spec.containers, requestsFromLimits);
   each(pod.spec.initContainers, requestsFromLimits);
@@ -113,7 +67,9 @@ function podDefaults(pod: JsonObject): void {
 
 const INT32_MAX = 2 ** 31 - 1;
 
-function jobSpecDefaults(spec: JsonObject): void {
+function jobDefaults(job: JsonObject): void {
+  const { spec } = job;
+  if (!isObject(spec)) return;
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
   fill(spec, {
     parallelism: 1,
@@ -123,14 +79,7 @@ function jobSpecDefaults(spec: JsonObject): void {
     suspend: false,
     podReplacementPolicy: spec.podFailurePolicy === undefined ? "TerminatingOrFailed" : "Failed",
   });
-  const template = at(spec, "template", "spec");
-  if (isObject(template)) podSpecDefaults(template);
-}
-
-function jobDefaults(job: JsonObject): void {
-  if (!isObject(job.spec)) return;
-  jobSpecDefaults(job.spec);
-  const labels = objectAt(job, "spec", "template", "metadata", "labels");
+  const labels = objectAt(spec, "template", "metadata", "labels");
   if (Object.keys(objectAt(job, "metadata", "labels")).length === 0 && isObject(job.metadata)) {
     if (Object.keys(labels).length > 0) job.metadata.labels = structuredClone(labels);
   }
@@ -141,7 +90,7 @@ function serviceDefaults(service: JsonObject): void {
   const spec = objectAt(service, "spec");
   fill(spec, { type: "ClusterIP", sessionAffinity: "None" });
   if (spec.type !== "ExternalName") fill(spec, { internalTrafficPolicy: "Cluster" });
-  each(spec.ports, (port) => fill(port, { protocol: "TCP", targetPort: port.port }));
+  each(spec.ports, (port) => fill(port, { targetPort: port.port }));
   const address = textAt(spec, "clusterIP");
   if (address !== undefined && address !== "") fill(spec, { clusterIPs: [address] });
 }
@@ -168,49 +117,54 @@ function namespaceDefaults(namespace: JsonObject): void {
   }
 }
 
-function webhookDefaults(mutating: boolean): Fill {
-  return (configuration) =>
-    each(configuration.webhooks, (webhook) => {
-      fill(webhook, {
-        failurePolicy: "Fail",
-        matchPolicy: "Equivalent",
-        timeoutSeconds: 10,
-        namespaceSelector: {},
-        objectSelector: {},
-        ...(mutating && { reinvocationPolicy: "Never" }),
-      });
-      each(webhook.rules, (rule) => fill(rule, { scope: "*" }));
-      const service = at(webhook, "clientConfig", "service");
-      if (isObject(service)) fill(service, { port: 443 });
-    });
-}
-
 const RBAC = "rbac.authorization.k8s.io";
 
-function bindingDefaults(binding: JsonObject): void {
-  if (isObject(binding.roleRef)) fill(binding.roleRef, { apiGroup: RBAC });
-  each(binding.subjects, (subject) => {
-    if (subject.kind === "User" || subject.kind === "Group") fill(subject, { apiGroup: RBAC });
-  });
+function subjectDefaults(subject: JsonObject): void {
+  if (subject.kind === "User" || subject.kind === "Group") fill(subject, { apiGroup: RBAC });
 }
 
+const WEBHOOK = {
+  failurePolicy: "Fail",
+  matchPolicy: "Equivalent",
+  timeoutSeconds: 10,
+  namespaceSelector: {},
+  objectSelector: {},
+};
+const FILES = filling({ defaultMode: 0o644 });
+
+/** The defaults of each type, by the end of the name of its schema. */
 const FILLS: Readonly<Record<string, Fill>> = {
-  "/Pod": podDefaults,
-  "/Service": serviceDefaults,
-  "/Secret": secretDefaults,
-  "/Namespace": namespaceDefaults,
-  "batch/Job": jobDefaults,
-  "admissionregistration.k8s.io/MutatingWebhookConfiguration": webhookDefaults(true),
-  "admissionregistration.k8s.io/ValidatingWebhookConfiguration": webhookDefaults(false),
-  [`${RBAC}/RoleBinding`]: bindingDefaults,
-  [`${RBAC}/ClusterRoleBinding`]: bindingDefaults,
+  "core.v1.Container": containerDefaults,
+  "core.v1.Probe": filling({
+    timeoutSeconds: 1,
+    periodSeconds: 10,
+    successThreshold: 1,
+    failureThreshold: 3,
+  }),
+  "core.v1.HTTPGetAction": filling({ path: "/", scheme: "HTTP" }),
+  "core.v1.ObjectFieldSelector": filling({ apiVersion: "v1" }),
+  "core.v1.Volume": volumeDefaults,
+  "core.v1.ConfigMapVolumeSource": FILES,
+  "core.v1.SecretVolumeSource": FILES,
+  "core.v1.DownwardAPIVolumeSource": FILES,
+  "core.v1.ProjectedVolumeSource": FILES,
+  "core.v1.HostPathVolumeSource": filling({ type: "" }),
+  "core.v1.ServiceAccountTokenProjection": filling({ expirationSeconds: 3600 }),
+  "core.v1.PodSpec": podSpecDefaults,
+  "core.v1.Pod": podDefaults,
+  "core.v1.Service": serviceDefaults,
+  "core.v1.Secret": secretDefaults,
+  "core.v1.Namespace": namespaceDefaults,
+  "batch.v1.Job": jobDefaults,
+  "admissionregistration.v1.MutatingWebhook": filling({ ...WEBHOOK, reinvocationPolicy: "Never" }),
+  "admissionregistration.v1.ValidatingWebhook": filling(WEBHOOK),
+  "admissionregistration.v1.RuleWithOperations": filling({ scope: "*" }),
+  "admissionregistration.v1.ServiceReference": filling({ port: 443 }),
+  "rbac.v1.RoleRef": filling({ apiGroup: RBAC }),
+  "rbac.v1.Subject": subjectDefaults,
 };
 
-/** Returns a copy of the object with the defaults of its kind; other kinds are returned unchanged. */
-export function applyNativeDefaults(group: string, kind: string, object: unknown): unknown {
-  const change = FILLS[`${group}/${kind}`];
-  if (change === undefined || !isObject(object)) return object;
-  const copy = structuredClone(object);
-  change(copy);
-  return copy;
+/** Returns what fills in the defaults of the type whose schema has that name; undefined if it has none of these. */
+export function fillOf(schemaName: string): Fill | undefined {
+  return FILLS[schemaName.replace("io.k8s.api.", "")];
 }

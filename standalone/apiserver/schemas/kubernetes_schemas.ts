@@ -1,7 +1,6 @@
 /** Schemas of the built-in kinds, with the rules that the API server checks beyond OpenAPI. */
 import { asList, at, isObject } from "../../../platform/base/json.ts";
 import type { StatusCause } from "../../../crds/status_cause.ts";
-import { applyNativeDefaults } from "./kubernetes_defaults.ts";
 import { kindRules } from "./rules/rule_table.ts";
 import { compileSchema, type Schema } from "./schema.ts";
 import { KUBERNETES_DEFINITIONS, REF } from "./structure.ts";
@@ -62,7 +61,6 @@ export function kubernetesKindSchema(
   const rules = kindRules(group, kind);
   const schema: Schema = {
     ...base,
-    applyDefaults: (value) => applyNativeDefaults(group, kind, base.applyDefaults(value)),
     validate(value, old) {
       const causes = base.validate(value, old).map(renamed);
       if (causes.length === 0) return rules(value, old);

@@ -20,5 +20,6 @@ export function applyDefaults(value: unknown, structure: Structure): unknown {
     const missing = !Object.hasOwn(result, name) || (result[name] === null && !known.nullable);
     if (missing) setKey(result, name, applyDefaults(structuredClone(known.default), known));
   }
+  structure.fill?.(result);
   return result;
 }

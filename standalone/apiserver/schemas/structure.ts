@@ -8,6 +8,7 @@ import {
   type JsonObject,
 } from "../../../platform/base/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
+import { type Fill, fillOf } from "./kubernetes_defaults.ts";
 import { under } from "../../../crds/status_cause.ts";
 
 /** OpenAPI schemas of Kubernetes by name. */
@@ -36,13 +37,14 @@ export interface Structure {
   /** The object has its own apiVersion, kind and metadata. */
   readonly embedded: boolean;
   readonly nullable: boolean;
-  readonly intOrString: boolean;
   /** A Kubernetes quantity: numbers become text. */
   readonly quantity: boolean;
   readonly listType: "atomic" | "set" | "map" | undefined;
   readonly mapKeys: readonly string[];
   /** The default to apply, or undefined. */
   readonly default: unknown;
+  /** Fills in further defaults of an object, if its type has any. */
+  readonly fill: Fill | undefined;
 }
 
 const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -107,11 +109,11 @@ export function createStructure(root: unknown, native: boolean): Structure {
         (native && free),
       embedded: keywords["x-kubernetes-embedded-resource"] === true,
       nullable: keywords.nullable === true,
-      intOrString,
       quantity,
       listType: LIST_TYPES.find((name) => name === listType),
       mapKeys: asTexts(keywords["x-kubernetes-list-map-keys"]),
       default: native && isZero(value) ? undefined : value,
+      fill: native ? fillOf(refs[0] ?? "") : undefined,
     };
     if (isObject(schema)) known.set(schema, structure);
     return structure;
