@@ -140,27 +140,6 @@ const ROLES: Readonly<Record<string, readonly Rule[]>> = {
   ],
   "system:node": NODE,
   "system:controller:job-controller": JOB_CONTROLLER,
-  "system:controller:ttl-after-finished-controller": [
-    on("batch", ["jobs"], ["delete", "get", "list", "watch"]),
-    EVENTS,
-  ],
-  "system:controller:generic-garbage-collector": [
-    on("*", ["*"], ["delete", "get", "list", "patch", "update", "watch"]),
-    EVENTS,
-  ],
-  "system:controller:namespace-controller": [
-    on("", ["namespaces"], ["delete", "get", "list", "watch"]),
-    on("", ["namespaces/finalize", "namespaces/status"], ["update"]),
-    on("*", ["*"], ["delete", "deletecollection", "get", "list"]),
-  ],
-  "system:controller:service-account-controller": [
-    on("", ["serviceaccounts"], ["create", "get", "list", "watch"]),
-    EVENTS,
-  ],
-  "system:controller:root-ca-cert-publisher": [
-    on("", ["configmaps"], ["create", "get", "list", "update", "watch"]),
-    EVENTS,
-  ],
 };
 
 interface Subject {
@@ -172,22 +151,15 @@ function group(name: string): Subject {
   return { kind: "Group", name };
 }
 
-function controller(role: string): Subject {
-  return { kind: "ServiceAccount", name: role.split(":").at(-1) ?? "" };
-}
-
-/** Subjects of each role; controllers are service accounts in `kube-system`. */
+/** Subjects of each role; service accounts are those of `kube-system`. */
 const BINDINGS: Readonly<Record<string, readonly Subject[]>> = {
   "cluster-admin": [group("system:masters")],
   "system:discovery": [group("system:authenticated")],
   "system:basic-user": [group("system:authenticated")],
   "system:public-info-viewer": [group("system:authenticated"), group("system:unauthenticated")],
   "system:service-account-issuer-discovery": [group("system:serviceaccounts")],
-  ...Object.fromEntries(
-    Object.keys(ROLES).filter((name) => name.startsWith("system:controller:")).map((
-      name,
-    ) => [name, [controller(name)]]),
-  ),
+  // The API server's other controllers are part of it.
+  "system:controller:job-controller": [{ kind: "ServiceAccount", name: "job-controller" }],
 };
 
 function subject({ kind, name }: Subject): Record<string, string> {
