@@ -8,9 +8,6 @@ import { createServiceAccountTokens } from "./service_account_tokens.ts";
 import { loadSigningKeys } from "./signing_keys.ts";
 import { type CreateToken, createTokenRequests } from "./token_requests.ts";
 
-/** Issuer of service-account tokens, and the audience of the server itself; Kubernetes' default. */
-const ISSUER = "https://kubernetes.default.svc.cluster.local";
-
 /** Access control over one store. */
 export interface Access {
   readonly authenticator: Authenticator;
@@ -39,21 +36,16 @@ export interface AccessOptions {
 /** Creates access control over one store. The first call on a store generates its signing key, unless one is given. */
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { store, now, users, serverUrl } = options;
-  const audiences = [ISSUER];
   const keys = await loadSigningKeys(store, options.signingKey);
-  const tokens = createServiceAccountTokens({ keys, store, issuer: ISSUER, audiences, now });
-  const authenticator = createAuthenticator({
-    staticTokens: users,
-    serviceAccountTokens: tokens,
-    audiences,
-  });
+  const tokens = createServiceAccountTokens({ keys, store, now });
+  const authenticator = createAuthenticator({ staticTokens: users, serviceAccountTokens: tokens });
   const authorizer = createAuthorizer({ store });
   return {
     authenticator,
     authorizer,
-    createReview: createReviews({ authenticator, authorizer, audiences }),
-    createToken: createTokenRequests({ store, tokens, audiences }),
-    openIdConfiguration: () => openIdConfiguration(ISSUER, serverUrl()),
+    createReview: createReviews({ authenticator, authorizer }),
+    createToken: createTokenRequests({ store, tokens }),
+    openIdConfiguration: () => openIdConfiguration(serverUrl()),
     jwks: () => jwksDocument(keys),
   };
 }

@@ -1,6 +1,6 @@
 /** Authentication of requests by static tokens and service-account tokens. */
 import { createHash } from "node:crypto";
-import type { ServiceAccountTokens, Verdict } from "./service_account_tokens.ts";
+import { AUDIENCES, type ServiceAccountTokens, type Verdict } from "./service_account_tokens.ts";
 import { AUTHENTICATED, type User } from "./user.ts";
 
 /** A static token and its user. */
@@ -14,8 +14,6 @@ export interface AuthenticatorOptions {
   /** Tokens of the administrator (group `system:masters`), the kubelet and the controllers. */
   readonly staticTokens: readonly StaticToken[];
   readonly serviceAccountTokens: ServiceAccountTokens;
-  /** Audiences of this API server. */
-  readonly audiences: readonly string[];
 }
 
 /** Authenticates requests and tokens. */
@@ -49,7 +47,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   ): Promise<Verdict> {
     const user = users.get(hashOf(token));
     if (user === undefined) return await options.serviceAccountTokens.verify(token, audiences);
-    const shared = options.audiences.filter((audience) => audiences.includes(audience));
+    const shared = AUDIENCES.filter((audience) => audiences.includes(audience));
     return shared.length > 0
       ? { ok: true, user, audiences: shared }
       : { ok: false, reason: "wrong_audience" };
@@ -60,7 +58,7 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
     async authenticate(header) {
       const token = BEARER.exec(header ?? "")?.[1];
       if (token === undefined) return undefined;
-      const verdict = await authenticateToken(token, options.audiences);
+      const verdict = await authenticateToken(token, AUDIENCES);
       return verdict.ok ? verdict.user : undefined;
     },
   };

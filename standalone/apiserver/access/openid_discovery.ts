@@ -1,13 +1,14 @@
 /** OpenID discovery of service-account tokens: configuration and key set. */
+import { ISSUER } from "./service_account_tokens.ts";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";
 
 /** Path of the key set. */
 export const JWKS_PATH = "/openid/v1/jwks";
 
 /** Returns the document at `/.well-known/openid-configuration`; `server` is the base URL of the API server. */
-export function openIdConfiguration(issuer: string, server: string): Record<string, unknown> {
+export function openIdConfiguration(server: string): Record<string, unknown> {
   return {
-    issuer,
+    issuer: ISSUER,
     jwks_uri: new URL(JWKS_PATH, server).href,
     response_types_supported: ["id_token"],
     subject_types_supported: ["public"],

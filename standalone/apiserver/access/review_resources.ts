@@ -4,14 +4,13 @@ import * as field from "../../../crds/status_cause.ts";
 import { badRequest, invalid, StatusError } from "../objects/status_error.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { Authorizer } from "./authorizer.ts";
+import { AUDIENCES } from "./service_account_tokens.ts";
 import { type User, userInfo } from "./user.ts";
 
 /** Options of {@link createReviews}. */
 export interface ReviewOptions {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Audiences of this API server, used for a TokenReview that names none. */
-  readonly audiences: readonly string[];
 }
 
 /** Carries out a review; `resource` is its plural, such as `tokenreviews`. */
@@ -52,7 +51,7 @@ async function reviewToken(body: unknown, options: ReviewOptions): Promise<unkno
     throw badRequest("token is required for TokenReview in authentication: set spec.token");
   }
   const requested = asTexts(at(body, "spec", "audiences"));
-  const audiences = requested.length > 0 ? requested : options.audiences;
+  const audiences = requested.length > 0 ? requested : AUDIENCES;
   const verdict = await options.authenticator.authenticateToken(token, audiences);
   // The token itself is not sent back: the client has it.
   const spec = requested.length > 0 ? { audiences: requested } : {};

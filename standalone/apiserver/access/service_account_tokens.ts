@@ -8,6 +8,11 @@ import type { ObjectReader } from "../storage/store.ts";
 import { SIGNING_ALGORITHM, type SigningKeys } from "./signing_keys.ts";
 import { serviceAccountUser, type User } from "./user.ts";
 
+/** Issuer of the tokens, and the audience of the server itself; Kubernetes' default. */
+export const ISSUER = "https://kubernetes.default.svc.cluster.local";
+/** Audiences of a token that names none. */
+export const AUDIENCES = [ISSUER];
+
 /** How long after its deletion time an object still counts as existing. */
 const DELETION_LEEWAY_MS = 60_000;
 /** Longest token that is verified. */
@@ -66,10 +71,6 @@ export interface ServiceAccountTokens {
 export interface ServiceAccountTokensOptions {
   readonly keys: SigningKeys;
   readonly store: ObjectReader;
-  /** `iss` of tokens. */
-  readonly issuer: string;
-  /** Audiences of this API server itself. */
-  readonly audiences: readonly string[];
   /** Current time in milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -78,14 +79,14 @@ export interface ServiceAccountTokensOptions {
 export function createServiceAccountTokens(
   options: ServiceAccountTokensOptions,
 ): ServiceAccountTokens {
-  const { keys, store, issuer, now } = options;
+  const { keys, store, now } = options;
   const publicKey = importJWK(keys.publicJwk, SIGNING_ALGORITHM);
   return {
     async issue(subject, { audiences, expirationSeconds }) {
       const issuedAt = Math.floor(now() / 1000);
       const extended = subject.pod !== undefined &&
         expirationSeconds === LEGACY_EXPIRATION_SECONDS &&
-        audiences.every((audience) => options.audiences.includes(audience));
+        audiences.every((audience) => AUDIENCES.includes(audience));
       const expiresAt = issuedAt + (extended ? YEAR_SECONDS : expirationSeconds);
       const { namespace, serviceAccount, pod, node, secret } = subject;
       const claims = compact({
@@ -101,7 +102,7 @@ export function createServiceAccountTokens(
         .setExpirationTime(expiresAt)
         .setIssuedAt(issuedAt)
         .setNotBefore(issuedAt)
-        .setIssuer(issuer)
+        .setIssuer(ISSUER)
         .setJti(crypto.randomUUID())
         .setSubject(serviceAccountUser(namespace, serviceAccount.name).name)
         .sign(keys.privateKey);
@@ -117,7 +118,7 @@ export function createServiceAccountTokens(
       try {
         ({ payload } = await jwtVerify(token, await publicKey, {
           algorithms: [SIGNING_ALGORITHM],
-          issuer,
+          issuer: ISSUER,
           audience: [...audiences],
           currentDate: new Date(now()),
           requiredClaims: ["exp", "aud", "sub"],

@@ -13,10 +13,11 @@ import {
 import { lifetimeProblem } from "../schemas/rules/field_checks.ts";
 import { KEYS } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
-import type {
-  BoundReference,
-  ServiceAccountTokens,
-  TokenSubject,
+import {
+  AUDIENCES,
+  type BoundReference,
+  type ServiceAccountTokens,
+  type TokenSubject,
 } from "./service_account_tokens.ts";
 
 const DEFAULT_SECONDS = 3600;
@@ -25,8 +26,6 @@ const DEFAULT_SECONDS = 3600;
 export interface TokenRequestOptions {
   readonly store: ObjectReader;
   readonly tokens: ServiceAccountTokens;
-  /** Audiences of a token whose request names none. */
-  readonly audiences: readonly string[];
 }
 
 /** Issues the token of a TokenRequest; see {@link createTokenRequests}. */
@@ -42,7 +41,7 @@ export function createTokenRequests(options: TokenRequestOptions): CreateToken {
     const { name, namespace = "", uid } = serviceAccount.metadata;
     const expirationSeconds = secondsOf(body);
     const requested = asTexts(at(body, "spec", "audiences"));
-    const audiences = requested.length > 0 ? requested : [...options.audiences];
+    const audiences = requested.length > 0 ? requested : AUDIENCES;
     const bound = boundTo(options.store, serviceAccount, at(body, "spec", "boundObjectRef"));
     const { token, expiresAtMs } = await options.tokens.issue(
       { namespace, serviceAccount: { name, uid }, ...bound },

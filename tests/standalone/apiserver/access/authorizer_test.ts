@@ -155,7 +155,7 @@ Deno.test("`authorize()` names the binding and the role", () => {
 async function reviewer() {
   const { authenticator } = await tokenFixture();
   const authorizer = createAuthorizer({ store: STORE });
-  return createReviews({ authenticator, authorizer, audiences: [] });
+  return createReviews({ authenticator, authorizer });
 }
 
 Deno.test("SubjectAccessReview answers for the user and groups that it names", async () => {

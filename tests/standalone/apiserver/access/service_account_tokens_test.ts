@@ -176,7 +176,7 @@ Deno.test("`jwksDocument()` has the public half of the key only", async () => {
 });
 
 Deno.test("`openIdConfiguration()` leads to the key set", () => {
-  const document = openIdConfiguration(ISSUER, "https://127.0.0.1:1");
+  const document = openIdConfiguration("https://127.0.0.1:1");
   assert.equal(document.issuer, ISSUER);
   assert.equal(document.jwks_uri, "https://127.0.0.1:1/openid/v1/jwks");
 });

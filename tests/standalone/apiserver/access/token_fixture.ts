@@ -1,14 +1,17 @@
 /** Fixture: a token issuer with a service account, a pod, a node and a settable clock. */
 import { createAuthenticator } from "../../../../standalone/apiserver/access/authenticator.ts";
-import { createServiceAccountTokens } from "../../../../standalone/apiserver/access/service_account_tokens.ts";
+import {
+  AUDIENCES,
+  createServiceAccountTokens,
+  ISSUER,
+} from "../../../../standalone/apiserver/access/service_account_tokens.ts";
 import { loadSigningKeys } from "../../../../standalone/apiserver/access/signing_keys.ts";
 import { createTokenRequests } from "../../../../standalone/apiserver/access/token_requests.ts";
 import type { ApiObject } from "../../../../standalone/apiserver/objects/api_object.ts";
 import { SIGNING_KEY } from "../../../support/signing_key.ts";
 import { memoryStore, stored } from "../memory_store.ts";
 
-export const ISSUER = "https://kubernetes.default.svc";
-export const AUDIENCES = [ISSUER];
+export { AUDIENCES, ISSUER };
 /** 2026-01-01T00:00:00Z. */
 export const START = Date.UTC(2026, 0, 1);
 
@@ -39,15 +42,12 @@ export async function tokenFixture() {
   const tokens = createServiceAccountTokens({
     keys: await keys,
     store,
-    issuer: ISSUER,
-    audiences: AUDIENCES,
     now: () => time.now,
   });
-  const createToken = createTokenRequests({ store, tokens, audiences: AUDIENCES });
+  const createToken = createTokenRequests({ store, tokens });
   const authenticator = createAuthenticator({
     staticTokens: [{ token: "admin-token", user: { name: "admin", groups: ["system:masters"] } }],
     serviceAccountTokens: tokens,
-    audiences: AUDIENCES,
   });
   const subject = { namespace: "ns", serviceAccount: { name: "default", uid: "uid-default" } };
   return {

@@ -88,7 +88,7 @@ async function reviews() {
   const fixture = await tokenFixture();
   const authorizer = createAuthorizer({ store: fixture.store });
   const { authenticator } = fixture;
-  const createReview = createReviews({ authenticator, authorizer, audiences: AUDIENCES });
+  const createReview = createReviews({ authenticator, authorizer });
   const admin = { name: "admin", groups: ["system:masters"] };
   return {
     ...fixture,
