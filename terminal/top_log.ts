@@ -9,24 +9,13 @@ const LIMITS = { lines: 5_000, characters: 4_096 } as const;
 /** Lines of each rank before the newest with which it begins. */
 const TAIL = 500;
 
-/** The log. */
-export interface TopLog {
-  readonly uid: string;
-  readonly isPrevious: boolean;
-  /** Returns the lines, as wide as that. */
-  lines(columns: number): readonly string[];
-  /** Returns how many of those lines have gone from the beginning since it was last asked. */
-  takeGone(): number;
-  stop(): void;
-}
-
 /** Begins to read it; `onNews` is called when there is more of it. */
 export function createTopLog(
   job: JobRef,
   { isPrevious, onNews, ...parts }:
     & Pick<LogParts, "client" | "keptPods" | "clock" | "signal">
     & { readonly isPrevious: boolean; readonly onNews: () => void },
-): TopLog {
+) {
   const over = new AbortController();
   const texts: string[] = [];
   let shown: string[] = [];
@@ -59,18 +48,23 @@ export function createTopLog(
   return {
     uid: job.uid,
     isPrevious,
-    lines(columns) {
+    /** Returns the lines, as wide as that. */
+    lines(columns: number): readonly string[] {
       if (columns !== width) {
         shown = texts.flatMap((it) => wrapped(it, columns)).slice(-2 * LIMITS.lines);
       }
       width = columns;
       return shown;
     },
-    takeGone() {
+    /** Returns how many of those lines have gone from the beginning since it was last asked. */
+    takeGone(): number {
       const count = gone;
       gone = 0;
       return count;
     },
-    stop: () => over.abort(),
+    stop: (): void => over.abort(),
   };
 }
+
+/** The log. */
+export type TopLog = ReturnType<typeof createTopLog>;

@@ -7,17 +7,6 @@ import type { Known } from "../owner/followed_group.ts";
 import type { Points } from "./plots.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
-/** The curves. */
-export interface WatchedCurves {
-  /** Follows those of these jobs, and no others. */
-  look(jobs: readonly JobRef[]): void;
-  of(uid: string): ShownCurves | undefined;
-  /** Returns the last values of a metric of a job. */
-  pointsOf(uid: string, metric: string): Points;
-  /** Why there is no news of them, if so. */
-  outage(): string | undefined;
-}
-
 interface WatchedJob {
   known: Known<HeldCurves>;
   stop: () => void;
@@ -27,7 +16,7 @@ interface WatchedJob {
 export function createWatchedCurves(
   { follow }: Pick<TerminalCluster, "follow">,
   onNews: () => void,
-): WatchedCurves {
+) {
   const watched = new Map<string, WatchedJob>();
 
   function begin(job: JobRef): void {
@@ -46,13 +35,16 @@ export function createWatchedCurves(
 
   return {
     of,
-    pointsOf(uid, metric) {
+    /** Returns the last values of a metric of a job. */
+    pointsOf(uid: string, metric: string): Points {
       const curve = of(uid)?.metrics.find((it) => it.name === metric && isMetric(it));
       return curve?.points.map(([time, , , last]) => [time, last]) ?? [];
     },
-    outage: () =>
+    /** Why there is no news of them, if so. */
+    outage: (): string | undefined =>
       watched.values().map(({ known }) => known.outage?.reason).find((it) => it !== undefined),
-    look(jobs) {
+    /** Follows those of these jobs, and no others. */
+    look(jobs: readonly JobRef[]): void {
       const seen = jobs.slice(0, CURVE_LIMITS.jobs);
       const uids = new Set(seen.map(({ uid }) => uid));
       for (const [uid, { stop }] of watched) {

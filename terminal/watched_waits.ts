@@ -10,31 +10,24 @@ import type { TerminalCluster } from "./terminal_cluster.ts";
 const READ_MS = 5_000;
 const POLL_MS = 500;
 
-/** The waits. */
-export interface WatchedWaits {
-  /** Returns the rows with what their jobs wait for, as far as it is known; it is read of these, and no others. */
-  look(rows: readonly JobRow[]): readonly JobRow[];
-  /** Why there is no news of them, if so. */
-  outage(): string | undefined;
-  /** Reads until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Creates them; `onNews` is called after each read. */
 export function createWatchedWaits(
   { client, kinds, namespaces }: Pick<TerminalCluster, "client" | "kinds" | "namespaces">,
   { clock, onNews }: { readonly clock: Clock; readonly onNews: () => void },
-): WatchedWaits {
+) {
   let waiting: readonly JobRow[] = [];
   let waits: Waits = new Map();
   let outage: string | undefined;
   return {
-    look(rows) {
+    /** Returns the rows with what their jobs wait for, as far as it is known; it is read of these, and no others. */
+    look(rows: readonly JobRow[]): readonly JobRow[] {
       waiting = rows.filter(mayWait);
       return withWaits(rows, waits);
     },
-    outage: () => outage,
-    async run(signal) {
+    /** Why there is no news of them, if so. */
+    outage: (): string | undefined => outage,
+    /** Reads until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       let [read, nextMs] = ["", 0];
       while (!signal.aborted) {
         const jobs = waiting;

@@ -63,18 +63,6 @@ export interface CertificateManagerOptions {
   readonly rotated?: (message: string) => void;
 }
 
-/** Holds the certificates and keeps them good. */
-export interface CertificateManager {
-  /** Makes sure that valid certificates are stored and held. Throws `KubeError` if it cannot. */
-  ensure(signal?: AbortSignal): Promise<void>;
-  /** The certificates now. Throws before the first `ensure` succeeded. */
-  current(): ServingCertificates;
-  /** Calls `listener` after each change of `current`; returns a function that ends the calls. */
-  onChange(listener: () => void): () => void;
-  /** Ensures again and again until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** The certificates after the steps that were due. */
 interface Advanced {
   readonly set: CompleteCertificateSet;
@@ -104,7 +92,7 @@ async function applyAction(
 }
 
 /** Creates the manager of the Secret; it does nothing before `ensure` or `run`. */
-export function createCertificateManager(options: CertificateManagerOptions): CertificateManager {
+export function createCertificateManager(options: CertificateManagerOptions) {
   const { store, address, clock, policy = CERTIFICATE_POLICY } = options;
   const key = { namespace: address.namespace, name: MANAGER.certificateSecret };
   const wanted = servingNames(address);
@@ -188,13 +176,17 @@ export function createCertificateManager(options: CertificateManagerOptions): Ce
   }
 
   return {
+    /** Makes sure that valid certificates are stored and held. Throws `KubeError` if it cannot. */
     ensure,
-    current() {
+    /** The certificates now. Throws before the first `ensure` succeeded. */
+    current(): ServingCertificates {
       if (current === undefined) throw new Error("certificates: call ensure() before current()");
       return current;
     },
+    /** Calls `listener` after each change of `current`; returns a function that ends the calls. */
     onChange: listeners.add,
-    run: (signal) =>
+    /** Ensures again and again until `signal` aborts. */
+    run: (signal: AbortSignal): Promise<void> =>
       runSteadyLoop({
         name: "certificates",
         clock,

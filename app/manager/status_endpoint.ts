@@ -14,9 +14,8 @@ import {
   type OwnershipLookups,
 } from "../../status/ownership/ownership.ts";
 import type { ReadingParts } from "../../status/reading/read_stages.ts";
-import { createPeers, type Peers } from "../../platform/http/limits/peers.ts";
+import { createPeers } from "../../platform/http/limits/peers.ts";
 import { createPushHandler, DEFAULT_RATE_LIMITS } from "../../status/chain/push_handler.ts";
-import type { HttpHandler } from "../../platform/http/message.ts";
 import { createReadBudget } from "../../platform/http/limits/read_budget.ts";
 import { createAuthentication } from "./authentication.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
@@ -32,19 +31,6 @@ export interface StatusParts
   readonly accept: AcceptPush;
   /** Reads at that owner. */
   readonly reading: ReadingParts;
-}
-
-/** The endpoint without its server. */
-export interface StatusEndpoint {
-  readonly handler: HttpHandler;
-  /** Failures by peer address; new connections of some are refused before the handshake. */
-  readonly peers: Peers;
-  /** Returns whether tokens can be verified. */
-  ready(): boolean;
-  /** Refreshes keys until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Ends running reviews. */
-  close(): Promise<void>;
 }
 
 /** Finds a job by name. Throws if that cannot be known now. */
@@ -98,7 +84,7 @@ function lookupsOf(parts: StatusParts): OwnershipLookups {
 }
 
 /** Builds the endpoint. It serves nothing before its handler is given to a server. */
-export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
+export function createStatusEndpoint(parts: StatusParts) {
   const { caches, clock, configuration, metrics } = parts;
   const authentication = createAuthentication(parts);
   const { verifier, reviews } = authentication;
@@ -143,10 +129,14 @@ export function createStatusEndpoint(parts: StatusParts): StatusEndpoint {
   );
   return {
     handler,
+    /** Failures by peer address; new connections of some are refused before the handshake. */
     peers,
+    /** Returns whether tokens can be verified. */
     ready: authentication.ready,
+    /** Refreshes keys until `signal` aborts. */
     run: authentication.run,
-    close: async () => {
+    /** Ends running reviews. */
+    close: async (): Promise<void> => {
       stops.forEach((stop) => stop());
       await authentication.close();
     },

@@ -18,22 +18,6 @@ const log = getLogger(["milepost", "jobs"]);
 /** Longest time between two reads of the definitions, in milliseconds. */
 export const POLL_MS = 10_000;
 
-/** The v1 kinds that this manager runs now. */
-export interface V1Kinds {
-  /** Reports whether the kind is run. */
-  runs(kind: V1KindName): boolean;
-  /** Returns the switch of a kind: it is on while the kind is run. */
-  of(kind: V1KindName): Switch;
-  /** Reports whether the kind's definition keeps `status.trainerStatus`; false while that is not known. */
-  keepsProgress(kind: V1KindName): boolean;
-  /** Calls the listener after each change. Returns a function that ends this. */
-  onChange(listener: () => void): () => void;
-  /** Whether the definitions were read once. */
-  readonly known: boolean;
-  /** Reads the definitions again and again until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Options of {@link createV1Kinds}. */
 export interface V1KindsOptions {
   readonly client: Pick<KubeClient, "get" | "list" | "read">;
@@ -47,7 +31,7 @@ export interface V1KindsOptions {
 }
 
 /** Creates the choice; it knows nothing before it runs. */
-export function createV1Kinds(options: V1KindsOptions): V1Kinds {
+export function createV1Kinds(options: V1KindsOptions) {
   const { client, clock, random } = options;
   const named: ReadonlySet<V1KindName> = new Set(options.named);
   const left: ReadonlySet<V1KindName> = new Set(options.left);
@@ -119,16 +103,25 @@ export function createV1Kinds(options: V1KindsOptions): V1Kinds {
   });
 
   return {
-    runs: (kind) => switchOf(kind).on === true,
-    of: switchOf,
-    keepsProgress: (kind) => keepers.has(kind),
+    /** Reports whether the kind is run. */
+    runs: (kind: V1KindName): boolean => switchOf(kind).on === true,
+    /** Returns the switch of a kind: it is on while the kind is run. */
+    of: (kind: V1KindName): Switch => switchOf(kind),
+    /** Reports whether the kind's definition keeps `status.trainerStatus`; false while that is not known. */
+    keepsProgress: (kind: V1KindName): boolean => keepers.has(kind),
+    /** Calls the listener after each change. Returns a function that ends this. */
     onChange: listeners.add,
-    get known() {
+    /** Whether the definitions were read once. */
+    get known(): boolean {
       return [...switches.values()].every(({ on }) => on !== undefined);
     },
+    /** Reads the definitions again and again until `signal` aborts. */
     run: poll.run,
   };
 }
+
+/** The v1 kinds that this manager runs now. */
+export type V1Kinds = ReturnType<typeof createV1Kinds>;
 
 /** Logs a change of one kind. */
 function tell(

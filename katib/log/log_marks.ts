@@ -10,29 +10,22 @@ export const ROWS_PER_MARK = 100;
 /** Most marks of all logs together, of some 50 bytes each. */
 const MAX_MARKS = 100_000;
 
-/** Marks of logs. */
-export interface LogMarks {
-  /**
-   * Returns a time up to which so many rows from `since` on stood, a `sortableTime` as that is; undefined if none is
-   * known.
-   */
-  untilOf(log: string, since: string | undefined, rows: number): string | undefined;
-  /** Learns from neighbouring rows that were read. */
-  learn(log: string, rows: readonly { readonly time: string }[]): void;
-  forget(log: string): void;
-}
-
-/** Creates {@link LogMarks}, empty. */
-export function createLogMarks(): LogMarks {
+/** Creates the marks of logs, of which there are none yet. */
+export function createLogMarks() {
   const logs = createSizedCache<readonly string[]>(MAX_MARKS, (marks) => marks.length);
   return {
-    untilOf(log, since = "", rows) {
+    /**
+     * Returns a time up to which so many rows from `since` on stood, a `sortableTime` as that is; undefined if none is
+     * known.
+     */
+    untilOf(log: string, since: string | undefined = "", rows: number): string | undefined {
       const marks = logs.get(log) ?? [];
       const next = marks.findIndex((it) => it >= since);
       // The rows up to the next mark may be none.
       return next < 0 ? undefined : marks[next + Math.ceil(rows / ROWS_PER_MARK)];
     },
-    learn(log, rows) {
+    /** Learns from neighbouring rows that were read. */
+    learn(log: string, rows: readonly { readonly time: string }[]): void {
       if (rows.length <= 2 * ROWS_PER_MARK) return;
       const marks = rows.filter((_, index) => index % ROWS_PER_MARK === 0)
         .map(({ time }) => sortableTime(time) ?? time);
@@ -43,6 +36,6 @@ export function createLogMarks(): LogMarks {
       const own = before.length === 0 ? marks : marks.slice(1);
       logs.set(log, [...before, ...own, ...known.filter((it) => it > last).slice(1)]);
     },
-    forget: (log) => void logs.delete(log),
+    forget: (log: string): void => void logs.delete(log),
   };
 }

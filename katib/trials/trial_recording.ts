@@ -38,16 +38,6 @@ export interface TrialRecordingOptions {
   readonly sink: ObservationSink;
 }
 
-/** Parts by which the owner records and stops trials, and answers about Trials. */
-export interface TrialRecording {
-  /** Returns those of a term. */
-  parts(): RecordingParts;
-  /** Resolves with the name of the Trial whose metrics the job's pods push. Rejects if not known now. */
-  trialOf(job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
-  /** Reports JobSets that do not fit their trials' templates, until `signal` aborts. */
-  check(signal: AbortSignal): Promise<void>;
-}
-
 /** Longest time of one call to the log, in milliseconds: clients wait for 5 s, the endpoint for 3. */
 export const SINK_MS = 2_500;
 /** Longest time of one read of the API server on a miss of a cache, in milliseconds. */
@@ -75,8 +65,8 @@ function logEvents(events: Pick<EventRecorder, "record">) {
   } satisfies Partial<RecordingParts>;
 }
 
-/** Creates {@link TrialRecording}. */
-export function createTrialRecording(options: TrialRecordingOptions): TrialRecording {
+/** Creates the parts by which the owner records and stops trials, and answers about Trials. */
+export function createTrialRecording(options: TrialRecordingOptions) {
   const { client, jobs, trials, clock, events, leadership, sink } = options;
   const notify = createNotifier(events);
   const plans = createPlanCache({
@@ -93,7 +83,8 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
     deadlineMs: READ_MS,
   });
   return {
-    parts: () => ({
+    /** Returns those of a term. */
+    parts: (): RecordingParts => ({
       sink,
       plans,
       stopper: createStopper({
@@ -116,11 +107,13 @@ export function createTrialRecording(options: TrialRecordingOptions): TrialRecor
         }
       },
     }),
-    async trialOf(job, signal) {
+    /** Resolves with the name of the Trial whose metrics the job's pods push. Rejects if not known now. */
+    async trialOf(job: AnyJob, signal: AbortSignal): Promise<string | undefined> {
       const kind = options.kinds.ofOwner(job);
       return kind && await plans.trialOf(kind, job, signal);
     },
-    async check(signal) {
+    /** Reports JobSets that do not fit their trials' templates, until `signal` aborts. */
+    async check(signal: AbortSignal): Promise<void> {
       const { kinds, jobSets } = options;
       const stop = followJobSets({ kinds, jobSets, jobs, plans, notify }, signal);
       await aborted(signal);

@@ -43,19 +43,6 @@ export interface UserJobsOptions {
   readonly random?: () => number;
 }
 
-/** The jobs. */
-export interface UserJobs {
-  readonly caches: ReadonlyMap<JobKind, ServedInformer<AnyJob>>;
-  /** Puts the jobs into the caches; false if that would be one namespace too many. */
-  ensureCached(object: AccessObject): Promise<boolean>;
-  /** Returns why jobs are not here, for people. */
-  missing(): readonly string[];
-  /** Resolves when it was asked once what is served, and what the user may list. */
-  readonly polled: Promise<void>;
-  /** Keeps the caches until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** The jobs of one kind, and where the user may list them. */
 interface UserKind {
   readonly cache: ServedInformer<AnyJob>;
@@ -69,7 +56,7 @@ const holds = (kind: UserKind, namespace: string) =>
   kind.served.on === true || watched(kind).includes(namespace);
 
 /** Creates them; they are empty until they run. */
-export function createUserJobs(options: UserJobsOptions): UserJobs {
+export function createUserJobs(options: UserJobsOptions) {
   const { client, clock, kinds, rights, random, noOthers = false } = options;
   const places = createSemaphore(PAGES_AT_A_TIME);
   function userKind(kind: JobKind): UserKind {
@@ -174,9 +161,12 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
 
   return {
     caches,
+    /** Resolves when it was asked once what is served, and what the user may list. */
     polled: poll.polled,
+    /** Puts the jobs into the caches; false if that would be one namespace too many. */
     ensureCached,
-    missing() {
+    /** Returns why jobs are not here, for people. */
+    missing(): readonly string[] {
       if (outage !== undefined) return [outage];
       const all = [...caches.values()];
       if (all.every(({ resting }) => resting)) {
@@ -188,6 +178,10 @@ export function createUserJobs(options: UserJobsOptions): UserJobs {
         ...[...slow.keys()].map((it) => `${it} are still being read`),
       ];
     },
+    /** Keeps the caches until `signal` aborts. */
     run,
   };
 }
+
+/** The jobs. */
+export type UserJobs = ReturnType<typeof createUserJobs>;

@@ -42,20 +42,8 @@ export interface UserManagerOptions extends ManagerSearch {
   readonly random?: () => number;
 }
 
-/** The manager. */
-export interface UserManager {
-  /** Returns it as it is reached now; undefined while that is not known, or it does not take the user's token. */
-  client(): ManagerClient | undefined;
-  /** Returns what is missing to reach it, as sentences. */
-  missing(): readonly string[];
-  /** Resolves when it was looked for once. */
-  readonly polled: Promise<void>;
-  /** Looks for it until `signal` aborts; then nothing is left open. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Creates it; it is not looked for until it runs. */
-export function createUserManager(options: UserManagerOptions): UserManager {
+export function createUserManager(options: UserManagerOptions) {
   const { connection, clock, random, namespace } = options;
   const transport = createTransport(connection);
   let found: FoundManager | undefined;
@@ -166,10 +154,15 @@ export function createUserManager(options: UserManagerOptions): UserManager {
   });
 
   return {
-    client: () => found === undefined || failure === TOKEN_NOT_TAKEN ? undefined : client,
+    /** Returns it as it is reached now; undefined while that is not known, or it does not take the user's token. */
+    client: (): ManagerClient | undefined =>
+      found === undefined || failure === TOKEN_NOT_TAKEN ? undefined : client,
+    /** Resolves when it was looked for once. */
     polled: poll.polled,
-    missing: () => [missing ?? failure].filter((it) => it !== undefined),
-    async run(signal) {
+    /** Returns what is missing to reach it, as sentences. */
+    missing: (): readonly string[] => [missing ?? failure].filter((it) => it !== undefined),
+    /** Looks for it until `signal` aborts; then nothing is left open. */
+    async run(signal: AbortSignal): Promise<void> {
       await poll.run(signal);
       found = undefined;
       open?.access.close();
@@ -178,3 +171,6 @@ export function createUserManager(options: UserManagerOptions): UserManager {
     },
   };
 }
+
+/** The manager. */
+export type UserManager = ReturnType<typeof createUserManager>;

@@ -21,28 +21,6 @@ export interface ConnectionOptions
   readonly onCheck?: (nowMs: number) => void;
 }
 
-/** The connections that are open. */
-export interface Connections {
-  /** Returns how many there are. */
-  open(): number;
-  /**
-   * Notes that a connection no longer carries valid HTTP. Returns true if a response that
-   * says so would be taken for that of another request, which is being handled: then the connection is
-   * closed after the response to that one.
-   */
-  broken(socket: Duplex): boolean;
-  /**
-   * Returns whether a connection may stay open after the response to its newest request; false if its
-   * buffers have grown and there is no room for them.
-   */
-  mayStay(socket: Duplex): boolean;
-  /** Reads the body of a request, if it was left to the kernel. */
-  read(message: IncomingMessage): void;
-  closeAll(): void;
-  /** Ends the supervision. */
-  stop(): void;
-}
-
 /**
  * Requests of a connection that may wait for their responses. A client that sends more at once does
  * not read the responses, and the runtime keeps, without bound, what it reads meanwhile.
@@ -90,7 +68,7 @@ function idOf(socket: Duplex): string {
 export function guardConnections(
   server: HttpServer | HttpsServer,
   { clock, limits, refuses, reserved, onCheck }: ConnectionOptions,
-): Connections {
+) {
   const { headerMs, idleMs, checkEveryMs } = limits;
   const connections = new Map<string, Connection>();
   /** Saves the making of an id for each request. */
@@ -220,8 +198,14 @@ export function guardConnections(
   const stop = every(clock, checkEveryMs, closeOverdue);
 
   return {
+    /** Returns how many there are. */
     open,
-    broken(socket) {
+    /**
+     * Notes that a connection no longer carries valid HTTP. Returns true if a response that
+     * says so would be taken for that of another request, which is being handled: then the connection is
+     * closed after the response to that one.
+     */
+    broken(socket: Duplex): boolean {
       const connection = find(socket);
       if (connection === undefined) return false;
       connection.brokenSinceMs = clock.monotonic();
@@ -234,7 +218,11 @@ export function guardConnections(
       if (isInBody) message.socket.end(() => connection.socket.destroy());
       return true;
     },
-    mayStay(socket) {
+    /**
+     * Returns whether a connection may stay open after the response to its newest request; false if its
+     * buffers have grown and there is no room for them.
+     */
+    mayStay(socket: Duplex): boolean {
       const connection = find(socket);
       if (connection === undefined) return true;
       const { bytesRead } = connection.socket;
@@ -246,11 +234,13 @@ export function guardConnections(
       connection.buffered += amount;
       return true;
     },
-    read(message) {
+    /** Reads the body of a request, if it was left to the kernel. */
+    read(message: IncomingMessage): void {
       const connection = find(message.socket);
       if (connection !== undefined) readBody(connection, message);
     },
-    closeAll: () => connections.forEach(({ socket }) => socket.destroy()),
+    closeAll: (): void => connections.forEach(({ socket }) => socket.destroy()),
+    /** Ends the supervision. */
     stop,
   };
 }

@@ -122,19 +122,7 @@ function createWriter(
   };
 }
 
-/** Comments and re-authorizations, each when it is due. */
-interface Ticks {
-  /** Milliseconds until the reader is to be checked, or its token expires. */
-  checkInMs(): number;
-  /** Milliseconds until something is due. */
-  waitMs(): number;
-  /** Checks the reader if that is due. Returns what ends the stream. */
-  check(): Promise<StreamEnd | undefined>;
-  /** Writes a comment if that is due. */
-  comment(write: WriteEvents): Promise<void>;
-}
-
-function createTicks(options: EventLoopOptions): Ticks {
+function createTicks(options: EventLoopOptions) {
   const { clock, expiresMs, reauthorize } = options;
   let commentMs = clock.monotonic() + COMMENT_MS;
   let checkMs = clock.monotonic() + REAUTHORIZE_MS;
@@ -159,21 +147,28 @@ function createTicks(options: EventLoopOptions): Ticks {
   const checkInMs = () =>
     Math.max(0, Math.min(checkMs - clock.monotonic(), expiresMs - clock.now()));
   return {
+    /** Milliseconds until the reader is to be checked, or its token expires. */
     checkInMs,
-    waitMs: () => Math.max(1, Math.min(commentMs - clock.monotonic(), checkInMs())),
-    async check() {
+    /** Milliseconds until something is due. */
+    waitMs: (): number => Math.max(1, Math.min(commentMs - clock.monotonic(), checkInMs())),
+    /** Checks the reader if that is due. Returns what ends the stream. */
+    async check(): Promise<StreamEnd | undefined> {
       if (clock.now() >= expiresMs) {
         return { kind: "reader", why: "the token has expired: connect again with a new one" };
       }
       return clock.monotonic() >= checkMs ? await ask() : undefined;
     },
-    async comment(write) {
+    /** Writes a comment if that is due. */
+    async comment(write: WriteEvents): Promise<void> {
       if (clock.monotonic() < commentMs) return;
       commentMs = clock.monotonic() + COMMENT_MS;
       await write(commentText("still there"));
     },
   };
 }
+
+/** Comments and re-authorizations, each when it is due. */
+type Ticks = ReturnType<typeof createTicks>;
 
 async function finish(
   end: StreamEnd,

@@ -4,19 +4,8 @@ import { endOf } from "../../crds/job_state.ts";
 import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 import type { JobEnd } from "./status_stream.ts";
 
-/** Notifies of ends. */
-export interface JobEnds {
-  /**
-   * Calls the listener when the job ends, at once if it is known to have ended. Returns a function that
-   * ends this.
-   */
-  on(job: JobRef, listener: (end: JobEnd) => void): () => void;
-  /** Stops listening to the caches. */
-  close(): void;
-}
-
-/** Creates {@link JobEnds} over the watched jobs. */
-export function createJobEnds(watched: WatchedJobs): JobEnds {
+/** Creates what notifies of ends, over the watched jobs. */
+export function createJobEnds(watched: WatchedJobs) {
   const listeners = createKeyedListeners<JobEnd>();
   const stops = [...watched].map(([kind, { jobs }]) =>
     jobs.onChange(({ type, object }) => {
@@ -27,8 +16,13 @@ export function createJobEnds(watched: WatchedJobs): JobEnds {
     })
   );
   return {
-    close: () => stops.forEach((stop) => stop()),
-    on(job, listener) {
+    /** Stops listening to the caches. */
+    close: (): void => stops.forEach((stop) => stop()),
+    /**
+     * Calls the listener when the job ends, at once if it is known to have ended. Returns a function that
+     * ends this.
+     */
+    on(job: JobRef, listener: (end: JobEnd) => void): () => void {
       const remove = listeners.add(job.uid, listener);
       // A cache that is behind may hold another job of that name, or none: that says nothing.
       const object = jobNow(watched, job);
