@@ -1,6 +1,7 @@
 /** Dialog of a change of jobs: it asks first, and says which of them refused it. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { keyOf, pathOf } from "./feed/job_key.ts";
+import { problemOf } from "./feed/server_calls.ts";
 import type { Action } from "./job/job_details.ts";
 import { Hostile } from "./marks_and_signs.tsx";
 import { call } from "./page_state.ts";
@@ -66,7 +67,7 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
       try {
         await call(pathOf(action, job), { method: "POST", body });
       } catch (error) {
-        refusals.set(job, error instanceof Error ? error.message : String(error));
+        refusals.set(job, problemOf(error).message);
       }
     }
     onDone(left.filter((job) => !refusals.has(job)).map(keyOf));

@@ -1,12 +1,13 @@
 /** Notice in place of what is still read, was not found, or may not be seen. */
 import type { ComponentChildren } from "preact";
+import type { Problem } from "./feed/server_calls.ts";
 import { Notice } from "./marks_and_signs.tsx";
 import { plainText } from "./readable_text.ts";
 
 /** The notice; `what` is such as `this job` or `these searches`, `problem` undefined while it is read. */
 export function Unread({ what, problem, children }: {
   what: string;
-  problem: { readonly status: number; readonly message: string } | undefined;
+  problem: Problem | undefined;
   children?: ComponentChildren;
 }) {
   if (problem === undefined) {

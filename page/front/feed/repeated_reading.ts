@@ -1,14 +1,15 @@
 /** Reading of something again and again, while the page is seen. */
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../page_state.ts";
-import { CallError } from "./server_calls.ts";
+import { type Problem, problemOf } from "./server_calls.ts";
+import { pause } from "./view_feed.ts";
 import { backoffMs } from "../../../platform/base/backoff.ts";
 import { RETRY } from "./view_state.ts";
 
 /** What was read last, and what is wrong if the newest try failed. */
 export interface Reading<T> {
   readonly value?: T;
-  readonly problem?: { readonly status: number; readonly message: string };
+  readonly problem?: Problem;
 }
 
 /** What was read is still so. */
@@ -49,32 +50,28 @@ export function useRepeated<T>(
   useEffect(() => {
     if (key === "") return;
     const stop = new AbortController();
-    let [timer, failures] = [0, 0];
-    const read = begin();
-    const look = async () => {
-      if (document.visibilityState === "visible") {
+    const run = async () => {
+      const read = begin();
+      let failures = 0;
+      while (!stop.signal.aborted) {
         try {
-          const value = await read(stop.signal);
-          if (value === undefined) setReading(withoutProblem);
-          else if (!stop.signal.aborted) setReading({ value });
-          failures = 0;
+          if (document.visibilityState === "visible") {
+            const value = await read(stop.signal);
+            if (value === undefined) setReading(withoutProblem);
+            else if (!stop.signal.aborted) setReading({ value });
+            failures = 0;
+          }
         } catch (error) {
           if (stop.signal.aborted) return;
           failures++;
-          const status = error instanceof CallError ? error.status : 0;
-          const message = error instanceof Error ? error.message : String(error);
-          setReading((before) => ({ ...before, problem: { status, message } }));
+          setReading((before) => ({ ...before, problem: problemOf(error) }));
         }
+        const waitMs = failures === 0 ? everyMs : backoffMs(failures + 2, RETRY, Math.random);
+        await pause(waitMs, stop.signal);
       }
-      if (stop.signal.aborted) return;
-      const waitMs = failures === 0 ? everyMs : backoffMs(failures + 2, RETRY, Math.random);
-      timer = setTimeout(look, waitMs);
     };
-    look();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
+    run();
+    return () => stop.abort();
   }, [key, when]);
   return reading;
 }

@@ -9,6 +9,14 @@ export class CallError extends Error {
   }
 }
 
+/** Returns what an error says is wrong, with the status of a refusal, else 0. */
+export const problemOf = (error: unknown) => ({
+  status: error instanceof CallError ? error.status : 0,
+  message: error instanceof Error ? error.message : String(error),
+});
+/** What is wrong. */
+export type Problem = ReturnType<typeof problemOf>;
+
 /** Marks a request as one of this page: other sites cannot set it. */
 const OURS = { "X-Milepost": "1" };
 /** Time within which an answer has to be there, and one that is streamed has to begin, in milliseconds. */

@@ -1,6 +1,6 @@
 /** Session of this tab: a one-time code from the address becomes a key, or a token is one; the tab keeps it. */
 import { signal } from "@preact/signals";
-import { ask, CallError } from "./server_calls.ts";
+import { ask, problemOf } from "./server_calls.ts";
 import type { PageFacts } from "../../../crds/wire/details.ts";
 import { fields, type FieldsOf, fieldsOf, textOf } from "./answer_fields.ts";
 
@@ -83,9 +83,8 @@ export async function exchangeCode(code: string): Promise<void> {
     if (session.key === "") loseSession("The server gave no key for the code.");
     else keep(session);
   } catch (error) {
-    const isOld = error instanceof CallError && error.status === 403;
-    const why = error instanceof Error ? error.message : String(error);
-    loseSession(isOld ? "The code is too old, or was used in another browser." : why);
+    const { status, message } = problemOf(error);
+    loseSession(status === 403 ? "The code is too old, or was used in another browser." : message);
   }
 }
 
@@ -96,8 +95,7 @@ async function enter(key: string): Promise<void> {
   try {
     keep(readSession(await ask(call), "token", key));
   } catch (error) {
-    const status = error instanceof CallError ? error.status : 0;
-    const why = error instanceof Error ? error.message : String(error);
+    const { status, message: why } = problemOf(error);
     if (status === 401) {
       loseSession(key === "" ? "" : "The cluster does not accept this token.", "token");
     } else if (key !== "") loseSession(why, "token");

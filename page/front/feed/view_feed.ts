@@ -1,5 +1,5 @@
 /** Feed of what is shown: one stream that comes back by itself. */
-import { CallError, send } from "./server_calls.ts";
+import { CallError, problemOf, send } from "./server_calls.ts";
 import { createEventParser } from "../../../platform/base/event_parser.ts";
 import { backoffMs } from "../../../platform/base/backoff.ts";
 import { type Connection, connectionAfterFailure, type FeedOptions, RETRY } from "./view_state.ts";
@@ -75,6 +75,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     globalThis.addEventListener("online", done);
     page?.addEventListener("visibilitychange", onVisible);
     signal.addEventListener("abort", done);
+    if (signal.aborted) done();
   });
 }
 
@@ -97,10 +98,9 @@ export function openFeed(options: FeedOptions): () => void {
           become({ phase: "live" });
         });
       } catch (error) {
-        if (error instanceof CallError && FINAL.includes(error.status)) {
-          return become({ phase: "refused", status: error.status, reason: error.message });
-        }
-        reason = error instanceof Error ? error.message : String(error);
+        const { status, message } = problemOf(error);
+        if (FINAL.includes(status)) return become({ phase: "refused", status, reason: message });
+        reason = message;
       }
       if (stop.signal.aborted) return;
       failures++;

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { Hostile } from "../marks_and_signs.tsx";
 import { call, showJob, shownJobs } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
-import { CallError } from "../feed/server_calls.ts";
+import { problemOf } from "../feed/server_calls.ts";
 import { jobNameOf, type JobView, MOST_COMPARED } from "../url_state.ts";
 import { type ListNews, readList } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
@@ -21,7 +21,7 @@ async function findJobs(text: string, view: JobView): Promise<ListNews> {
   try {
     return await ask([]);
   } catch (error) {
-    if (!(error instanceof CallError) || error.status !== 403) throw error;
+    if (problemOf(error).status !== 403) throw error;
     const named = [
       view.namespace,
       ...view.compared.map((key) => jobNameOf(key)?.namespace ?? ""),
@@ -42,7 +42,7 @@ export function CompareChoice({ view }: { view: JobView }) {
       setFound(await findJobs(text, view));
       setProblem("");
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(problemOf(error).message);
     }
   };
   const shown = shownJobs(view);

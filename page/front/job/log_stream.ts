@@ -1,7 +1,7 @@
 /** Streams of containers' logs, of one or of several together, which are read on where they broke off. */
 import { KeptLines, LogLines } from "./log_lines.ts";
 import { call, comebacks } from "../page_state.ts";
-import { CallError } from "../feed/server_calls.ts";
+import { problemOf } from "../feed/server_calls.ts";
 import { pause } from "../feed/view_feed.ts";
 import { backoffMs } from "../../../platform/base/backoff.ts";
 import { createSemaphore, type Semaphore } from "../../../platform/base/semaphore.ts";
@@ -15,6 +15,8 @@ const WHOLE = 100_000;
 export const MOST_TOGETHER = 32;
 /** Logs that are read together are read again after so long, a browser having few connections for streams, in milliseconds. */
 const POLL_MS = 3_000;
+/** Time between two looks whether the tab is seen again, beside those when it is, in milliseconds. */
+const UNSEEN_MS = 60_000;
 /** Logs of several that are read at a time. */
 const AT_ONCE = 2;
 
@@ -83,24 +85,9 @@ function whileSeen(signal: AbortSignal) {
   };
 }
 
-function untilSeen(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (!signal.aborted && document.visibilityState === "hidden") return;
-      document.removeEventListener("visibilitychange", look);
-      signal.removeEventListener("abort", look);
-      resolve();
-    };
-    document.addEventListener("visibilitychange", look);
-    signal.addEventListener("abort", look);
-    look();
-  });
-}
-
 /** Says what a failure means for a log. */
 function stateAfter(error: unknown, { isPrevious }: LogPlace): LogState {
-  const reason = error instanceof Error ? error.message : String(error);
-  const status = error instanceof CallError ? error.status : 0;
+  const { status, message: reason } = problemOf(error);
   if (status === 404) return { phase: "gone", reason };
   if (status === 400 && !isPrevious) return { phase: "waiting", reason };
   const isFinal = status >= 400 && status < 500 && status !== 429;
@@ -152,7 +139,7 @@ async function followLog(place: LogPlace, options: FollowOptions): Promise<void>
     if (signal.aborted) return;
     if (seen.isStopped()) {
       if (seen.isHidden()) onState({ phase: "hidden" });
-      await untilSeen(signal);
+      while (!signal.aborted && seen.isHidden()) await pause(UNSEEN_MS, signal);
       continue;
     }
     // A stream that ends although the container may run broke off in between, or the container is restarted.
@@ -192,7 +179,7 @@ export function followLogs(
   };
 }
 
-/** Returns whole logs, one after the other. Throws a {@link CallError}. */
+/** Returns whole logs, one after the other. Throws a `CallError`. */
 export async function wholeLogs(places: readonly LogPlace[]): Promise<string> {
   const tailLines = Math.floor(WHOLE / Math.max(1, places.length));
   const texts: string[] = [];
