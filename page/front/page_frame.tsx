@@ -3,30 +3,28 @@ import { useEffect } from "preact/hooks";
 import { Choice } from "./form_fields.tsx";
 import { JobsPage } from "./jobs/jobs_page.tsx";
 import { Hostile, Notice } from "./marks_and_signs.tsx";
-import { connection, now, setTheme, type Theme, theme, view } from "./page_state.ts";
+import { connection, now, setTheme, theme, view } from "./page_state.ts";
 import { ageText, plainText } from "./readable_text.ts";
 import { clockText } from "../../platform/base/local_time.ts";
 import { MissingBar } from "./missing_bar.tsx";
 import { LoginForm, LogOut } from "./login_form.tsx";
 import { type Session, sessionState } from "./feed/session_key.ts";
+import type { Connection } from "./feed/view_state.ts";
 import { FIRST_SEARCHES } from "./searches/search_view.ts";
 import { LaterPage } from "./later_page.tsx";
 import { FIRST_VIEW, type View, viewFragment } from "./url_state.ts";
 
+const CONNECTIONS: Readonly<Record<Connection["phase"], readonly [look: string, word: string]>> = {
+  connecting: ["connection", "Connecting…"],
+  live: ["connection live", "Live"],
+  down: ["connection down", "Disconnected"],
+  refused: ["connection down", "Refused"],
+};
+
 /** The state of the connection, as a shape and words. */
 function ConnectionSign() {
-  const it = connection.value;
-  if (it.phase === "live") {
-    return <span class="connection live" role="status">Live</span>;
-  }
-  if (it.phase === "connecting") {
-    return <span class="connection" role="status">Connecting…</span>;
-  }
-  return (
-    <span class="connection down" role="status">
-      {it.phase === "down" ? "Disconnected" : "Refused"}
-    </span>
-  );
+  const [look, word] = CONNECTIONS[connection.value.phase];
+  return <span class={look} role="status">{word}</span>;
 }
 
 /** Says since when what is shown may be old. */
@@ -47,11 +45,7 @@ const ThemeChoice = () => (
     label="Theme"
     value={theme.value}
     options={[["auto", "system"], ["light", "light"], ["dark", "dark"]]}
-    onChange={(value) =>
-      setTheme(
-        (["light", "dark"] as const).find((it): it is Theme & typeof it => it === value) ??
-          "auto",
-      )}
+    onChange={setTheme}
   />
 );
 

@@ -212,23 +212,20 @@ function take(event: string, data: unknown): void {
   }
 }
 
-/** Light or dark; "auto" follows the system. */
-export type Theme = "auto" | "light" | "dark";
-const THEMES: readonly Theme[] = ["auto", "light", "dark"];
+const THEMES = ["auto", "light", "dark"] as const;
 const THEME = "milepost.theme";
+const themeOf = (name: string | null) => THEMES.find((it) => it === name) ?? "auto";
 
-/** The theme. */
-export const theme = signal<Theme>(
-  THEMES.find((it) => it === localStorage.getItem(THEME)) ?? "auto",
-);
+/** The theme: light or dark; "auto" follows the system. */
+export const theme = signal(themeOf(localStorage.getItem(THEME)));
 const system = matchMedia("(prefers-color-scheme: dark)");
 /** Counts the changes of colours, for what is drawn. */
 export const colours = signal(0);
 
 /** Sets the theme, now and for later. */
-export function setTheme(next: Theme): void {
-  localStorage.setItem(THEME, next);
-  theme.value = next;
+export function setTheme(name: string): void {
+  theme.value = themeOf(name);
+  localStorage.setItem(THEME, theme.value);
 }
 
 /** Keeps the document in the theme. */

@@ -7,31 +7,17 @@ import {
   type JobCurves,
   type JobNews,
   type ListNews,
-  type Row,
 } from "./view_answers_read.ts";
-import type { Denied } from "../../../crds/wire/row.ts";
 
 /** The window of the list. */
-export interface ListState {
-  readonly rows: readonly Row[];
-  readonly total: number;
-  readonly states: ReadonlyMap<string, number>;
-  readonly kinds: readonly string[];
-  readonly denied: readonly Denied[];
-}
+export type ListState = Omit<ListNews, "order">;
 
 /** Returns the list after news; rows that did not change stay the same objects. */
 export function listAfter(before: ListState | undefined, news: ListNews): ListState {
   const byUid = new Map(before?.rows.map((row) => [row.uid, row]));
   for (const row of news.rows) byUid.set(row.uid, row);
-  const order = news.order ?? news.rows.map(({ uid }) => uid);
-  return {
-    rows: order.map((uid) => byUid.get(uid)).filter((row) => row !== undefined),
-    total: news.total,
-    states: news.states,
-    kinds: news.kinds,
-    denied: news.denied,
-  };
+  const { order = news.rows.map(({ uid }) => uid), ...state } = news;
+  return { ...state, rows: order.flatMap((uid) => byUid.get(uid) ?? []) };
 }
 
 /** Rows that change in one frame, which has 8 ms for all; of very many a twelfth. */

@@ -80,12 +80,6 @@ function stopOf(value: unknown): Stop | undefined {
   return timeMs === undefined ? undefined : { ...it, timeMs };
 }
 
-/** Those that are gone stay in their order. */
-const byRank = (a: Pod, b: Pod) =>
-  a.rank.localeCompare(b.rank, "en", { numeric: true }) ||
-  Number(a.gone) - Number(b.gone) ||
-  (a.gone ? 0 : a.name.localeCompare(b.name, "en", { numeric: true }));
-
 const partsOf = (value: unknown): ReadonlySet<DetailPart> =>
   new Set((["pods", "events"] as const).filter((part) => listOf(value).includes(part)));
 
@@ -116,8 +110,8 @@ export function readDetails(value: unknown) {
     wait,
     /** Whether logs outlive their pods. */
     keepsLogs: keepsLogs === true,
-    pods: pods.toSorted(byRank),
-    events: events.toSorted((a, b) => (b.timeMs ?? 0) - (a.timeMs ?? 0)),
+    pods,
+    events,
     conditions: listOf(conditions).map(conditionOf),
     stop: stopOf(stop),
     /** The end of the log of a program that failed; empty if that holds no more, or is no longer than its headline. */

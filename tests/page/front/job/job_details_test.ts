@@ -10,22 +10,6 @@ import {
 } from "../../../../page/front/job/job_details.ts";
 import { yamlText } from "../../../../page/front/job/object_yaml.ts";
 
-Deno.test("readDetails() orders pods by rank and events by time", () => {
-  const details = readDetails({
-    object: {},
-    pods: [{ name: "p-10", rank: 10 }, { name: "p-2", rank: 2 }],
-    events: [
-      { reason: "Old", time: "2026-01-01T00:00:00Z" },
-      { reason: "New", time: "2026-01-02T00:00:00Z", object: "Pod/p" },
-    ],
-  });
-  assert.deepEqual(details.pods.map(({ name }) => name), ["p-2", "p-10"]);
-  assert.deepEqual(details.events.map(({ reason, object }) => [reason, object]), [
-    ["New", "Pod/p"],
-    ["Old", ""],
-  ]);
-});
-
 Deno.test("readDetails() knows what is denied and what is cut off, and nothing else by those names", () => {
   const { denied, cut, uid } = readDetails({
     object: { metadata: { uid: "u" } },
