@@ -38,7 +38,7 @@ export interface SeenJob extends JobName {
   readonly uid: string;
 }
 
-/** The dialog. `onDone` hears of the jobs that were changed, as keys. */
+/** The dialog, of the jobs that it was opened for. `onDone` hears of the jobs that were changed, as keys. */
 export function ChangeDialog({ action, jobs, onClose, onDone }: {
   action: Action;
   jobs: readonly SeenJob[];

@@ -11,23 +11,18 @@ export function JobActions(
     onDone: () => void;
   },
 ) {
-  const [open, setOpen] = useState<
-    { readonly action: Action; readonly jobs: readonly SeenJob[] }
-  >();
+  const [open, setOpen] = useState<Action>();
   return (
     <div class="row" role="group" aria-label="Changes">
       {actions.map((action) => (
-        <button
-          key={action}
-          type="button"
-          onClick={() => setOpen({ action, jobs: [job] })}
-        >
+        <button key={action} type="button" onClick={() => setOpen(action)}>
           {CHANGE_WORDS[action].button}…
         </button>
       ))}
       {open !== undefined && (
         <ChangeDialog
-          {...open}
+          action={open}
+          jobs={[job]}
           onClose={() => setOpen(undefined)}
           onDone={onDone}
         />

@@ -4,7 +4,6 @@ import { ChangeDialog } from "../change_dialog.tsx";
 import { keyOf } from "../feed/job_key.ts";
 import { useRights } from "../job/viewer_rights.ts";
 import { sessionState } from "../feed/session_key.ts";
-import type { Row } from "../feed/view_answers_read.ts";
 import { list, showList } from "../page_state.ts";
 import {
   ENDED,
@@ -26,8 +25,7 @@ export function PickedJobs({ view }: { view: ListView }) {
   // Of jobs of other namespaces the API server says it when it is asked.
   const [one] = ended;
   const rights = useRights(one);
-  /** The jobs of the question: those of its moment, whatever the list shows by now. */
-  const [deleting, setDeleting] = useState<readonly Row[]>();
+  const [isDeleting, setDeleting] = useState(false);
   const [first] = view.picked.map(jobNameOf).filter((it) => it !== undefined);
   const showPicked = (picked: readonly string[]) =>
     showList(view, { picked, offset: view.offset }, true);
@@ -46,7 +44,7 @@ export function PickedJobs({ view }: { view: ListView }) {
           {one !== undefined && rights.value?.has("delete") && (
             <button
               type="button"
-              onClick={() => setDeleting(ended)}
+              onClick={() => setDeleting(true)}
             >
               Delete {ended.length} ended…
             </button>
@@ -54,11 +52,11 @@ export function PickedJobs({ view }: { view: ListView }) {
           <button type="button" onClick={() => showPicked([])}>Clear</button>
         </p>
       )}
-      {deleting !== undefined && (
+      {isDeleting && (
         <ChangeDialog
           action="delete"
-          jobs={deleting}
-          onClose={() => setDeleting(undefined)}
+          jobs={ended}
+          onClose={() => setDeleting(false)}
           onDone={(keys) => showPicked(view.picked.filter((it) => !keys.includes(it)))}
         />
       )}

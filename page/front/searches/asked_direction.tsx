@@ -3,8 +3,8 @@ import { signal } from "@preact/signals";
 import type { Direction } from "../../../crds/wire/searches.ts";
 import { Hostile } from "../marks_and_signs.tsx";
 import { plainText } from "../readable_text.ts";
+import { DIRECTIONS } from "./search_view.ts";
 
-const DIRECTIONS = ["minimize", "maximize"] as const satisfies readonly Direction[];
 /** Where the browser keeps the answer for a metric. */
 const placeOf = (metric: string) => `milepost.better.${metric}`;
 /** Counts the answers of this page, so that what shows them is drawn anew. */

@@ -24,13 +24,14 @@ import {
   timeOf,
 } from "../feed/answer_fields.ts";
 import { OPEN } from "../url_state.ts";
+import { DIRECTIONS } from "./search_view.ts";
 import { keyOf, MOST_JOBS, nameFields, nameOf } from "../feed/job_key.ts";
 import { readDenied } from "../feed/view_answers_read.ts";
 
 const objectiveFields = fields(
   {
     metric: textOf,
-    direction: (it) => it === "minimize" || it === "maximize" ? it : "",
+    direction: (it) => DIRECTIONS.find((one) => one === it) ?? "",
     goal: numberOf,
   } satisfies FieldsOf<SentObjective>,
 );

@@ -6,7 +6,7 @@ import { showSearch } from "../page_state.ts";
 import { numberText, plainText } from "../readable_text.ts";
 import type { Reading } from "../feed/repeated_reading.ts";
 import type { Search } from "./search_answer.ts";
-import { EXPERIMENTS, type SearchView } from "./search_view.ts";
+import { DIRECTIONS, EXPERIMENTS, type SearchView } from "./search_view.ts";
 import { FIRST_VIEW, viewFragment } from "../url_state.ts";
 
 /** What the search is, and how far. */
@@ -62,7 +62,7 @@ export function Controls({ view, search }: { view: SearchView; search: Search })
         <Choice
           label="Goal"
           value={objective?.direction ?? ""}
-          options={[["minimize", "minimize"], ["maximize", "maximize"]]}
+          options={DIRECTIONS.map((it) => [it, it])}
           onChange={(value) => {
             const direction = value === "maximize" ? value : "minimize";
             // An answer that was wrong is asked for no more.

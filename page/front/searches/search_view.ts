@@ -1,5 +1,6 @@
 /** Views of searches in the address: which are listed, and how one is shown. Pure. */
 import type { JobName } from "../../../crds/wire/row.ts";
+import type { Direction } from "../../../crds/wire/searches.ts";
 import {
   choiceField,
   fieldOf,
@@ -15,6 +16,9 @@ import {
 
 /** The id of Katib's searches, and of what is labelled as one. */
 export const EXPERIMENTS = "experiments.kubeflow.org";
+
+/** What may be better of a metric. */
+export const DIRECTIONS = ["minimize", "maximize"] as const satisfies readonly Direction[];
 
 const LIST_FIELDS = { namespaces: textsField("namespace", 20), text: textField("text", 128) };
 /** The list of searches. */
@@ -43,7 +47,7 @@ const short = (value: number) => String(Math.round(value * 1000) / 1000);
 const SEARCH_FIELDS = {
   /** Empty: what the search says. */
   metric: textField("metric", 256),
-  direction: choiceField("direction", ["minimize", "maximize"], ""),
+  direction: choiceField("direction", DIRECTIONS, ""),
   isLog: switchField("scale", "log"),
   /** `created`, `name`, `state`, `value`, `took`, `stop`, or `p:` and a parameter, or `m:` and a metric. */
   sort: textField("sort", 300, "value"),
