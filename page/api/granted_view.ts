@@ -3,7 +3,6 @@ import type { Identified } from "../../platform/http/callers/reader_checks.ts";
 import type { Refusal } from "../../platform/http/refusals.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
 import type { CurveQuery } from "./curve_query.ts";
-import type { ReaderScope } from "./scope.ts";
 import { type GrantedList, grantLists, type NamedList } from "./streamed_lists.ts";
 import type { JobName } from "../../crds/wire/row.ts";
 import { scopeOf, type SeenJobs, seenJobs, type ViewParts } from "./view_parts.ts";
@@ -20,8 +19,7 @@ export interface View {
 
 /** What a viewer may see of it now. */
 export interface GrantedView extends View {
-  readonly scope?: ReaderScope;
-  readonly granted?: readonly GrantedList[];
+  readonly granted: readonly GrantedList[];
   readonly jobs: SeenJobs;
 }
 
@@ -31,26 +29,20 @@ export async function grantView(
   caller: Pick<Identified, "reader">,
   view: View,
 ): Promise<GrantedView | Refusal> {
-  const { list, lists, curves } = view;
+  const { list, lists = [], curves } = view;
   const scope = list && await scopeOf(parts, caller.reader, list);
   if (scope !== undefined && "why" in scope) return scope;
-  const granted = lists && await grantLists(parts, caller, lists);
-  if (granted !== undefined && "why" in granted) return granted;
+  const granted = await grantLists(parts, caller, lists);
+  if ("why" in granted) return granted;
   const jobs = await seenJobs(parts, caller, curves?.jobs ?? []);
   if ("why" in jobs) return jobs;
-  return { ...view, ...(scope && { scope }), ...(granted && { granted }), jobs };
-}
-
-/** The lists of a view as they are granted now. */
-export function listsOf({ list: query, scope, granted }: GrantedView): readonly GrantedList[] {
-  if (granted !== undefined) return granted;
-  return query === undefined || scope === undefined ? [] : [{ query, scope }];
+  return { ...view, granted: list && scope ? [{ query: list, scope }] : granted, jobs };
 }
 
 /** Returns why lists of a view are not shown. */
-export const refusalsOf = (view: GrantedView) =>
-  listsOf(view).flatMap((it) => "refusal" in it ? [it.refusal.message] : []);
+export const refusalsOf = ({ granted }: GrantedView) =>
+  granted.flatMap((it) => "refusal" in it ? [it.refusal.message] : []);
 
 /** Returns whether there is anything of the view that the viewer may see. */
-export const showsSomething = (view: GrantedView) =>
-  view.jobs.seen.length > 0 || listsOf(view).some((it) => "scope" in it);
+export const showsSomething = ({ granted, jobs }: GrantedView) =>
+  jobs.seen.length > 0 || granted.some((it) => "scope" in it);

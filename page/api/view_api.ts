@@ -46,17 +46,16 @@ const signalOf = (request: HttpRequest) => request.signal?.() ?? new AbortContro
 function parametersOf(url: string) {
   const all = new URLSearchParams(queryOf(url));
   const [curves, others] = [new URLSearchParams(), new URLSearchParams()];
-  const ofCurves: readonly string[] = CURVE_PARAMETERS;
   for (const [name, value] of all) {
-    (ofCurves.includes(name) ? curves : others).append(name, value);
+    (CURVE_PARAMETERS.includes(name) ? curves : others).append(name, value);
   }
-  return { curves, others };
+  return { all, curves, others };
 }
 
 /** Reads what a stream of several lists shows. A problem of one list or job does not affect the others. */
 function viewOfLists(
   { kinds }: Pick<ViewParts, "kinds">,
-  { curves, others }: ReturnType<typeof parametersOf>,
+  { curves, others }: Pick<ReturnType<typeof parametersOf>, "curves" | "others">,
 ): View | Refusal {
   const stray = [...others.keys()].filter((field) => field !== "list");
   const read = readLists(others.getAll("list"));
@@ -86,17 +85,10 @@ function viewOf(
   url: string,
   reads: ViewReadKind,
 ): View | Refusal {
-  const { curves, others } = parametersOf(url);
+  const { all, curves, others } = parametersOf(url);
   if (reads === "view" && others.has("list")) return viewOfLists({ kinds }, { curves, others });
-  if (reads === "curves") {
-    const [unknown] = others.keys();
-    if (unknown !== undefined) {
-      const message = `is an unknown parameter; known: ${CURVE_PARAMETERS.join(", ")}`;
-      return invalid("query", [{ field: unknown.slice(0, 64), message }]);
-    }
-  }
   const list = reads === "curves" ? undefined : listQuery(others);
-  const asked = reads === "jobs" ? undefined : curveQuery(curves, kinds);
+  const asked = reads === "jobs" ? undefined : curveQuery(reads === "curves" ? all : curves, kinds);
   const stray = reads === "jobs" ? [...curves.keys()] : [];
   const causes = [
     ...(list !== undefined && "causes" in list ? list.causes : []),

@@ -22,7 +22,6 @@ import type { HttpResponse, ResponseSink } from "../../platform/http/message.ts"
 import {
   type GrantedView,
   grantView,
-  listsOf,
   refusalsOf,
   showsSomething,
   type View,
@@ -69,9 +68,7 @@ class ViewStream {
     private view: GrantedView,
     private readonly sink: ResponseSink,
   ) {
-    this.#lists = listsOf(view).map((_, place) =>
-      new StreamedList(parts.list, view.granted && place)
-    );
+    this.#lists = view.granted.map((_, place) => new StreamedList(parts.list, view.lists && place));
   }
 
   /** Goes on with what the viewer may see now, or returns why the stream ends: of all that it showed nothing is left. */
@@ -134,7 +131,7 @@ class ViewStream {
   async #sendLists(write: WriteEvents): Promise<void> {
     for (const [place, list] of this.#lists.entries()) {
       // As it is granted now: the viewer may have been checked while it took the one before.
-      const granted = listsOf(this.view)[place];
+      const granted = this.view.granted[place];
       const read = () => {
         const news = granted && list.news(granted);
         return news && eventText(news.event, this.#nextId(), news.data);
@@ -208,7 +205,7 @@ export function streamResponse(
 ): HttpResponse | Refusal {
   const { clock, random = Math.random } = parts;
   const { username } = caller.reader;
-  const places = Math.ceil(listsOf(granted).length / VIEW_LIMITS.listsOfPlace);
+  const places = Math.ceil(granted.granted.length / VIEW_LIMITS.listsOfPlace);
   const slot = parts.slots.take(username, Math.max(1, places));
   if (typeof slot === "string") return refuseReader(slot, { retryAfterMs: ROOM_MS });
   return eventStreamResponse(slot, (sink) => {
