@@ -15,7 +15,7 @@ import { createOwnerClient } from "../../owner/owner_client.ts";
 import { createLogZoom } from "../../owner/curves/log_zoom.ts";
 import { curveAsks } from "../../owner/curves/curve_asks.ts";
 import { mostReviews } from "../../page/api/scope.ts";
-import { serveView } from "../../page/api/view_serving.ts";
+import { createJobView } from "../../page/api/job_view.ts";
 import { serveReads } from "../../status/reading/read_serving.ts";
 import { createForwardClient } from "../../owner/replicas/forward_client.ts";
 import { startForwardListener } from "../../owner/replicas/forward_listener.ts";
@@ -189,15 +189,19 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
     onStop: (result) => metrics.stopRequests.inc({ result }),
   });
   cleanup.defer(() => api.close());
-  const view = serveView({
+  const view = createJobView({
     readers,
     kinds,
     runningKinds: () => kinds.all.filter(options.isRun),
     slots: reading.slots,
     jobs: caches.byKind,
-    owned,
-    owner,
-    asks: curves,
+    pushed: {
+      newestOf: (uid) => owned.term?.statuses.newestOf(uid),
+      onPush: owned.onPush,
+      clock,
+    },
+    ask: owner.asks(curves),
+    follow: owner.follow.curves,
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
   });
   cleanup.defer(() => view.close());

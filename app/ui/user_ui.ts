@@ -1,7 +1,7 @@
 /** `milepost ui`: the page on loopback for the cluster of a kubeconfig, with the rights of its user. */
 import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
 import { ownName } from "../../platform/kube/self_reviews.ts";
-import { createJobView } from "../../page/api/job_view.ts";
+import { createViewOfCaches } from "../../page/api/job_view.ts";
 import { createBrowserSessions } from "../../page/server/browser_sessions.ts";
 import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { createUserAccess } from "../../page/user_cluster/user_access.ts";
@@ -50,7 +50,8 @@ export async function startUserUi(
   const { caches, ensureCached } = jobs;
   const readers = createUserAccess({ clock, sessions, rights, user, ensureCached });
   const { ask, follow } = mirror;
-  const view = createJobView({ kinds, caches, readers, namespaces, ask, follow, streams: STREAMS });
+  const jobsOfUser = { kinds, caches, readers, namespaces, ask, follow };
+  const view = createViewOfCaches({ ...jobsOfUser, streams: STREAMS });
   cleanup.defer(() => view.close());
   const page = await startPageServer({
     port: options.port,

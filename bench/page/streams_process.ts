@@ -11,7 +11,7 @@ import { systemClock as clock } from "../../platform/base/clock.ts";
 import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { createListTurns } from "../../page/api/list_turns.ts";
 import { createViewApi } from "../../page/api/view_api.ts";
-import { LISTING_PART } from "../../page/api/view_serving.ts";
+import { LISTING_PART_BESIDE_PUSHES } from "../../page/api/job_view.ts";
 import { VIEW_LIMITS } from "../../crds/wire/view_limits.ts";
 import { createJobList } from "../../views/list/job_list.ts";
 import { SORT_KEYS } from "../../crds/wire/row.ts";
@@ -73,7 +73,7 @@ const view = createViewApi({
   runningKinds: () => [TRAINJOB],
   slots: createStreamSlots({ total: 1_000, perSubject: 20 }),
   list,
-  listInTurn: createListTurns(clock, LISTING_PART),
+  listInTurn: createListTurns(clock, LISTING_PART_BESIDE_PUSHES),
   cached: () => undefined,
   ask: () => ({ curves: [], left: [] }),
   follow: () => () => {},

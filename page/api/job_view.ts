@@ -1,58 +1,77 @@
-/** View of jobs made here: lists from caches of this process, curves from a mirror of the manager's. */
+/** View of jobs: lists from caches of this process, curves of whoever has them. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { Api } from "../../platform/http/api_shell.ts";
 import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import { createStreamSlots, type StreamLimits } from "../../platform/http/limits/stream_limits.ts";
-import type { HttpHandler } from "../../platform/http/message.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
 import {
   createServedInformer,
   type ServedInformer,
 } from "../../platform/kube/watching/served_informer.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { createListTurns } from "./list_turns.ts";
-import { createViewApi } from "./view_api.ts";
+import { createViewApi, type ViewApiOptions } from "./view_api.ts";
 import type { FollowedCurves } from "../../views/followed_curves.ts";
-import type { ViewParts } from "./view_parts.ts";
-import { createJobList } from "../../views/list/job_list.ts";
+import { createJobList, type PushedProgress } from "../../views/list/job_list.ts";
 
 /** Pages of lists that are in memory at a time. */
 const PAGES_AT_A_TIME = 2;
 
-/** Part of a core that reads of lists may take, for which the process is there. */
+/** Part of a core that reads of lists may take in a process that is there for them. */
 const LISTING_PART = 0.5;
-
-/** The jobs of one kind. */
-export type JobCache = Pick<
-  ServedInformer<AnyJob>,
-  "get" | "list" | "onChange" | "resting" | "wasSynced"
->;
+/** The same where pushes are taken in the same process. */
+export const LISTING_PART_BESIDE_PUSHES = 0.08;
 
 /** Options of {@link createJobView}. */
-export interface JobViewOptions extends FollowedCurves, Pick<ViewParts, "namespaces"> {
-  readonly kinds: JobKinds;
-  readonly caches: ReadonlyMap<JobKind, JobCache>;
+export interface JobViewOptions
+  extends
+    FollowedCurves,
+    Pick<ViewApiOptions, "kinds" | "runningKinds" | "slots" | "namespaces" | "onRead"> {
+  /** The checks of readers. */
   readonly readers: ReaderParts;
-  readonly streams: StreamLimits;
+  /** The caches of jobs by their kind. */
+  readonly jobs: ReadonlyMap<
+    JobKind,
+    { readonly jobs: Pick<Informer<AnyJob>, "get" | "list" | "onChange"> }
+  >;
+  /** What jobs have pushed to this process. Default: nothing is pushed here. */
+  readonly pushed?: PushedProgress;
 }
 
 /** The view. */
-export interface JobView {
-  readonly handle: HttpHandler;
-  /** Returns the kinds whose first list is not there yet. */
-  unsynced(): string[];
+export interface JobView extends Api {
+  /** Stops listening to the caches. */
   close(): void;
 }
 
-/** Creates caches of all jobs; a kind that is not served, or that the client may not list, has none. */
+/** Creates the view. */
+export function createJobView({ readers, jobs, pushed, ...parts }: JobViewOptions): JobView {
+  const list = createJobList({ jobs, ...(pushed && { pushed }) });
+  const part = pushed === undefined ? LISTING_PART : LISTING_PART_BESIDE_PUSHES;
+  const api = createViewApi({
+    ...readers,
+    ...parts,
+    list,
+    listInTurn: createListTurns(readers.clock, part),
+    cached: ({ kind, namespace, name }) => jobs.get(kind)?.jobs.get({ namespace, name }),
+  });
+  return { ...api, close: list.close };
+}
+
+/** The jobs of all kinds; of one that is not served, or that the client may not list, there are none. */
+export type JobCaches = ReadonlyMap<JobKind, ServedInformer<AnyJob>>;
+
+/** Creates caches of all jobs. */
 export function createJobCaches(
   { client, clock, kinds }: {
     readonly client: KubeClient;
     readonly clock: Clock;
     readonly kinds: JobKinds;
   },
-) {
+): JobCaches {
   const places = createSemaphore(PAGES_AT_A_TIME);
   return new Map(
     kinds.all.map((kind) => [
@@ -62,26 +81,16 @@ export function createJobCaches(
   );
 }
 
-/** Creates it. */
-export function createJobView(options: JobViewOptions): JobView {
-  const { kinds, caches, readers, streams, ask, follow, namespaces } = options;
-  const jobs = new Map([...caches].map(([kind, cache]) => [kind, { jobs: cache }]));
-  const list = createJobList({ jobs });
-  const api = createViewApi({
-    ...readers,
-    kinds,
-    runningKinds: () => kinds.all.filter((kind) => caches.get(kind)?.resting === false),
+/** Creates the view over caches of jobs that run elsewhere. */
+export const createViewOfCaches = (
+  { caches, streams, ...options }: Omit<JobViewOptions, "jobs" | "runningKinds" | "slots"> & {
+    readonly caches: JobCaches;
+    readonly streams: StreamLimits;
+  },
+): JobView =>
+  createJobView({
+    ...options,
+    jobs: new Map([...caches].map(([kind, jobs]) => [kind, { jobs }])),
+    runningKinds: () => options.kinds.all.filter((kind) => caches.get(kind)?.resting === false),
     slots: createStreamSlots(streams),
-    list,
-    listInTurn: createListTurns(readers.clock, LISTING_PART),
-    cached: ({ kind, namespace, name }) => caches.get(kind)?.get({ namespace, name }),
-    ask,
-    follow,
-    ...(namespaces && { namespaces }),
   });
-  return {
-    handle: (request) => api.handle(request),
-    unsynced: () => [...caches].filter(([, it]) => !it.wasSynced).map(([{ plural }]) => plural),
-    close: () => list.close(),
-  };
-}

@@ -23,7 +23,7 @@ import { assetsOf } from "../../../page/server/assets.ts";
 import { mostReviews } from "../../../page/api/scope.ts";
 import { createTokenSite } from "../../../page/server/token_site.ts";
 import { startHealthServer } from "../../manager/health.ts";
-import { createJobCaches, createJobView } from "../../../page/api/job_view.ts";
+import { createJobCaches, createViewOfCaches } from "../../../page/api/job_view.ts";
 import { createManagerAccess } from "../../../page/user_cluster/manager_access.ts";
 import type { uiSettings } from "../../configuration/ui_settings.ts";
 import { servingIdentity } from "./serving_identity.ts";
@@ -125,7 +125,7 @@ export async function startClusterUi(
   const mirror = createCurveMirror({ manager: () => manager.client, clock });
   cleanup.defer(() => mirror.close());
   const caches = createJobCaches({ client, clock, kinds: JOB_KINDS });
-  const view = createJobView({
+  const view = createViewOfCaches({
     kinds: JOB_KINDS,
     caches,
     readers,
@@ -135,7 +135,7 @@ export async function startClusterUi(
   });
   cleanup.defer(() => view.close());
   let isStopping = false;
-  const ready = () => !isStopping && view.unsynced().length === 0;
+  const ready = () => !isStopping && [...caches.values()].every(({ wasSynced }) => wasSynced);
   const health = await startHealthServer({
     port: options.healthPort,
     hostname,
