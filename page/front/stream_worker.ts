@@ -5,7 +5,7 @@
 import { createFeedHub } from "./feed/feed_hub.ts";
 import { fieldsOf, textOf } from "./feed/answer_fields.ts";
 import { openFeed } from "./feed/view_feed.ts";
-import { readTabMessage, type TabMessage, type WorkerMessage } from "./feed/worker_messages.ts";
+import type { TabMessage, WorkerMessage } from "./feed/worker_messages.ts";
 
 /** Tabs say every 20 s that they are there, hidden ones once a minute: after so many checks without a word one is gone. */
 const [CHECK_MS, MOST_MISSED] = [30_000, 6];
@@ -86,10 +86,7 @@ function heard(tab: Tab, message: TabMessage): void {
 self.onconnect = ({ ports: [port] }) => {
   if (port === undefined) return;
   const tab: Tab = { port, session: undefined, turn: 0, missed: 0, lock: "" };
-  port.onmessage = ({ data }) => {
-    const message = readTabMessage(data);
-    if (message !== undefined) heard(tab, message);
-  };
+  port.onmessage = ({ data }: MessageEvent<TabMessage>) => heard(tab, data);
 };
 
 // Counted, not measured: of a computer that wakes no tab has been silent.

@@ -2,7 +2,7 @@
 import { createFeedHub, type SubscriberEvents, type Subscription } from "./feed_hub.ts";
 import { openFeed } from "./view_feed.ts";
 import { workerUrl } from "../worker_url.ts";
-import { readWorkerMessage, type TabMessage, type WorkerMessage } from "./worker_messages.ts";
+import type { TabMessage, WorkerMessage } from "./worker_messages.ts";
 
 /** The feed of a tab. */
 export interface TabFeed {
@@ -79,10 +79,7 @@ function sharedFeed(worker: SharedWorker): TabFeed {
     if (message.kind === "event") events?.onEvent(message.event, JSON.parse(message.json));
     else events?.onConnection(message.connection);
   };
-  port.onmessage = ({ data }) => {
-    const message = readWorkerMessage(data);
-    if (message !== undefined) heard(message);
-  };
+  port.onmessage = ({ data }: MessageEvent<WorkerMessage>) => heard(data);
   worker.addEventListener("error", () => {
     own ??= ownFeed();
     if (current !== undefined) own.subscribe(...current);
