@@ -1,5 +1,6 @@
 /** Answers of the page's API: a window of the list, and curves, as JSON. Pure. */
 import type { JobRef, NamedJob } from "../../crds/job_kind.ts";
+import { jobMessage } from "../../crds/wire/job_message.ts";
 import type { ViewedCurves } from "../../crds/wire/curves_answer.ts";
 import type { JobName, ListAnswer, ListWindow } from "../../crds/wire/row.ts";
 import { type CurvesNews, kindOf, type ShownCurves } from "../../crds/wire/shown_curves.ts";
@@ -17,12 +18,9 @@ export function listAnswer(
 const time = (ms: number) => new Date(ms).toISOString();
 
 /** Returns the curves of a job; the times of points are milliseconds since the epoch. */
-function viewedCurves(
-  { kind, namespace, name, uid }: JobRef,
-  { sinceMs, metrics, marks }: CurvesNews,
-): ViewedCurves {
+function viewedCurves(job: JobRef, { sinceMs, metrics, marks }: CurvesNews): ViewedCurves {
   return {
-    job: { kind: kind.id, namespace, name, uid },
+    job: jobMessage(job),
     ...(sinceMs !== undefined && { since: sinceMs }),
     metrics: metrics.map(({ points, source, cut, ...curve }) => ({
       ...kindOf(curve),

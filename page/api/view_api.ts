@@ -1,6 +1,5 @@
 /** API of the page: the list of jobs, curves, and one stream of both, authorized as reads of observations are. */
 import { getLogger } from "@logtape/logtape";
-import type { JobRef } from "../../crds/job_kind.ts";
 import { type Api, type Arrival, createApi } from "../../platform/http/api_shell.ts";
 import {
   apiOfReaders,
@@ -11,6 +10,7 @@ import { FRESH_JSON, jsonResponse, okResponse } from "../../platform/http/json_r
 import type { HttpRequest } from "../../platform/http/message.ts";
 import { invalid, notNow, type Refusal, type RequestResult } from "../../platform/http/refusals.ts";
 import { queryOf, type Route } from "../../platform/http/routes.ts";
+import { jobMessage } from "../../crds/wire/job_message.ts";
 import { listQuery } from "../../crds/wire/list_query.ts";
 import { CURVE_PARAMETERS, curveQuery, jobOf } from "./curve_query.ts";
 import { grantView, type View } from "./granted_view.ts";
@@ -102,15 +102,6 @@ function viewOf(
   };
 }
 
-/** The jobs, whose logs may have to be read. */
-const refsOf = (jobs: readonly JobRef[]) =>
-  jobs.map(({ kind, namespace, name, uid }) => ({
-    kind: kind.id,
-    namespace,
-    name,
-    uid,
-  }));
-
 /** Creates the API. */
 export function createViewApi(options: ViewApiOptions): Api {
   const { peers, clock, onRead } = options;
@@ -134,7 +125,8 @@ export function createViewApi(options: ViewApiOptions): Api {
       ...choice,
       ...(metrics && { metrics: [...metrics] }),
       jobs: seen.map(({ uid }) => uid),
-      refs: refsOf(seen),
+      // Their logs may have to be read.
+      refs: seen.map(jobMessage),
     };
     const found = seen.length === 0
       ? { curves: [], left: [] }
