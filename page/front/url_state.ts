@@ -14,7 +14,7 @@ import {
 } from "./searches/search_view.ts";
 import type { ENDED_STATES, OPEN_STATES } from "../../crds/names.ts";
 import type { JobName, SORT_KEYS } from "../../crds/wire/row.ts";
-import { keyOf } from "./feed/job_key.ts";
+import { keyOf, pathOf } from "./feed/job_key.ts";
 import { rangeOf, type TimeRange } from "./charts/zoom_range.ts";
 import {
   choiceField,
@@ -96,8 +96,6 @@ const ALL_LIST_FIELDS = { ...LIST_FIELDS, picked: textsField("pick", MOST_PICKED
 /** What the list shows. */
 export type ListView = { readonly page: "jobs" } & ViewOf<typeof ALL_LIST_FIELDS>;
 
-/** Keys of other jobs. */
-const COMPARED = textsField("with", MOST_COMPARED + 1, isKey);
 /** What is shown of a job. */
 const JOB_FIELDS = {
   tab: choiceField("tab", TABS, "curves"),
@@ -116,7 +114,8 @@ const JOB_FIELDS = {
   band: switchField("band", "no", true),
   /** Absent: what suits the jobs, see {@link axisFor}. */
   axis: choiceField("axis", AXES, undefined),
-  compared: COMPARED,
+  /** Keys of other jobs. */
+  compared: textsField("with", MOST_COMPARED + 1, isKey),
   /** The pod whose log is shown; {@link ALL_PODS}: all of them together. */
   pod: textField("pod", 253),
   /** The container of it; empty: its first. */
@@ -172,10 +171,9 @@ function readRange(given: URLSearchParams): { range?: TimeRange } {
 }
 
 function readJobView(job: JobName, given: URLSearchParams): JobView {
-  const keys = COMPARED.read(given.getAll(COMPARED.parameter)) ?? [];
-  const first = jobView(job, keys.filter((key) => key !== keyOf(job)));
-  const { compared } = first;
-  return { ...first, ...readFields(JOB_FIELDS, given), compared, ...readRange(given) };
+  const fields = readFields(JOB_FIELDS, given);
+  const { compared } = jobView(job, fields.compared.filter((key) => key !== keyOf(job)));
+  return { ...jobView(job), ...fields, compared, ...readRange(given) };
 }
 
 /** Returns the axis of a view: that of steps if the job pushes them, and nobody chose another, or a time. */
@@ -225,10 +223,7 @@ export function viewFragment(view: View): string {
   if (view.page === "jobs") {
     return `#/jobs${queryText(pairsOf(ALL_LIST_FIELDS, withoutOthers(view)))}`;
   }
-  if (view.page !== "job") {
-    const { path, pairs } = searchAddress(view);
-    return `${path}${queryText(pairs)}`;
-  }
-  const path = [view.kind, view.namespace, view.name].map(encodeURIComponent).join("/");
-  return `#/job/${path}${queryText(jobParameters(view))}`;
+  if (view.page === "job") return `#${pathOf("job", view)}${queryText(jobParameters(view))}`;
+  const { path, pairs } = searchAddress(view);
+  return `${path}${queryText(pairs)}`;
 }

@@ -22,9 +22,9 @@ export interface Axis {
 /** What an axis is made of. */
 export interface AxisShape {
   readonly scale: "linear" | "log" | "list";
-  readonly min: number | undefined;
-  readonly max: number | undefined;
-  readonly list: readonly string[];
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  readonly list?: readonly string[];
 }
 
 /** Steps of a linear axis: 1, 2 or 5 times a power of ten. */
@@ -42,17 +42,20 @@ function linearTicks(min: number, max: number, count: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step);
 }
 
+/** Returns the powers of ten from `low` to `high`, no more than about eight of them. */
+export function decadeSteps(low: number, high: number): number[] {
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const step = Math.max(1, Math.ceil((last - first) / 8));
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+    .filter((power) => power % step === 0).map((power) => 10 ** power);
+}
+
 function logTicks(min: number, max: number): number[] {
-  const [first, last] = [Math.floor(Math.log10(min)), Math.ceil(Math.log10(max))];
-  const powers = Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index));
   const within = (all: number[]) =>
     all.filter((it) => it >= min * (1 - 1e-9) && it <= max * (1 + 1e-9));
+  const powers = decadeSteps(min, max);
   const whole = within(powers);
-  if (whole.length >= 2) {
-    const every = Math.ceil(whole.length / 7);
-    return whole.filter((_, index) => index % every === 0);
-  }
-  return within(powers.flatMap((it) => [it, 2 * it, 5 * it]));
+  return whole.length >= 2 ? whole : within(powers.flatMap((it) => [it, 2 * it, 5 * it]));
 }
 
 /** Returns an axis of categories, each at the middle of its part. */
@@ -112,7 +115,7 @@ export function extentOf(
 export function axisOf(shape: AxisShape, values: readonly (string | undefined)[]): Axis {
   const known = values.filter((it) => it !== undefined);
   if (shape.scale === "list") {
-    return listAxis([...new Set([...shape.list, ...known])].slice(0, 64));
+    return listAxis([...new Set([...shape.list ?? [], ...known])].slice(0, 64));
   }
   const extent = extentOf([
     shape.min,

@@ -1,7 +1,8 @@
 /** Drawing of charts: axes, lines with their bands and dashes, marks, and their colours. */
 import type uPlot from "uplot";
-import { type CurveColumns, type CurveTable, decadeSteps } from "./curve_table.ts";
-import { type ChartLine, placeOf } from "./curve_rows.ts";
+import { decadeSteps } from "./axis_scale.ts";
+import type { CurveColumns, CurveTable } from "./curve_table.ts";
+import { type ChartLine, type CurveScale, placeOf } from "./curve_rows.ts";
 import { clockTicks, DURATIONS, durationTicks, numberTicks } from "./tick_texts.ts";
 import { plainText } from "../readable_text.ts";
 import type { AxisKind, JobView } from "../url_state.ts";
@@ -28,7 +29,7 @@ export function colourOf(probe: HTMLElement, name: string): string {
 }
 
 /** How curves are shown. */
-export type Scale = Pick<JobView, "isLog" | "weight" | "band"> & { readonly axis: AxisKind };
+export type Scale = CurveScale & Pick<JobView, "band">;
 /** Colours as the canvas takes them. */
 export type Palette = Readonly<Record<"grid" | "text" | "mark" | "sheet", string>> & {
   readonly curves: readonly string[];

@@ -2,7 +2,7 @@
 import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
 import type { Curve, Mark } from "../feed/view_answers_read.ts";
 import { numberText } from "../readable_text.ts";
-import type { AxisKind } from "../url_state.ts";
+import type { AxisKind, JobView } from "../url_state.ts";
 import { bucketWidth, type JobRuns } from "./job_runs.ts";
 
 /**
@@ -43,11 +43,7 @@ export interface ChartLine extends CurveLine, Partial<Pick<Curve, "source" | "cu
 }
 
 /** What is shown of curves. */
-export interface CurveScale {
-  readonly isLog: boolean;
-  readonly weight: number;
-  readonly axis: AxisKind;
-}
+export type CurveScale = Pick<JobView, "isLog" | "weight"> & { readonly axis: AxisKind };
 
 /** A point at its place on the axis; null where it has no value there. */
 interface PlacedRow {

@@ -101,14 +101,3 @@ export function valueExtent(
     decades: least === Infinity ? 0 : Math.max(0, Math.log10(most) - Math.log10(least)),
   };
 }
-
-/** Returns the powers of ten from `low` to `high`, no more than about eight of them. */
-export function decadeSteps(low: number, high: number): number[] {
-  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
-  const step = Math.max(1, Math.ceil((last - first) / 8));
-  const steps: number[] = [];
-  for (let power = Math.ceil(first / step) * step; power <= last; power += step) {
-    steps.push(10 ** power);
-  }
-  return steps;
-}

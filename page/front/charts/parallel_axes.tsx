@@ -4,6 +4,7 @@ import { showSearch } from "../page_state.ts";
 import { numberText, plainText } from "../readable_text.ts";
 import type { Search, Trial } from "../searches/search_answer.ts";
 import type { Brush } from "../searches/search_view.ts";
+import { linePath } from "./line_paths.ts";
 import { useWidth } from "./svg_plot.tsx";
 import { isWithin, type TrialAxis } from "../searches/trial_axes.ts";
 import { lineClass, marking, pointed, TrialSign } from "../searches/trial_lines.tsx";
@@ -192,14 +193,6 @@ export function ParallelAxes({ search, axes, brushes, marked }: {
               const place = axis.placeOf(valueOf(trial));
               return place === undefined ? undefined : [xOf(index), yOf(place)] as const;
             });
-            // The line breaks where a trial has no value.
-            const path = points.map((point, index) =>
-              point === undefined
-                ? ""
-                : `${points[index - 1] === undefined ? "M" : "L"}${point[0].toFixed(1)} ${
-                  point[1].toFixed(1)
-                }`
-            ).join("");
             const isBest = trial.name === best;
             const end = points.findLast((it) => it !== undefined);
             return (
@@ -212,7 +205,7 @@ export function ParallelAxes({ search, axes, brushes, marked }: {
               >
                 <path
                   class={`${lineClass(trial.state)} line ${isBest ? "best" : ""}`}
-                  d={path}
+                  d={linePath(points)}
                 />
                 {end && <TrialSign state={trial.state} x={end[0]} y={end[1]} isBest={isBest} />}
               </g>

@@ -6,7 +6,7 @@ import { showList, view as current } from "../page_state.ts";
 import { moveFocus, OrderSign, type RowOrder, SortHeader, Table } from "../tables.tsx";
 import { shortKind, valueText } from "../readable_text.ts";
 import type { MOST_FIRST } from "../../../crds/wire/row.ts";
-import { sparkPath } from "../charts/spark_path.ts";
+import { sparkPath } from "../charts/line_paths.ts";
 import { jobView, type ListView, MOST_PICKED, type Sort, viewFragment } from "../url_state.ts";
 import { isMetric, type JobCurves, type Row } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";

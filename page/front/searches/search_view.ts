@@ -1,5 +1,6 @@
 /** Views of searches in the address: which are listed, and how one is shown. Pure. */
 import type { JobName } from "../../../crds/wire/row.ts";
+import { pathOf } from "../feed/job_key.ts";
 import type { Direction } from "../../../crds/wire/searches.ts";
 import {
   choiceField,
@@ -92,8 +93,7 @@ export const readSearchView = (
 /** Returns path and parameters of a view of searches. */
 export function searchAddress(view: SearchesView | SearchView): { path: string; pairs: Pairs } {
   if (view.page === "searches") return { path: "#/searches", pairs: pairsOf(LIST_FIELDS, view) };
-  const names = [view.kind, view.namespace, view.name].map(encodeURIComponent).join("/");
-  return { path: `#/search/${names}`, pairs: pairsOf(SEARCH_FIELDS, view) };
+  return { path: `#${pathOf("search", view)}`, pairs: pairsOf(SEARCH_FIELDS, view) };
 }
 
 /** Returns whether the parts of a path name a search. */

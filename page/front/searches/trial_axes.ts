@@ -27,12 +27,11 @@ export function trialAxes(
     };
   });
   if (objective === undefined) return own;
-  const shape = { scale: isLog ? "log" as const : "linear" as const, list: [] };
   const values = trials.map(({ value }) => value === undefined ? undefined : String(value));
   return [...own, {
     id: "objective",
     label: objective.metric,
-    axis: axisOf({ ...shape, min: undefined, max: undefined }, values),
+    axis: axisOf({ scale: isLog ? "log" : "linear" }, values),
     valueOf: ({ value }) => value,
   }];
 }

@@ -1,6 +1,7 @@
 /** Curves of the objective of many trials in one chart: those that were stopped are dashed, and end in a square. */
 import { useMemo } from "preact/hooks";
 import { extentOf, numberAxis } from "../charts/axis_scale.ts";
+import { linePath } from "../charts/line_paths.ts";
 import { durationAxis } from "./best_chart.tsx";
 import { Hostile } from "../marks_and_signs.tsx";
 import { showSearch } from "../page_state.ts";
@@ -79,22 +80,18 @@ export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, ma
         onKeyDown={move}
         draw={(places) =>
           ordered.map(({ trial: { name, state }, points }) => {
-            const text = points.map(([seconds, value]) =>
-              `${places.x(x.placeOf(seconds) ?? 0).toFixed(1)} ${
-                places.y(y.placeOf(value) ?? 0).toFixed(1)
-              }`
-            ).join("L");
-            const [seconds = 0, last = 0] = points.at(-1) ?? [];
+            const drawn = points.map(([seconds, value]) =>
+              [places.x(x.placeOf(seconds) ?? 0), places.y(y.placeOf(value) ?? 0)] as const
+            );
+            const [endX = 0, endY = 0] = drawn.at(-1) ?? [];
             const isBest = name === best;
             return (
               <g key={name} class={name === shown ? "marked" : undefined} {...marking(name)}>
-                <path class={`${lineClass(state)} line ${isBest ? "best" : ""}`} d={`M${text}`} />
-                <TrialSign
-                  state={state}
-                  x={places.x(x.placeOf(seconds) ?? 0)}
-                  y={places.y(y.placeOf(last) ?? 0)}
-                  isBest={isBest}
+                <path
+                  class={`${lineClass(state)} line ${isBest ? "best" : ""}`}
+                  d={linePath(drawn)}
                 />
+                <TrialSign state={state} x={endX} y={endY} isBest={isBest} />
               </g>
             );
           })}

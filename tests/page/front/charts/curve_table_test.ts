@@ -6,14 +6,10 @@ import {
   type CurveScale,
   smoothed,
 } from "../../../../page/front/charts/curve_rows.ts";
-import {
-  curveTable,
-  decadeSteps,
-  nearest,
-  valueExtent,
-} from "../../../../page/front/charts/curve_table.ts";
+import { curveTable, nearest, valueExtent } from "../../../../page/front/charts/curve_table.ts";
+import { decadeSteps } from "../../../../page/front/charts/axis_scale.ts";
 import { jobRuns } from "../../../../page/front/charts/job_runs.ts";
-import { sparkPath } from "../../../../page/front/charts/spark_path.ts";
+import { sparkPath } from "../../../../page/front/charts/line_paths.ts";
 
 const smoothCases: Record<
   string,

@@ -1,4 +1,4 @@
-/** Path of a sparkline: the last values as a line, in a box. Pure. */
+/** Paths of lines in pictures, and that of a sparkline: the last values in a box. Pure. */
 
 /** Size of a box. */
 export interface Box {
@@ -7,6 +7,12 @@ export interface Box {
 }
 
 const round = (value: number) => Number(value.toFixed(1));
+
+/** Returns the path through points of a picture; it breaks where there is none. */
+export const linePath = (points: readonly (readonly [x: number, y: number] | undefined)[]) =>
+  points.map((point, index) =>
+    point && `${points[index - 1] ? "L" : "M"}${round(point[0])} ${round(point[1])}`
+  ).join("");
 
 /** Returns the path through points of time and value; undefined if there are fewer than two. */
 export function sparkPath(
@@ -24,7 +30,5 @@ export function sparkPath(
   const x = (time: number) => to === from ? width / 2 : (time - from) / (to - from) * width;
   const y = (value: number) =>
     high === low ? height / 2 : 1 + (high - value) / (high - low) * inner;
-  return shown.map(([time, value], index) =>
-    `${index === 0 ? "M" : "L"}${round(x(time))} ${round(y(value))}`
-  ).join("");
+  return linePath(shown.map(([time, value]) => [x(time), y(value)]));
 }
