@@ -2,6 +2,7 @@
 import {
   asTexts,
   at,
+  compact,
   type JsonObject,
   numberAt,
   objectAt,
@@ -25,15 +26,6 @@ export const EXPERIMENTS = `experiments.${KATIB.group}`;
 const DIRECTIONS: readonly Direction[] = ["minimize", "maximize"];
 const STRATEGIES: readonly Strategy[] = ["min", "max", "latest"];
 
-type Texts<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
-/** The object without its fields that are undefined or empty. */
-export function filled<T extends object>(fields: T): Texts<T>;
-export function filled(fields: object): object {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined && value !== ""),
-  );
-}
-
 /** Returns the objective of a spec of an Experiment or a Trial. */
 export function objectiveOfSpec(spec: unknown): Objective | undefined {
   const metric = textAt(spec, "objective", "objectiveMetricName");
@@ -41,7 +33,7 @@ export function objectiveOfSpec(spec: unknown): Objective | undefined {
   const type = textAt(spec, "objective", "type");
   return {
     metric: shortText(metric),
-    ...filled({
+    ...compact({
       direction: DIRECTIONS.find((it) => it === type),
       goal: numberAt(spec, "objective", "goal"),
     }),
@@ -85,7 +77,7 @@ export function parameterOf(value: JsonObject): Parameter | undefined {
     name,
     scale: isLog ? "log" : "linear",
     text: shortText(words.join(", ")),
-    ...filled({ min: least, max: most }),
+    ...compact({ min: least, max: most }),
   };
 }
 
@@ -109,7 +101,7 @@ function stateOfExperiment(experiment: unknown) {
     if (condition === undefined) continue;
     const isEnd = state === "Complete" || state === "Failed";
     const message = isEnd ? textAt(condition, "message") : undefined;
-    return { state, ...filled({ message: message && shortText(message) }) };
+    return { state, ...compact({ message: message && shortText(message) }) };
   }
   return { state: "Created" as const };
 }
@@ -154,7 +146,7 @@ export function searchOfExperiment(
   const spec = objectAt(experiment, "spec");
   return {
     ...stateOfExperiment(experiment),
-    ...filled({
+    ...compact({
       created: textAt(experiment, "metadata", "creationTimestamp"),
       ended: realTime(textAt(experiment, "status", "completionTime")),
       objective: objectiveOfSpec(spec),
@@ -196,13 +188,13 @@ export function rowOfExperiment(experiment: JsonObject): SearchRow {
     name: textAt(experiment, "metadata", "name") ?? "",
     state,
     counts: { total: numberAt(experiment, "status", "trials") ?? counted, states },
-    ...filled({
+    ...compact({
       message,
       created,
       objective,
       best: trial === undefined || trial === ""
         ? undefined
-        : { trial: shortText(trial), ...filled({ value: value && shortText(value) }) },
+        : { trial: shortText(trial), ...compact({ value: value && shortText(value) }) },
     }),
   };
 }

@@ -1,8 +1,8 @@
 /** Trials of Katib as trials of a search, and the jobs that they name. Pure. */
-import { type JsonObject, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
+import { compact, type JsonObject, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { KATIB, TRIAL_CONDITIONS } from "../../crds/katib_names.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
-import { filled, heldBy, objectiveOfSpec, realTime, strategiesOfSpec } from "./katib_objects.ts";
+import { heldBy, objectiveOfSpec, realTime, strategiesOfSpec } from "./katib_objects.ts";
 import {
   type FoundTrial,
   SEARCH_LIMITS,
@@ -28,12 +28,12 @@ const SAYING: readonly TrialState[] = ["Failed", "Killed", "MetricsUnavailable"]
 /** Returns the metrics of an observation, each value but those that Katib calls unavailable. */
 function metricsOf(trial: unknown): readonly TrialMetric[] {
   const known = (text: string | undefined) =>
-    text === undefined || text === KATIB.unavailable ? undefined : shortText(text);
+    !text || text === KATIB.unavailable ? undefined : shortText(text);
   return objectsAt(objectAt(trial, "status", "observation"), "metrics")
     .slice(0, SEARCH_LIMITS.metrics)
     .map((it) => ({
       name: shortText(textAt(it, "name") ?? ""),
-      ...filled({
+      ...compact({
         min: known(textAt(it, "min")),
         max: known(textAt(it, "max")),
         latest: known(textAt(it, "latest")),
@@ -107,7 +107,7 @@ export function readTrial(trial: JsonObject): ReadTrial {
           value: shortText(textAt(it, "value") ?? String(it.value ?? "")),
         })),
       metrics: metricsOf(trial),
-      ...filled({
+      ...compact({
         message: message && shortText(message),
         created: textAt(trial, "metadata", "creationTimestamp"),
         started: realTime(textAt(trial, "status", "startTime")),
@@ -116,7 +116,7 @@ export function readTrial(trial: JsonObject): ReadTrial {
     },
     rules: rulesInWords(objectsAt(spec, "earlyStoppingRules")),
     strategies: strategiesOfSpec(spec),
-    ...filled({ job: jobOfTrial(trial), objective: objectiveOfSpec(spec) }),
+    ...compact({ job: jobOfTrial(trial), objective: objectiveOfSpec(spec) }),
   };
 }
 
@@ -131,7 +131,7 @@ export function trialOf(
 ): FoundTrial {
   return {
     ...trial.found,
-    ...filled({
+    ...compact({
       job,
       message: message ?? trial.found.message,
       stop: isStoppedEarly(trial) ? stopOfTrial(trial.rules, stop) : stop,
