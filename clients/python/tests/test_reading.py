@@ -208,7 +208,7 @@ class ReadingTest(unittest.TestCase):
         kept = {"headline": headline, "restarts": 4, "time": "2026-01-01T00:00:00Z"}
         history = {"restarts": 4, "time": "2026-01-01T00:00:00Z"}
         annotated = {"trainer.kubeflow.org/failure": json.dumps(kept)}
-        odd = {"trainer.kubeflow.org/failure": "["}
+        odd = {"trainer.kubeflow.org/failure": "[" * 100_000}
         for failure, annotations, want in (
             (kept, {}, headline), (None, annotated, headline), (history, annotated, ""), (None, odd, ""), (None, None, ""), (7, {}, ""),
         ):  # fmt: skip

@@ -121,9 +121,9 @@ class Job:
             annotations = self._object.get("metadata", {}).get("annotations") or {}
             try:
                 kept = json.loads(annotations.get(_FAILURE, "{}"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 kept = {}
-        return str(kept.get("headline") or "") if isinstance(kept, dict) else ""
+        return spelled(str(kept.get("headline") or "")) if isinstance(kept, dict) else ""
 
     @property
     def remaining(self) -> int | None:
@@ -201,7 +201,7 @@ class Job:
 
     def __repr__(self) -> str:
         progress = "" if self.progress is None else f" {self.progress} %"
-        failure = f": {spelled(self.failure)}" if self.failure else ""
+        failure = f": {self.failure}" if self.failure else ""
         return f"<{self.namespace}/{self.name} {self.state}{progress}{failure}>"
 
 
