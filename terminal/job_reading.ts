@@ -1,6 +1,5 @@
 /** Reading of one job for the terminal: found by its name, with pods, events and curves. */
 import { type JobKind, type JobRef, jobSchema } from "../crds/job_kind.ts";
-import { failureOf } from "../crds/job_state.ts";
 import { ConfigurationError, isForbidden, isNotFound, messageOf } from "../platform/kube/errors.ts";
 import { didYouMean } from "../platform/base/similar_names.ts";
 import { rowOf } from "../views/list/job_row.ts";
@@ -87,17 +86,16 @@ export async function readJob(
   job: JobRef,
   signal: AbortSignal,
 ): Promise<JobFacts> {
-  const { object, pods, events, wait, denied = [], cut = [] } = await jobDetails(
+  const { object, pods, events, wait, lastWords, denied = [], cut = [] } = await jobDetails(
     boundedReads(client, signal),
     job,
     keptPods,
   );
   const found = jobSchema.parse(object);
-  const failure = failureOf(found);
   return {
     kind: job.kind.kind,
     row: rowOf(job.kind, found),
-    lastWords: failure?.headline === undefined ? undefined : failure.message,
+    lastWords,
     wait,
     conditions: found.status?.conditions ?? [],
     pods: oneOfEachRank(pods),

@@ -57,6 +57,8 @@ export interface JobDetails {
   readonly wait?: string;
   /** The newest first. */
   readonly events: readonly ShownEvent[];
+  /** What a program that failed said last, or Kubernetes of it; absent once that is history. */
+  readonly lastWords?: string;
   /** Whether logs outlive their pods. */
   readonly keepsLogs?: boolean;
   /** What the viewer may not read: then there is none of it here. */

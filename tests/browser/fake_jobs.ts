@@ -214,10 +214,6 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
       },
       spec: { runtimeRef: { name: "torch-distributed" }, trainer: { numNodes: 2, args: texts } },
       status: {
-        ...(name.endsWith(`-${RESTARTING}`) && {
-          failure: { headline: HEADLINE, message: `  import tochr\n${HEADLINE}` },
-        }),
-        ...(isHostile && { failure: { headline: "a", message: HOSTILE_TEXTS.join("\n") } }),
         conditions: [
           {
             type: "Suspended",
@@ -236,7 +232,8 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
         ],
       },
     },
-    ...(isHostile && { wait: texts.join(" ") }),
+    ...(name.endsWith(`-${RESTARTING}`) && { lastWords: `  import tochr\n${HEADLINE}` }),
+    ...(isHostile && { wait: texts.join(" "), lastWords: texts.join("\n") }),
     ...(name.startsWith("unet") && { wait: "waits for 1 nvidia.com/gpu; this machine has 0" }),
     pods: [
       ...[0, 1].filter(() => !name.startsWith("llama")).map((rank) => ({

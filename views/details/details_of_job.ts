@@ -1,6 +1,7 @@
 /** Details of a job: its object, its pods and the events about them, read with the viewer's rights. */
-import type { NamedJob } from "../../crds/job_kind.ts";
-import { type JsonObject, objectAt, textAt } from "../../platform/base/json.ts";
+import { jobSchema, type NamedJob } from "../../crds/job_kind.ts";
+import { failureOf } from "../../crds/job_state.ts";
+import { compact, type JsonObject, objectAt, textAt } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
   asItIs,
@@ -41,6 +42,13 @@ function shownObject(object: JsonObject): JsonObject {
 
 const newestFirst = (one: ShownEvent, other: ShownEvent) =>
   Date.parse(other.time ?? "") - Date.parse(one.time ?? "") || 0;
+
+/** What is said last of a failure that is no history. */
+function lastWordsOf(object: JsonObject): string | undefined {
+  const job = jobSchema.safeParse(object).data;
+  const { headline, message } = job && failureOf(job) || {};
+  return headline === undefined ? undefined : message;
+}
 
 /** Returns what this machine offers, if pods wait for it and the viewer may read its node. */
 export async function machineOf(reads: BoundedReads, pods: readonly ShownPod[]) {
@@ -101,7 +109,7 @@ export async function jobDetails(
     object: shownObject(object),
     pods: withKept(pods.items, kept).toSorted(byRank),
     events: about.slice(0, DETAIL_LIMITS.events),
-    ...(wait !== undefined && { wait }),
+    ...compact({ wait, lastWords: lastWordsOf(object) }),
     ...(kept !== undefined && { keepsLogs: true }),
     ...(denied.length > 0 && { denied }),
     ...(cut.length > 0 && { cut }),

@@ -84,7 +84,12 @@ const partsOf = (value: unknown): ReadonlySet<DetailPart> =>
   new Set((["pods", "events"] as const).filter((part) => listOf(value).includes(part)));
 
 const detailFields = fields(
-  { pods: listWith(podOf), events: listWith(eventOf), wait: textOf } satisfies FieldsOf<
+  {
+    pods: listWith(podOf),
+    events: listWith(eventOf),
+    wait: textOf,
+    lastWords: textOf,
+  } satisfies FieldsOf<
     SentDetails
   >,
 );
@@ -95,10 +100,9 @@ export type JobDetails = ReturnType<typeof readDetails>;
 /** Reads the details. */
 export function readDetails(value: unknown) {
   const { object, denied, cut, keepsLogs } = fieldsOf(value);
-  const { pods, events, wait } = detailFields(value);
+  const { pods, events, wait, lastWords } = detailFields(value);
   const { metadata, spec, status } = fieldsOf(object);
-  const { conditions, stop, failure } = fieldsOf(status);
-  const { headline, message } = fieldsOf(failure);
+  const { conditions, stop } = fieldsOf(status);
   return {
     uid: textOf(fieldsOf(metadata).uid),
     object,
@@ -115,7 +119,7 @@ export function readDetails(value: unknown) {
     conditions: listOf(conditions).map(conditionOf),
     stop: stopOf(stop),
     /** The end of the log of a program that failed; empty if that holds no more, or is no longer than its headline. */
-    lastWords: textOf(headline) !== "" && textOf(message).includes("\n") ? textOf(message) : "",
+    lastWords: lastWords.includes("\n") ? lastWords : "",
     isSuspended: fieldsOf(spec).suspend === true ||
       fieldsOf(fieldsOf(spec).runPolicy).suspend === true,
   };
