@@ -4,7 +4,8 @@ import { apiVersionOf, type Kind } from "../platform/kube/resource.ts";
 import { schemas } from "../platform/kube/kubernetes.ts";
 import type { Informer } from "../platform/kube/watching/informer.ts";
 
-const conditionSchema = z.looseObject({
+/** A condition, as far as it is read without regard to its kind. */
+export const conditionSchema = z.looseObject({
   type: z.string(),
   status: z.string(),
   reason: z.string().optional(),

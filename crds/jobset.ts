@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { schemas } from "../platform/kube/kubernetes.ts";
 import { JOBSET_API_VERSION } from "./jobset_names.ts";
-import { atomicList, embeddedMeta, int32, listMap } from "./schema_marks.ts";
+import { atomicList, checked, embeddedMeta, int32, listMap } from "./schema_marks.ts";
 
-const IMMUTABLE = [{ rule: "self == oldSelf", message: "Value is immutable" }];
+const IMMUTABLE = checked("self == oldSelf", "Value is immutable");
 
 /** Another replicated job, and the state it must have reached before this one starts. */
 const dependsOnSchema = z.looseObject({
@@ -18,7 +18,7 @@ const replicatedJobSchema = z.looseObject({
   replicas: int32().min(0).optional().meta({ default: 1 }),
   template: schemas.jobTemplateSpec,
   dependsOn: listMap(dependsOnSchema, ["name"]).max(5).optional()
-    .meta({ "x-kubernetes-validations": IMMUTABLE }),
+    .meta(IMMUTABLE),
 });
 export type ReplicatedJob = z.infer<typeof replicatedJobSchema>;
 
@@ -73,33 +73,28 @@ const volumeClaimPolicySchema = z.looseObject({
   retentionPolicy: z.looseObject({
     whenDeleted: z.enum(["Delete", "Retain"]).optional().meta({ default: "Delete" }),
   }).optional(),
-}).meta({
-  "x-kubernetes-validations": [{
-    rule: "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",
-    message: "namespace cannot be set for VolumeClaimPolicies templates",
-  }],
-});
+}).meta(checked(
+  "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)",
+  "namespace cannot be set for VolumeClaimPolicies templates",
+));
 export type VolumeClaimPolicy = z.infer<typeof volumeClaimPolicySchema>;
 
 const jobSetSpecSchema = z.looseObject({
   replicatedJobs: listMap(replicatedJobSchema, ["name"]).optional(),
-  network: networkSchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
-  successPolicy: successPolicySchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
-  failurePolicy: failurePolicySchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
-  startupPolicy: startupPolicySchema.optional().meta({ "x-kubernetes-validations": IMMUTABLE }),
+  network: networkSchema.optional().meta(IMMUTABLE),
+  successPolicy: successPolicySchema.optional().meta(IMMUTABLE),
+  failurePolicy: failurePolicySchema.optional().meta(IMMUTABLE),
+  startupPolicy: startupPolicySchema.optional().meta(IMMUTABLE),
   suspend: z.boolean().optional(),
   coordinator: coordinatorSchema.optional(),
   managedBy: z.string().optional(),
   ttlSecondsAfterFinished: int32().min(0).optional(),
   volumeClaimPolicies: atomicList(volumeClaimPolicySchema).max(50).optional()
-    .meta({ "x-kubernetes-validations": IMMUTABLE }),
-}).meta({
-  "x-kubernetes-validations": [{
-    rule:
-      "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && has(self.replicatedJobs) && self.replicatedJobs.exists(x, has(x.dependsOn)))",
-    message: "StartupPolicy and DependsOn APIs are mutually exclusive",
-  }],
-});
+    .meta(IMMUTABLE),
+}).meta(checked(
+  "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && has(self.replicatedJobs) && self.replicatedJobs.exists(x, has(x.dependsOn)))",
+  "StartupPolicy and DependsOn APIs are mutually exclusive",
+));
 export type JobSetSpec = z.infer<typeof jobSetSpecSchema>;
 
 /** Counters of one replicated job; all six are required. */

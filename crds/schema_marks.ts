@@ -2,10 +2,13 @@
 import { z } from "zod";
 import { type ObjectMeta, schemas } from "../platform/kube/kubernetes.ts";
 
+/** Mark of what the API server checks by a rule of CEL, with what it says if that does not hold. */
+export const checked = (rule: string, message: string) => ({
+  "x-kubernetes-validations": [{ rule, message }],
+});
+
 /** Mark of a field that cannot be changed. */
-export const immutable = {
-  "x-kubernetes-validations": [{ rule: "self == oldSelf", message: "field is immutable" }],
-};
+export const immutable = checked("self == oldSelf", "field is immutable");
 
 /** A list that is merged by the values of `keys` (`x-kubernetes-list-type: map`). */
 export function listMap<T extends z.ZodType>(item: T, keys: string[]) {

@@ -3,36 +3,31 @@ import { z } from "zod";
 import { jobSetTemplateSchema } from "./jobset.ts";
 import { schemas } from "../platform/kube/kubernetes.ts";
 import { TRAINER_API_VERSION } from "./names.ts";
-import { int32, listMap, listSet } from "./schema_marks.ts";
-
-const POLICY_IS_ONE = "Only one of the policy can be configured";
+import { checked, int32, listMap, listSet } from "./schema_marks.ts";
 
 const torchPolicySchema = z.looseObject({
   envInjection: z.looseObject({
     targets: listMap(
       z.looseObject({
         jobName: z.string().min(1).max(253),
-        containerNames: listSet(z.string().max(63)).min(1).max(8).meta({
-          "x-kubernetes-validations": [{
-            rule: "!self.exists(name, name == 'node')",
-            message:
-              "containerNames must not include the main node container, which always gets the variables",
-          }],
-        }),
+        containerNames: listSet(z.string().max(63)).min(1).max(8).meta(checked(
+          "!self.exists(name, name == 'node')",
+          "containerNames must not include the main node container, which always gets the variables",
+        )),
       }),
       ["jobName"],
     ).max(16).optional(),
   }).optional(),
 });
 
-const mpiPolicySchema = z.looseObject({
-  numProcPerNode: int32().optional().meta({
+const numProcPerNode = (policy: string) =>
+  int32().optional().meta({
     default: 1,
-    "x-kubernetes-validations": [{
-      rule: "self >= 1",
-      message: "NumProcPerNode in mpiPolicy must be >= 1",
-    }],
-  }),
+    ...checked("self >= 1", `NumProcPerNode in ${policy} must be >= 1`),
+  });
+
+const mpiPolicySchema = z.looseObject({
+  numProcPerNode: numProcPerNode("mpiPolicy"),
   mpiImplementation: z.enum(["OpenMPI", "Intel", "IntelMPI", "MPICH", ""]).optional().meta({
     default: "OpenMPI",
   }),
@@ -40,15 +35,7 @@ const mpiPolicySchema = z.looseObject({
   runLauncherAsNode: z.boolean().optional().meta({ default: false }),
 });
 
-const fluxPolicySchema = z.looseObject({
-  numProcPerNode: int32().optional().meta({
-    default: 1,
-    "x-kubernetes-validations": [{
-      rule: "self >= 1",
-      message: "NumProcPerNode in fluxPolicy must be >= 1",
-    }],
-  }),
-});
+const fluxPolicySchema = z.looseObject({ numProcPerNode: numProcPerNode("fluxPolicy") });
 
 /** How a runtime's nodes find each other; at most one of the frameworks. */
 const mlPolicySchema = z.looseObject({
@@ -59,13 +46,10 @@ const mlPolicySchema = z.looseObject({
   xgboost: z.looseObject({}).optional(),
   flux: fluxPolicySchema.optional(),
   tensorflow: z.looseObject({}).optional(),
-}).meta({
-  "x-kubernetes-validations": [{
-    rule:
-      "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost), has(self.flux), has(self.tensorflow)].filter(x, x).size() <= 1",
-    message: POLICY_IS_ONE,
-  }],
-});
+}).meta(checked(
+  "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost), has(self.flux), has(self.tensorflow)].filter(x, x).size() <= 1",
+  "Only one of the policy can be configured",
+));
 export type MlPolicy = z.infer<typeof mlPolicySchema>;
 
 const podGroupPolicySchema = z.looseObject({

@@ -14,7 +14,7 @@ import {
 } from "./names.ts";
 import { jobFailureSchema } from "./job_failure.ts";
 import { runtimePatchSchema } from "./runtime_patch.ts";
-import { atomicList, immutable, int32, int64, listMap } from "./schema_marks.ts";
+import { atomicList, checked, immutable, int32, int64, listMap } from "./schema_marks.ts";
 
 const runtimeRefSchema = z.looseObject({
   name: z.string().min(1).max(253),
@@ -24,12 +24,10 @@ const runtimeRefSchema = z.looseObject({
 export type RuntimeRef = z.infer<typeof runtimeRefSchema>;
 
 const initializerStepSchema = z.looseObject({
-  storageUri: z.string().max(2048).optional().meta({
-    "x-kubernetes-validations": [{
-      rule: "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
-      message: "storageUri may be empty, or it must be a valid URI (scheme://...)",
-    }],
-  }),
+  storageUri: z.string().max(2048).optional().meta(checked(
+    "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')",
+    "storageUri may be empty, or it must be a valid URI (scheme://...)",
+  )),
   env: listMap(schemas.envVar, ["name"]).max(128).optional(),
   secretRef: schemas.localObjectReference.optional(),
 });
@@ -53,12 +51,8 @@ const trainerSchema = z.looseObject({
   env: listMap(schemas.envVar, ["name"]).max(128).optional(),
   numNodes: int32().min(0).optional().meta({ description: "Pods that train together." }),
   resourcesPerNode: schemas.resourceRequirements.optional(),
-  numProcPerNode: int32().optional().meta({
-    "x-kubernetes-validations": [{
-      rule: "self >= 1",
-      message: "numProcPerNode must be greater than or equal to 1",
-    }],
-  }),
+  numProcPerNode: int32().optional()
+    .meta(checked("self >= 1", "numProcPerNode must be greater than or equal to 1")),
 });
 export type Trainer = z.infer<typeof trainerSchema>;
 

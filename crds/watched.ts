@@ -18,6 +18,7 @@ import {
 } from "./names.ts";
 import { COSCHEDULING, VOLCANO } from "./gang_names.ts";
 import { type PodFailure, podFailure } from "./failure_of_pod.ts";
+import { conditionSchema } from "./job_kind.ts";
 import { JOB_KEYS } from "./job_names.ts";
 import { KATIB } from "./katib_names.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "./jobset_names.ts";
@@ -91,14 +92,6 @@ const watchedPod = z.object({
   status: z.object({ phase: z.string().optional(), startTime: z.string().optional() }).optional(),
 });
 
-const jobCondition = z.object({
-  type: z.string(),
-  status: z.string(),
-  reason: z.string().optional(),
-  message: z.string().optional(),
-  lastTransitionTime: z.string().optional(),
-});
-
 const count = z.number().optional();
 
 /** Longest record of a Job's template that is kept. */
@@ -128,7 +121,7 @@ const watchedJob = z.object({
     }).optional(),
   }).optional(),
   status: z.object({
-    conditions: z.array(jobCondition).optional(),
+    conditions: z.array(conditionSchema.strip()).optional(),
     startTime: z.string().optional(),
     active: count,
     ready: count,

@@ -8,7 +8,7 @@ import {
   type PodTemplateSpec,
   schemas,
 } from "../../platform/kube/kubernetes.ts";
-import { atomicList, int32, int64 } from "../schema_marks.ts";
+import { atomicList, checked, int32, int64 } from "../schema_marks.ts";
 import { jobFailureSchema } from "../job_failure.ts";
 import { jobStopSchema, trainerStatusSchema } from "../trainjob.ts";
 import type { V1Kind } from "./kinds.ts";
@@ -41,10 +41,7 @@ const schedulingPolicySchema = z.looseObject({
   }),
   queue: z.string().optional().meta({
     description: "The gang scheduler's queue.",
-    "x-kubernetes-validations": [{
-      rule: "self == oldSelf",
-      message: "spec.runPolicy.schedulingPolicy.queue is immutable",
-    }],
+    ...checked("self == oldSelf", "spec.runPolicy.schedulingPolicy.queue is immutable"),
   }),
   minResources: z.record(z.string(), quantity).optional().meta({
     description: "Resources of those pods. Default: what they ask for.",

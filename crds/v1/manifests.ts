@@ -1,6 +1,7 @@
 /** The CustomResourceDefinitions of the v1 kinds, and JSON patches of those that upstream installs. */
 import { z } from "zod";
 import { isObject } from "../../platform/base/json.ts";
+import type { JsonPatchOperation } from "../../platform/kube/connection/request.ts";
 import {
   COLUMNS,
   type CustomResourceDefinition,
@@ -124,13 +125,6 @@ export function v1CrdManifests(): CustomResourceDefinition[] {
   );
 }
 
-/** One operation of a JSON patch (RFC 6902). */
-interface PatchOperation {
-  readonly op: "add" | "test";
-  readonly path: string;
-  readonly value: unknown;
-}
-
 /** The fields of the status that upstream's definitions prune. */
 const ADDED_FIELDS = ["trainerStatus", "stop", "failure"] as const;
 
@@ -138,13 +132,13 @@ const ADDED_FIELDS = ["trainerStatus", "stop", "failure"] as const;
  * Returns what adds our fields of the status and the column of the progress to upstream's definition of a
  * kind. It can be applied again, and fails for a definition whose first version is not v1.
  */
-export function v1CrdPatch(kind: V1Kind): PatchOperation[] {
+export function v1CrdPatch(kind: V1Kind): Extract<JsonPatchOperation, { value: unknown }>[] {
   const version = "/spec/versions/0";
   const fields = `${version}/schema/openAPIV3Schema/properties/status/properties`;
   return [
     { op: "test", path: `${version}/name`, value: V1_VERSION },
-    ...ADDED_FIELDS.map((field): PatchOperation => ({
-      op: "add",
+    ...ADDED_FIELDS.map((field) => ({
+      op: "add" as const,
       path: `${fields}/${field}`,
       value: openApiSchema(v1StatusSchema.shape[field]),
     })),
