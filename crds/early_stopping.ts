@@ -4,6 +4,7 @@ import { parseDuration } from "../platform/base/duration.ts";
 import { fieldPath, type FieldProblem } from "./field_problem.ts";
 import { readGoFloat } from "../platform/base/go_float.ts";
 import { ANNOTATIONS, EARLY_STOPPING_GRACE_MAX_MS, PUSH_LIMITS } from "./names.ts";
+import { wholeNumber } from "./wire/sample.ts";
 
 /** Annotations with the rules by which a job is stopped; a job has one of them at most. */
 export const RULE_ANNOTATIONS = [ANNOTATIONS.earlyStopping, ANNOTATIONS.stopWhen] as const;
@@ -47,8 +48,7 @@ const ruleValue = z.string({
   error: ({ input }) => typeof input === "number" ? `put the number in quotes: "${input}"` : VALUE,
 }).refine(isRuleValue, VALUE);
 
-const START_STEP = `must be a whole number from 0 to ${INT32_MAX}`;
-const startStep = z.int({ error: START_STEP }).min(0, START_STEP).max(INT32_MAX, START_STEP);
+const startStep = wholeNumber(0, INT32_MAX);
 /** Returns whether a number may be the first report or step of a rule. */
 export const isStartStep = (value: number): boolean => startStep.safeParse(value).success;
 

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { CONDITION_REASON, jobStopSchema, STOP_LIMITS } from "../trainjob.ts";
 import { refusedSchema } from "./message_fields.ts";
+import { wholeNumber } from "./sample.ts";
 
 /** Bounds of a request to stop a job. */
 export const STOP_REQUEST_LIMITS = {
@@ -20,7 +21,7 @@ const REASON =
 const MESSAGE = `must be a text of at most ${STOP_REQUEST_LIMITS.messageLength} characters`;
 const UID_LENGTH = 128;
 const UID = `must be the UID of the job: 1 to ${UID_LENGTH} characters`;
-const GRACE = `must be a whole number from 0 to ${maxGrace}`;
+const grace = wholeNumber(0, maxGrace).optional();
 
 /** The body of a request to stop a job. Unknown names are refused: a misspelt grace would stop it at once. */
 export const stopRequestSchema = z.strictObject({
@@ -30,11 +31,11 @@ export const stopRequestSchema = z.strictObject({
     }),
   message: z.string({ error: MESSAGE }).max(STOP_REQUEST_LIMITS.messageLength, MESSAGE).optional()
     .meta({ description: "Why, for people: the message of that condition." }),
-  graceSeconds: z.int({ error: GRACE }).min(0, GRACE).max(maxGrace, GRACE).optional().meta({
+  graceSeconds: grace.meta({
     description:
       "How long the job may go on. Default: as its annotation says, else `defaultGraceSeconds`.",
   }),
-  defaultGraceSeconds: z.int({ error: GRACE }).min(0, GRACE).max(maxGrace, GRACE).optional().meta({
+  defaultGraceSeconds: grace.meta({
     description:
       "How long it may go on if neither `graceSeconds` nor an annotation says it. Default: 0.",
   }),
