@@ -36,6 +36,7 @@ export const POD_REASONS = {
   unhealthy: "Unhealthy",
   killing: "Killing",
   started: "Started",
+  failed: "Failed",
   backOff: "BackOff",
 } as const;
 

@@ -92,7 +92,7 @@ export class PodLauncher {
       await this.#volumes.refresh(pod);
     } catch (error) {
       const message = messageOf(error);
-      if (!this.#isUnknownYet(error)) this.#warnMount(pod, message);
+      if (!this.#isUnknownYet(error)) this.#warn(pod, POD_REASONS.failedMount, message);
       for (const container of due) container.wait(POD_REASONS.containerCreating, message);
       return;
     }
@@ -131,6 +131,7 @@ export class PodLauncher {
       const env = restrict?.(container.name, launch.env) ?? launch.env;
       if (!isEnding()) container.start({ ...launch, env });
     } catch (error) {
+      this.#warn(pod, POD_REASONS.failed, `Error: ${messageOf(error)}`);
       if (error instanceof StartProblem) return container.failStart(error.message);
       const reason = error instanceof ConfigProblem
         ? POD_REASONS.createContainerConfigError
@@ -149,7 +150,8 @@ export class PodLauncher {
     const due = () => Math.min(this.#refreshAt ?? Infinity, this.#tokens.renewAt ?? Infinity);
     if (clock.now() >= due()) {
       this.#refreshAt = clock.now() + refreshMs;
-      await this.#volumes.refresh(pod).catch((error) => this.#warnMount(pod, messageOf(error)));
+      await this.#volumes.refresh(pod)
+        .catch((error) => this.#warn(pod, POD_REASONS.failedMount, messageOf(error)));
     }
     return Math.max(due(), clock.now() + 100);
   }
@@ -164,8 +166,8 @@ export class PodLauncher {
     return now - this.#refusedAt < KNOWN_MS;
   }
 
-  #warnMount(pod: Pod, message: string): void {
-    const event = { type: "Warning" as const, reason: POD_REASONS.failedMount, message };
+  #warn(pod: Pod, reason: string, message: string): void {
+    const event = { type: "Warning" as const, reason, message };
     if (!this.#around.signal.aborted) this.#around.recordEvent(pod, event);
   }
 }

@@ -207,3 +207,18 @@ export function recall(
   const reason = told.state?.waiting?.reason ?? POD_REASONS.containerCreating;
   return { ...base, phase: { kind: "waiting", reason }, interrupted: false };
 }
+
+/** Returns the containers whose next start is put off, with what a kubelet says of each. */
+export function backOffsOf(
+  { metadata: { name, namespace, uid } = {} }: Pod,
+  { initContainerStatuses = [], containerStatuses = [] }: PodStatus,
+) {
+  return [...initContainerStatuses, ...containerStatuses]
+    .filter(({ state }) => state?.waiting?.reason === POD_REASONS.crashLoopBackOff)
+    .map(({ name: container, restartCount: restarts }) => ({
+      container,
+      restarts,
+      message:
+        `Back-off restarting failed container ${container} in pod ${name}_${namespace}(${uid})`,
+    }));
+}

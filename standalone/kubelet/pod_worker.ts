@@ -11,7 +11,7 @@ import { ManagedContainer } from "./containers/managed_container.ts";
 import { type ContainerRole, type Plan, planPod, type RestartPolicy } from "./pod_plan.ts";
 import type { Enrollment } from "./launch_agent/launch_agent.ts";
 import { PodLauncher } from "./pod_launcher.ts";
-import { INTERRUPTED, podStatus, recall } from "./pod_status.ts";
+import { backOffsOf, INTERRUPTED, type PodStatus, podStatus, recall } from "./pod_status.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWrites } from "./pod_writes.ts";
 import { refusalMessage, refusalsOf } from "./pod_refusals.ts";
@@ -55,6 +55,8 @@ export class PodWorker {
   readonly #refusal: string | undefined;
   readonly #enrollment: Enrollment | undefined;
   readonly #stopping = new Map<string, number>();
+  /** The number of restarts of each container at which it was last told that it is put off. */
+  readonly #toldBackOffs = new Map<string, number>();
   readonly #stops = new Set<Promise<void>>();
   readonly #startedAt: number;
   #pod: Pod;
@@ -261,9 +263,19 @@ export class PodWorker {
       startedAt: this.#startedAt,
       now: clock.now(),
     });
+    this.#tellBackOffs(status);
     const { stored, retryAt } = await this.#writes.writeStatus(this.#pod, status);
     if (stored && !isOlder(stored, this.#pod)) this.#pod = stored;
     return retryAt;
+  }
+
+  /** Reports once for each end of a container that its next start is put off. */
+  #tellBackOffs(status: PodStatus): void {
+    for (const { container, restarts, message } of backOffsOf(this.#pod, status)) {
+      if (this.#toldBackOffs.get(container) === restarts) continue;
+      this.#toldBackOffs.set(container, restarts);
+      this.#tell("Warning", POD_REASONS.backOff, message);
+    }
   }
 
   /** Cleans up a pod that is over: removes its volumes, and its object if it is being deleted. */

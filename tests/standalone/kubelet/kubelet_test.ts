@@ -52,6 +52,10 @@ Deno.test("`startKubelet()` reports CrashLoopBackOff while it waits", () =>
       return status?.state?.waiting?.reason === "CrashLoopBackOff" &&
         status.lastState?.terminated?.exitCode === 1;
     });
+    const told = rig.events.filter(({ reason }) => reason === "BackOff");
+    assert.equal(told.length, 1, JSON.stringify(rig.events));
+    const words = /^Back-off restarting failed container main in pod crash_ns\(.+\)$/;
+    assert.match(told[0]?.message ?? "", words);
   }, { backOff: { firstMs: 60_000, longestMs: 60_000 } }));
 
 Deno.test("`startKubelet()` runs init containers in order before the others, and sidecars beside", () =>
@@ -148,6 +152,8 @@ Deno.test("`startKubelet()` fails a container whose program is not on this machi
     const ended = failed.status?.containerStatuses?.[0]?.state?.terminated;
     assert.deepEqual([ended?.exitCode, ended?.reason], [128, "StartError"]);
     assert.match(ended?.message ?? "", /not found on PATH/);
+    const told = rig.events.find(({ reason }) => reason === "Failed");
+    assert.equal(told?.message, `Error: ${ended?.message}`);
   }));
 
 Deno.test("`startKubelet()` waits for a missing ConfigMap, says so, and starts the pod when it is created", () =>
@@ -164,6 +170,8 @@ Deno.test("`startKubelet()` waits for a missing ConfigMap, says so, and starts t
       waiting.status?.containerStatuses?.[0]?.state?.waiting?.message ?? "",
       /configmap "cm" not found/,
     );
+    const told = rig.events.find(({ reason }) => reason === "Failed");
+    assert.match(told?.message ?? "", /^Error: .*configmap "cm" not found/);
     rig.server.put(KINDS.configMap, {
       metadata: { namespace: "ns", name: "cm" },
       data: { a: "1" },
