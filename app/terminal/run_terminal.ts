@@ -15,6 +15,7 @@ import { jobReport } from "../../terminal/job_report.ts";
 import { jobTable } from "../../terminal/job_rows.ts";
 import { listedJobs } from "../../terminal/listed_jobs.ts";
 import { openCluster, type OpenedCluster } from "./open_cluster.ts";
+import { toldMessage } from "../../terminal/readings.ts";
 import { printChanges } from "../../terminal/printed_changes.ts";
 import { lookOfProcess, processTerminal } from "../../terminal/process_terminal.ts";
 import { runTop } from "../../terminal/run_top.ts";
@@ -132,14 +133,22 @@ export async function runLogsCommand(
   const since = ageMs === undefined ? undefined : new Date(clock.now() - ageMs).toISOString();
   await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
   const job = await findTyped(cluster, argument, signal);
-  const line = (text: string) => print(`${text}\n`);
+  let isEmpty = true;
+  const line = (text: string) => {
+    isEmpty = false;
+    print(`${text}\n`);
+  };
   const { client, keptPods } = cluster;
   const parts = { client, keptPods, clock, signal, print: line, warn };
   const count = await printLogs(job, { rank, container, follow, previous, since, tail }, parts);
-  if (count > 0 || signal.aborted) return;
+  if (!isEmpty || signal.aborted) return;
+  const { wait, row } = await readJob(cluster, job, signal);
+  const told = wait ?? toldMessage(row);
+  const why = told === undefined ? "" : `: ${told}`;
+  if (count > 0) return why === "" ? undefined : warn(`${argument} has printed nothing${why}`);
   const which = rank === undefined ? "pods" : `pod of rank ${rank}`;
-  const why = previous ? "whose containers have restarted" : "with a log";
-  throw new ConfigurationError(`${argument} has no ${which} ${why}`);
+  const missing = previous ? "whose containers have restarted" : "with a log";
+  throw new ConfigurationError(`${argument} has no ${which} ${missing}${why}`);
 }
 
 /** `milepost stop [KIND/]NAME`. */

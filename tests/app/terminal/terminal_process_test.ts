@@ -61,7 +61,7 @@ Deno.test("get without a name lists the jobs of the namespaces that are named, o
   assert.deepEqual([jobs.length, jobs[0].name, missing], [1, "in-apart", []]);
 });
 
-Deno.test("the list says what a job waits for, as the job itself does", async () => {
+Deno.test("the list says what a job waits for, as the job itself does, and so do its logs", async () => {
   const client = standalone().client;
   await client.create(KINDS.namespace, { metadata: { name: "waits" } });
   const resourcesPerNode = { limits: { "nvidia.com/gpu": "64" } };
@@ -77,6 +77,9 @@ Deno.test("the list says what a job waits for, as the job itself does", async ()
       return says.test(stdout);
     });
   }
+  const logs = await milepost(["logs", "-n", "waits", "large"], { env: env() });
+  assert.equal(logs.code, 2);
+  assert.match(logs.stderr, /^milepost: large has no pods with a log: waits for 64 nvidia/);
   await client.delete(KINDS.trainJob, { namespace: "waits", name: "large" });
 });
 
