@@ -93,6 +93,7 @@ export async function readJob(
   );
   const found = jobSchema.parse(object);
   return {
+    object,
     kind: job.kind.kind,
     row: rowOf(job.kind, found),
     lastWords,

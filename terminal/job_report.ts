@@ -1,8 +1,10 @@
 /** Reports of one job, as lines: its state, progress, curves, ranks and newest events; or why it is as it is. Pure. */
+import { stringify } from "yaml";
 import type { AnyJob } from "../crds/job_kind.ts";
 import { BREAKS, isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
 import type { JobRow } from "../crds/wire/row.ts";
 import type { ShownEvent, ShownPod } from "../crds/wire/details.ts";
+import type { JsonObject } from "../platform/base/json.ts";
 import { clockText } from "../platform/base/local_time.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
@@ -13,6 +15,7 @@ import { textTable } from "./text_table.ts";
 
 /** What is known of a job. */
 export interface JobFacts {
+  readonly object: JsonObject;
   /** Of the kind as people call it, such as TrainJob. */
   readonly kind: string;
   readonly row: JobRow;
@@ -237,3 +240,10 @@ export const reasonReport = (facts: JobFacts, look: ReportLook): string[] =>
     ...podLines(facts, look),
     ...eventLines(facts, look),
   ]);
+
+/** Returns the job's object as YAML, without what only its writers' tools read. */
+export const yamlReport = ({ object }: Pick<JobFacts, "object">, columns: number): string[] =>
+  safeLines(stringify(object, { lineWidth: 0 })).split("\n").flatMap((line) => {
+    const [indent = ""] = /^ */.exec(line) ?? [];
+    return wrapped(line.slice(indent.length), columns - indent.length).map((it) => indent + it);
+  });

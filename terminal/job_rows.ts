@@ -61,6 +61,8 @@ const AGE: Column = {
   align: "right",
   cell: ({ created }, { nowMs }) => ageOf(created, nowMs),
 };
+/** How far a job is; empty for many that have failed or wait. */
+const MEASURES: readonly Column[] = [PERCENT, BAR, ETA];
 /** From left to right. */
 const FIXED = [KIND, STATE, PERCENT, BAR, ETA] as const;
 /** The columns of a terminal of at least so many columns. */
@@ -107,6 +109,16 @@ function layoutOf(rows: readonly JobRow[], look: RowsLook): Layout {
   const metrics = room - Math.min(wanted, most) - GAP;
   if (!hasMetrics || metrics < LEAST_METRICS) return { name: Math.max(1, room), shown, metrics: 0 };
   return { name: Math.min(wanted, most), shown, metrics };
+}
+
+/** The layout of a row that tells a reason: it takes the room of measures that say nothing. */
+function layoutWith(layout: Layout, row: JobRow, look: RowsLook): Layout {
+  const measures = layout.shown.filter((it) => MEASURES.includes(it));
+  const areEmpty = measures.every((it) => it.cell(row, look) === "");
+  const freed = measures.reduce((sum, { width }) => sum + GAP + width, 0);
+  const metrics = layout.metrics === 0 ? freed - GAP : layout.metrics + freed;
+  if (reasonText(row) === undefined || !areEmpty || metrics < LEAST_METRICS) return layout;
+  return { ...layout, metrics, shown: layout.shown.filter((it) => !measures.includes(it)) };
 }
 
 /** What is told of a job that fails or waits, instead of its metrics. */
@@ -164,16 +176,17 @@ export function jobRows(
     of: ({ title, width, align }) => fit(title, width, end, align),
     metrics: "METRICS",
   }, end);
-  const lines = rows.map((row) =>
-    lineOf(layout, {
+  const lines = rows.map((row) => {
+    const ofRow = layoutWith(layout, row, look);
+    return lineOf(ofRow, {
       name: nameOf(row, look),
       of: (column) => {
         const cell = fit(column.cell(row, look), column.width, end, column.align);
         return column === STATE ? styled(look, styleOfState(row.state), cell) : cell;
       },
-      metrics: metricsText(row, layout.metrics, look),
-    }, end)
-  );
+      metrics: metricsText(row, ofRow.metrics, look),
+    }, end);
+  });
   return { header, lines };
 }
 

@@ -20,6 +20,13 @@ const SEQUENCES: Readonly<Record<string, string>> = {
   "\x1b": "escape",
   "\x03": "interrupt",
 };
+
+// deno-lint-ignore no-control-regex
+const CTRL = /^[\x01-\x1a]$/;
+/** Returns the name of a key that is held with Ctrl, such as `ctrl-d`; undefined if it is none. */
+const heldWithCtrl = (character: string): string | undefined =>
+  CTRL.test(character) ? `ctrl-${String.fromCharCode(0x60 + character.charCodeAt(0))}` : undefined;
+
 // deno-lint-ignore no-control-regex
 const KEY = /\x1b\[[0-?]*[ -/]*[@-~]|\x1bO[A-Za-z]|[^]/gu;
 /** The beginning of a sequence, whose rest may come with the next read. */
@@ -71,7 +78,7 @@ export class KeyReader {
     const keys: Key[] = [];
     for (const [it] of text.matchAll(KEY)) {
       if (it === PASTE.begins || it === PASTE.ends) this.#isPasting = it === PASTE.begins;
-      const named = SEQUENCES[it];
+      const named = SEQUENCES[it] ?? heldWithCtrl(it);
       if (/^[^\p{Cc}]$/u.test(it)) keys.push({ key: it, isPasted: this.#isPasting });
       else if (named !== undefined && (!this.#isPasting || named === "interrupt")) {
         keys.push({ key: named, isPasted: false });

@@ -6,7 +6,7 @@ import { messageOf } from "../platform/kube/errors.ts";
 import type { JobRow, ListWindow } from "../crds/wire/row.ts";
 import { type FullScreen, takeScreen, type Terminal } from "./full_screen.ts";
 import { readJob } from "./job_reading.ts";
-import { type JobFacts, jobReport, reasonReport } from "./job_report.ts";
+import { type JobFacts, jobReport, reasonReport, yamlReport } from "./job_report.ts";
 import { type Key, KeyReader } from "./keys.ts";
 import { safeText, wrapped } from "./shown_text.ts";
 import { changeByHand } from "./stopped_job.ts";
@@ -132,9 +132,10 @@ class Top {
       if (isPasted && mode !== "filter") continue;
       // Nobody has answered a question that was not seen.
       if (typeof over === "object" && this.#drawn !== this.#state && key !== "interrupt") continue;
-      const { state, act } = press(this.#state, key, this.#windowOf(this.#all));
+      const { state, act, isUnknown } = press(this.#state, key, this.#windowOf(this.#all));
       this.#state = state;
       this.#notice = undefined;
+      if (isUnknown) this.#tell(`${key} does nothing here; ? shows all keys`);
       if (act?.kind === "quit") this.#over.abort();
       else if (act !== undefined) void this.#change(act.kind, act.job);
     }
@@ -142,15 +143,19 @@ class Top {
   }
 
   async #change(change: Change, row: JobRow): Promise<void> {
-    const { cluster, clock } = this.parts;
+    const { cluster } = this.parts;
     const job = this.#refOf(row);
     if (job === undefined) return;
     const text = await changeByHand(cluster, change, job, this.signal).then(
       (done) => `${row.namespace}/${row.name} ${done}.`,
       (error) => `Could not ${change} ${row.namespace}/${row.name}: ${messageOf(error)}`,
     );
-    this.#notice = { text, untilMs: clock.monotonic() + NOTICE_MS };
+    this.#tell(text);
     this.wake();
+  }
+
+  #tell(text: string): void {
+    this.#notice = { text, untilMs: this.parts.clock.monotonic() + NOTICE_MS };
   }
 
   /** Reads the log that is to be shown, and no other one. */
@@ -172,6 +177,7 @@ class Top {
     if (facts === undefined || uid !== this.#state.job?.uid) return undefined;
     if (typeof facts === "string") return wrapped(safeText(facts), columns);
     const { look, clock } = this.parts;
+    if (view === "yaml") return yamlReport(facts, columns);
     if (view === "reasons") {
       return reasonReport(facts, { ...look, ...REASONS, columns, nowMs: clock.now() });
     }

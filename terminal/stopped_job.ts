@@ -4,7 +4,7 @@ import type { JobRef } from "../crds/job_kind.ts";
 import { GRACE_BY_HAND_SECONDS, type StopBody } from "../crds/wire/stop_request.ts";
 import { at, jsonOfText } from "../platform/base/json.ts";
 import { TransportError } from "../platform/kube/errors.ts";
-import { changeJob } from "../views/job_changes.ts";
+import { changeJob, type JobChange } from "../views/job_changes.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 import type { Change } from "./top_state.ts";
 
@@ -37,8 +37,14 @@ export async function stopJobByHand(
   return `was told to stop${typeof seconds === "number" ? ` (grace period: ${seconds} s)` : ""}`;
 }
 
+const DONE: Readonly<Record<JobChange, string>> = {
+  suspend: "is being suspended",
+  resume: "goes on",
+  delete: "is being deleted",
+};
+
 /**
- * Stops, suspends or resumes this job, and no other one of its name. Returns what was done, as the end of a sentence
+ * Stops, suspends, resumes or deletes this job, and no other one of its name. Returns what was done, as the end of a sentence
  * about the job. Throws what the API server or the manager says.
  */
 export async function changeByHand(
@@ -49,5 +55,5 @@ export async function changeByHand(
 ): Promise<string> {
   if (change === "stop") return await stopJobByHand(cluster, job, BY_HAND, signal);
   await changeJob(cluster.client, job, { change, uid: job.uid, signal });
-  return change === "suspend" ? "is being suspended" : "goes on";
+  return DONE[change];
 }

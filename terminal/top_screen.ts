@@ -1,11 +1,12 @@
 /** Screen of `milepost top`: the lines that are drawn, as many and as wide as the terminal has. Pure. */
+import { TRAINJOB_STATES } from "../crds/names.ts";
 import type { JobRow, ListWindow } from "../crds/wire/row.ts";
 import { notShown } from "./job_report.ts";
 import { jobRows, type RowsLook } from "./job_rows.ts";
 import type { Size } from "./plots.ts";
-import { cut, fit, safeText } from "./shown_text.ts";
+import { cut, fit, safeText, wrapped } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled } from "./styles.ts";
-import { type Change, changesOf, type TopState, viewOf } from "./top_state.ts";
+import { type Change, changesOf, SORTS, type TopState, viewOf } from "./top_state.ts";
 
 /** What is shown. */
 export interface TopView {
@@ -29,18 +30,29 @@ export interface TopLook extends Look, Pick<RowsLook, "nowMs" | "pointsOf" | "na
   readonly size: Size;
 }
 
-const HELP = [
-  "Up, Down, PgUp, PgDn, Home, End   move",
-  "Enter                             look at a job; Esc goes back",
-  "l                                 its log, all ranks; p: that of before the last restart",
-  "d                                 why it is as it is: conditions, pods and events",
-  "s                                 suspend it, or let it go on, after a question",
-  "x                                 stop it early, after a question",
-  "/                                 show the names with this text; Esc shows all",
-  "o                                 order by the next of: created, name, state, progress, remaining, updated",
-  "r                                 turn the order round",
-  "q                                 end",
+/** Each key, and what it is for. */
+const HELP: readonly (readonly [keys: string, meaning: string])[] = [
+  ["Up Down PgUp PgDn Home End", "move; k, j, Ctrl-B, Ctrl-F, g and G do, too"],
+  ["Enter", "look at a job; Esc goes back"],
+  ["l", "its log, all ranks; p: that of before the last restart"],
+  ["d", "why it is as it is: conditions, pods and events"],
+  ["y", "its object, as YAML"],
+  ["s", "suspend it, or let it go on, after a question"],
+  ["x", "stop it early, after a question"],
+  ["Ctrl-D", "delete it, after a question"],
+  ["/", "show the names with this text; Esc shows all"],
+  ["o", `order by the next of: ${SORTS.join(", ")}`],
+  ["r", "turn the order round"],
+  ["q", "end"],
 ];
+/** Columns of the keys, and of the blanks behind them. */
+const KEYS_WIDTH = 28;
+
+const helpLines = (columns: number): string[] =>
+  HELP.flatMap(([keys, meaning]) =>
+    wrapped(meaning, columns - KEYS_WIDTH)
+      .map((line, index) => (index === 0 ? keys : "").padEnd(KEYS_WIDTH) + line)
+  );
 
 /** What the last line offers in each mode; `CHANGES` stands for what may be done to the job. */
 const CHANGES = "CHANGES";
@@ -49,6 +61,7 @@ const KEYS: Readonly<Record<TopState["mode"] | "help", string>> = {
   filter: "Enter keeps the filter  Esc shows all",
   job: `Up Down scroll  l logs  d reasons  ${CHANGES}Esc back`,
   reasons: `Up Down scroll  l logs  Enter job  ${CHANGES}Esc back`,
+  yaml: `Up Down scroll  l logs  d reasons  Enter job  ${CHANGES}Esc back`,
   logs: `Up Down scroll  p previous  d reasons  Enter job  ${CHANGES}Esc back`,
   help: "any key goes back",
 };
@@ -56,10 +69,11 @@ const CHANGE_KEYS: Readonly<Record<Change, string>> = {
   stop: "x stop",
   suspend: "s suspend",
   resume: "s resume",
+  delete: "Ctrl-D delete",
 };
 
 function countsText({ total, states }: ListWindow): string {
-  const counts = Object.entries(states).map(([state, count]) => `${count} ${state}`);
+  const counts = TRAINJOB_STATES.flatMap((it) => states[it] ? [`${states[it]} ${it}`] : []);
   return `${total} ${total === 1 ? "job" : "jobs"}${
     counts.length === 0 ? "" : `: ${counts.join(", ")}`
   }`;
@@ -73,7 +87,7 @@ function headLine({ window, where }: TopView, state: TopState): string {
   }
   const order = `by ${sort}${isReversed ? ", reversed" : ""}`;
   const filtered = filter === "" ? "" : `  /${safeText(filter)}`;
-  return `${safeText(where)}  ${countsText(window)}  ${order}${filtered}`;
+  return `${safeText(where)}  ${order}${filtered}  ${countsText(window)}`;
 }
 
 /** What is asked before a change is made. */
@@ -81,6 +95,7 @@ const QUESTIONS: Readonly<Record<Change, readonly [verb: string, means: string]>
   stop: ["Stop", ""],
   suspend: ["Suspend", " (its pods go, and their logs)"],
   resume: ["Resume", ""],
+  delete: ["Delete", " (with its pods, logs and curves)"],
 };
 
 function questionOf(change: Change, { namespace, name }: JobRow): string {
@@ -101,7 +116,10 @@ function footLine({ missing, notice, chosen }: TopView, state: TopState, look: T
     const more = missing.length > 1 ? ` (and ${missing.length - 1} more)` : "";
     return styled(look, "yellow", `? Not shown${more}: ${safeText(first)}`);
   }
-  const changes = chosen === undefined ? [] : changesOf(chosen).map((it) => `${CHANGE_KEYS[it]}  `);
+  const possible = chosen === undefined ? [] : changesOf(chosen);
+  // There is no room for all of them, and what runs is rather stopped.
+  const changes = possible.filter((it) => it !== "delete" || possible.length === 1)
+    .map((it) => `${CHANGE_KEYS[it]}  `);
   return styled(look, "dim", KEYS[over ?? mode].replace(CHANGES, changes.join("")));
 }
 
@@ -137,7 +155,7 @@ export function topScreen(view: TopView, state: TopState, look: TopLook): string
   const report = view.report ?? ["Reading the job ..."];
   const inner = Math.max(0, rows - 2);
   const body = state.over === "help"
-    ? [...HELP, "", ...view.missing.flatMap((it) => notShown(it, columns))]
+    ? [...helpLines(columns), "", ...view.missing.flatMap((it) => notShown(it, columns))]
     : viewOf(state) !== undefined
     ? report.slice(state.scrolled)
     : listLines(view, state, look);

@@ -2,18 +2,19 @@
 import { beginsWithMost, type JobRow } from "../crds/wire/row.ts";
 import { LIST_LIMITS, type ListQuery } from "../crds/wire/list_query.ts";
 import { isOpenState } from "../crds/names.ts";
+import type { JobChange } from "../views/job_changes.ts";
 
 /** Orders of the list, in which `o` goes round. */
-const SORTS = ["created", "name", "state", "progress", "remaining", "updated"] as const;
+export const SORTS = ["created", "name", "state", "progress", "remaining", "updated"] as const;
 /** Longest text to filter by. */
 const LONGEST_FILTER = LIST_LIMITS.textLength;
 
-/** What of one job fills the screen: its report, why it is as it is, or its log. */
-const VIEWS = ["job", "reasons", "logs"] as const;
+/** What of one job fills the screen: its report, why it is as it is, its object, or its log. */
+const VIEWS = ["job", "reasons", "yaml", "logs"] as const;
 type View = typeof VIEWS[number];
 
 /** What may be done to a job, after a question. */
-export type Change = "stop" | "suspend" | "resume";
+export type Change = "stop" | JobChange;
 
 /** What is shown. */
 export interface TopState {
@@ -93,8 +94,8 @@ export const viewOf = ({ mode }: TopState): View | undefined => VIEWS.find((it) 
 
 /** What may be done to a job now. */
 export function changesOf({ state }: JobRow): readonly Change[] {
-  if (!isOpenState(state)) return [];
-  return [state === "Suspended" ? "resume" : "suspend", "stop"];
+  if (!isOpenState(state)) return ["delete"];
+  return [state === "Suspended" ? "resume" : "suspend", "stop", "delete"];
 }
 
 /** Returns the state with its cursor on the job that it is on, or where that was, and all of it within what there is. */
@@ -118,14 +119,20 @@ const steps = (key: string, rows: number): number | undefined =>
     j: 1,
     "page up": -rows,
     "page down": rows,
+    "ctrl-b": -rows,
+    "ctrl-f": rows,
     home: -Infinity,
     end: Infinity,
+    g: -Infinity,
+    G: Infinity,
   })[key];
 
 /** What came of a key. */
 export interface Pressed {
   readonly state: TopState;
   readonly act?: TopAct;
+  /** Whether the key means nothing here. */
+  readonly isUnknown?: boolean;
 }
 
 function inFilter(state: TopState, key: string): Pressed {
@@ -150,17 +157,24 @@ const opened = (state: TopState, view: View, job: JobRow, isPrevious = false): T
   isPrevious,
 });
 
+/** The list, without the job that was shown. */
+const left = ({ job: _, ...state }: TopState): TopState => ({
+  ...state,
+  mode: "list",
+  scrolled: 0,
+  isAtEnd: false,
+});
+
 function inView(state: TopState, view: View, job: JobRow, key: string, window: TopWindow): Pressed {
   if (["escape", "q", "backspace"].includes(key)) {
     if (view !== "job" && state.under === "job") return { state: opened(state, "job", job) };
-    const { job: _, ...list } = state;
-    return { state: { ...list, mode: "list", scrolled: 0, isAtEnd: false } };
+    return { state: left(state) };
   }
   if (view === "logs" && key === "p") {
     return { state: opened(state, view, job, !state.isPrevious) };
   }
   const by = steps(key, window.rows);
-  if (by === undefined) return { state };
+  if (by === undefined) return { state, isUnknown: true };
   const end = Math.max(0, window.lines - window.rows - 1);
   const isAtEnd = view === "logs" && state.scrolled + by >= end;
   return { state: settled({ ...state, scrolled: state.scrolled + by, isAtEnd }, window) };
@@ -185,15 +199,21 @@ function inList(state: TopState, key: string, window: TopWindow): Pressed {
     case "escape":
       return { state: { ...state, filter: "" } };
     default:
-      return { state };
+      return { state, isUnknown: true };
   }
 }
 
 /** The views by their keys, and what may be done by its keys. */
-const VIEW_KEYS: Readonly<Record<string, View>> = { enter: "job", l: "logs", d: "reasons" };
+const VIEW_KEYS: Readonly<Record<string, View>> = {
+  enter: "job",
+  l: "logs",
+  d: "reasons",
+  y: "yaml",
+};
 const CHANGE_KEYS: Readonly<Record<string, readonly Change[]>> = {
   x: ["stop"],
   s: ["suspend", "resume"],
+  "ctrl-d": ["delete"],
 };
 
 /** What a key does to the job that is shown, or under the cursor; undefined: nothing. */
@@ -210,8 +230,10 @@ export function press(before: TopState, key: string, window: TopWindow): Pressed
   if (key === "interrupt") return { state, act: { kind: "quit" } };
   if (over !== undefined) {
     if (over === "help" || key !== "y") return { state };
+    const { change: kind, job } = over;
     // Who stops a job wants to see it end.
-    return { state: opened(state, "job", over.job), act: { kind: over.change, job: over.job } };
+    const after = kind === "delete" ? left(state) : opened(state, "job", job);
+    return { state: after, act: { kind, job } };
   }
   const { mode } = state;
   if (mode === "filter") return inFilter(state, key);

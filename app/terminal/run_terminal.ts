@@ -109,7 +109,8 @@ export async function runGetCommand(
     ]),
   ];
   const all = { ...facts, ...(curves && { curves }), missing };
-  if (settings.json) return print(`${safeJson(all)}\n`);
+  // Its object is kubectl's to print.
+  if (settings.json) return print(`${safeJson({ ...all, object: undefined })}\n`);
   const { columns } = processTerminal.size();
   const lines = jobReport(all, {
     ...lookOfProcess(settings),

@@ -1,12 +1,13 @@
 /** Tests of the report of a job: sentences are whole, and no line is too long. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { jobReport, reasonReport } from "../../terminal/job_report.ts";
+import { jobReport, reasonReport, yamlReport } from "../../terminal/job_report.ts";
 import { columnsOf, wrapped } from "../../terminal/shown_text.ts";
 
 const NOW = Date.parse("2026-11-23T22:00:00Z");
 const FAILURE = "jobset failed due to one or more job failures (first failed job: failing-node-0)";
 const FACTS = {
+  object: {},
   kind: "TrainJob",
   row: {
     uid: "u1",
@@ -133,4 +134,17 @@ Deno.test("wrapped() loses nothing but blanks, whatever the text", () => {
     const isOne = (line: string) => [...graphemes.segment(line)].length === 1;
     for (const line of lines) assert.ok(columnsOf(line) <= columns || isOne(line), line);
   }));
+});
+
+Deno.test("an object is YAML of which no line is too long, and nothing steers the terminal", () => {
+  const args = ["--steps", "one two three four five six", "\x1b[2J"];
+  assert.deepEqual(yamlReport({ object: { spec: { args } } }, 24), [
+    "spec:",
+    "  args:",
+    "    - --steps",
+    "    - one two three four",
+    "    five six",
+    '    - "\\e[2J"',
+    "",
+  ]);
 });

@@ -21,6 +21,7 @@ Deno.test("keys are known by what terminals send, and what is no key is left out
   ]);
   assert.deepEqual(namesIn("\x1b[<0;1;1M\x00\x1b[99~任"), ["任"]);
   assert.deepEqual(namesIn("\x1bq"), ["escape", "q"]);
+  assert.deepEqual(namesIn("\x04\x06\x1b[200~\x04\x1b[201~"), ["ctrl-d", "ctrl-f"]);
 });
 
 Deno.test("keys are the same in whatever parts they come", () => {

@@ -265,6 +265,19 @@ Deno.test("a key is for the job that was seen under the cursor, though another h
     await shows(world, /^ {2}newest/);
   }));
 
+Deno.test("y shows the object of a job, and a key that does nothing says so", () =>
+  withTop(
+    ({ path }) => path.endsWith("/trainjobs/mnist") ? trainJob("mnist") : 403,
+    async (world) => {
+      world.type(":");
+      await shows(world, /^: does nothing here; \? shows all keys$/);
+      world.type("y");
+      await shows(world, /^ {4}name: torch$/);
+      world.type("\x15");
+      await shows(world, /^ctrl-u does nothing here/);
+    },
+  ));
+
 Deno.test("s suspends a job, after a question, as its reader and no other job of its name", () => {
   const bodies: unknown[] = [];
   return withTop(({ method, path, body }) => {

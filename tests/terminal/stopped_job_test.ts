@@ -54,6 +54,18 @@ Deno.test("a job is suspended, and goes on, by its own switch, if it is the one 
   );
 });
 
+Deno.test("a job is deleted if it is the one that was seen, in the background", async () => {
+  await withAnswers(() => ({ kind: "Status", status: "Success" }), async (client, asked) => {
+    const cluster = { client, manager: () => undefined, missingOfManager: () => [] };
+    const done = await changeByHand(cluster, "delete", JOB, new AbortController().signal);
+    assert.equal(done, "is being deleted");
+    assert.partialDeepStrictEqual(asked[0], {
+      method: "DELETE",
+      body: { preconditions: { uid: "u1" }, propagationPolicy: "Background" },
+    });
+  });
+});
+
 const answers: Readonly<Record<string, [StopBody, unknown, string]>> = {
   "the grace that the job has": [
     BY_HAND,

@@ -55,7 +55,7 @@ Deno.test("the screen has a head, rows with bars, and the keys", () => {
   const rows = [MNIST, rowOf("x", { state: "Failed" })];
   const lines = screenOf(rows, [80, 6], { chosen: MNIST });
   assert.deepEqual(lines.map((line) => line.trimEnd()), [
-    "team-a  2 jobs: 1 Running, 1 Failed  by created",
+    "team-a  by created  2 jobs: 1 Running, 1 Failed",
     "  NAME      STATE         PROGRESS           ETA  METRICS",
     "> mnist     Running       ████░░░░  46 %     83s  loss 0.22312  \\u001b[2J 1",
     "  x         Failed",
@@ -73,7 +73,17 @@ for (const size of SIZES) {
       rowOf("任务".repeat(40), { metrics: [{ name: "👍".repeat(30), value: "1e-300" }] }),
       rowOf("n".repeat(250), { state: "EarlyStopped", kind: "pytorchjobs.kubeflow.org" }),
     ];
-    const modes = ["list", "filter", "job", "reasons", "logs", "stop", "suspend", "help"] as const;
+    const modes = [
+      "list",
+      "filter",
+      "job",
+      "reasons",
+      "yaml",
+      "logs",
+      "stop",
+      "suspend",
+      "help",
+    ] as const;
     const stateIn = (mode: typeof modes[number]): TopState => {
       const begin = { ...FIRST_STATE, job: MNIST, filter: "\x1b[31m任务" };
       if (mode === "help") return { ...begin, over: mode };
@@ -131,17 +141,48 @@ Deno.test("what is missing, what came of a stop, and a question stand in the las
   assert.equal(asked("resume"), "Resume team-a/mnist? y: yes, any other key: no");
 });
 
+Deno.test("the help has all its words, however narrow the screen is", () => {
+  const state = { ...FIRST_STATE, over: "help" } as const;
+  for (const columns of [40, 80, 200]) {
+    const lines = screenOf([], [columns, 60], { state });
+    assert.ok(lines.every((line) => columnsOf(line) <= columns && !line.includes("…")));
+    const words = lines.map((line) => line.slice(28).trim()).join(" ");
+    assert.ok(words.includes("created, name, state, progress, remaining, updated"), words);
+  }
+});
+
+Deno.test("a reason takes the room of measures that say nothing, and leaves the others'", () => {
+  const message = "node-0 exited 1: ModuleNotFoundError: No module named 'tochr'";
+  const failed = rowOf("a", { state: "Failed", message });
+  const lines = screenOf([failed, { ...failed, progress: 40 }, MNIST], [80, 8]).map((it) =>
+    it.trimEnd()
+  );
+  assert.deepEqual(lines.slice(2, 4), [
+    "> a         Failed        node-0 exited 1: ModuleNotFoundError: No module named…",
+    "  a         Failed        ███░░░░░  40 %          node-0 exited 1: ModuleNotFou…",
+  ]);
+});
+
 const OFFERED: Readonly<Record<string, readonly [state: JobRow["state"], keys: RegExp]>> = {
   "that runs can be suspended and stopped": ["Running", / {2}s suspend {2}x stop {2}/],
   "that is suspended can go on": ["Suspended", / {2}s resume {2}x stop {2}/],
-  "that is complete can be looked at": ["Complete", /^(?!.*(suspend|resume|stop))/],
-  "that has failed can be looked at": ["Failed", /^(?!.*(suspend|resume|stop))/],
-  "that was stopped can be looked at": ["EarlyStopped", /^(?!.*(suspend|resume|stop))/],
+  "that is complete can be looked at": [
+    "Complete",
+    /^(?!.*(suspend|resume|stop)).* {2}Ctrl-D delete {2}/,
+  ],
+  "that has failed can be looked at": [
+    "Failed",
+    /^(?!.*(suspend|resume|stop)).* {2}Ctrl-D delete {2}/,
+  ],
+  "that was stopped can be looked at": [
+    "EarlyStopped",
+    /^(?!.*(suspend|resume|stop)).* {2}Ctrl-D delete {2}/,
+  ],
 };
 for (const [what, [state, keys]] of Object.entries(OFFERED)) {
   Deno.test(`the last line offers what can be done: a job ${what}`, () => {
     const chosen = rowOf("x", { state });
-    for (const mode of ["list", "job", "reasons", "logs"] as const) {
+    for (const mode of ["list", "job", "reasons", "yaml", "logs"] as const) {
       const shown = { ...FIRST_STATE, mode, job: chosen };
       assert.match(screenOf([chosen], [90, 5], { chosen, state: shown }).at(-1) ?? "", keys, mode);
     }
@@ -188,6 +229,9 @@ const KEYS: Readonly<Record<string, readonly [keys: readonly string[], want: Par
     "the screen follows the cursor": [["down", "page down"], { at: 21, first: 2 }],
     "the end of ten thousand": [["end"], { at: 9999, first: 9980 }],
     "and back": [["end", "home"], { at: 0, first: 0 }],
+    "the keys of vi": [["G", "g", "ctrl-f", "j", "ctrl-b", "k", "j", "j"], { at: 2, first: 0 }],
+    "the object": [["enter", "y", "ctrl-f"], { mode: "yaml", scrolled: 20, isAtEnd: false }],
+    "a deletion that was not meant": [["ctrl-d", "n"], { mode: "list" }],
     "the next order": [["o"], { sort: "name", isReversed: false }],
     "the order turned round": [["r"], { isReversed: true }],
     "a filter": [["/", "4", "2", "enter"], { filter: "42", mode: "list", at: 0 }],
@@ -289,6 +333,24 @@ Deno.test("s suspends a job that runs, and lets one go on that is suspended", ()
   assert.equal(after(["l", "s", "y"]).act?.kind, "suspend");
   const rows = [rowOf("x", { state: "Suspended" })];
   assert.equal(after(["enter", "s", "y"], FIRST_STATE, rows).act?.kind, "resume");
+});
+
+Deno.test("Ctrl-D deletes a job, also one that has ended, and shows the list", () => {
+  for (const keys of [["ctrl-d"], ["enter", "ctrl-d"]]) {
+    const { act, state } = after([...keys, "y"], FIRST_STATE, [rowOf("x", { state: "Failed" })]);
+    assert.deepEqual([act?.kind, state.mode, state.job], ["delete", "list", undefined]);
+  }
+});
+
+Deno.test("of a key that does nothing it is known", () => {
+  const window = { jobs: [rowOf("x", { state: "Failed" })], rows: 20, lines: 100 };
+  const inLog = after(["l"]).state;
+  for (const [state, key] of [[FIRST_STATE, ":"], [FIRST_STATE, "x"], [inLog, "o"]] as const) {
+    assert.equal(press(state, key, window).isUnknown, true, key);
+  }
+  for (const key of ["down", "escape", "o", "enter", "y"]) {
+    assert.equal(press(FIRST_STATE, key, window).isUnknown, undefined, key);
+  }
 });
 
 Deno.test("what may be done follows the job as it is now, and not as it was when it was looked at", () => {
