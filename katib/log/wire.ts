@@ -3,11 +3,7 @@
  * gRPC's health check.
  */
 import { Buffer } from "node:buffer";
-import protobuf from "protobufjs/minimal.js";
-
-const { Reader, Writer } = protobuf;
-type Reader = protobuf.Reader;
-type Writer = protobuf.Writer;
+import protobuf from "protobufjs/light.js";
 
 /** A row on the wire; a peer may omit parts of it. */
 export interface WireRow {
@@ -35,153 +31,74 @@ export function wholeLog(trialName: string): GetRequest {
   return { trialName, metricName: "", startTime: "", endTime: "" };
 }
 
-/** Returns the tag of a length-delimited field: a string, bytes or a message. */
-const tag = (field: number) => (field << 3) | 2;
-const VARINT = 0;
+const text = (id: number) => ({ id, type: "string" });
+const log = (id: number) => ({ id, type: "Log" });
+const MESSAGES = protobuf.Root.fromJSON({
+  nested: {
+    Metric: { fields: { name: text(1), value: text(2) } },
+    Row: { fields: { time: text(1), metric: { id: 2, type: "Metric" } } },
+    Log: { fields: { rows: { id: 1, type: "Row", rule: "repeated" } } },
+    Report: { fields: { trialName: text(1), log: log(2) } },
+    Reply: { fields: { log: log(1) } },
+    Get: {
+      fields: { trialName: text(1), metricName: text(2), startTime: text(3), endTime: text(4) },
+    },
+  },
+});
 
-function putText(writer: Writer, field: number, text: string): void {
-  if (text !== "") writer.uint32(tag(field)).string(text);
+/** A log as it is decoded. Of what the bytes lack a text or list is empty, and a message null. */
+interface LogFields {
+  readonly rows:
+    readonly (Omit<WireRow, "metric"> & { readonly metric: WireRow["metric"] | null })[];
 }
-
-/** Writes a message in a field, also an empty one. */
-function putMessage(writer: Writer, field: number, fill: () => void): void {
-  writer.uint32(tag(field)).fork();
-  fill();
-  writer.ldelim();
+class Report extends protobuf.Message<Report> {
+  trialName = "";
+  log: LogFields | null = null;
 }
-
-/**
- * Reads a message. `take` is called with the number of each length-delimited field, and reads it or returns
- * false to skip it. Throws if the bytes are not a message.
- */
-function readMessage(
-  reader: Reader,
-  end: number,
-  take: (field: number) => boolean,
-): void {
-  while (reader.pos < end) {
-    const head = reader.uint32();
-    if ((head & 7) !== 2 || !take(head >>> 3)) reader.skipType(head & 7);
-  }
+class Reply extends protobuf.Message<Reply> {
+  log: LogFields | null = null;
 }
-
-/** Reads a message in a field. */
-function readInner(reader: Reader, take: (field: number) => boolean): void {
-  const length = reader.uint32();
-  readMessage(reader, reader.pos + length, take);
+class Get extends protobuf.Message<Get> implements GetRequest {
+  trialName = "";
+  metricName = "";
+  startTime = "";
+  endTime = "";
 }
+// By their names as texts: a bundle may rename classes.
+MESSAGES.lookupType("Report").ctor = Report;
+MESSAGES.lookupType("Reply").ctor = Reply;
+MESSAGES.lookupType("Get").ctor = Get;
 
-const finish = (writer: Writer): Buffer => Buffer.from(writer.finish());
+const bytesOf = (writer: protobuf.Writer): Buffer => Buffer.from(writer.finish());
 
-function putLog(writer: Writer, field: number, rows: readonly WireRow[]): void {
-  putMessage(writer, field, () => {
-    for (const { time, metric } of rows) {
-      putMessage(writer, 1, () => {
-        putText(writer, 1, time);
-        if (metric === undefined) return;
-        putMessage(writer, 2, () => {
-          putText(writer, 1, metric.name);
-          putText(writer, 2, metric.value);
-        });
-      });
-    }
-  });
-}
-
-function readMetric(reader: Reader): { name: string; value: string } {
-  const metric = { name: "", value: "" };
-  readInner(reader, (field) => {
-    if (field === 1) metric.name = reader.string();
-    else if (field === 2) metric.value = reader.string();
-    else return false;
-    return true;
-  });
-  return metric;
-}
-
-function readRow(reader: Reader): WireRow {
-  let time = "";
-  let metric: WireRow["metric"];
-  readInner(reader, (field) => {
-    if (field === 1) time = reader.string();
-    else if (field === 2) metric = readMetric(reader);
-    else return false;
-    return true;
-  });
-  return { time, metric };
-}
-
-function readLog(reader: Reader, into: WireRow[]): void {
-  readInner(reader, (field) => {
-    if (field !== 1) return false;
-    into.push(readRow(reader));
-    return true;
-  });
-}
+const rowsOf = (log: LogFields | null): WireRow[] =>
+  (log?.rows ?? []).map(({ time, metric }) => ({
+    time,
+    metric: metric ? { name: metric.name, value: metric.value } : undefined,
+  }));
 
 /** Encodes {@link ReportRequest}. */
-export function encodeReport({ trialName, rows }: ReportRequest): Buffer {
-  const writer = Writer.create();
-  putText(writer, 1, trialName);
-  putLog(writer, 2, rows);
-  return finish(writer);
-}
+export const encodeReport = ({ trialName, rows }: ReportRequest): Buffer =>
+  bytesOf(Report.encode({ trialName, log: { rows } }));
 
 /** Decodes {@link ReportRequest}. Throws if the bytes are not one. */
 export function decodeReport(bytes: Uint8Array): ReportRequest {
-  const reader = Reader.create(bytes);
-  let trialName = "";
-  const rows: WireRow[] = [];
-  readMessage(reader, reader.len, (field) => {
-    if (field === 1) trialName = reader.string();
-    else if (field === 2) readLog(reader, rows);
-    else return false;
-    return true;
-  });
-  return { trialName, rows };
+  const { trialName, log } = Report.decode(bytes);
+  return { trialName, rows: rowsOf(log) };
 }
 
 /** Encodes {@link GetRequest}; `DeleteObservationLogRequest` is one with only the name. */
-export function encodeGet(request: GetRequest): Buffer {
-  const writer = Writer.create();
-  putText(writer, 1, request.trialName);
-  putText(writer, 2, request.metricName);
-  putText(writer, 3, request.startTime);
-  putText(writer, 4, request.endTime);
-  return finish(writer);
-}
+export const encodeGet = (request: GetRequest): Buffer => bytesOf(Get.encode(request));
 
 /** Decodes {@link GetRequest}. Throws if the bytes are not one. */
-export function decodeGet(bytes: Uint8Array): GetRequest {
-  const reader = Reader.create(bytes);
-  const texts = ["", "", "", "", ""];
-  readMessage(reader, reader.len, (field) => {
-    if (field < 1 || field > 4) return false;
-    texts[field] = reader.string();
-    return true;
-  });
-  const [, trialName = "", metricName = "", startTime = "", endTime = ""] = texts;
-  return { trialName, metricName, startTime, endTime };
-}
+export const decodeGet = (bytes: Uint8Array): GetRequest => Get.decode(bytes);
 
 /** Encodes `GetObservationLogReply`. */
-export function encodeLogReply(rows: readonly WireRow[]): Buffer {
-  const writer = Writer.create();
-  putLog(writer, 1, rows);
-  return finish(writer);
-}
+export const encodeLogReply = (rows: readonly WireRow[]): Buffer =>
+  bytesOf(Reply.encode({ log: { rows } }));
 
 /** Decodes `GetObservationLogReply`. Throws if the bytes are not one. */
-export function decodeLogReply(bytes: Uint8Array): WireRow[] {
-  const reader = Reader.create(bytes);
-  const rows: WireRow[] = [];
-  readMessage(reader, reader.len, (field) => {
-    if (field !== 1) return false;
-    readLog(reader, rows);
-    return true;
-  });
-  return rows;
-}
+export const decodeLogReply = (bytes: Uint8Array): WireRow[] => rowsOf(Reply.decode(bytes).log);
 
 /** A reply without content. */
 export const EMPTY = Buffer.alloc(0);
@@ -194,8 +111,8 @@ export function decodeHealthRequest(bytes: Uint8Array): { readonly service: stri
   return { service: decodeGet(bytes).trialName };
 }
 
-/** `HealthCheckResponse` that says SERVING. */
-export const SERVING = finish(Writer.create().uint32((1 << 3) | VARINT).int32(1));
+/** `HealthCheckResponse` that says SERVING: its field 1, a varint, is 1. */
+export const SERVING = Buffer.of(1 << 3, 1);
 
 /** Methods of the service that keeps a text beside each log; not every peer has it. */
 export const HISTORY_METHODS = {

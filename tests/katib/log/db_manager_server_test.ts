@@ -251,7 +251,8 @@ Deno.test("new certificates are loaded without an interruption", () =>
   }));
 
 Deno.test("`decodeLogReply()` ignores unknown fields, and refuses invalid messages", () => {
-  const known = Buffer.from("0a0f0a0161120a0a016c120131a006011801", "hex");
-  assert.equal(decodeLogReply(known).length, 1);
+  // In the row the field 100, and in the log the field 3.
+  const known = Buffer.from("0a120a0e0a016112060a016c120131a006011801", "hex");
+  assert.deepEqual(decodeLogReply(known), [{ time: "a", metric: { name: "l", value: "1" } }]);
   assert.throws(() => decodeLogReply(Uint8Array.of(10, 200)));
 });
