@@ -4,6 +4,7 @@ import { sortableTime } from "../../trials/recording/row_time.ts";
 import { jobStopSchema } from "../../crds/trainjob.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "../../crds/wire/observation.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
+import { booleanParameter } from "../../platform/http/strict_query.ts";
 import { POSITION_PATTERN } from "./position.ts";
 
 /** States of a TrainJob as trial controllers see it. */
@@ -72,7 +73,7 @@ export const querySchema = z.strictObject({
     new RegExp(POSITION_PATTERN),
     "must be what an answer gave as continue",
   ).meta({ description: "Begins behind what was read before." }).optional(),
-  watch: z.enum(["true", "false", "1", "0"], "must be true or false").meta({
+  watch: booleanParameter.meta({
     description: "Answers with server-sent events.",
   }).optional(),
 });

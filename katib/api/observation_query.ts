@@ -33,6 +33,6 @@ export function observationQuery(
     (name, [value = ""]) => name === "limit" && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
   );
   if ("causes" in read) return read;
-  const { limit = OBSERVATION_LIMITS.page, watch } = read.query;
-  return { from: fromOf(read.query), limit, watch: watch === "true" || watch === "1" };
+  const { limit = OBSERVATION_LIMITS.page, watch = false } = read.query;
+  return { from: fromOf(read.query), limit, watch };
 }

@@ -1,11 +1,15 @@
 /** Strict reading of a query: every parameter is known, and is given once unless it is a list. Pure. */
-import type { z } from "zod";
+import { z } from "zod";
 import type { FailureCause } from "./refusals.ts";
 
 /** Most problems that one response names. */
 const MAX_CAUSES = 20;
 /** Characters of an unknown name that a problem repeats. */
 const MAX_NAME = 64;
+
+/** A parameter that is true or false. */
+export const booleanParameter = z.enum(["true", "false", "1", "0"], "must be true or false")
+  .transform((text) => text === "true" || text === "1");
 
 /** Returns the value of a parameter that was given so many times, at least once: an array for one that is a list. */
 export type ParameterValue = (name: string, given: readonly string[]) => unknown;

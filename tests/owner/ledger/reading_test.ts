@@ -60,7 +60,7 @@ const wrongQueries: Record<string, string[]> = {
   "watch=true&watch=true": ["watch"],
   "wacth=true": ["wacth"],
   "watch=true&since=1": ["since"],
-  "watch=2&since=1&since=2": ["watch", "since"],
+  "watch=2&since=1&since=2": ["since", "watch"],
   "=": [""],
   "%00=1": ["\0"],
 };
