@@ -11,15 +11,22 @@ import type { Push, PushOrigin } from "../../crds/wire/push.ts";
 import { plausible } from "./plausible_time.ts";
 
 /** The answer for an owner that is slow. */
-export const LATE = comeAgain(
+const LATE = comeAgain(
   "the owner of this job's status did not answer in time: try again soon",
 );
 
 /** How long the owner may take to answer. */
 export interface AcceptDeadline {
   readonly clock: Clock;
-  readonly acceptDeadlineMs: number;
+  /** Default 3 s: clients give up after 5. */
+  readonly acceptDeadlineMs?: number;
 }
+
+/** Returns the answer of the owner, or that it is slow. */
+export const inTime = <Answer>(
+  { clock, acceptDeadlineMs = 3_000 }: AcceptDeadline,
+  ask: (signal: AbortSignal) => Answer | Promise<Answer>,
+) => answerInTime(clock, acceptDeadlineMs, LATE, ask);
 
 /** Returns the job and the pod of the exchange. */
 function originOf(exchange: Exchange): PushOrigin {
@@ -74,8 +81,9 @@ function answer(exchange: Exchange, acceptance: PushAnswer, warnings: readonly s
 }
 
 /** What {@link createHandOver} asks. */
-export interface HandOverParts {
+export interface HandOverParts extends AcceptDeadline {
   readonly accept: AcceptPush;
+  /** What an empty push is answered. */
   readonly controlNow: ControlNow;
 }
 
@@ -83,21 +91,14 @@ export interface HandOverParts {
  * Creates the stage that hands the push over to its owner, and makes the response from the owner's answer. An empty
  * push is handed to nobody: it is answered by what the job's object says, on any replica.
  */
-export function createHandOver(
-  { accept, controlNow }: HandOverParts,
-  { clock, acceptDeadlineMs }: AcceptDeadline,
-): StageRun {
+export function createHandOver(parts: HandOverParts): StageRun {
+  const { accept, controlNow } = parts;
   return (exchange) => {
     const { push, warnings } = pushOf(exchange);
     if (push === undefined) {
       return answer(exchange, { ok: true, control: controlNow(originOf(exchange).job) }, warnings);
     }
-    const acceptance = answerInTime(
-      clock,
-      acceptDeadlineMs,
-      LATE,
-      (signal) => accept(push, signal),
-    );
+    const acceptance = inTime(parts, (signal) => accept(push, signal));
     return acceptance instanceof Promise
       ? acceptance.then((settled) => answer(exchange, settled, warnings))
       : answer(exchange, acceptance, warnings);

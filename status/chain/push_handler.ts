@@ -3,24 +3,17 @@ import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { getLogger } from "@logtape/logtape";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { type Answer, createApi } from "../../platform/http/api_shell.ts";
 import { notNow, type RequestResult } from "../../platform/http/refusals.ts";
 import { UNKNOWN_PATH } from "./status_refusals.ts";
 import { type Exchange, required } from "./exchange.ts";
-import type { AcceptPush, ControlNow } from "../../crds/wire/push_answer.ts";
-import type { PushOrigin } from "../../crds/wire/push.ts";
 import type { HttpHandler } from "../../platform/http/message.ts";
 import { createBearerReader } from "../../platform/http/callers/bearer.ts";
-import type { Ownership } from "../ownership/ownership.ts";
-import { createPeers, type Peers } from "../../platform/http/limits/peers.ts";
-import type { ReadingParts } from "../reading/read_stages.ts";
+import type { Peers } from "../../platform/http/limits/peers.ts";
 import { peerFailures } from "./caller.ts";
-import { createChains } from "./stages.ts";
+import { type ChainOptions, createChains } from "./stages.ts";
 import { type StatusRoute, statusRoutes, takeRoute } from "./status_routes.ts";
 import { type BucketLimits, createKeyedBuckets } from "../../platform/base/token_bucket.ts";
-import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
-import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
 
 /** Rates by peer address, pod and subject. */
 export interface PushRateLimits {
@@ -43,26 +36,12 @@ export const DEFAULT_RATE_LIMITS: PushRateLimits = {
 };
 
 /** Options of {@link createPushHandler}. */
-export interface PushHandlerOptions {
+export interface PushHandlerOptions extends ChainOptions {
   /** The kinds of jobs whose pods may push. */
   readonly kinds: JobKinds;
-  readonly verifier: TokenVerifier;
-  readonly ownership: Pick<Ownership, "decide">;
-  /** Absent: tokens are checked locally only. */
-  readonly reviews?: Pick<ReviewCache, "known" | "review">;
-  /** Returns whether the review of a push's token is waited for. Default: never. */
-  readonly awaitsReview?: (origin: PushOrigin) => boolean;
-  readonly accept: AcceptPush;
-  /** What an empty push is answered. Default: nothing. */
-  readonly controlNow?: ControlNow;
-  /** How long `accept` may take. Default 3 s: clients give up after 5. */
-  readonly acceptDeadlineMs?: number;
-  /** Absent: nothing can be read. */
-  readonly reading?: ReadingParts;
-  readonly clock: Clock;
   readonly limits?: Partial<PushRateLimits>;
-  /** Record of peers, which the server shares. Default: one of this handler's own. */
-  readonly peers?: Peers;
+  /** Record of peers, which the server shares. */
+  readonly peers: Peers;
   /** `pushes_total{result}` and `push_seconds`. */
   readonly onPush?: (result: RequestResult, seconds: number) => void;
   /** `reads_total{kind,result}`: a read once, or the beginning of a stream. */
@@ -79,37 +58,20 @@ const logged = ({ job, identity }: Exchange) => ({
 
 /** Creates the handler of pushes. */
 export function createPushHandler(options: PushHandlerOptions): HttpHandler {
-  const { clock, onPush, onRead, verifier, ownership, reviews, accept } = options;
-  const { awaitsReview = () => false, acceptDeadlineMs = 3000 } = options;
-  const { controlNow = () => undefined } = options;
-  const limits = { ...DEFAULT_RATE_LIMITS, ...options.limits };
-  const { failuresPerPeer: failures, maxKeys } = limits;
-  const peers = options.peers ?? createPeers({ failures, maxKeys });
-  const podPushes = createKeyedBuckets(limits.pushesPerPod, limits.maxKeys);
-  const podHistories = createKeyedBuckets(HISTORY_LIMITS.perPod, limits.maxKeys);
-  const subjectHistories = createKeyedBuckets(HISTORY_LIMITS.perSubject, limits.maxKeys);
-  const samples = {
-    pods: createKeyedBuckets(HISTORY_LIMITS.samplesPerPod, limits.maxKeys),
-    subjects: createKeyedBuckets(HISTORY_LIMITS.samplesPerSubject, limits.maxKeys),
-    all: createKeyedBuckets(HISTORY_LIMITS.samplesInAll, 1),
-  };
-  const subjectPushes = createKeyedBuckets(limits.pushesPerSubject, limits.maxKeys);
+  const { clock, onPush, onRead, verifier, peers } = options;
+  const { maxKeys, ...limits } = { ...DEFAULT_RATE_LIMITS, ...options.limits };
   const log = getLogger(["milepost", "status"]);
   const chains = createChains({
-    verifier,
-    ownership,
-    reviews,
-    awaitsReview,
-    accept,
-    controlNow,
-    acceptDeadlineMs,
-    reading: options.reading,
-    clock,
-    podPushes,
-    subjectPushes,
-    podHistories,
-    subjectHistories,
-    samples,
+    ...options,
+    podPushes: createKeyedBuckets(limits.pushesPerPod, maxKeys),
+    subjectPushes: createKeyedBuckets(limits.pushesPerSubject, maxKeys),
+    podHistories: createKeyedBuckets(HISTORY_LIMITS.perPod, maxKeys),
+    subjectHistories: createKeyedBuckets(HISTORY_LIMITS.perSubject, maxKeys),
+    samples: {
+      pods: createKeyedBuckets(HISTORY_LIMITS.samplesPerPod, maxKeys),
+      subjects: createKeyedBuckets(HISTORY_LIMITS.samplesPerSubject, maxKeys),
+      all: createKeyedBuckets(HISTORY_LIMITS.samplesInAll, 1),
+    },
   });
 
   /** An outage is logged once, not once for each request; it ends with the next request that is accepted. */

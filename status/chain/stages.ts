@@ -1,34 +1,29 @@
 /** Chains of stages that requests go through, cheapest check first (docs/decisions/0015). Order is data. */
-import type { Clock } from "../../platform/base/clock.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
 import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
+import type { PushOrigin } from "../../crds/wire/push.ts";
 import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
 import { body, createHistoryStages, type SampleRates } from "./push_body.ts";
 import * as caller from "./caller.ts";
 import type { Chain, Stage } from "./exchange.ts";
-import type { AcceptPush, ControlNow } from "../../crds/wire/push_answer.ts";
-import type { PushOrigin } from "../../crds/wire/push.ts";
-import { createHandOver } from "./handover.ts";
+import { createHandOver, type HandOverParts } from "./handover.ts";
 import { contentLength } from "./status_routes.ts";
 
-/** Parts of the chains. */
-export interface ChainParts {
+/** What the chains ask. */
+export interface ChainOptions extends HandOverParts {
   readonly verifier: TokenVerifier;
   readonly ownership: Pick<Ownership, "decide">;
-  /** Absent: the API server is not asked about tokens (`--authentication local`). */
+  /** Absent: tokens are checked locally only (`--authentication local`). */
   readonly reviews?: Pick<ReviewCache, "known" | "review">;
   /** Returns whether the review of a push's token is waited for. */
   readonly awaitsReview: (origin: PushOrigin) => boolean;
-  readonly accept: AcceptPush;
-  /** What an empty push is answered. */
-  readonly controlNow: ControlNow;
-  /** How long the owner may take to answer, in milliseconds. */
-  readonly acceptDeadlineMs: number;
-  /** Absent: nothing can be read. */
-  readonly reading?: ReadingParts | undefined;
-  readonly clock: Clock;
+  readonly reading: ReadingParts;
+}
+
+/** Parts of the chains. */
+export interface ChainParts extends ChainOptions {
   readonly podPushes: KeyedBuckets;
   readonly subjectPushes: KeyedBuckets;
   readonly podHistories: KeyedBuckets;
@@ -44,7 +39,7 @@ export interface Chains extends Readonly<Record<Chain, readonly Stage[]>> {
 
 /** Creates the chains. Limits of connections come before them, in the server; peer, path and method, in the shell. */
 export function createChains(parts: ChainParts): Chains {
-  const { verifier, clock, reviews, awaitsReview, acceptDeadlineMs, reading } = parts;
+  const { verifier, clock, reviews, awaitsReview, reading } = parts;
   const refused = { name: "refused tokens", run: caller.refusedTokens(verifier) };
   const token = { name: "token", run: caller.identity(verifier) };
   const scope = { name: "scope", run: caller.scope };
@@ -78,12 +73,11 @@ export function createChains(parts: ChainParts): Chains {
     },
     { name: "history samples", run: ofHistories.samples },
   ];
-  const deadline = { clock, acceptDeadlineMs };
-  const handOver = { name: "hand over", run: createHandOver(parts, deadline) };
+  const handOver = { name: "hand over", run: createHandOver(parts) };
   const recheck = [refused, token, scope, ownership, review];
   const reads = [...initialChecks, ownership, review, ownershipAgain];
-  const readNewest = { name: "read", run: read(reading, deadline) };
-  const readStream = { name: "watch", run: watch(reading, deadline, recheck) };
+  const readNewest = { name: "read", run: read(reading, parts) };
+  const readStream = { name: "watch", run: watch(reading, parts, recheck) };
   return {
     push: [
       ...initialChecks,

@@ -6,14 +6,8 @@ import { refuse } from "../chain/status_refusals.ts";
 import { eventStreamResponse } from "../../platform/http/event_stream.ts";
 import { type JobEnd, runEventStream, type StreamEnd } from "./status_stream.ts";
 import { type Exchange, required, type Stage, type StageRun } from "../chain/exchange.ts";
-import {
-  type JobStatus,
-  type ReadAnswer,
-  type ReadStatus,
-  statusView,
-} from "../../owner/ledger/reading.ts";
-import { type AcceptDeadline, LATE } from "../chain/handover.ts";
-import { answerInTime } from "../../platform/base/deadline.ts";
+import { type JobStatus, type ReadStatus, statusView } from "../../owner/ledger/reading.ts";
+import { type AcceptDeadline, inTime } from "../chain/handover.ts";
 import type { Follow } from "../../owner/owner_client.ts";
 import { ROOM_MS, type StreamSlots } from "../../platform/http/limits/stream_limits.ts";
 
@@ -26,29 +20,15 @@ export interface ReadingParts {
   readonly onJobEnd: (job: JobRef, listener: (end: JobEnd) => void) => () => void;
 }
 
-const NO_READING = notNow({
-  reason: "this endpoint does not serve statuses",
-  retryAfterMs: 60_000,
-});
-
 function jobOf(exchange: Exchange): JobRef {
   return { ...required(exchange.job, "job"), uid: required(exchange.jobUid, "job's UID") };
 }
 
-/** Reads within the deadline, which a push has, too. */
-function readInTime(
-  { read }: ReadingParts,
-  job: JobRef,
-  { clock, acceptDeadlineMs }: AcceptDeadline,
-): ReadAnswer | Promise<ReadAnswer> {
-  return answerInTime(clock, acceptDeadlineMs, LATE, (signal) => read(job, signal));
-}
-
-/** Responds with the newest status; 404 if nothing was pushed yet. */
-export function read(reading: ReadingParts | undefined, deadline: AcceptDeadline): StageRun {
+/** Responds with the newest status; 404 if nothing was pushed yet. It is read within the deadline that a push has, too. */
+export function read(reading: ReadingParts, deadline: AcceptDeadline): StageRun {
   return async (exchange) => {
-    if (reading === undefined) return NO_READING;
-    const answer = await readInTime(reading, jobOf(exchange), deadline);
+    const job = jobOf(exchange);
+    const answer = await inTime(deadline, (signal) => reading.read(job, signal));
     if (!answer.ok) return notNow(answer);
     if (answer.status === undefined) return refuse("no_status");
     exchange.response = okResponse(statusView(answer.status));
@@ -77,12 +57,11 @@ function createReauthorize(again: readonly Stage[], exchange: Exchange) {
  * from time to time whether its reader may read on.
  */
 export function watch(
-  reading: ReadingParts | undefined,
+  reading: ReadingParts,
   deadline: AcceptDeadline,
   recheck: readonly Stage[],
 ): StageRun {
   return (exchange) => {
-    if (reading === undefined) return NO_READING;
     const { subject, expiresMs } = required(exchange.identity, "identity");
     const slot = reading.slots.take(subject);
     if (typeof slot === "string") return refuse(slot, { retryAfterMs: ROOM_MS });
@@ -95,7 +74,7 @@ export function watch(
         follow: (listener) => reading.follow(job, listener),
         onJobEnd: (listener) => reading.onJobEnd(job, listener),
         lastStatus: async () => {
-          const answer = await readInTime(reading, job, deadline);
+          const answer = await inTime(deadline, (signal) => reading.read(job, signal));
           return answer.ok ? answer.status : undefined;
         },
         reauthorize: createReauthorize(recheck, exchange),

@@ -3,8 +3,15 @@ import type { HttpRequest } from "../../../platform/http/message.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import type { PushAnswer } from "../../../crds/wire/push_answer.ts";
 import type { Push } from "../../../crds/wire/push.ts";
+import { createPeers } from "../../../platform/http/limits/peers.ts";
+import { createStreamSlots } from "../../../platform/http/limits/stream_limits.ts";
+import { comeAgain } from "../../../platform/http/replicas/owner_router.ts";
 import { createOwnership } from "../../../status/ownership/ownership.ts";
-import { createPushHandler, type PushHandlerOptions } from "../../../status/chain/push_handler.ts";
+import {
+  createPushHandler,
+  DEFAULT_RATE_LIMITS,
+  type PushHandlerOptions,
+} from "../../../status/chain/push_handler.ts";
 import {
   createReviewCache,
   type ReviewToken,
@@ -95,12 +102,23 @@ export function handlerBench(options: BenchOptions = {}) {
       return options.ask?.(review, signal) ?? Promise.resolve(true);
     },
   });
+  const reading = {
+    read: () => comeAgain("nothing is read here"),
+    follow: () => () => {},
+    slots: createStreamSlots({ total: 0, perSubject: 0 }),
+    onJobEnd: () => () => {},
+  };
+  const { failuresPerPeer: failures, maxKeys } = { ...DEFAULT_RATE_LIMITS, ...options.limits };
   const handle = createPushHandler({
     kinds: JOB_KINDS,
     verifier,
     clock,
     ownership: createOwnership({ lookups }),
     reviews,
+    awaitsReview: () => false,
+    controlNow: () => undefined,
+    reading,
+    peers: createPeers({ failures, maxKeys }),
     accept: (push) => {
       accepted.push(push);
       return Promise.resolve(options.answer ?? { ok: true });
@@ -112,5 +130,5 @@ export function handlerBench(options: BenchOptions = {}) {
     const { status, headers, body } = await handle(request(sent));
     return { status, headers, body: JSON.parse(body) };
   };
-  return { clock, objects, counts, accepted, results, verifier, reviews, handle, send };
+  return { clock, objects, counts, accepted, results, verifier, reviews, reading, handle, send };
 }

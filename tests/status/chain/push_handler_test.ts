@@ -577,11 +577,12 @@ Deno.test("`createPushHandler()` never logs a token", async () => {
 });
 
 Deno.test("`createChains()` keeps the order: nothing is looked up before the token is checked", () => {
-  const { verifier, reviews, clock } = handlerBench();
+  const { verifier, reviews, reading, clock } = handlerBench();
   const bucket = { take: () => 0, charge: () => {}, waitMs: () => 0, used: () => 0 };
   const chains = createChains({
     verifier,
     reviews,
+    reading,
     clock,
     ownership: { decide: () => Promise.reject(new Error("not called")) },
     awaitsReview: () => false,

@@ -79,6 +79,8 @@ function allowed({ codes, route }: Verdict, { besides }: FuzzTarget): ReadonlySe
   // What is asked for beside the path is not the oracle's; nothing is read in these tests.
   if (route === "read") all.add(422);
   if (codes.size === 0) all.add(route === "read" ? 503 : 200);
+  // No stream has room.
+  if (codes.size === 0 && route === "read") all.add(429);
   // Histories of a pod have a limit that no flag lifts.
   if (route === "history") all.add(429);
   return all;
