@@ -30,39 +30,6 @@ export interface JobCurves {
   readonly marks: readonly CurveMark[];
 }
 
-/** The curves of all jobs, by the UID of the job. */
-export interface CurveStore {
-  /** Adds samples that a pod of the job pushed, or that a log has, oldest first. Later ones may come before. */
-  record(
-    job: { readonly uid: string },
-    pod: PushingPod | undefined,
-    samples: readonly CurveSample[],
-  ): void;
-  mark(jobUid: string, mark: CurveMark): void;
-  /** Takes the marks of a kind away. */
-  unmark(jobUid: string, kind: CurveMark["kind"]): void;
-  /** The job has ended: its curves give way first when room is needed. */
-  end(jobUid: string): void;
-  forget(jobUid: string): void;
-  /** Returns undefined if nothing is kept. */
-  curvesOf(jobUid: string, query?: CurvesQuery): JobCurves | undefined;
-  /** Returns the cursor of a job's curves: it changes with them, and with the store. */
-  cursorOf(jobUid: string): string;
-  /** Returns what differs from the curves of that cursor: all of them if it is not known which those are. */
-  newsOf(jobUid: string, cursor: string | undefined): CurvesNews;
-  /** Whether a sample of the job is kept, and not only marks. */
-  hasSamples(jobUid: string): boolean;
-  /** Whether a pod of that UID has pushed samples of the job. */
-  isPushedBy(jobUid: string, podUid: string): boolean;
-  /** The marks of a job, the same list until they change; undefined if nothing is kept. */
-  marksOf(jobUid: string): readonly CurveMark[] | undefined;
-  /** Calls the listener after each change of a job's curves, also when they are dropped. Returns a function that ends this. */
-  onChange(listener: (jobUid: string) => void): () => void;
-  readonly jobs: number;
-  /** Bytes that all curves take, about. */
-  readonly bytes: number;
-}
-
 /** What is kept of a job. */
 interface Kept {
   readonly curves: CurvesOfJob;
@@ -78,6 +45,9 @@ const ENTRY_BYTES = 200;
 const bytesOf = (kept: Kept | undefined) =>
   kept === undefined ? 0 : ENTRY_BYTES + kept.curves.bytes;
 
+/** The curves of all jobs, by the UID of the job. */
+export type CurveStore = ReturnType<typeof createCurveStore>;
+
 /** Creates an empty {@link CurveStore}. */
 export function createCurveStore(
   { clock, maxBytes = CURVE_STORE_LIMITS.bytes, onDrop }: {
@@ -86,7 +56,7 @@ export function createCurveStore(
     /** Called for each job whose curves are kept no longer. */
     readonly onDrop?: (jobUid: string) => void;
   },
-): CurveStore {
+) {
   /** Those that give way later, and those that have ended; in both the one least recently changed is the first. */
   const [running, ended] = [new Map<string, Kept>(), new Map<string, Kept>()];
   /** Those with the most buckets. */
@@ -167,20 +137,29 @@ export function createCurveStore(
   }
 
   return {
-    record: ({ uid }, pod, samples) =>
-      changeOf(uid, (curves) => curves.record(pod, samples, clock.now())),
-    mark: (uid, mark) => changeOf(uid, (curves) => curves.mark(mark, clock.now())),
-    unmark: (uid, kind) => changeOf(uid, (curves) => curves.unmark(kind)),
-    end(uid) {
+    /** Adds samples that a pod of the job pushed, or that a log has, oldest first. Later ones may come before. */
+    record: (
+      { uid }: { readonly uid: string },
+      pod: PushingPod | undefined,
+      samples: readonly CurveSample[],
+    ) => changeOf(uid, (curves) => curves.record(pod, samples, clock.now())),
+    mark: (uid: string, mark: CurveMark) =>
+      changeOf(uid, (curves) => curves.mark(mark, clock.now())),
+    /** Takes the marks of a kind away. */
+    unmark: (uid: string, kind: CurveMark["kind"]) =>
+      changeOf(uid, (curves) => curves.unmark(kind)),
+    /** The job has ended: its curves give way first when room is needed. */
+    end(uid: string): void {
       const kept = running.get(uid);
       if (kept === undefined) return;
       kept.hasEnded = true;
       put(uid, kept);
     },
-    forget(uid) {
+    forget(uid: string): void {
       if (drop(uid)) listeners.notify(uid);
     },
-    curvesOf(uid, query = {}) {
+    /** Returns undefined if nothing is kept. */
+    curvesOf(uid: string, query: CurvesQuery = {}): JobCurves | undefined {
       const kept = keptOf(uid);
       if (kept === undefined) return undefined;
       const { curves } = kept;
@@ -190,12 +169,14 @@ export function createCurveStore(
         marks: curves.marks,
       };
     },
-    cursorOf(uid) {
+    /** Returns the cursor of a job's curves: it changes with them, and with the store. */
+    cursorOf(uid: string): string {
       const kept = keptOf(uid);
       if (kept === undefined) return id;
       return `${shapeOf(kept)}${kept.curves.recentMs}.${kept.version}`;
     },
-    newsOf(uid, cursor = "") {
+    /** Returns what differs from the curves of that cursor: all of them if it is not known which those are. */
+    newsOf(uid: string, cursor: string | undefined = ""): CurvesNews {
       const kept = keptOf(uid);
       if (kept === undefined) return { uid, metrics: [], marks: [] };
       const { curves } = kept;
@@ -205,14 +186,19 @@ export function createCurveStore(
       const sinceMs = parseInt(cursor.slice(shape.length));
       return { uid, sinceMs, metrics: curves.curves({ fromMs: sinceMs }), marks };
     },
-    isPushedBy: (uid, podUid) => keptOf(uid)?.curves.isPushedBy(podUid) ?? false,
-    hasSamples: (uid) => keptOf(uid)?.curves.hasSamples ?? false,
-    marksOf: (uid) => keptOf(uid)?.curves.marks,
+    /** Whether a pod of that UID has pushed samples of the job. */
+    isPushedBy: (uid: string, podUid: string) => keptOf(uid)?.curves.isPushedBy(podUid) ?? false,
+    /** Whether a sample of the job is kept, and not only marks. */
+    hasSamples: (uid: string) => keptOf(uid)?.curves.hasSamples ?? false,
+    /** The marks of a job, the same list until they change; undefined if nothing is kept. */
+    marksOf: (uid: string) => keptOf(uid)?.curves.marks,
+    /** Calls the listener after each change of a job's curves, also when they are dropped. Returns a function that ends this. */
     onChange: listeners.add,
-    get jobs() {
+    get jobs(): number {
       return jobs();
     },
-    get bytes() {
+    /** Bytes that all curves take, about. */
+    get bytes(): number {
       return bytes;
     },
   };

@@ -11,8 +11,8 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { controllerOf } from "../../platform/kube/owner_references.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { describeStop, type StopDecision } from "../observations/stop_decision.ts";
-import { createCurveStore, type CurveStore } from "./curve_store.ts";
-import { createKeptCurves, type KeptCurves, type KeptCurvesOptions } from "./kept_curves.ts";
+import { createCurveStore } from "./curve_store.ts";
+import { createKeptCurves, type KeptCurvesOptions } from "./kept_curves.ts";
 import { GAP_TEXTS } from "./marks.ts";
 import { marksOfChange, marksOfPod, marksOfRestart } from "./marks_of_change.ts";
 
@@ -32,27 +32,15 @@ export interface TermCurvesOptions {
   readonly logs?: KeptCurvesOptions["logs"] | undefined;
 }
 
-/** The curves of one term. */
-export interface TermCurves {
-  readonly store: CurveStore;
-  /** Keeps the samples of a push that was taken; its log may lack them. */
-  record(push: Push, isUnrecorded?: boolean): void;
-  /** Marks the report by which it was decided to stop the job. */
-  stopped(job: JobRef, decision: StopDecision): void;
-  /** See {@link KeptCurves}. */
-  readonly restore: KeptCurves["restore"];
-  /** Keeps marks, progress and steps beside the logs until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Stops listening to the caches; what is not kept yet is within that time. */
-  close(withinMs: number): Promise<void>;
-}
-
 function sampleOf({ metrics = [], progressPercentage, step, lastUpdatedTime }: Sample) {
   return { timeMs: Date.parse(lastUpdatedTime), metrics, progress: progressPercentage, step };
 }
 
+/** The curves of one term. */
+export type TermCurves = ReturnType<typeof openTermCurves>;
+
 /** Opens {@link TermCurves}, which follow the caches from now on. */
-export function openTermCurves(options: TermCurvesOptions): TermCurves {
+export function openTermCurves(options: TermCurvesOptions) {
   const { jobs, jobSets, clock, curveBytes, logs } = options;
   const beganMs = clock.now();
   const store = createCurveStore({
@@ -120,7 +108,8 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
 
   return {
     store,
-    record(push, isUnrecorded = false) {
+    /** Keeps the samples of a push that was taken; its log may lack them. */
+    record(push: Push, isUnrecorded = false): void {
       const { job, pod, earlier = [], trainerStatus } = push;
       const object = store.hasSamples(job.uid) ? undefined : jobNow(jobs, job);
       if (object !== undefined) markGap(push, object);
@@ -137,13 +126,17 @@ export function openTermCurves(options: TermCurvesOptions): TermCurves {
       if (isChanged) kept?.changed(job);
       if (object !== undefined && endOf(job.kind, object) !== undefined) store.end(job.uid);
     },
-    stopped(job, decision) {
+    /** Marks the report by which it was decided to stop the job. */
+    stopped(job: JobRef, decision: StopDecision): void {
       const timeMs = Date.parse(decision.time);
       mark(job, [{ timeMs, kind: "stopped", text: describeStop(decision) }]);
     },
-    restore: (jobs, waitMs) => kept?.restore(jobs, waitMs),
-    run: async (signal) => await kept?.run(signal),
-    async close(withinMs) {
+    /** See {@link KeptCurves}. */
+    restore: (jobs: readonly JobRef[], waitMs: number) => kept?.restore(jobs, waitMs),
+    /** Keeps marks, progress and steps beside the logs until `signal` aborts. */
+    run: async (signal: AbortSignal) => await kept?.run(signal),
+    /** Stops listening to the caches; what is not kept yet is within that time. */
+    async close(withinMs: number): Promise<void> {
       stops.forEach((stop) => stop?.());
       await kept?.close(withinMs);
     },

@@ -4,22 +4,8 @@ import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { JobStatus, Reading } from "./reading.ts";
-import { createWaitingPolls, type WaitingPolls } from "../waiting_polls.ts";
+import { createWaitingPolls } from "../waiting_polls.ts";
 import type { Push } from "../../crds/wire/push.ts";
-
-/** The newest status by job, for the readers of one term. */
-export interface HeldStatuses extends Pick<WaitingPolls<Reading>, "poll" | "close"> {
-  /** Returns the newest that a job pushed in this term; the same object until it pushes again. */
-  newestOf(jobUid: string): TrainerStatus | undefined;
-  /** A push was taken: it is the newest of its job now. */
-  put(
-    push: Pick<Push, "job" | "pod" | "receivedMs"> & {
-      readonly trainerStatus: TrainerStatus;
-    },
-  ): void;
-  /** The job is gone. */
-  forget(uid: string): void;
-}
 
 /** Options of {@link createHeldStatuses}. */
 export interface HeldStatusesOptions {
@@ -44,8 +30,11 @@ function statusOf({ trainerStatus, receivedMs, pod }: Held): JobStatus {
   return { trainerStatus, receivedTime: new Date(receivedMs).toISOString(), pod };
 }
 
+/** The newest status by job, for the readers of one term. */
+export type HeldStatuses = ReturnType<typeof createHeldStatuses>;
+
 /** Creates {@link HeldStatuses}, empty. */
-export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
+export function createHeldStatuses(options: HeldStatusesOptions) {
   const { shown, clock, term, maxJobs = 100_000 } = options;
   const held = createBoundedCache<Held>(maxJobs);
   let version = 0;
@@ -74,13 +63,20 @@ export function createHeldStatuses(options: HeldStatusesOptions): HeldStatuses {
   });
 
   return {
-    newestOf: (uid) => held.get(uid)?.trainerStatus,
-    put({ job: { uid }, pod, trainerStatus, receivedMs }) {
+    /** Returns the newest that a job pushed in this term; the same object until it pushes again. */
+    newestOf: (uid: string) => held.get(uid)?.trainerStatus,
+    /** A push was taken: it is the newest of its job now. */
+    put(
+      { job: { uid }, pod, trainerStatus, receivedMs }: Pick<Push, "job" | "pod" | "receivedMs"> & {
+        readonly trainerStatus: TrainerStatus;
+      },
+    ): void {
       version += 1;
       held.set(uid, { trainerStatus, receivedMs, pod: pod.name, version });
       polls.changed(uid);
     },
-    forget(uid) {
+    /** The job is gone. */
+    forget(uid: string): void {
       held.delete(uid);
       polls.changed(uid);
     },

@@ -44,40 +44,17 @@ export interface LedgerOptions {
   readonly onDrop?: (cause: "gone" | "invalid" | "shutdown" | "lease_lost", count: number) => void;
 }
 
-/** Keeper of one pending value for each job; writes them in order within a budget. */
-export interface Ledger {
-  /** Takes a job's newest status; an earlier one that was not written yet is dropped. */
-  submit(job: JobRef, status: TrainerStatus): PushAnswer;
-  /** Drops the pending value of a job that was deleted. */
-  forget(uid: string): void;
-  /** Number of jobs with a value that is not written: `ledger_pending`. */
-  pending(): number;
-  /** Age of the oldest waiting value in seconds, 0 if no value waits: `ledger_oldest_seconds`. */
-  oldestSeconds(): number;
-  /** Writes until the signal aborts. Resolves when the last write has ended. */
-  run(signal: AbortSignal): Promise<void>;
-  /**
-   * Writes what is pending, at `flushWritesPerSecond`, for at most `deadlineMs` including the writes under
-   * way; takes no more values. Called after the signal of `run` has aborted. Returns the number of values
-   * that are left, which count as dropped.
-   */
-  flush(deadlineMs: number): Promise<number>;
-  /**
-   * Aborts the writes under way, and takes and writes no more values, because another replica owns the state
-   * now. Called after the signal of `run` has aborted. Returns the number of values that are left, which
-   * count as dropped.
-   */
-  abandon(): number;
-}
-
 /** Pauses after failed writes. The budget limits retries, too: longer pauses would only delay a success. */
 const RETRY = { firstMs: 500, longestMs: 10_000 } as const;
 const SOON_MS = 1000;
 /** Factor by which a flush raises the number of concurrent writes. */
 const FLUSH_CONCURRENCY = 2;
 
+/** Keeper of one pending value for each job; writes them in order within a budget. */
+export type Ledger = ReturnType<typeof createLedger>;
+
 /** Creates a {@link Ledger}; {@link Ledger.run} writes what it takes. */
-export function createLedger(options: LedgerOptions): Ledger {
+export function createLedger(options: LedgerOptions) {
   const { write, clock, random = Math.random, onWrite, onDrop } = options;
   const { intervalMs = 1000, writesPerSecond = 50 } = options;
   const { flushWritesPerSecond = Math.max(500, writesPerSecond) } = options;
@@ -177,23 +154,33 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   return {
+    /** Takes a job's newest status; an earlier one that was not written yet is dropped. */
     submit,
-    forget: (uid) => {
+    /** Drops the pending value of a job that was deleted. */
+    forget: (uid: string) => {
       if (queue.remove(uid)) onDrop?.("gone", 1);
     },
+    /** Number of jobs with a value that is not written: `ledger_pending`. */
     pending: () => queue.pending(),
+    /** Age of the oldest waiting value in seconds, 0 if no value waits: `ledger_oldest_seconds`. */
     oldestSeconds: () => {
       const since = queue.oldestMs();
       return since === undefined ? 0 : (clock.monotonic() - since) / 1000;
     },
-    async run(signal) {
+    /** Writes until the signal aborts. Resolves when the last write has ended. */
+    async run(signal: AbortSignal): Promise<void> {
       loop = (async () => {
         while (!signal.aborted) await turn(signal);
       })();
       await loop;
       await Promise.all(writing);
     },
-    async flush(deadlineMs) {
+    /**
+     * Writes what is pending, at `flushWritesPerSecond`, for at most `deadlineMs` including the writes under
+     * way; takes no more values. Called after the signal of `run` has aborted. Returns the number of values
+     * that are left, which count as dropped.
+     */
+    async flush(deadlineMs: number): Promise<number> {
       flushing = true;
       budget.limits = limitsOf(flushWritesPerSecond);
       const cancel = after(clock, deadlineMs, () => writeAbort.abort());
@@ -207,7 +194,12 @@ export function createLedger(options: LedgerOptions): Ledger {
       if (left > 0) onDrop?.("shutdown", left);
       return left;
     },
-    abandon() {
+    /**
+     * Aborts the writes under way, and takes and writes no more values, because another replica owns the state
+     * now. Called after the signal of `run` has aborted. Returns the number of values that are left, which
+     * count as dropped.
+     */
+    abandon(): number {
       writeAbort.abort();
       const left = queue.pending();
       if (left > 0) onDrop?.("lease_lost", left);

@@ -34,33 +34,6 @@ export interface Settlement {
   readonly dueAtMs: number;
 }
 
-/** The jobs with their values; bookkeeping without a clock. Every `nowMs` is monotonic. */
-export interface LedgerQueue {
-  has(uid: string): boolean;
-  size(): number;
-  /** Forgets the job that has been idle for longest and is past its interval. Returns false if there is none. */
-  evict(nowMs: number): boolean;
-  /**
-   * Takes a job's newest value. `shown` is called if the job is new to the queue: a value that its object
-   * shows already is neither a first value nor a first 100%. Returns whether the job is due now.
-   */
-  put(job: JobRef, status: TrainerStatus, nowMs: number, shown: ShownStatus): boolean;
-  /** Removes a job. Returns whether a pending value is lost. */
-  remove(uid: string): boolean;
-  /** Number of jobs with a value that is not written yet, including those that are being written. */
-  pending(): number;
-  /** Returns the time since which the oldest value waits. Looks at every job. */
-  oldestMs(): number | undefined;
-  /** Returns when to look again: `nowMs` if a job is due, undefined if no job can become due. */
-  nextDueMs(nowMs: number): number | undefined;
-  /** Returns the next job that is due, with the value to write; a later value waits for the next write. */
-  take(nowMs: number): { entry: LedgerEntry; status: TrainerStatus } | undefined;
-  /** A write that `take` began has ended. */
-  settle(entry: LedgerEntry, settlement: Settlement): void;
-  /** Makes everything that is pending due at once. */
-  makeAllDue(nowMs: number): void;
-}
-
 /** Returns the status that a job's object shows, as far as is known. */
 export type ShownStatus = (job: JobRef) => TrainerStatus | undefined;
 
@@ -87,8 +60,8 @@ function first<T>(set: ReadonlySet<T>): T | undefined {
   return undefined;
 }
 
-/** Creates an empty queue. */
-export function createLedgerQueue(): LedgerQueue {
+/** Creates an empty queue of jobs with their values; bookkeeping without a clock. Every `nowMs` is monotonic. */
+export function createLedgerQueue() {
   const entries = new Map<string, LedgerEntry>();
   /** Due and with a value, in the order of writing. */
   const urgent = new Set<LedgerEntry>();
@@ -144,10 +117,12 @@ export function createLedgerQueue(): LedgerQueue {
   }
 
   return {
-    has: (uid) => entries.has(uid),
+    has: (uid: string) => entries.has(uid),
     size: () => entries.size,
+    /** Number of jobs with a value that is not written yet, including those that are being written. */
     pending: () => entries.size - idle.size,
-    oldestMs() {
+    /** Returns the time since which the oldest value waits. Looks at every job. */
+    oldestMs(): number | undefined {
       let oldest: number | undefined;
       for (const { writing, pending } of entries.values()) {
         const sinceMs = writing?.sinceMs ?? pending?.sinceMs;
@@ -155,14 +130,19 @@ export function createLedgerQueue(): LedgerQueue {
       }
       return oldest;
     },
-    evict(nowMs) {
+    /** Forgets the job that has been idle for longest and is past its interval. Returns false if there is none. */
+    evict(nowMs: number): boolean {
       const entry = first(idle);
       if (entry === undefined || entry.dueAtMs > nowMs) return false;
       idle.delete(entry);
       cooling.delete(entry);
       return entries.delete(entry.job.uid);
     },
-    put(job, status, nowMs, shown) {
+    /**
+     * Takes a job's newest value. `shown` is called if the job is new to the queue: a value that its object
+     * shows already is neither a first value nor a first 100%. Returns whether the job is due now.
+     */
+    put(job: JobRef, status: TrainerStatus, nowMs: number, shown: ShownStatus): boolean {
       const entry = entries.get(job.uid) ?? add(job, shown);
       entry.pending = { status, sinceMs: entry.pending?.sinceMs ?? nowMs };
       idle.delete(entry);
@@ -172,7 +152,8 @@ export function createLedgerQueue(): LedgerQueue {
       enqueue(entry);
       return true;
     },
-    remove(uid) {
+    /** Removes a job. Returns whether a pending value is lost. */
+    remove(uid: string): boolean {
       const entry = entries.get(uid);
       if (entry === undefined) return false;
       entry.removed = true;
@@ -181,14 +162,16 @@ export function createLedgerQueue(): LedgerQueue {
       unqueue(entry);
       return entry.pending !== undefined;
     },
-    nextDueMs(nowMs) {
+    /** Returns when to look again: `nowMs` if a job is due, undefined if no job can become due. */
+    nextDueMs(nowMs: number): number | undefined {
       promote(nowMs);
       if (urgent.size + ready.size > 0) return nowMs;
       let due = first(cooling)?.dueAtMs;
       for (const { dueAtMs } of retrying) due = Math.min(due ?? Infinity, dueAtMs);
       return due;
     },
-    take(nowMs) {
+    /** Returns the next job that is due, with the value to write; a later value waits for the next write. */
+    take(nowMs: number): { entry: LedgerEntry; status: TrainerStatus } | undefined {
       promote(nowMs);
       const entry = first(urgent) ?? first(ready);
       const waiting = entry?.pending;
@@ -201,7 +184,8 @@ export function createLedgerQueue(): LedgerQueue {
       if (waiting.status.progressPercentage === 100) entry.hundredHasPriority = false;
       return { entry, status: waiting.status };
     },
-    settle(entry, { retry, dueAtMs }) {
+    /** A write that `take` began has ended. */
+    settle(entry: LedgerEntry, { retry, dueAtMs }: Settlement): void {
       const { writing, pending } = entry;
       entry.writing = undefined;
       entry.dueAtMs = dueAtMs;
@@ -213,7 +197,8 @@ export function createLedgerQueue(): LedgerQueue {
       (retry ? retrying : cooling).add(entry);
       if (entry.pending === undefined) idle.add(entry);
     },
-    makeAllDue(nowMs) {
+    /** Makes everything that is pending due at once. */
+    makeAllDue(nowMs: number): void {
       cooling.clear();
       retrying.clear();
       for (const entry of entries.values()) {

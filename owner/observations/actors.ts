@@ -12,26 +12,14 @@ export interface ActorsOptions {
   readonly max: number;
 }
 
-/** Log actors by log and by TrainJob. */
-export interface Actors {
-  /** Returns the log's actor with this plan, and creates it if there is none. */
-  of(plan: ObservationPlan): LogActor;
-  /** Returns the actor of a log, if there is one. */
-  ofLog(key: LogKey): LogActor | undefined;
-  /** Returns the actor of a TrainJob, by its UID. */
-  get(jobUid: string): LogActor | undefined;
-  /** Removes the actor of a TrainJob, and returns it. */
-  remove(jobUid: string): LogActor | undefined;
-  /** Evicts the least recently used actors that are over and not busy, until `keep` are left. */
-  evict(keep: number, isOver: (actor: LogActor) => boolean): void;
-  all(): LogActor[];
-}
-
 /** Actors that are considered for eviction for each new one: if many are busy it takes a few calls. */
 const CONSIDERED = 32;
 
+/** Log actors by log and by TrainJob. */
+export type Actors = ReturnType<typeof createActors>;
+
 /** Creates {@link Actors}, empty. */
-export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
+export function createActors({ create, isBusy, max }: ActorsOptions) {
   /** By log; the most recently used actor comes last. */
   const actors = new Map<string, LogActor>();
   /** Logs by the UID of their TrainJob. */
@@ -53,7 +41,8 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
   const get = (jobUid: string) => actors.get(logs.get(jobUid) ?? "");
 
   return {
-    of(plan) {
+    /** Returns the log's actor with this plan, and creates it if there is none. */
+    of(plan: ObservationPlan): LogActor {
       const text = logKeyText(plan.key);
       const known = actors.get(text);
       if (known !== undefined) {
@@ -66,13 +55,17 @@ export function createActors({ create, isBusy, max }: ActorsOptions): Actors {
       logs.set(plan.job.uid, text);
       return actor;
     },
-    ofLog: (key) => actors.get(logKeyText(key)),
+    /** Returns the actor of a log, if there is one. */
+    ofLog: (key: LogKey) => actors.get(logKeyText(key)),
+    /** Returns the actor of a TrainJob, by its UID. */
     get,
-    remove(jobUid) {
+    /** Removes the actor of a TrainJob, and returns it. */
+    remove(jobUid: string): LogActor | undefined {
       const actor = get(jobUid);
       if (actor !== undefined) discard(logs.get(jobUid) ?? "", actor);
       return actor;
     },
+    /** Evicts the least recently used actors that are over and not busy, until `keep` are left. */
     evict,
     all: () => [...actors.values()],
   };

@@ -27,33 +27,14 @@ export interface LoadedLogOptions {
   readonly onReplay: () => void;
 }
 
-/** The state of one log, while it is known. */
-export interface LoadedLog {
-  /** Undefined before the log is read, and after {@link LoadedLog.drop}. */
-  readonly state: LogState | undefined;
-  /** Monotonic time of the last read. */
-  readonly readAtMs: number;
-  readonly loading: boolean;
-  /** Forgets the state, so that the log is read before anything else is judged; a read that is under way begins again. */
-  drop(): void;
-  /** Resolves with the state, for which the log is read if needed. Rejects with a SinkError. */
-  load(): Promise<LogState>;
-  /** Resolves with the state of a read that begins now. Rejects with a SinkError. */
-  reload(): Promise<LogState>;
-  /** Whether rows without a run would belong to another run than when the log was read. Rejects with a SinkError. */
-  hasNewRun(log: LogState): Promise<boolean>;
-  /** Calls the sink within the deadline, else rejects with a SinkError. */
-  inTime<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-}
-
 /** Returns the parts of a plan that decide what the rows of its log mean. */
 export function meaningOf(plan: ObservationPlan): string {
   const { objective, records, alsoRecorded, rules, stopsAt } = plan;
   return JSON.stringify([objective, records, alsoRecorded, rules, stopsAt]);
 }
 
-/** Creates a {@link LoadedLog}. It reads nothing until it is used. */
-export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
+/** Creates the state of one log, while it is known. It reads nothing until it is used. */
+export function createLoadedLog(options: LoadedLogOptions) {
   const { sink, presentRun, clock, sinkMs, plan, onReplay } = options;
   const { keepsRuns } = sink.traits;
   let state: LogState | undefined;
@@ -110,25 +91,32 @@ export function createLoadedLog(options: LoadedLogOptions): LoadedLog {
   }
 
   return {
-    get state() {
+    /** Undefined before the log is read, and after `drop()`. */
+    get state(): LogState | undefined {
       return state;
     },
-    get readAtMs() {
+    /** Monotonic time of the last read. */
+    get readAtMs(): number {
       return readAtMs;
     },
-    get loading() {
+    get loading(): boolean {
       return loading !== undefined;
     },
+    /** Forgets the state, so that the log is read before anything else is judged; a read that is under way begins again. */
     drop,
+    /** Resolves with the state, for which the log is read if needed. Rejects with a SinkError. */
     load,
-    reload() {
+    /** Resolves with the state of a read that begins now. Rejects with a SinkError. */
+    reload(): Promise<LogState> {
       drop();
       return load();
     },
-    async hasNewRun({ present }) {
+    /** Whether rows without a run would belong to another run than when the log was read. Rejects with a SinkError. */
+    async hasNewRun({ present }: LogState): Promise<boolean> {
       if (keepsRuns || plan().rules.length === 0) return false;
       return !isSameRun(present, await inTime(() => presentRunOf(plan())));
     },
+    /** Calls the sink within the deadline, else rejects with a SinkError. */
     inTime,
   };
 }

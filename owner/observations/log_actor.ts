@@ -23,36 +23,6 @@ export interface LogActorOptions extends Omit<LoadedLogOptions, "plan" | "onRepl
   readonly onRefused: (plan: ObservationPlan, problem: string) => void;
 }
 
-/** One log, whose pushes are written in order. */
-export interface LogActor {
-  readonly plan: ObservationPlan;
-  /** The pod that pushed last. */
-  readonly pod: string | undefined;
-  /** Whether nothing is queued or under way. */
-  readonly idle: boolean;
-  /** The state of the log; undefined before it is replayed, and after a write of unknown outcome. */
-  readonly state: LogState | undefined;
-  /** The instruction to its pods to stop, once the last rule was met. */
-  readonly control: Control | undefined;
-  /** Whether the last write failed. */
-  readonly failing: boolean;
-  /** Changes the plan; the log is replayed if rules or metrics differ. */
-  usePlan(plan: ObservationPlan): void;
-  /** Resolves with an answer when the rows are in the log. Never rejects. */
-  accept(push: Push, signal: AbortSignal): Promise<PushAnswer>;
-  /** Resolves with the state, which is replayed if needed. Rejects with a SinkError. */
-  load(): Promise<LogState>;
-  /** Reads the log, also if its state is known. Rejects with a SinkError. */
-  reload(): Promise<LogState>;
-  /**
-   * Reads a log that does not keep runs again if its present run has changed, and once a minute, since others
-   * may write to it. Resolves with whether it was read. Rejects with a SinkError.
-   */
-  refresh(): Promise<boolean>;
-  /** Resolves when nothing is queued or under way. */
-  drained(): Promise<void>;
-}
-
 /** Time after which clients should retry what was refused, in milliseconds: it will not be accepted. */
 const REFUSED_RETRY_MS = 10_000;
 
@@ -69,8 +39,11 @@ const TOO_MANY = comeAgain(
 
 const logger = getLogger(["milepost", "katib"]);
 
+/** One log, whose pushes are written in order. */
+export type LogActor = ReturnType<typeof createLogActor>;
+
 /** Creates the actor of a log. It does nothing until it is used. */
-export function createLogActor(first: ObservationPlan, options: LogActorOptions): LogActor {
+export function createLogActor(first: ObservationPlan, options: LogActorOptions) {
   const { sink, clock, leading, onChange, onRefused } = options;
   let plan = first;
   let pod: string | undefined;
@@ -198,39 +171,52 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
   }
 
   return {
-    get plan() {
+    get plan(): ObservationPlan {
       return plan;
     },
-    get pod() {
+    /** The pod that pushed last. */
+    get pod(): string | undefined {
       return pod;
     },
-    get idle() {
+    /** Whether nothing is queued or under way. */
+    get idle(): boolean {
       return pumping === undefined && !loaded.loading && queue.isEmpty;
     },
-    get state() {
+    /** The state of the log; undefined before it is replayed, and after a write of unknown outcome. */
+    get state(): LogState | undefined {
       return loaded.state;
     },
-    get control() {
+    /** The instruction to its pods to stop, once the last rule was met. */
+    get control(): Control | undefined {
       return instruction(loaded.state?.verdict);
     },
-    get failing() {
+    /** Whether the last write failed. */
+    get failing(): boolean {
       return failing;
     },
-    usePlan(next) {
+    /** Changes the plan; the log is replayed if rules or metrics differ. */
+    usePlan(next: ObservationPlan): void {
       if (next === plan) return;
       if (meaningOf(next) !== meaningOf(plan)) loaded.drop();
       plan = next;
     },
-    accept(push, signal) {
+    /** Resolves with an answer when the rows are in the log. Never rejects. */
+    accept(push: Push, signal: AbortSignal): Promise<PushAnswer> {
       return new Promise((answer) => {
         if (!queue.add({ push, signal, answer })) return answer(TOO_MANY);
         pod = push.pod.name;
         wake();
       });
     },
+    /** Resolves with the state, which is replayed if needed. Rejects with a SinkError. */
     load: loaded.load,
+    /** Reads the log, also if its state is known. Rejects with a SinkError. */
     reload: loaded.reload,
-    async refresh() {
+    /**
+     * Reads a log that does not keep runs again if its present run has changed, and once a minute, since others
+     * may write to it. Resolves with whether it was read. Rejects with a SinkError.
+     */
+    async refresh(): Promise<boolean> {
       const { state, readAtMs } = loaded;
       if (state === undefined) await loaded.load();
       else if (sink.traits.keepsRuns || pumping !== undefined || loaded.loading) return false;
@@ -239,7 +225,8 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       } else await loaded.reload();
       return true;
     },
-    async drained() {
+    /** Resolves when nothing is queued or under way. */
+    async drained(): Promise<void> {
       while (pumping !== undefined) await pumping;
     },
   };

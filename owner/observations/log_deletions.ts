@@ -26,22 +26,14 @@ export interface DeletionConditions {
   readonly isWanted?: (() => boolean) | undefined;
 }
 
-/** Deletes logs in the background. */
-export interface Deletions {
-  /** Deletes the log. Logs a warning if that fails. */
-  drop(key: LogKey, conditions?: DeletionConditions): void;
-  /** Aborts all deletions, and resolves when none is under way. */
-  close(): Promise<void>;
-}
-
 const TRIES = 5;
 /** Deletions at a time: with a namespace thousands of jobs may be deleted. */
 const AT_ONCE = 8;
 /** Pauses between tries. */
 const RETRY = { firstMs: 1_000, longestMs: 5_000 } as const;
 
-/** Creates {@link Deletions}. */
-export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOptions): Deletions {
+/** Creates what deletes logs in the background. */
+export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOptions) {
   const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
   const running = new Set<Promise<void>>();
@@ -74,11 +66,13 @@ export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOption
   }
 
   return {
-    drop(key, conditions = {}) {
+    /** Deletes the log. Logs a warning if that fails. */
+    drop(key: LogKey, conditions: DeletionConditions = {}): void {
       const deletion = deleteLog(key, conditions).finally(() => running.delete(deletion));
       running.add(deletion);
     },
-    async close() {
+    /** Aborts all deletions, and resolves when none is under way. */
+    async close(): Promise<void> {
       closed.abort();
       await Promise.all(running);
     },

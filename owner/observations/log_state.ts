@@ -1,5 +1,4 @@
 /** State of one log: recorded samples, rules, and summary of its metrics. No I/O. */
-import type { TrialMetric } from "../../crds/trial.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { recordPush } from "../../trials/recording/record_push.ts";
 import type { RecordState } from "../../trials/recording/record.ts";
@@ -12,7 +11,6 @@ import { type PresentRun, runOf } from "../../trials/recording/present_run.ts";
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { Verdict } from "./stop_decision.ts";
 import type { Push } from "../../crds/wire/push.ts";
-import type { MetricSummary } from "../../trials/recording/summary.ts";
 import { createSummary } from "../../trials/recording/summary.ts";
 
 /** The reports of one sample, with time and run of its rows. */
@@ -30,28 +28,6 @@ export interface TakenPush {
   readonly warnings: readonly string[];
   /** Arrival of the push, in wall-clock milliseconds. */
   readonly receivedMs: number;
-}
-
-/** The state of one log; after a write of unknown outcome it is replayed from the log. */
-export interface LogState {
-  /** Records a push, after those that were taken before. Returns the rows to write. */
-  take(push: Push): TakenPush;
-  /** Returns a function that forgets all pushes taken from now on, if none of them came into the log. */
-  mark(): () => void;
-  /** Applies the rules to a push that is in the log now. */
-  commit(taken: TakenPush): void;
-  /** The recorded samples, with those of pushes that were taken. */
-  readonly recorded: RecordState;
-  /** The run that rows without one belong to. */
-  readonly present: PresentRun;
-  /** Present once a run met its last rule. */
-  readonly verdict: Verdict | undefined;
-  /** Returns the metrics of rules that were never reported. */
-  unreported(): readonly string[];
-  /** Returns minimum, maximum and latest of each metric, for the Trial's status. */
-  observation(): readonly TrialMetric[];
-  /** Returns what is known of each metric, sorted by name. */
-  metrics(): readonly MetricSummary[];
 }
 
 /** Returns the metrics that are recorded, and the objective whose values Katib reads: a Trial's. */
@@ -119,12 +95,15 @@ function sameVerdict(verdict: Verdict, before: Verdict | undefined): Verdict {
   return before?.time === verdict.time && before.metric === verdict.metric ? before : verdict;
 }
 
+/** The state of one log; after a write of unknown outcome it is replayed from the log. */
+export type LogState = ReturnType<typeof createLogState>;
+
 /** Creates the state of a log with these rows. */
 export function createLogState(
   plan: ObservationPlan,
   rows: readonly ObservationRow[],
   { present, keepsRuns, before }: LogStateOptions,
-): LogState {
+) {
   const read = replay(scopeOf(plan), rows);
   let recorded = before === undefined ? read : withSentTimes(read, before.recorded);
   const rules = createRunRules(plan.objective, plan.rules, plan.stopsAt);
@@ -141,11 +120,13 @@ export function createLogState(
   rows.forEach(summary.add);
 
   return {
-    mark() {
+    /** Returns a function that forgets all pushes taken from now on, if none of them came into the log. */
+    mark(): () => void {
       const before = recorded;
       return () => recorded = before;
     },
-    take(push) {
+    /** Records a push, after those that were taken before. Returns the rows to write. */
+    take(push: Push): TakenPush {
       const { pod, sequence } = push;
       const samples = samplesOf(push);
       const result = recordPush(recorded, {
@@ -158,19 +139,26 @@ export function createLogState(
       const rows = keepsRuns ? result.rows.map((row) => ({ ...row, run: pod.uid })) : result.rows;
       return { rows, reports: reportsByTime(rows, reports), warnings, receivedMs: push.receivedMs };
     },
-    commit(taken) {
+    /** Applies the rules to a push that is in the log now. */
+    commit(taken: TakenPush): void {
       for (const reported of taken.reports) apply(reported, taken.receivedMs);
       taken.rows.forEach(summary.add);
     },
+    /** The run that rows without one belong to. */
     present,
-    get recorded() {
+    /** The recorded samples, with those of pushes that were taken. */
+    get recorded(): RecordState {
       return recorded;
     },
-    get verdict() {
+    /** Present once a run met its last rule. */
+    get verdict(): Verdict | undefined {
       return verdict;
     },
+    /** Returns the metrics of rules that were never reported. */
     unreported: rules.unreported,
+    /** Returns minimum, maximum and latest of each metric, for the Trial's status. */
     observation: () => summary.observation(plan.objective),
+    /** Returns what is known of each metric, sorted by name. */
     metrics: summary.metrics,
   };
 }

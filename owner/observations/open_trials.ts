@@ -24,21 +24,13 @@ export interface OpenTrialsOptions {
   readonly evict: () => void;
 }
 
-/** The open trials of one term. */
-export interface OpenTrials {
-  /** Reads every log whose state is not known, every few seconds, until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Forgets a job that was deleted. */
-  forget(jobUid: string): void;
-}
-
 /** Interval between checks for logs whose state is not known, in milliseconds. */
 const INTERVAL_MS = 5_000;
 /** Pauses after failed reads. */
 const RETRY = { firstMs: 250, longestMs: INTERVAL_MS } as const;
 
-/** Creates {@link OpenTrials}. */
-export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
+/** Creates the open trials of one term. */
+export function createOpenTrials(options: OpenTrialsOptions) {
   const { plans, actors, clock, random, onRead, atOnce, evict } = options;
   const log = getLogger(["milepost", "katib"]);
   /** Jobs whose log was read in this term. */
@@ -75,7 +67,8 @@ export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
   }
 
   return {
-    async run(signal) {
+    /** Reads every log whose state is not known, every few seconds, until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       for (let failures = 0; !signal.aborted;) {
         evict();
         failures = await readLogs(signal) ? 0 : failures + 1;
@@ -83,6 +76,7 @@ export function createOpenTrials(options: OpenTrialsOptions): OpenTrials {
         await clock.sleep(pauseMs, signal);
       }
     },
-    forget: (jobUid) => void read.delete(jobUid),
+    /** Forgets a job that was deleted. */
+    forget: (jobUid: string) => void read.delete(jobUid),
   };
 }

@@ -24,16 +24,6 @@ export interface PlainLogsOptions {
   readonly maxRowsInAll?: number;
 }
 
-/** The logs, by the UID of their TrainJobs. */
-export interface PlainLogs {
-  /** Records the samples of a push. A sample that equals the one before it is a retry. */
-  accept(plan: ObservationPlan, push: Push): PushAnswer;
-  /** Returns undefined if nothing was recorded. */
-  snapshotOf(jobUid: string): Pick<LogSnapshot, "metrics" | "primaryPod"> | undefined;
-  read(jobUid: string, range: LogRange): readonly ObservationRow[];
-  forget(jobUid: string): void;
-}
-
 interface PlainLog {
   readonly rows: ObservationRow[];
   readonly summary: Summary;
@@ -47,8 +37,11 @@ interface PlainLog {
 const ROWS_AT_LEAST = 16;
 const ALL = {};
 
+/** The logs, by the UID of their TrainJobs. */
+export type PlainLogs = ReturnType<typeof createPlainLogs>;
+
 /** Creates {@link PlainLogs}, empty. */
-export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
+export function createPlainLogs(options: PlainLogsOptions = {}) {
   const { maxLogs = 20_000, maxRows = 2_000, maxRowsInAll = 200_000 } = options;
   const logs = createBoundedCache<PlainLog>(maxLogs);
 
@@ -88,17 +81,19 @@ export function createPlainLogs(options: PlainLogsOptions = {}): PlainLogs {
   }
 
   return {
-    accept(plan, { pod, earlier = [], trainerStatus }) {
+    /** Records the samples of a push. A sample that equals the one before it is a retry. */
+    accept(plan: ObservationPlan, { pod, earlier = [], trainerStatus }: Push): PushAnswer {
       const log = logOf(plan);
       log.pod = pod.name;
       const warnings = [...earlier, trainerStatus].flatMap((sample) => record(log, sample));
       return warnings.length === 0 ? { ok: true } : { ok: true, warnings: warnings.slice(0, 20) };
     },
-    snapshotOf(jobUid) {
+    /** Returns undefined if nothing was recorded. */
+    snapshotOf(jobUid: string): Pick<LogSnapshot, "metrics" | "primaryPod"> | undefined {
       const log = logs.get(jobUid);
       return log && { metrics: log.summary.metrics(), primaryPod: log.pod };
     },
-    read: (jobUid, range) => partOf(logs.get(jobUid)?.rows ?? [], range),
-    forget: (jobUid) => void logs.delete(jobUid),
+    read: (jobUid: string, range: LogRange) => partOf(logs.get(jobUid)?.rows ?? [], range),
+    forget: (jobUid: string) => void logs.delete(jobUid),
   };
 }

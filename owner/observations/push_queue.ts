@@ -11,15 +11,6 @@ export interface QueuedPush {
   readonly answer: (answer: PushAnswer) => void;
 }
 
-/** Queue of pushes. */
-export interface PushQueue {
-  readonly isEmpty: boolean;
-  /** Returns false if the queue is full. */
-  add(push: QueuedPush): boolean;
-  /** Removes and returns the oldest pushes, as many as go to the sink in one call. */
-  nextBatch(): readonly QueuedPush[];
-}
-
 /** Most pushes that wait. */
 const MAX_WAITING = 256;
 /** Most samples of a batch, unless one push has more. */
@@ -28,18 +19,20 @@ const MAX_SAMPLES = 2_000;
 const ABANDONED = comeAgain("the client has closed the request");
 
 /** Creates an empty queue. */
-export function createPushQueue(): PushQueue {
+export function createPushQueue() {
   const waiting: QueuedPush[] = [];
   return {
-    get isEmpty() {
+    get isEmpty(): boolean {
       return waiting.length === 0;
     },
-    add(push) {
+    /** Returns false if the queue is full. */
+    add(push: QueuedPush): boolean {
       if (waiting.length >= MAX_WAITING) return false;
       waiting.push(push);
       return true;
     },
-    nextBatch() {
+    /** Removes and returns the oldest pushes, as many as go to the sink in one call. */
+    nextBatch(): readonly QueuedPush[] {
       const batch: QueuedPush[] = [];
       for (let samples = 0; waiting.length > 0;) {
         const next = waiting[0];

@@ -25,31 +25,6 @@ export interface StopsOptions {
   readonly onStop: (stop: Stop, outcome: StopOutcome) => void;
 }
 
-/** The stops of one term. */
-export interface Stops {
-  /**
-   * Schedules a stop at the end of its grace period. Of a job that is to be stopped already the earlier end
-   * holds; rules that are met once more change nothing.
-   */
-  schedule(stop: Stop): void;
-  /** Ends the grace period of a job that has ended by itself. Resolves when its stop, if any, is done. */
-  hurry(jobUid: string): Promise<void>;
-  /** Ends the grace periods of jobs that are suspended. */
-  hurrySuspended(): void;
-  /** Forgets a job that was deleted. */
-  forget(jobUid: string): void;
-  /** Whether a stop of this job is not done yet. */
-  pending(jobUid: string): boolean;
-  /** Whether it is decided that this job is stopped, also if it was stopped in this term. */
-  decided(jobUid: string): boolean;
-  /** Returns the decision by which the job is being ended, its grace being over, or was in this term. */
-  ending(jobUid: string): StopDecision | undefined;
-  /** Returns the decision by which the job is to be stopped, until that is done. */
-  decision(jobUid: string): StopDecision | undefined;
-  /** Aborts all stops, and resolves when none is under way. */
-  close(): Promise<void>;
-}
-
 /** Stops that are written at a time. */
 const AT_ONCE = 32;
 /** Deadline of one try, in milliseconds. */
@@ -74,8 +49,11 @@ interface Pending {
   done: Promise<void>;
 }
 
+/** The stops of one term. */
+export type Stops = ReturnType<typeof createStops>;
+
 /** Creates {@link Stops}. */
-export function createStops(options: StopsOptions): Stops {
+export function createStops(options: StopsOptions) {
   const { stopper, clock, random, refreshed, leading, isSuspended, onStop } = options;
   const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
@@ -174,7 +152,11 @@ export function createStops(options: StopsOptions): Stops {
   }
 
   return {
-    schedule(stop) {
+    /**
+     * Schedules a stop at the end of its grace period. Of a job that is to be stopped already the earlier end
+     * holds; rules that are met once more change nothing.
+     */
+    schedule(stop: Stop): void {
       const { plan: { job: { uid } }, decision } = stop;
       if (closed.signal.aborted || finished.has(uid)) return;
       const isByRules = decision.user === undefined;
@@ -193,24 +175,30 @@ export function createStops(options: StopsOptions): Stops {
       const over = AbortSignal.any([gone.signal, closed.signal]);
       pending.done = run(pending, over).finally(() => pendings.delete(uid));
     },
-    async hurry(jobUid) {
+    /** Ends the grace period of a job that has ended by itself. Resolves when its stop, if any, is done. */
+    async hurry(jobUid: string): Promise<void> {
       const pending = pendings.get(jobUid);
       if (pending === undefined) return;
       comeNearer(pending, -Infinity);
       await pending.done;
     },
-    hurrySuspended() {
+    /** Ends the grace periods of jobs that are suspended. */
+    hurrySuspended(): void {
       for (const pending of pendings.values()) {
         if (isSuspended(pending.stop.plan.job)) comeNearer(pending, -Infinity);
       }
     },
-    forget(jobUid) {
+    /** Forgets a job that was deleted. */
+    forget(jobUid: string): void {
       pendings.get(jobUid)?.gone.abort();
       finished.delete(jobUid);
     },
-    pending: (jobUid) => pendings.has(jobUid),
-    decided: (jobUid) => pendings.has(jobUid) || finished.get(jobUid) !== undefined,
-    ending(jobUid) {
+    /** Whether a stop of this job is not done yet. */
+    pending: (jobUid: string) => pendings.has(jobUid),
+    /** Whether it is decided that this job is stopped, also if it was stopped in this term. */
+    decided: (jobUid: string) => pendings.has(jobUid) || finished.get(jobUid) !== undefined,
+    /** Returns the decision by which the job is being ended, its grace being over, or was in this term. */
+    ending(jobUid: string): StopDecision | undefined {
       const pending = pendings.get(jobUid);
       return pending === undefined
         ? finished.get(jobUid)
@@ -218,8 +206,10 @@ export function createStops(options: StopsOptions): Stops {
         ? pending.stop.decision
         : undefined;
     },
-    decision: (jobUid) => pendings.get(jobUid)?.stop.decision,
-    async close() {
+    /** Returns the decision by which the job is to be stopped, until that is done. */
+    decision: (jobUid: string) => pendings.get(jobUid)?.stop.decision,
+    /** Aborts all stops, and resolves when none is under way. */
+    async close(): Promise<void> {
       closed.abort();
       await Promise.all([...pendings.values()].map(({ done }) => done));
     },

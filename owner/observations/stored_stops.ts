@@ -29,18 +29,6 @@ export interface StoredStopsOptions {
   readonly clock: Clock;
 }
 
-/** The stops of stored decisions, of one term. */
-export interface StoredStops {
-  /** Stores the decision that is asked for, and schedules the stop. Never rejects. */
-  request(request: StopRequest, signal: AbortSignal): Promise<StopAnswer>;
-  /** Adds to an answer that the job is to stop, whoever decided that, and whatever is recorded of it. */
-  withControl(job: JobRef, answer: PushAnswer | undefined): PushAnswer | undefined;
-  /** Writes the stop of a job that has ended by itself at once. Returns undefined if there is none. */
-  settle(job: JobRef, signal: AbortSignal): Promise<void> | undefined;
-  /** Schedules the stops of all jobs whose status holds a decision, every few seconds, until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Interval between checks of the jobs, in milliseconds. */
 const INTERVAL_MS = 5_000;
 /** Targets that are looked up at a time. */
@@ -84,8 +72,8 @@ function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
   }
 }
 
-/** Creates {@link StoredStops}. */
-export function createStoredStops(options: StoredStopsOptions): StoredStops {
+/** Creates the stops of stored decisions, of one term. */
+export function createStoredStops(options: StoredStopsOptions) {
   const { plans, actors, stops, stopper, clock } = options;
   const log = getLogger(["milepost", "katib"]);
 
@@ -139,7 +127,8 @@ export function createStoredStops(options: StoredStopsOptions): StoredStops {
   }
 
   return {
-    async request(request, signal) {
+    /** Stores the decision that is asked for, and schedules the stop. Never rejects. */
+    async request(request: StopRequest, signal: AbortSignal): Promise<StopAnswer> {
       try {
         return await store(request, signal);
       } catch (error) {
@@ -149,18 +138,21 @@ export function createStoredStops(options: StoredStopsOptions): StoredStops {
         return comeAgain(`the decision could not be stored: ${problem}`);
       }
     },
-    withControl(job, answer) {
+    /** Adds to an answer that the job is to stop, whoever decided that, and whatever is recorded of it. */
+    withControl(job: JobRef, answer: PushAnswer | undefined): PushAnswer | undefined {
       const stored = plans.storedStop(job);
       const decision = stored === undefined ? stops.decision(job.uid) : decisionOf(stored);
       if (decision === undefined || (answer !== undefined && !answer.ok)) return answer;
       return { ok: true, ...answer, control: controlOf(decision) };
     },
-    settle(job, signal) {
+    /** Writes the stop of a job that has ended by itself at once. Returns undefined if there is none. */
+    settle(job: JobRef, signal: AbortSignal): Promise<void> | undefined {
       if (stops.pending(job.uid)) return stops.hurry(job.uid);
       if (plans.storedStop(job) === undefined) return undefined;
       return resume(job, signal).then(() => stops.hurry(job.uid));
     },
-    async run(signal) {
+    /** Schedules the stops of all jobs whose status holds a decision, every few seconds, until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
         stops.hurrySuspended();
         await resumeAll(signal);

@@ -9,7 +9,7 @@ import {
   type ReplicaTls,
 } from "../../platform/http/replicas/calls.ts";
 import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
-import type { OwnerPollOptions } from "../owner_poll.ts";
+import type { PollAsk } from "../owner_poll.ts";
 import type { TermChanges } from "../term.ts";
 import {
   ASK_ANSWER_MAX_BYTES,
@@ -20,12 +20,7 @@ import {
   OTHER_PROTOCOL,
 } from "./forward_asks.ts";
 import { createForwardBatches } from "./forward_batches.ts";
-import {
-  type JobReading,
-  POLL_ANSWER_MAX_BYTES,
-  pollMessage,
-  readReadings,
-} from "./forward_changes.ts";
+import { POLL_ANSWER_MAX_BYTES, pollMessage, readReadings } from "./forward_changes.ts";
 import {
   ANSWER_MAX_BYTES,
   decodeForwardAnswers,
@@ -51,27 +46,6 @@ export interface ForwardClientOptions {
   readonly onForward?: (outcome: ForwardResult["outcome"]) => void;
 }
 
-/** Calls the owner. */
-export interface ForwardClient {
-  /** Hands over one push. Never throws. */
-  forward(target: ForwardTarget, push: Push, bounds: CallBounds): Promise<ForwardResult>;
-  /**
-   * Asks the owner a question of that kind. Resolves with undefined if it gave no answer, or is not the owner,
-   * and with when to come again if it is of another protocol. Never throws.
-   */
-  ask(
-    target: ForwardTarget,
-    ask: { readonly kind: string; readonly ask: object },
-    bounds: CallBounds,
-  ): Promise<object | undefined>;
-  /** Returns the function that polls the owner for changes of a kind; undefined as {@link ask}. Never throws. */
-  changes(kind: keyof TermChanges): OwnerPollOptions<JobReading>["forward"];
-  /** New calls use these. */
-  updateTls(tls: ReplicaTls): void;
-  /** Closes the connections. */
-  close(): void;
-}
-
 /** Time a connection is kept without a call, in milliseconds: shorter than the listener's. */
 const IDLE_MS = 15_000;
 /** The same if the owner may wait for news before it answers. */
@@ -80,8 +54,11 @@ const POLL_IDLE_MS = 25_000;
 /** Connections of questions: their answers are long, and do not wait for news. */
 const ASK_CONNECTIONS = 16;
 
+/** Calls the owner. */
+export type ForwardClient = ReturnType<typeof createForwardClient>;
+
 /** Creates a {@link ForwardClient}. */
-export function createForwardClient(options: ForwardClientOptions): ForwardClient {
+export function createForwardClient(options: ForwardClientOptions) {
   const { onForward } = options;
   const bounded = { maxCalls: 1000, maxConnections: 32, ...options };
   // Apart, so that polls that wait for news take no push's connection.
@@ -116,26 +93,44 @@ export function createForwardClient(options: ForwardClientOptions): ForwardClien
   }
 
   return {
-    async forward({ address, transitions }, push, bounds) {
+    /** Hands over one push. Never throws. */
+    async forward(
+      { address, transitions }: ForwardTarget,
+      push: Push,
+      bounds: CallBounds,
+    ): Promise<ForwardResult> {
       const result = await forward(address, encodeForwardedPush({ transitions, push }), bounds);
       onForward?.(result.outcome);
       return result;
     },
-    async ask(target, { kind, ask }, bounds) {
+    /**
+     * Asks the owner a question of that kind. Resolves with undefined if it gave no answer, or is not the owner,
+     * and with when to come again if it is of another protocol. Never throws.
+     */
+    async ask(
+      target: ForwardTarget,
+      { kind, ask }: { readonly kind: string; readonly ask: object },
+      bounds: CallBounds,
+    ): Promise<object | undefined> {
       const call = { path: askPath(kind), maxBytes: ASK_ANSWER_MAX_BYTES, ask };
       return await askAt(asks, target, call, bounds);
     },
-    changes: (kind) => async (target, poll, bounds) => {
-      const call = { path: changesPath(kind), maxBytes: POLL_ANSWER_MAX_BYTES };
-      const answer = await askAt(polls, target, { ...call, ask: pollMessage(poll) }, bounds);
-      return answer && readReadings(answer);
-    },
-    updateTls(tls) {
+    /** Returns the function that polls the owner for changes of a kind; undefined as {@link ask}. Never throws. */
+    changes:
+      (kind: keyof TermChanges) =>
+      async (target: ForwardTarget, poll: PollAsk, bounds: CallBounds) => {
+        const call = { path: changesPath(kind), maxBytes: POLL_ANSWER_MAX_BYTES };
+        const answer = await askAt(polls, target, { ...call, ask: pollMessage(poll) }, bounds);
+        return answer && readReadings(answer);
+      },
+    /** New calls use these. */
+    updateTls(tls: ReplicaTls): void {
       pushes.updateTls(tls);
       polls.updateTls(tls);
       asks.updateTls(tls);
     },
-    close() {
+    /** Closes the connections. */
+    close(): void {
       pushes.close();
       polls.close();
       asks.close();
