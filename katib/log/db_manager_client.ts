@@ -46,16 +46,6 @@ export interface DbManagerClientOptions {
   readonly mayWrite?: (() => boolean) | undefined;
 }
 
-/** The methods of the service. Each rejects with a {@link CallError}, also when `signal` aborts. */
-export interface DbManagerClient {
-  report(trialName: string, rows: readonly WireRow[], signal?: AbortSignal): Promise<void>;
-  get(request: GetRequest, signal?: AbortSignal): Promise<WireRow[]>;
-  delete(trialName: string, signal?: AbortSignal): Promise<void>;
-  /** Calls a method of the service of histories, which not every peer has. */
-  call(path: string, body: Buffer, signal: AbortSignal): Promise<Buffer>;
-  close(): void;
-}
-
 /** Largest reply, in bytes: a million rows of usual size. */
 const MAX_REPLY_BYTES = 128 * 1024 * 1024;
 /** Deadlines in a row after which a connection counts as dead. */
@@ -104,8 +94,11 @@ const OF_ANOTHER: ReadonlySet<number> = new Set([
   status.UNIMPLEMENTED,
 ]);
 
+/** The methods of the service. Each rejects with a {@link CallError}, also when `signal` aborts. */
+export type DbManagerClient = ReturnType<typeof createDbManagerClient>;
+
 /** Creates a client, which connects at the first call. */
-export function createDbManagerClient(options: DbManagerClientOptions): DbManagerClient {
+export function createDbManagerClient(options: DbManagerClientOptions) {
   const { address, tls, clock, deadlineMs, mayWrite } = options;
   guardSessions();
   let channel: Promise<Channel> | undefined;
@@ -216,10 +209,10 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
   }
 
   return {
-    async report(trialName, rows, signal) {
+    async report(trialName: string, rows: readonly WireRow[], signal?: AbortSignal): Promise<void> {
       await call(METHODS.report, encodeReport({ trialName, rows }), signal);
     },
-    async get(request, signal) {
+    async get(request: GetRequest, signal?: AbortSignal): Promise<WireRow[]> {
       const reply = await call(METHODS.get, encodeGet(request), signal);
       try {
         return decodeLogReply(reply);
@@ -230,11 +223,12 @@ export function createDbManagerClient(options: DbManagerClientOptions): DbManage
         );
       }
     },
-    async delete(trialName, signal) {
+    async delete(trialName: string, signal?: AbortSignal): Promise<void> {
       await call(METHODS.delete, encodeGet(wholeLog(trialName)), signal);
     },
+    /** Calls a method of the service of histories, which not every peer has. */
     call,
-    close() {
+    close(): void {
       closed = true;
       channel?.then(forget, () => {});
     },

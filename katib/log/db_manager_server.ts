@@ -35,18 +35,6 @@ export interface ObservationServerOptions {
   readonly connections?: ConnectionLimits;
 }
 
-/** A running server. */
-export interface ObservationServer {
-  readonly port: number;
-  /**
-   * Uses these for new TLS connections, and asks clients to renew the open ones. If certificate and key do
-   * not fit it throws, and changes nothing.
-   */
-  updateTls(tls: ServerTls): void;
-  /** Stops within `drainMs`, in which open calls may end; stores all rows that were accepted. */
-  stop(drainMs: number): Promise<void>;
-}
-
 /** Time between commits, as a multiple of their duration, to read the calls that go into the next one. */
 const PAUSE_PER_COMMIT = 0.3;
 /** In milliseconds. Pings come sooner than a connection counts as idle. */
@@ -66,10 +54,13 @@ function credentialsOf({ cert, key, clientCa }: ServerTls): ServerCredentials {
   return ServerCredentials.createSsl(Buffer.from(clientCa), [pair], true);
 }
 
+/** A running server. */
+export type ObservationServer = Awaited<ReturnType<typeof startObservationServer>>;
+
 /** Starts a server. Rejects if the port is taken, or if certificate and key do not fit. */
 export async function startObservationServer(
   options: ObservationServerOptions,
-): Promise<ObservationServer> {
+) {
   const { hostname, port, store, clock, connections = connectionsInAll(1000) } = options;
   guardSessions();
   const writer = createStoreWriter({ store, clock, pausePerCommit: PAUSE_PER_COMMIT });
@@ -94,12 +85,17 @@ export async function startObservationServer(
   });
   return {
     port: listener.port,
-    updateTls(tls) {
+    /**
+     * Uses these for new TLS connections, and asks clients to renew the open ones. If certificate and key do
+     * not fit it throws, and changes nothing.
+     */
+    updateTls(tls: ServerTls): void {
       const older = secure;
       secure = inject(credentialsOf(tls));
       older?.drain(TIMES_MS.firstByte);
     },
-    async stop(drainMs) {
+    /** Stops within `drainMs`, in which open calls may end; stores all rows that were accepted. */
+    async stop(drainMs: number): Promise<void> {
       const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       await answerInTime(clock, drainMs, undefined, () => drained);
       server.forceShutdown();

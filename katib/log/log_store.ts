@@ -38,27 +38,6 @@ export interface LogStoreOptions extends LogDatabaseOptions {
   readonly maxPlainRows?: number | undefined;
 }
 
-/** Logs. All calls are synchronous; each is a transaction. */
-export interface LogStore {
-  /** Appends all or nothing. Throws {@link StoreFull}, or an error of SQLite. */
-  append(appends: readonly StoreAppend[]): void;
-  /** Returns rows sorted by time, ties in the order of writing. */
-  read(log: string, range?: LogRange): StoredRow[];
-  /** Keeps all or nothing; an end makes no log where there is none. Throws as {@link LogStore.append} does. */
-  keep(news: readonly StoreNews[]): void;
-  /** Returns the text that is kept beside a log; it is empty if there is none. */
-  history(log: string): string;
-  /** Deletes a log and what is beside it. */
-  delete(log: string): void;
-  /** Deletes the log whose job ended first, if that was before a time in milliseconds; returns its name. */
-  expire(beforeMs: number): string | undefined;
-  /** Returns the names of logs that are not plain, in their order, after one of them. */
-  names(after: string, limit: number): string[];
-  /** Throws if the database does not work. */
-  check(): void;
-  close(): void;
-}
-
 /** The database has reached its size, and has no log left that may give way. */
 export class StoreFull extends Error {}
 
@@ -103,7 +82,10 @@ const rowBytes = ({ wire: { metric: { name, value } } }: KnownRow) =>
   200 + 3 * (name.length + value.length);
 const newsBytes = ({ text = "" }: StoreNews) => 400 + 3 * text.length;
 
-function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
+/** Logs. All calls are synchronous; each is a transaction. */
+export type LogStore = ReturnType<typeof storeOf>;
+
+function storeOf(database: LogDatabase, maxPlainRows: number) {
   const { sql, inTransaction } = database;
 
   function remove(log: string): void {
@@ -177,16 +159,21 @@ function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
 
   database.shrink(() => dropOldest([]));
   return {
-    append: (appends) =>
+    /** Appends all or nothing. Throws {@link StoreFull}, or an error of SQLite. */
+    append: (appends: readonly StoreAppend[]) =>
       write(appends, appendOne, ({ rows }) => rows.reduce((sum, row) => sum + rowBytes(row), 0)),
-    keep: (news) => write(news, keepOne, newsBytes),
-    history: (log) => textRow.parse(sql.kept.get(log))?.text ?? "",
-    expire(beforeMs) {
+    /** Keeps all or nothing; an end makes no log where there is none. Throws as {@link LogStore.append} does. */
+    keep: (news: readonly StoreNews[]) => write(news, keepOne, newsBytes),
+    /** Returns the text that is kept beside a log; it is empty if there is none. */
+    history: (log: string) => textRow.parse(sql.kept.get(log))?.text ?? "",
+    /** Deletes the log whose job ended first, if that was before a time in milliseconds; returns its name. */
+    expire(beforeMs: number): string | undefined {
       const oldest = nameRow.parse(sql.ended.get(beforeMs))?.name;
       if (oldest !== undefined) remove(oldest);
       return oldest;
     },
-    read(log, range = {}) {
+    /** Returns rows sorted by time, ties in the order of writing. */
+    read(log: string, range: LogRange = {}): StoredRow[] {
       const { metric, since = "", until = "", seen = 0, limit } = range;
       const known = logOf(log);
       if (known === undefined) return [];
@@ -205,9 +192,12 @@ function storeOf(database: LogDatabase, maxPlainRows: number): LogStore {
       const first = sortableTime(since);
       return afterSeen(rows, ({ at }) => at === first, left).slice(0, limit);
     },
+    /** Deletes a log and what is beside it. */
     delete: remove,
-    names: (after, limit) =>
+    /** Returns the names of logs that are not plain, in their order, after one of them. */
+    names: (after: string, limit: number) =>
       nameRows.parse(sql.trialLogs.all({ after, limit })).map(({ name }) => name),
+    /** Throws if the database does not work. */
     check: () => void sql.log.get(""),
     close: database.close,
   };

@@ -30,18 +30,11 @@ export interface SharedPortOptions {
   readonly idleMs: number;
 }
 
-/** A listener. */
-export interface SharedPort {
-  readonly port: number;
-  /** Stops listening, and closes all connections. */
-  close(): Promise<void>;
-}
-
 /** The first byte of a TLS handshake; gRPC's begins with a letter. */
 const HANDSHAKE = 0x16;
 
 /** Listens. Throws a ConfigurationError if the port is taken. */
-export async function listenOnSharedPort(options: SharedPortOptions): Promise<SharedPort> {
+export async function listenOnSharedPort(options: SharedPortOptions) {
   const { clock, plaintext, tls, connections, firstByteMs, idleMs } = options;
   const sockets = new Set<Socket>();
 
@@ -75,8 +68,9 @@ export async function listenOnSharedPort(options: SharedPortOptions): Promise<Sh
   const port = await listen(server, options);
   return {
     port,
+    /** Stops listening, and closes all connections. */
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         for (const socket of sockets) socket.destroy();
       }),

@@ -18,21 +18,16 @@ export interface StoreWriterOptions {
   readonly maxWaitingRows?: number;
 }
 
-/** Writer to a store. */
-export interface StoreWriter {
-  /** Resolves when the rows are stored. Rejects with a SinkError, at the latest when `signal` aborts. */
-  append(append: StoreAppend, signal: AbortSignal): Promise<void>;
-  /** Writes all rows that wait, and refuses later appends. */
-  close(): void;
-}
-
 interface Waiting {
   readonly append: StoreAppend;
   readonly settle: (error: SinkError | undefined) => void;
 }
 
+/** Writer to a store. */
+export type StoreWriter = ReturnType<typeof createStoreWriter>;
+
 /** Creates a writer. The caller closes the store. */
-export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
+export function createStoreWriter(options: StoreWriterOptions) {
   const { store, clock, pausePerCommit, maxWaitingRows = 50_000 } = options;
   const waiting = new Set<Waiting>();
   const stop = new AbortController();
@@ -69,8 +64,9 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
   }
 
   return {
-    append: (append, signal) =>
-      new Promise((resolve, reject) => {
+    /** Resolves when the rows are stored. Rejects with a SinkError, at the latest when `signal` aborts. */
+    append: (append: StoreAppend, signal: AbortSignal) =>
+      new Promise<void>((resolve, reject) => {
         const rows = append.rows.length;
         if (stop.signal.aborted) throw new SinkError("unavailable", "the log is closed");
         if (signal.aborted) {
@@ -101,7 +97,8 @@ export function createStoreWriter(options: StoreWriterOptions): StoreWriter {
         const forget = onAbort(signal, late);
         schedule();
       }),
-    close() {
+    /** Writes all rows that wait, and refuses later appends. */
+    close(): void {
       stop.abort();
       commit();
     },

@@ -16,15 +16,6 @@ export interface PodIdentity {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Looks up the labels of pods. */
-export interface PodLabels {
-  /**
-   * Returns the labels of the pod, at least those of `keys`, or undefined if that very pod was deleted.
-   * Rejects if they cannot be read now.
-   */
-  of(pod: PodIdentity, keys: readonly string[]): Labels | undefined | Promise<Labels | undefined>;
-}
-
 /** Options of {@link createPodLabels}. */
 export interface PodLabelsOptions {
   readonly pods: Pick<Informer<WatchedPod>, "get">;
@@ -36,8 +27,8 @@ export interface PodLabelsOptions {
 /** Most pods whose labels are cached after a read; the labels that matter never change. */
 const REMEMBERED = 20_000;
 
-/** Creates {@link PodLabels}. */
-export function createPodLabels({ pods, client, deadlineMs }: PodLabelsOptions): PodLabels {
+/** Creates the lookup. */
+export function createPodLabels({ pods, client, deadlineMs }: PodLabelsOptions) {
   const known = createBoundedCache<Labels>(REMEMBERED);
   const reads = new Map<string, Promise<Labels | undefined>>();
 
@@ -51,7 +42,14 @@ export function createPodLabels({ pods, client, deadlineMs }: PodLabelsOptions):
   }
 
   return {
-    of(pod, keys) {
+    /**
+     * Returns the labels of the pod, at least those of `keys`, or undefined if that very pod was deleted.
+     * Rejects if they cannot be read now.
+     */
+    of(
+      pod: PodIdentity,
+      keys: readonly string[],
+    ): Labels | undefined | Promise<Labels | undefined> {
       const held = known.get(pod.uid);
       if (held !== undefined) return held;
       const cached = pods.get({ namespace: pod.namespace, name: pod.name });

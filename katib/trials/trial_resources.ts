@@ -63,14 +63,6 @@ export function trialResourceRules(kinds: readonly JobKind[]): PolicyRule[] {
   }));
 }
 
-/** The trial resources that can be followed now. */
-export interface TrialResources {
-  /** Returns the switch of a kind: it is on while the kind is served and may be read. */
-  of(kind: JobKind): Switch;
-  /** Asks again and again until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Options of {@link createTrialResources}. */
 export interface TrialResourcesOptions {
   readonly client: Pick<KubeClient, "create" | "read">;
@@ -88,8 +80,11 @@ interface Found {
   readonly why?: string;
 }
 
+/** The trial resources that can be followed now. */
+export type TrialResources = ReturnType<typeof createTrialResources>;
+
 /** Creates {@link TrialResources} for the kinds that are trial resources; nothing is known before it runs. */
-export function createTrialResources(options: TrialResourcesOptions): TrialResources {
+export function createTrialResources(options: TrialResourcesOptions) {
   const { client, clock, account, random } = options;
   const kinds = options.kinds.filter(({ isForeign }) => isForeign);
   const switches = new Map(kinds.map((kind) => [kind, createSwitch()]));
@@ -160,11 +155,13 @@ export function createTrialResources(options: TrialResourcesOptions): TrialResou
   });
 
   return {
-    of(kind) {
+    /** Returns the switch of a kind: it is on while the kind is served and may be read. */
+    of(kind: JobKind): Switch {
       const found = switches.get(kind);
       if (found === undefined) throw new RangeError(`${kind.id} is not a trial resource`);
       return found;
     },
-    run: (signal) => kinds.length === 0 ? Promise.resolve() : poll.run(signal),
+    /** Asks again and again until `signal` aborts. */
+    run: (signal: AbortSignal) => kinds.length === 0 ? Promise.resolve() : poll.run(signal),
   };
 }

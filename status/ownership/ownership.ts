@@ -84,14 +84,6 @@ function podRefusal(
   return FINISHED.has(pod.status?.phase) ? "pod_finished" : undefined;
 }
 
-/** Decides claims; remembers the owner of a pod for as long as the pod exists. */
-export interface Ownership {
-  /** Decides at once if the caches hold everything. Throws, or rejects, if a lookup does. */
-  decide(claim: OwnershipClaim): OwnershipDecision | Promise<OwnershipDecision>;
-  /** The pod is gone: what is known of it may be forgotten. */
-  forgetPod(uid: string): void;
-}
-
 /** The job that a pod's controllers lead to. */
 interface OwningJob {
   readonly kind: JobKind;
@@ -109,10 +101,13 @@ function continueWith<T, R>(
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
+/** Decides claims; remembers the owner of a pod for as long as the pod exists. */
+export type Ownership = ReturnType<typeof createOwnership>;
+
 /** Creates {@link Ownership} over lookups. At most `maxPods` (default 50000) owners are kept. */
 export function createOwnership(
   options: { readonly lookups: OwnershipLookups; readonly maxPods?: number },
-): Ownership {
+) {
   const { lookups, maxPods = 50_000 } = options;
   /** The job by UID of the pod. */
   const owners = createBoundedCache<OwningJob>(maxPods);
@@ -183,8 +178,10 @@ export function createOwnership(
   }
 
   return {
-    forgetPod: (uid) => void owners.delete(uid),
-    decide(claim) {
+    /** The pod is gone: what is known of it may be forgotten. */
+    forgetPod: (uid: string) => void owners.delete(uid),
+    /** Decides at once if the caches hold everything. Throws, or rejects, if a lookup does. */
+    decide(claim: OwnershipClaim): OwnershipDecision | Promise<OwnershipDecision> {
       const { kind, namespace, pod: { name, uid } } = claim;
       return continueWith(
         lookups.ofKind(kind).pod({ namespace, name }, uid),

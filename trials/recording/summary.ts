@@ -17,15 +17,6 @@ export interface MetricSummary {
   readonly max: string;
 }
 
-/** Summary of the rows of a log so far. */
-export interface Summary {
-  add(row: ObservationRow): void;
-  /** Sorted by name. */
-  metrics(): readonly MetricSummary[];
-  /** Returns the metrics that an objective names, for a Trial's status; `unavailable` without rows. */
-  observation(objective: PlanObjective | undefined): readonly TrialMetric[];
-}
-
 /** Most metrics that are summarized; a job may report any number of names. */
 const METRICS_MAX = 1_000;
 
@@ -55,11 +46,14 @@ const shown = (name: string, entry: Entry | undefined): MetricSummary => ({
   latest: entry?.latest ?? KATIB.unavailable,
 });
 
+/** Summary of the rows of a log so far. */
+export type Summary = ReturnType<typeof createSummary>;
+
 /** Creates the {@link Summary} of an empty log. */
-export function createSummary(): Summary {
+export function createSummary() {
   const entries = new Map<string, Entry>();
   return {
-    add({ time, name, value }) {
+    add({ time, name, value }: ObservationRow): void {
       const at = sortableTime(time) ?? "";
       const known = entries.get(name);
       if (known === undefined && entries.size >= METRICS_MAX) return;
@@ -71,10 +65,12 @@ export function createSummary(): Summary {
       entry.latest = value;
       entry.latestTime = at;
     },
+    /** Sorted by name. */
     metrics: () =>
       [...entries].map(([name, entry]) => shown(name, entry))
         .sort((one, other) => one.name < other.name ? -1 : 1),
-    observation(objective) {
+    /** Returns the metrics that an objective names, for a Trial's status; `unavailable` without rows. */
+    observation(objective: PlanObjective | undefined): readonly TrialMetric[] {
       if (objective === undefined) return [];
       const read = new Set([objective.name, ...objective.additional]);
       // Only those with a strategy, as in Katib.
