@@ -46,28 +46,6 @@ export interface ManagerOptions
   readonly signal?: AbortSignal;
 }
 
-/** A manager that runs. */
-export interface Manager {
-  readonly ports: {
-    readonly webhook: number;
-    readonly status: number | undefined;
-    readonly metrics: number;
-    readonly health: number;
-  };
-  /** The `holderIdentity` that it leads under. */
-  readonly identity: string;
-  /** Every CA that may have signed the serving certificate, as PEM. */
-  caBundle(): string;
-  /** Whether it leads. */
-  leading(): boolean;
-  /** Whether it takes admissions and pushes. */
-  ready(): boolean;
-  /** Resolves when it is ready. Rejects if it stops before. */
-  whenReady(): Promise<void>;
-  /** Becomes unready, drains, writes pending progress, releases the lease and ends every loop. */
-  stop(): Promise<void>;
-}
-
 /** Makes or reads the certificates; waits for an API server that cannot be reached. */
 async function certify(parts: ManagerParts, clock: Clock, signal: AbortSignal): Promise<void> {
   await retry((signal) => parts.certificates.ensure(signal), {
@@ -153,6 +131,9 @@ export async function findJobKinds(
   return withTrialResources(await findTrialResources(client, trialResource));
 }
 
+/** A manager that runs. */
+export type Manager = Awaited<ReturnType<typeof startManager>>;
+
 /**
  * Starts the manager; it becomes ready once the CRDs are there and its caches are filled. Throws a
  * ConfigurationError if a port is in use, and leaves nothing running if it throws.
@@ -160,7 +141,7 @@ export async function findJobKinds(
 export async function startManager(
   configuration: ManagerConfiguration,
   options: ManagerOptions,
-): Promise<Manager> {
+) {
   const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
   const { client, host, certificatePolicy, caps = configuration } = options;
   const kinds = options.kinds ?? await findJobKinds(configuration, client);
@@ -229,11 +210,17 @@ export async function startManager(
   let stopped: Promise<void> | undefined;
   return {
     ports: { webhook: admission.port, status: pushes?.port, ...plain },
+    /** The `holderIdentity` that it leads under. */
     identity,
+    /** Every CA that may have signed the serving certificate, as PEM. */
     caBundle: () => parts.certificates.current().caBundle,
+    /** Whether it leads. */
     leading: () => parts.leadership.leading,
+    /** Whether it takes admissions and pushes. */
     ready: () => checks.every((it) => it.ready()),
+    /** Resolves when it is ready. Rejects if it stops before. */
     whenReady: () => ready,
+    /** Becomes unready, drains, writes pending progress, releases the lease and ends every loop. */
     stop: () => {
       phase.stopping = true;
       return stopped ??= started.disposeAsync();

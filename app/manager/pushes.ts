@@ -25,22 +25,6 @@ import { addressText } from "./replica.ts";
 import { serveStatus } from "./serving.ts";
 import { createFindJob, createStatusEndpoint } from "./status_endpoint.ts";
 
-/** The running status endpoint and forwarding. */
-export interface PushServing {
-  /** Of the status endpoint. */
-  readonly port: number;
-  /** `<ip>:<port>` to which other replicas forward pushes; undefined without leader election. */
-  readonly forwardAddress: string | undefined;
-  /** Returns whether tokens can be verified. */
-  ready(): boolean;
-  /** Refreshes the API server's keys until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Accepts no new pushes from clients, and returns those in progress. */
-  drain(deadlineMs: number): Promise<void>;
-  /** Ends forwarding in both directions, and everything else. */
-  close(deadlineMs: number): Promise<void>;
-}
-
 /** Dependencies of {@link servePushes}. */
 export interface PushServingOptions
   extends
@@ -115,8 +99,11 @@ function byPath(
   };
 }
 
+/** The running status endpoint and forwarding. */
+export type PushServing = Awaited<ReturnType<typeof servePushes>>;
+
 /** Starts to accept pushes. Leaves nothing running if it throws. */
-export async function servePushes(options: PushServingOptions): Promise<PushServing> {
+export async function servePushes(options: PushServingOptions) {
   const { kinds, client, clock, configuration, metrics, caches, leadership, owned } = options;
   await using cleanup = new AsyncDisposableStack();
   const zoom = createLogZoom({
@@ -209,12 +196,18 @@ export async function servePushes(options: PushServingOptions): Promise<PushServ
   const server = await serveStatus(options, { handler, peers: endpoint.peers });
   const started = cleanup.move();
   return {
+    /** Of the status endpoint. */
     port: server.port,
+    /** `<ip>:<port>` to which other replicas forward pushes; undefined without leader election. */
     forwardAddress: forwards && addressText(options.replicaHost, forwards.listener.port),
+    /** Returns whether tokens can be verified. */
     ready: endpoint.ready,
+    /** Refreshes the API server's keys until `signal` aborts. */
     run: endpoint.run,
+    /** Accepts no new pushes from clients, and returns those in progress. */
     drain: server.close,
-    close: (deadlineMs) => {
+    /** Ends forwarding in both directions, and everything else. */
+    close: (deadlineMs: number) => {
       closeMs = deadlineMs;
       return started.disposeAsync();
     },
