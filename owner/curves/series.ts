@@ -5,6 +5,9 @@
  * samples span more buckets than there is room for, the width doubles and neighbours merge. So what is kept depends
  * only on the samples, not on the order in which they came, but for the last value: a late sample changes
  * that of its bucket unless a newer one of its metric is there.
+ *
+ * Values are 32-bit floats, of steps too: 64-bit ones for those would take as much room as another metric of each job.
+ * Whoever needs more digits reads the log.
  */
 import { mergedFor } from "./bucket_points.ts";
 import type { CurvePoint } from "../../crds/wire/shown_curves.ts";
