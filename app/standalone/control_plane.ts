@@ -18,8 +18,7 @@ import {
 } from "../../standalone/apiserver/api_server.ts";
 import type { PodLogRequest } from "../../standalone/apiserver/operations/pod_logs.ts";
 import { StatusError } from "../../standalone/apiserver/objects/status_error.ts";
-import { createJobController } from "../../standalone/jobs/job_controller.ts";
-import { jobPodIndexes } from "../../standalone/jobs/job_reconciler.ts";
+import { createJobController, jobPodIndexes } from "../../standalone/jobs/job_controller.ts";
 import { startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import type { LogBounds } from "../../standalone/kubelet/logs/log_bounds.ts";
 import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
@@ -124,7 +123,13 @@ async function runJobs(client: KubeClient, signal: AbortSignal): Promise<void> {
     pods: createInformer({ client, clock, kind: KINDS.pod, indexes: jobPodIndexes }),
   };
   const events = createEventRecorder({ client, clock, component: "job-controller" });
-  const controller = createJobController({ client, informers, events, clock });
+  const controller = createJobController({
+    client,
+    informers,
+    events,
+    clock,
+    random: Math.random,
+  });
   await Promise.all([
     informers.jobs.run(signal),
     informers.pods.run(signal),

@@ -1,4 +1,5 @@
 /** Reconciliation of a TrainJob: observes, decides and acts. */
+import { soonest } from "../../platform/base/soonest.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
@@ -176,11 +177,6 @@ async function takeAway(
     return written && KINDS.jobSet.parse(written);
   });
   return { job: jobSet ? { ...job, jobSet } : job, requeueAfterMs };
-}
-
-function soonest(times: readonly (number | undefined)[]): number | undefined {
-  const known = times.filter((it) => it !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
 }
 
 /** Remembers a failure that is not in the status although it was written: it would be written, and told, again and again. */

@@ -1,6 +1,7 @@
 /** Decision about a Job: from its state and its pods to a plan. Pure. */
 import type { Job, Pod } from "../../platform/kube/kubernetes.ts";
 import { JOB_CONDITIONS, JOB_REASONS } from "../../crds/job_names.ts";
+import { soonest } from "../../platform/base/soonest.ts";
 import { expiryMs, rfc3339 } from "../../platform/base/timestamps.ts";
 import {
   type ConditionUpdate,
@@ -207,11 +208,6 @@ function withSuspension(update: StatusUpdate, settings: JobSettings, now: number
   });
 }
 
-function soonest(...times: (number | undefined)[]): number | undefined {
-  const known = times.filter((time) => time !== undefined);
-  return known.length > 0 ? Math.min(...known) : undefined;
-}
-
 function running(
   snapshot: JobSnapshot,
   input: EndingInput,
@@ -227,11 +223,11 @@ function running(
   const update = withSuspension(base, settings, now);
   const started = { ...job, status: update.status };
   const kept = pods.filter((pod) => isActive(pod) && !discard.includes(pod));
-  const requeueAfterMs = soonest(
+  const requeueAfterMs = soonest([
     waitMs,
     deadlineLeft(started, settings, now),
     account.more ? 1 : undefined,
-  );
+  ]);
   return {
     deleteJob: false,
     create,

@@ -1,6 +1,7 @@
-/** Reading of a Job's pods: phase, tracking, times. Pure. */
+/** Reading of a Job's pods: phase, tracking, times, completion index. Pure. */
 import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
+import { MAX_INDEX } from "../../crds/completion_indexes.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
 import { containerStatuses } from "../../crds/pod_containers.ts";
 
@@ -54,4 +55,12 @@ export function endedAt(pod: Pod, fallback: number): number {
     .map(({ lastTransitionTime }) => Date.parse(lastTransitionTime ?? ""))
     .filter((time) => !Number.isNaN(time));
   return changes.length > 0 ? Math.max(...changes) : fallback;
+}
+
+/** The completion index of a pod, by its annotation; undefined if it has none below `limit`. */
+export function indexOf(pod: Pod, limit = MAX_INDEX): number | undefined {
+  const text = pod.metadata?.annotations?.[JOB_KEYS.completionIndex];
+  if (text === undefined || !/^\d{1,6}$/.test(text)) return undefined;
+  const index = Number(text);
+  return index < limit ? index : undefined;
 }

@@ -1,5 +1,6 @@
 /** Plan of a pod: containers to start and to stop, and the pod's phase. Pure. */
 import { type Backoff, exponentialMs } from "../../platform/base/backoff.ts";
+import { soonest } from "../../platform/base/soonest.ts";
 
 /** How a container's process ended. Times in milliseconds since the epoch. */
 export interface Ended {
@@ -153,14 +154,14 @@ export function planPod(state: PodState): Plan {
     view.phase.kind === "waiting" ||
     (view.phase.kind === "ended" && !isOver(view, restartPolicy))
   );
-  const later = startable.filter((view) => view.notBefore > now).map((view) => view.notBefore);
+  const later = startable.filter((view) => view.notBefore > now);
   return {
     start: startable.filter((view) => view.notBefore <= now).map((view) => view.name),
     stop: [],
     phase: alive,
     initialized,
     done: false,
-    wakeAt: later.length > 0 ? Math.min(...later) : undefined,
+    wakeAt: soonest(later.map((view) => view.notBefore)),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Pod worker: runs one pod from its arrival to its end, by its plan, and writes its status. */
 import { getLogger } from "@logtape/logtape";
+import { soonest } from "../../platform/base/soonest.ts";
 import { createSleeper, type Sleeper } from "../../platform/base/sleeper.ts";
 import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
 import { isSidecar } from "../../crds/pod_containers.ts";
@@ -214,8 +215,7 @@ export class PodWorker {
     const deadline = this.#pod.spec?.activeDeadlineSeconds;
     const times = [plan.wakeAt, refreshAt, retryAt];
     if (deadline !== undefined && !failure) times.push(this.#startedAt + deadline * 1000);
-    const known = times.filter((time) => time !== undefined);
-    return known.length > 0 ? Math.min(...known) : undefined;
+    return soonest(times);
   }
 
   #plan(now: number, ending: boolean): Plan {

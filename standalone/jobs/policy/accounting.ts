@@ -5,8 +5,7 @@
  */
 import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { parseIndexes } from "../../../crds/completion_indexes.ts";
-import { indexOf } from "../indexes.ts";
-import { hasEnded, isDeleting, isTracked } from "../pods.ts";
+import { hasEnded, indexOf, isDeleting, isTracked } from "../pods.ts";
 import type { JobSettings } from "../job_settings.ts";
 import { judgePod } from "./pod_failure.ts";
 

@@ -1,7 +1,6 @@
 /** Pods to create and to delete for a running Job (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
-import { indexOf } from "../indexes.ts";
-import { hasEnded, isActive, isReady, isTerminating, isTracked } from "../pods.ts";
+import { hasEnded, indexOf, isActive, isReady, isTerminating, isTracked } from "../pods.ts";
 import type { JobSettings } from "../job_settings.ts";
 import type { Account } from "./accounting.ts";
 

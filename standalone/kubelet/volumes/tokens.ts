@@ -4,6 +4,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
+import { soonest } from "../../../platform/base/soonest.ts";
 
 /** A token that a projected volume asks for. */
 export interface TokenSpec {
@@ -83,8 +84,7 @@ export function createTokenSource(
       }
     },
     get renewAt() {
-      const times = [...issued.values()].map(({ renewAt }) => renewAt);
-      return times.length > 0 ? Math.min(...times) : undefined;
+      return soonest([...issued.values()].map(({ renewAt }) => renewAt));
     },
   };
 }

@@ -15,8 +15,7 @@ import { systemClock as clock } from "../../../platform/base/clock.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
 import { connectionTo } from "../../../platform/kube/connection/kubeconfig.ts";
 import { startApiServer } from "../../../standalone/apiserver/api_server.ts";
-import { createJobController } from "../../../standalone/jobs/job_controller.ts";
-import { jobPodIndexes } from "../../../standalone/jobs/job_reconciler.ts";
+import { createJobController, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
 import { jobSet, replicated } from "../../controller/jobset/world.ts";
 import { until } from "../../support/fake_clock.ts";
 import { SIGNING_KEY } from "../../support/signing_key.ts";
@@ -63,7 +62,8 @@ async function withCluster(
         events,
         clock: systemClock,
       }).run(stop.signal),
-      createJobController({ client, informers, events, podBackoff }).run(stop.signal),
+      createJobController({ client, informers, events, clock, random: Math.random, podBackoff })
+        .run(stop.signal),
     );
     await test(client, told);
   } finally {

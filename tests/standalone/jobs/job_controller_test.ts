@@ -1,8 +1,7 @@
 /** Tests of `standalone/jobs/job_controller.ts`. */
 import { equal } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { createJobController } from "../../../standalone/jobs/job_controller.ts";
-import { jobPodIndexes } from "../../../standalone/jobs/job_reconciler.ts";
+import { createJobController, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { FakeClock, until } from "../../support/fake_clock.ts";
 import { indexed } from "./world.ts";
@@ -18,6 +17,7 @@ Deno.test("`createJobController()` works on what its caches show, and stops", as
     },
     events: { record: () => {} },
     clock: new FakeClock(),
+    random: Math.random,
   });
   const running = controller.run(stop.signal);
   await cluster.client().create(KINDS.job, indexed(2));

@@ -4,7 +4,7 @@ import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { decideJob } from "../../../standalone/jobs/job_decision.ts";
 import { formatIndexes, parseIndexes } from "../../../crds/completion_indexes.ts";
-import { indexOf } from "../../../standalone/jobs/indexes.ts";
+import { indexOf } from "../../../standalone/jobs/pods.ts";
 import { takeAccount } from "../../../standalone/jobs/policy/accounting.ts";
 import {
   backoffLeft,

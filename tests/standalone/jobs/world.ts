@@ -3,7 +3,7 @@ import { KINDS } from "../../../crds/kinds.ts";
 import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import type { EventText } from "../../../platform/kube/event_object.ts";
-import { createJobReconciler, jobPodIndexes } from "../../../standalone/jobs/job_reconciler.ts";
+import { createJobReconciler, jobPodIndexes } from "../../../standalone/jobs/job_controller.ts";
 import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { Driver } from "../../support/drive.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
