@@ -14,7 +14,6 @@ const log = getLogger(["milepost", "apiserver"]);
 
 /** Webhooks never see webhook configurations: they could prevent their own repair. */
 const EXEMPT_GROUP = "admissionregistration.k8s.io";
-const EXEMPT_REVIEWS = new Set(["authentication.k8s.io", "authorization.k8s.io"]);
 
 /** Throws if a stored configuration cannot be read: skipping it could admit what it refuses. */
 function webhooksOf(store: ObjectReader, key: ResourceKey): Webhook[] {
@@ -32,10 +31,6 @@ function readWebhook(webhook: unknown, { kind, metadata }: ApiObject): Webhook {
       issue?.path.join(".")
     }: ${issue?.message}`,
   );
-}
-
-function isExempt({ resource }: AdmissionRequest): boolean {
-  return resource.group === EXEMPT_GROUP || EXEMPT_REVIEWS.has(resource.group);
 }
 
 function failure(webhook: Webhook, problem: string): StatusError {
@@ -87,7 +82,7 @@ export async function mutate(
   store: ObjectReader,
   call: CallHttps,
 ): Promise<WebhookAnswer> {
-  if (isExempt(request)) return { object: request.object, warnings: [] };
+  if (request.resource.group === EXEMPT_GROUP) return { object: request.object, warnings: [] };
   const warnings: string[] = [];
   let { object } = request;
   /** The object after each webhook, to detect changes by later ones. */
@@ -115,7 +110,7 @@ export async function validate(
   store: ObjectReader,
   call: CallHttps,
 ): Promise<string[]> {
-  if (isExempt(request)) return [];
+  if (request.resource.group === EXEMPT_GROUP) return [];
   const called = webhooksOf(store, KEYS.validatingWebhooks)
     .filter((webhook) => isCalled(webhook, request, store));
   const results = await Promise.allSettled(

@@ -6,9 +6,7 @@ export interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
   readonly kind?: string;
-  readonly uid?: string;
   readonly causes?: readonly Partial<StatusCause>[];
-  readonly retryAfterSeconds?: number;
 }
 
 /** The resource that an error is about. */

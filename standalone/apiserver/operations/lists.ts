@@ -26,13 +26,8 @@ function encodeToken(token: z.infer<typeof tokenSchema>): string {
 function decodeToken(token: string): z.infer<typeof tokenSchema> {
   try {
     return tokenSchema.parse(JSON.parse(atob(token)));
-  } catch (cause) {
-    if (
-      cause instanceof SyntaxError || cause instanceof DOMException || cause instanceof z.ZodError
-    ) {
-      throw badRequest("continue key is not valid: use the one of the previous page");
-    }
-    throw cause;
+  } catch {
+    throw badRequest("continue key is not valid: use the one of the previous page");
   }
 }
 

@@ -5,13 +5,7 @@ import type { ApiObject } from "../objects/api_object.ts";
 import type { Page } from "../operations/lists.ts";
 import type { Present } from "../operations/watches.ts";
 import type { View } from "./media_types.ts";
-import { tableOf } from "./printed_table.ts";
-
-const META = "meta.k8s.io/v1";
-
-function metadataOnly({ metadata }: ApiObject): JsonObject {
-  return { kind: "PartialObjectMetadata", apiVersion: META, metadata };
-}
+import { metadataOnly, tableOf } from "./printed_table.ts";
 
 /** Presents one object. */
 export function presentObject(view: View, object: ApiObject): unknown {
@@ -41,7 +35,7 @@ export function presentList(view: View, { items, metadata }: Page): unknown {
   if (form === "metadata") {
     return {
       kind: "PartialObjectMetadataList",
-      apiVersion: META,
+      apiVersion: "meta.k8s.io/v1",
       metadata,
       items: items.map(metadataOnly),
     };

@@ -49,7 +49,11 @@ function definition({ name, type, format, description, priority }: PrinterColumn
 function included(object: ApiObject, include: string): unknown {
   if (include === "None") return undefined;
   if (include === "Object") return object;
-  const { metadata } = object;
+  return metadataOnly(object);
+}
+
+/** Presents no more of an object than its metadata. */
+export function metadataOnly({ metadata }: ApiObject): JsonObject {
   return { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata };
 }
 

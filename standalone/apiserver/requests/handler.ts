@@ -1,7 +1,7 @@
 /** Request handler: authentication, authorization, routing, and errors as `Status`. */
 import { getLogger } from "@logtape/logtape";
 import { effectiveUser } from "../access/impersonation.ts";
-import type { User } from "../access/user.ts";
+import type { Attributes, User } from "../access/user.ts";
 import {
   forbidden,
   internalError,
@@ -11,7 +11,7 @@ import {
 } from "../objects/status_error.ts";
 import type { Context } from "../operations/context.ts";
 import { discoveryDocument } from "../presentation/discovery.ts";
-import { type RequestInfo, requestInfo } from "./request_info.ts";
+import { requestInfo } from "./request_info.ts";
 import { handleResource } from "./resource_handler.ts";
 import { jsonResponse } from "./json_response.ts";
 
@@ -20,10 +20,10 @@ const logger = getLogger(["milepost", "standalone"]);
 /** Health paths: they need no authentication. */
 const HEALTH_PATHS = new Set(["/healthz", "/livez", "/readyz"]);
 
-function refusal(user: User, info: RequestInfo, reason: string): StatusError {
+function refusal(user: User, info: Attributes, reason: string): StatusError {
   const who = `User "${user.name}"`;
   const why = reason === "" ? "" : `: ${reason}`;
-  if (info.kind === "path") {
+  if ("path" in info) {
     const message = `forbidden: ${who} cannot ${info.verb} path "${info.path}"${why}`;
     return new StatusError(403, "Forbidden", message);
   }
@@ -37,17 +37,11 @@ function refusal(user: User, info: RequestInfo, reason: string): StatusError {
   return forbidden(info, name, cause);
 }
 
-/** Returns the extra headers of an error. */
-function refusalHeaders({ code, details }: StatusError): HeadersInit {
-  if (code === 401) return { "www-authenticate": "Bearer" };
-  if (details.retryAfterSeconds === undefined) return {};
-  return { "retry-after": `${details.retryAfterSeconds}` };
-}
-
 /** Returns the response to an error. Errors other than `StatusError` are bugs, or a full disk: 500. */
-function failure(error: unknown, info: RequestInfo): Response {
+function failure(error: unknown, info: Attributes): Response {
   if (error instanceof StatusError) {
-    return jsonResponse(error.toStatus(), error.code, refusalHeaders(error));
+    const headers: HeadersInit = error.code === 401 ? { "www-authenticate": "Bearer" } : {};
+    return jsonResponse(error.toStatus(), error.code, headers);
   }
   logger.error("Request failed: {error}", { error, verb: info.verb });
   const answer = internalError("the request could not be served; see the server's log");
@@ -58,7 +52,7 @@ async function serve(
   context: Context,
   request: Request,
   url: URL,
-  info: RequestInfo,
+  info: Attributes,
 ): Promise<Response> {
   const { authenticator, authorizer } = context.access;
   const header = request.headers.get("authorization") ?? undefined;
@@ -67,9 +61,7 @@ async function serve(
   const user = effectiveUser(authorizer, sender, request.headers);
   const { allowed, reason } = authorizer.authorize(user, info);
   if (!allowed) throw refusal(user, info, reason);
-  if (info.kind === "resource") {
-    return await handleResource(context, { request, url, info, user });
-  }
+  if (!("path" in info)) return await handleResource(context, { request, url, info, user });
   const document = discoveryDocument(context, request, url);
   if (!document) throw noSuchPath();
   return document;

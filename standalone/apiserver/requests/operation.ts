@@ -1,15 +1,14 @@
 /** Operation of a request on a resource, and the response to it. */
-import type { User } from "../access/user.ts";
+import type { ResourceAttributes, User } from "../access/user.ts";
 import type { Call, Context } from "../operations/context.ts";
 import type { Form } from "../presentation/media_types.ts";
-import type { ResourceRequest } from "./request_info.ts";
 import { jsonResponse } from "./json_response.ts";
 
 /** A request for a resource, authenticated and authorized. */
 export interface Incoming {
   readonly request: Request;
   readonly url: URL;
-  readonly info: ResourceRequest;
+  readonly info: ResourceAttributes;
   readonly user: User;
 }
 

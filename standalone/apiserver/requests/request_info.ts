@@ -1,20 +1,7 @@
 /** Request info: verb and resource, or another path, by method and URL. */
 
 import { isTrue } from "../operations/query_parameters.ts";
-import type { PathAttributes, ResourceAttributes } from "../access/user.ts";
-
-/** A request for a resource. */
-export interface ResourceRequest extends ResourceAttributes {
-  readonly kind: "resource";
-}
-
-/** A request for another path. */
-export interface PathRequest extends PathAttributes {
-  readonly kind: "path";
-}
-
-/** A request by its method and URL. */
-export type RequestInfo = ResourceRequest | PathRequest;
+import type { Attributes } from "../access/user.ts";
 
 const VERBS: Readonly<Record<string, string>> = {
   POST: "create",
@@ -57,8 +44,8 @@ function decoded(part: string): string {
 }
 
 /** Parses method and URL. Never throws: paths that are not of a resource are other paths. */
-export function requestInfo(method: string, url: URL): RequestInfo {
-  const path: PathRequest = { kind: "path", path: url.pathname, verb: method.toLowerCase() };
+export function requestInfo(method: string, url: URL): Attributes {
+  const path = { path: url.pathname, verb: method.toLowerCase() };
   const parts = url.pathname.split("/").filter((part) => part !== "").map(decoded);
   const [root, ...rest] = parts;
   const isCore = root === "api";
@@ -75,7 +62,6 @@ export function requestInfo(method: string, url: URL): RequestInfo {
   )?.[1];
   const verb = deprecatedWatch && method === "GET" ? "watch" : verbOf(method, name, watch);
   return {
-    kind: "resource",
     group,
     version,
     resource,

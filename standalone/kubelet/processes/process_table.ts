@@ -4,7 +4,6 @@ import { ifThere } from "./if_there.ts";
 
 /** Facts of `/proc/<pid>/stat`. */
 export interface ProcessFacts {
-  readonly pid: number;
   readonly session: number;
   /** Start in clock ticks since boot: with the pid it names one process for ever. */
   readonly startTicks: string;
@@ -20,7 +19,6 @@ export function processFacts(pid: number): ProcessFacts | undefined {
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
-    pid,
     session: Number(fields[3]),
     startTicks: fields[19] ?? "",
     zombie: fields[0] === "Z" || fields[0] === "X",

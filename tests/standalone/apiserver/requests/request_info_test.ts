@@ -41,7 +41,7 @@ const requests: Record<string, [string, string, Record<string, unknown>]> = {
   "a deletion of many": ["DELETE", "/apis/batch/v1/namespaces/n/jobs", {
     verb: "deletecollection",
   }],
-  "a path": ["GET", "/apis/batch/v1", { kind: "path", verb: "get", path: "/apis/batch/v1" }],
+  "a path": ["GET", "/apis/batch/v1", { verb: "get", path: "/apis/batch/v1" }],
 };
 for (const [sentence, [method, path, want]] of Object.entries(requests)) {
   Deno.test(`requestInfo() knows ${sentence}`, () => {
