@@ -1,11 +1,5 @@
 /** Validation of containers: names, variables, ports, mounts, resources, probes. */
-import {
-  asObjects,
-  at,
-  type JsonObject,
-  objectAt,
-  textAt,
-} from "../../../../platform/base/json.ts";
+import { at, type JsonObject, objectAt, textAt } from "../../../../platform/base/json.ts";
 import {
   compareQuantities,
   isQuantity,
@@ -22,22 +16,27 @@ import {
   wrongType,
 } from "../../../../crds/status_cause.ts";
 import { dnsLabel, envName, portName } from "../../../../crds/name_syntax.ts";
-import { checkItemName, checkNotNegative, checkRange, checkTexts } from "./field_checks.ts";
+import {
+  checkItemName,
+  checkItems,
+  checkNotNegative,
+  checkRange,
+  checkTexts,
+} from "./field_checks.ts";
 
-/** Checks one list of containers; `seen` collects the names of all lists of the pod. */
+/** Checks the lists of containers of a pod's spec, in which no two have the same name. */
 export function checkContainers(
-  list: unknown,
+  spec: unknown,
   path: string,
   volumes: ReadonlySet<string>,
-  seen: Set<string>,
 ): StatusCause[] {
-  return asObjects(list).flatMap((container, index) => {
-    const here = under(path, index);
-    return [
+  const seen = new Set<string>();
+  return ["containers", "initContainers"].flatMap((list) =>
+    checkItems(spec, path, list, (container, here) => [
       ...checkItemName(container, here, dnsLabel, seen),
       ...checkContainer(container, here, volumes),
-    ];
-  });
+    ])
+  );
 }
 
 function checkContainer(
@@ -53,8 +52,8 @@ function checkContainer(
       : []),
     ...checkRestartPolicy(container, path),
     ...checkEnv(container, path),
-    ...checkPorts(container, under(path, "ports")),
-    ...checkMounts(container, under(path, "volumeMounts"), volumes),
+    ...checkPorts(container, path),
+    ...checkMounts(container, path, volumes),
     ...checkResources(container.resources, under(path, "resources")),
     ...["livenessProbe", "readinessProbe", "startupProbe"].flatMap((probe) =>
       checkProbe(at(container, probe), under(path, probe), probe)
@@ -71,15 +70,11 @@ function checkRestartPolicy(container: JsonObject, path: string): StatusCause[] 
 }
 
 function checkEnv(container: JsonObject, path: string): StatusCause[] {
-  const variables = asObjects(container.env).flatMap((variable, index) => {
-    const here = under(under(path, "env"), index);
-    return [
-      ...checkItemName(variable, here, envName),
-      ...checkValueFrom(variable, under(here, "valueFrom")),
-    ];
-  });
-  const sources = asObjects(container.envFrom).flatMap((source, index) => {
-    const here = under(under(path, "envFrom"), index);
+  const variables = checkItems(container, path, "env", (variable, here) => [
+    ...checkItemName(variable, here, envName),
+    ...checkValueFrom(variable, under(here, "valueFrom")),
+  ]);
+  const sources = checkItems(container, path, "envFrom", (source, here) => {
     const given = ["configMapRef", "secretRef"].filter((key) => source[key] !== undefined);
     if (given.length === 0) {
       return [invalid(here, "", "must specify one of: `configMapRef` or `secretRef`")];
@@ -123,13 +118,10 @@ const ENV_FIELDS = new RegExp(
 
 function checkPorts(container: JsonObject, path: string): StatusCause[] {
   const names = new Set<string>();
-  return asObjects(container.ports).flatMap((port, index) => {
-    const here = under(path, index);
-    return [
-      ...checkPort(port.containerPort, under(here, "containerPort")),
-      ...(textAt(port, "name") ? checkItemName(port, here, portName, names) : []),
-    ];
-  });
+  return checkItems(container, path, "ports", (port, here) => [
+    ...checkPort(port.containerPort, under(here, "containerPort")),
+    ...(textAt(port, "name") ? checkItemName(port, here, portName, names) : []),
+  ]);
 }
 
 /** Checks the number of a port. */
@@ -143,8 +135,7 @@ function checkMounts(
   volumes: ReadonlySet<string>,
 ): StatusCause[] {
   const paths = new Set<string>();
-  return asObjects(container.volumeMounts).flatMap((mount, index) => {
-    const here = under(path, index);
+  return checkItems(container, path, "volumeMounts", (mount, here) => {
     const name = textAt(mount, "name") ?? "";
     const mountPath = textAt(mount, "mountPath") ?? "";
     const subPath = textAt(mount, "subPath") ?? "";

@@ -1,5 +1,5 @@
 /** Checks of single fields that several kinds need: a syntax, a name, a range. */
-import { at, textAt } from "../../../../platform/base/json.ts";
+import { asObjects, at, type JsonObject, textAt } from "../../../../platform/base/json.ts";
 import {
   duplicate,
   invalid,
@@ -28,6 +28,17 @@ export function checkItemName(
   if (seen.has(name)) causes.push(duplicate(field, name));
   seen.add(name);
   return causes;
+}
+
+/** Checks each object of the list under a key, with the path of its place. */
+export function checkItems(
+  object: unknown,
+  path: string,
+  key: string,
+  check: (item: JsonObject, path: string) => StatusCause[],
+): StatusCause[] {
+  const list = under(path, key);
+  return asObjects(at(object, key)).flatMap((item, index) => check(item, under(list, index)));
 }
 
 /** Checks that there are texts under the keys. */

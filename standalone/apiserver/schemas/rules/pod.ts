@@ -26,19 +26,12 @@ import { checkVolumes } from "./volumes.ts";
 /** Checks a pod's spec at the path. */
 function checkPodSpec(spec: unknown, path: string): StatusCause[] {
   const volumes = new Set<string>();
-  const names = new Set<string>();
-  const volumeCauses = checkVolumes(at(spec, "volumes"), under(path, "volumes"), volumes);
-  const containers = asObjects(at(spec, "containers"));
+  const volumeCauses = checkVolumes(spec, path, volumes);
+  const isEmpty = asObjects(at(spec, "containers")).length === 0;
   return [
     ...volumeCauses,
-    ...(containers.length === 0 ? [required(under(path, "containers"))] : []),
-    ...checkContainers(containers, under(path, "containers"), volumes, names),
-    ...checkContainers(
-      at(spec, "initContainers"),
-      under(path, "initContainers"),
-      volumes,
-      names,
-    ),
+    ...(isEmpty ? [required(under(path, "containers"))] : []),
+    ...checkContainers(spec, path, volumes),
     ...checkScalars(spec, path),
     ...checkLabels(at(spec, "nodeSelector"), under(path, "nodeSelector")),
   ];

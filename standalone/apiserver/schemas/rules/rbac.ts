@@ -1,5 +1,5 @@
 /** Validation of roles and bindings: complete rules, and an immutable role reference. */
-import { asObjects, asTexts, at, sameJson, textAt } from "../../../../platform/base/json.ts";
+import { asTexts, at, sameJson, textAt } from "../../../../platform/base/json.ts";
 import {
   invalid,
   required,
@@ -7,14 +7,12 @@ import {
   under,
   unsupported,
 } from "../../../../crds/status_cause.ts";
-import { checkTexts } from "./field_checks.ts";
+import { checkItems, checkTexts } from "./field_checks.ts";
 
 /** Rules of kinds Role and ClusterRole. */
 export function checkRole(namespaced: boolean): (object: unknown) => StatusCause[] {
   return (object) =>
-    asObjects(at(object, "rules")).flatMap((rule, index) =>
-      checkRule(rule, under("rules", index), namespaced)
-    );
+    checkItems(object, "", "rules", (rule, path) => checkRule(rule, path, namespaced));
 }
 
 function checkRule(rule: unknown, path: string, namespaced: boolean): StatusCause[] {
@@ -50,11 +48,10 @@ export function checkBinding(
     if (old !== undefined && !sameJson(role, at(old, "roleRef"))) {
       causes.push(invalid("roleRef", role, "cannot change roleRef"));
     }
-    for (const [index, subject] of asObjects(at(object, "subjects")).entries()) {
-      const here = under("subjects", index);
+    const subjects = checkItems(object, "", "subjects", (subject, here) => {
       const isClusterWide = subject.kind === "ServiceAccount" && kinds.length === 1;
-      causes.push(...checkTexts(subject, here, "name", ...isClusterWide ? ["namespace"] : []));
-    }
-    return causes;
+      return checkTexts(subject, here, "name", ...isClusterWide ? ["namespace"] : []);
+    });
+    return [...causes, ...subjects];
   };
 }

@@ -9,7 +9,7 @@ import {
   unsupported,
 } from "../../../../crds/status_cause.ts";
 import { checkPort } from "./containers.ts";
-import { checkItemName } from "./field_checks.ts";
+import { checkItemName, checkItems } from "./field_checks.ts";
 import { checkLabels } from "./metadata.ts";
 import { dnsLabel } from "../../../../crds/name_syntax.ts";
 
@@ -20,8 +20,7 @@ function checkPorts(spec: unknown): StatusCause[] {
   const ports = asObjects(at(spec, "ports"));
   const names = new Set<string>();
   const numbers = new Set<string>();
-  return ports.flatMap((port, index) => {
-    const here = under("spec.ports", index);
+  return checkItems(spec, "spec", "ports", (port, here) => {
     const causes = [
       ...checkPort(port.port, under(here, "port")),
       ...(typeof port.targetPort === "number"

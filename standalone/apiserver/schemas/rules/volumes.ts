@@ -1,11 +1,5 @@
 /** Validation of volumes: unique names, and one source each. */
-import {
-  asObjects,
-  at,
-  type JsonObject,
-  numberAt,
-  textAt,
-} from "../../../../platform/base/json.ts";
+import { at, type JsonObject, numberAt, textAt } from "../../../../platform/base/json.ts";
 import {
   forbidden,
   invalid,
@@ -14,14 +8,14 @@ import {
   under,
 } from "../../../../crds/status_cause.ts";
 import { dnsLabel } from "../../../../crds/name_syntax.ts";
-import { checkItemName, lifetimeProblem } from "./field_checks.ts";
+import { checkItemName, checkItems, lifetimeProblem } from "./field_checks.ts";
 
-/** Checks the volumes and adds their names to `names`. */
-export function checkVolumes(list: unknown, path: string, names: Set<string>): StatusCause[] {
-  return asObjects(list).flatMap((volume, index) => {
-    const here = under(path, index);
-    return [...checkItemName(volume, here, dnsLabel, names), ...checkSource(volume, here)];
-  });
+/** Checks the volumes of a pod's spec and adds their names to `names`. */
+export function checkVolumes(spec: unknown, path: string, names: Set<string>): StatusCause[] {
+  return checkItems(spec, path, "volumes", (volume, here) => [
+    ...checkItemName(volume, here, dnsLabel, names),
+    ...checkSource(volume, here),
+  ]);
 }
 
 /** Required field of each source. */
@@ -46,12 +40,11 @@ function checkSource(volume: JsonObject, path: string): StatusCause[] {
   if (needed !== undefined && (textAt(volume, first, needed) ?? "") === "") {
     return [required(under(here, needed))];
   }
-  return first === "projected" ? checkProjected(at(volume, "projected", "sources"), here) : [];
+  return first === "projected" ? checkProjected(volume.projected, here) : [];
 }
 
-function checkProjected(sources: unknown, path: string): StatusCause[] {
-  return asObjects(sources).flatMap((source, index) => {
-    const here = under(under(path, "sources"), index);
+function checkProjected(projected: unknown, path: string): StatusCause[] {
+  return checkItems(projected, path, "sources", (source, here) => {
     const [, ...others] = Object.keys(source);
     const causes = others.map((key) =>
       forbidden(under(here, key), "may not specify more than 1 volume type per source")

@@ -1,5 +1,5 @@
 /** Validation of webhook configurations: names, addresses, timeouts, match conditions. */
-import { asObjects, asTexts, at, type JsonObject, textAt } from "../../../../platform/base/json.ts";
+import { asTexts, at, type JsonObject, textAt } from "../../../../platform/base/json.ts";
 import {
   duplicate,
   invalid,
@@ -9,7 +9,7 @@ import {
   unsupported,
 } from "../../../../crds/status_cause.ts";
 import { celProblem } from "../cel_rules.ts";
-import { checkSyntax } from "./field_checks.ts";
+import { checkItems, checkSyntax } from "./field_checks.ts";
 import { dnsSubdomain } from "../../../../crds/name_syntax.ts";
 
 const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
@@ -17,15 +17,12 @@ const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 /** Rules of kinds MutatingWebhookConfiguration and ValidatingWebhookConfiguration. */
 export function checkWebhooks(object: unknown): StatusCause[] {
   const names = new Set<string>();
-  const causes: StatusCause[] = [];
-  for (const [index, webhook] of asObjects(at(object, "webhooks")).entries()) {
-    const path = under("webhooks", index);
+  return checkItems(object, "", "webhooks", (webhook, path) => {
     const name = textAt(webhook, "name") ?? "";
-    if (names.has(name)) causes.push(duplicate(under(path, "name"), name));
+    const repeated = names.has(name) ? [duplicate(under(path, "name"), name)] : [];
     names.add(name);
-    causes.push(...checkWebhook(webhook, name, path));
-  }
-  return causes;
+    return [...repeated, ...checkWebhook(webhook, name, path)];
+  });
 }
 
 function checkWebhook(webhook: JsonObject, name: string, path: string): StatusCause[] {
@@ -42,8 +39,8 @@ function checkWebhook(webhook: JsonObject, name: string, path: string): StatusCa
   return [
     ...causes,
     ...checkClient(webhook, under(path, "clientConfig")),
-    ...checkRules(webhook, under(path, "rules")),
-    ...checkConditions(webhook, under(path, "matchConditions")),
+    ...checkRules(webhook, path),
+    ...checkConditions(webhook, path),
   ];
 }
 
@@ -67,8 +64,7 @@ function checkClient(webhook: JsonObject, path: string): StatusCause[] {
 }
 
 function checkRules(webhook: JsonObject, path: string): StatusCause[] {
-  return asObjects(webhook.rules).flatMap((rule, index) => {
-    const here = under(path, index);
+  return checkItems(webhook, path, "rules", (rule, here) => {
     const missing = ["operations", "apiGroups", "apiVersions", "resources"]
       .filter((key) => asTexts(rule[key]).length === 0).map((key) => required(under(here, key)));
     const unknown = asTexts(rule.operations).filter((it) => !OPERATIONS.includes(it))
@@ -78,12 +74,10 @@ function checkRules(webhook: JsonObject, path: string): StatusCause[] {
 }
 
 function checkConditions(webhook: JsonObject, path: string): StatusCause[] {
-  return asObjects(webhook.matchConditions).flatMap((condition, index) => {
+  return checkItems(webhook, path, "matchConditions", (condition, here) => {
     const expression = textAt(condition, "expression") ?? "";
     const problem = celProblem(expression);
-    const field = `${path}[${index}].expression`;
-    return problem === undefined
-      ? []
-      : [invalid(field, expression, `compilation failed: ${problem}`)];
+    if (problem === undefined) return [];
+    return [invalid(under(here, "expression"), expression, `compilation failed: ${problem}`)];
   });
 }
