@@ -4,9 +4,8 @@ import { isObject, type JsonObject } from "../../../platform/base/json.ts";
 import type { Registry } from "../kinds/registry.ts";
 import { apiVersionOf, type Resource } from "../kinds/api_resource.ts";
 import { kubernetesSchemaName } from "../schemas/kubernetes_schemas.ts";
-import { KUBERNETES_DEFINITIONS, REF } from "../schemas/structure.ts";
+import { KUBERNETES_DEFINITIONS, METADATA_REF, REF } from "../schemas/structure.ts";
 
-const METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const GVK = "x-kubernetes-group-version-kind";
 
 /** A group and one of its versions. */
@@ -62,7 +61,7 @@ function customSchema(resource: Resource): JsonObject {
       ...properties,
       apiVersion: { type: "string" },
       kind: { type: "string" },
-      metadata: { allOf: [{ $ref: `${REF}${METADATA}` }] },
+      metadata: { allOf: [METADATA_REF] },
     },
     [GVK]: [gvkOf(resource)],
   };

@@ -3,12 +3,11 @@ import { at } from "../../../platform/base/json.ts";
 import type { StatusCause } from "../../../crds/status_cause.ts";
 import { checkRules } from "./cel_rules.ts";
 import { applyDefaults } from "./schema_defaults.ts";
-import { checkEmbedded } from "./embedded_objects.ts";
 import { createChecker } from "./json_schema.ts";
-import { checkLists } from "./list_uniqueness.ts";
 import { prune } from "./pruning.ts";
 import { checkMetadata } from "./rules/metadata.ts";
-import { createStructure, REF } from "./structure.ts";
+import { createStructure, METADATA_REF } from "./structure.ts";
+import { checkStructure } from "./structure_checks.ts";
 
 /** Compiled schema of a kind. No method changes its argument. */
 export interface Schema {
@@ -21,9 +20,6 @@ export interface Schema {
   /** Returns the paths of the fields that `prune` would drop, such as `spec.containers[0].imge`. */
   unknownFields(value: unknown): string[];
 }
-
-const METADATA = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-const METADATA_REF = { $ref: `${REF}${METADATA}` };
 
 /**
  * Compiles an OpenAPI v3 schema: a CRD's `openAPIV3Schema`, or a schema of Kubernetes, which is `native`: free-form
@@ -54,8 +50,7 @@ export function compileSchema(openApi: unknown, native = false): Schema {
       const causes = [
         ...checkMetadataForm(value),
         ...check(value),
-        ...checkLists(value, structure),
-        ...checkEmbedded(value, structure),
+        ...checkStructure(value, structure),
         ...(own === undefined ? [] : checkMetadata(own)),
       ];
       return causes.length > 0 ? unique(causes) : checkRules(value, old, structure);

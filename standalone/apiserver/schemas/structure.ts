@@ -15,6 +15,8 @@ import { under } from "../../../crds/status_cause.ts";
 export const KUBERNETES_DEFINITIONS: Readonly<JsonObject> = kubernetesSchemas;
 /** Beginning of references to {@link KUBERNETES_DEFINITIONS}. */
 export const REF = "#/components/schemas/";
+/** Reference to the schema of metadata. */
+export const METADATA_REF = { $ref: `${REF}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta` };
 
 /** A level of a structural schema. References resolve on demand, so that it may be recursive. */
 export interface Structure {

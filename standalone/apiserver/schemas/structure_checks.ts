@@ -1,12 +1,19 @@
-/** Uniqueness in lists of type set and map. */
-import { isObject } from "../../../platform/base/json.ts";
-import { duplicate, type StatusCause, under } from "../../../crds/status_cause.ts";
+/** Checks of custom objects by their structure: unique items of lists, and the kinds of objects inside objects. */
+import { isObject, textAt } from "../../../platform/base/json.ts";
+import { duplicate, required, type StatusCause, under } from "../../../crds/status_cause.ts";
 import { flatMapKnown, type Structure } from "./structure.ts";
 
-/** Returns the duplicates in the lists of the value, at any depth. */
-export function checkLists(value: unknown, structure: Structure, path = ""): StatusCause[] {
+/** Returns the duplicates in lists of type set and map, and the objects that do not say their kind, at any depth. */
+export function checkStructure(value: unknown, structure: Structure, path = ""): StatusCause[] {
   const own = Array.isArray(value) ? checkList(value, structure, path) : [];
-  return [...own, ...flatMapKnown(value, structure, path, checkLists)];
+  const missing = structure.embedded && isObject(value)
+    ? ["apiVersion", "kind"].filter((key) => (textAt(value, key) ?? "") === "")
+    : [];
+  return [
+    ...own,
+    ...missing.map((key) => required(under(path, key), "must not be empty")),
+    ...flatMapKnown(value, structure, path, checkStructure),
+  ];
 }
 
 function checkList(list: unknown[], structure: Structure, path: string): StatusCause[] {
