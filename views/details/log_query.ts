@@ -1,4 +1,6 @@
 /** Query of a pod's log: what is asked of the API server. Pure. */
+import { z } from "zod";
+import { strictQuery } from "../../platform/http/strict_query.ts";
 
 /** Bounds of a log. */
 export const LOG_LIMITS = {
@@ -11,17 +13,22 @@ export const LOG_LIMITS = {
   idleMs: 600_000,
 } as const;
 
-const CONTAINER = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const flag = z.enum(["true", "false"], "must be true or false").optional();
 const SINCE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/;
-const PARAMETERS: readonly string[] = [
-  "container",
-  "follow",
-  "previous",
-  "sinceTime",
-  "tailLines",
-  "timestamps",
-];
-const SWITCHES = ["follow", "previous", "timestamps"] as const;
+const querySchema = z.strictObject({
+  container: z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/, "must be a name").optional(),
+  follow: flag,
+  previous: flag,
+  sinceTime: z.string().refine(
+    (text) => SINCE.test(text) && Number.isFinite(Date.parse(text)),
+    "must be a time such as 2026-01-31T12:00:00.5Z",
+  ).optional(),
+  tailLines: z.string().refine(
+    (text) => /^\d{1,6}$/.test(text) && Number(text) <= LOG_LIMITS.maxTailLines,
+    `must be at most ${LOG_LIMITS.maxTailLines}`,
+  ).optional(),
+  timestamps: flag,
+});
 
 /** A pod by name. */
 interface NamedPod {
@@ -29,42 +36,25 @@ interface NamedPod {
   readonly pod: string;
 }
 
-function problemOf(query: URLSearchParams): string | undefined {
-  const unknown = [...query.keys()].find((it) => !PARAMETERS.includes(it));
-  if (unknown !== undefined) return `unknown parameter; known: ${PARAMETERS.join(", ")}`;
-  const container = query.get("container");
-  if (container !== null && !CONTAINER.test(container)) return "container must be a name";
-  const switches = SWITCHES.map((name) => query.get(name));
-  if (switches.some((it) => it !== null && it !== "true" && it !== "false")) {
-    return `${SWITCHES.join(", ")} must be true or false`;
-  }
-  const since = query.get("sinceTime");
-  if (since !== null && !(SINCE.test(since) && Number.isFinite(Date.parse(since)))) {
-    return "sinceTime must be a time such as 2026-01-31T12:00:00.5Z";
-  }
-  const lines = query.get("tailLines");
-  const isCount = lines === null ||
-    (/^\d{1,6}$/.test(lines) && Number(lines) <= LOG_LIMITS.maxTailLines);
-  return isCount ? undefined : `tailLines must be at most ${LOG_LIMITS.maxTailLines}`;
-}
-
 /** Returns the path and query of the API server for a log, or what is wrong with the query. */
 export function logPath(
   { namespace, pod }: NamedPod,
-  query: URLSearchParams,
+  given: URLSearchParams,
 ): string | { readonly problem: string } {
-  const problem = problemOf(query);
-  if (problem !== undefined) return { problem };
-  const since = query.get("sinceTime");
+  const read = strictQuery(given, querySchema, (_, [value]) => value);
+  if ("causes" in read) {
+    return { problem: read.causes.map(({ field, message }) => `${field} ${message}`).join("; ") };
+  }
+  const { container, follow, previous, sinceTime, timestamps } = read.query;
   // Who reads on behind what it has wants all of that, and no hole.
-  const lines = since === null ? LOG_LIMITS.tailLines : LOG_LIMITS.maxTailLines;
-  const asked = new URLSearchParams({ tailLines: query.get("tailLines") ?? String(lines) });
-  const container = query.get("container");
-  if (container !== null) asked.set("container", container);
-  if (since !== null) asked.set("sinceTime", since);
-  if (query.get("previous") === "true") asked.set("previous", "true");
-  if (query.get("timestamps") === "true") asked.set("timestamps", "true");
-  if (query.get("follow") === "true") asked.set("follow", "true");
-  else asked.set("limitBytes", String(LOG_LIMITS.bytes));
+  const lines = sinceTime === undefined ? LOG_LIMITS.tailLines : LOG_LIMITS.maxTailLines;
+  const asked = new URLSearchParams({
+    tailLines: read.query.tailLines ?? String(lines),
+    ...(container !== undefined && { container }),
+    ...(sinceTime !== undefined && { sinceTime }),
+    ...(previous === "true" && { previous }),
+    ...(timestamps === "true" && { timestamps }),
+    ...(follow === "true" ? { follow } : { limitBytes: String(LOG_LIMITS.bytes) }),
+  });
   return `/api/v1/namespaces/${namespace}/pods/${pod}/log?${asked}`;
 }
