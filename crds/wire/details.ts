@@ -73,7 +73,6 @@ export interface JobRights {
   readonly resume: boolean;
   readonly stop: boolean;
   readonly delete: boolean;
-  readonly logs: boolean;
 }
 
 /** What the page says of where it runs. */
@@ -81,8 +80,6 @@ export interface PageFacts {
   readonly user: string;
   /** URL of the API server. */
   readonly server: string;
-  /** Whether changes are offered at all. */
-  readonly canChange: boolean;
   /** What is not shown, and why, as sentences. */
   readonly missing?: readonly string[];
 }

@@ -23,8 +23,6 @@ export interface Parameter {
   readonly min?: number;
   readonly max?: number;
   readonly list?: readonly string[];
-  /** Type, space and distribution in words. */
-  readonly text: string;
 }
 
 /** Why a trial was stopped early. */
@@ -95,13 +93,12 @@ export interface BestStep {
 /** What a rule, or somebody, stopped. */
 export interface StoppedBy {
   readonly text: string;
-  readonly by: TrialStop["by"];
   readonly trials: readonly string[];
 }
 
 /** A search as it is shown. */
 export interface ShownSearch extends SearchFacts {
-  readonly objective?: Objective & { readonly strategy: Strategy };
+  readonly objective?: Objective;
   /** Names of the metrics that trials have. */
   readonly metrics: readonly string[];
   readonly parameters: readonly Parameter[];
@@ -123,7 +120,6 @@ export interface BestTrial {
 export interface SearchRow extends JobName {
   /** Absent: only how many trials have its label is known. */
   readonly state?: SearchFacts["state"];
-  readonly message?: string;
   readonly created?: string;
   readonly objective?: Objective;
   readonly counts: TrialCounts;

@@ -2,19 +2,17 @@
 import { JobPage } from "./job/job_page.tsx";
 import { SearchPage } from "./searches/search_page.tsx";
 import { SearchesPage } from "./searches/searches_page.tsx";
-import type { Session } from "./feed/session_key.ts";
 import type { ListView, View } from "./url_state.ts";
 
 /** What such a page shows. */
 export interface LaterProps {
   readonly view: Exclude<View, ListView>;
-  readonly session: Session;
 }
 
 /** The page of a view. */
-export function LaterPages({ view, session }: LaterProps) {
+export function LaterPages({ view }: LaterProps) {
   if (view.page === "searches") return <SearchesPage view={view} />;
   const key = `${view.kind}/${view.namespace}/${view.name}`;
   if (view.page === "search") return <SearchPage key={key} view={view} />;
-  return <JobPage key={key} view={view} session={session} />;
+  return <JobPage key={key} view={view} />;
 }

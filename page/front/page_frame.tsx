@@ -134,9 +134,7 @@ export function PageFrame() {
           <DownBar />
           <MissingBar session={session} />
           <main id="content" tabIndex={-1}>
-            {it.page === "jobs"
-              ? <JobsPage view={it} />
-              : <LaterPage view={it} session={session} />}
+            {it.page === "jobs" ? <JobsPage view={it} /> : <LaterPage view={it} />}
           </main>
         </>
       )}

@@ -52,7 +52,7 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   let name: string | undefined;
   async function facts(signal: AbortSignal): Promise<PageFacts> {
     name ??= await ownName(client, signal);
-    return { user: name ?? user, server: apiServer, canChange: true, missing: missing() };
+    return { user: name ?? user, server: apiServer, missing: missing() };
   }
   const server = await startServer({
     name: "page",

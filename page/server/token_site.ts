@@ -85,7 +85,7 @@ export function createTokenSite(options: TokenSiteOptions): HttpHandler {
   async function session(request: HttpRequest): Promise<HttpResponse> {
     const caller = await visitorOf(request);
     if ("why" in caller) return refusalOf(caller);
-    const facts: PageFacts = { user: caller.reader.username, server: "", canChange: true };
+    const facts: PageFacts = { user: caller.reader.username, server: "" };
     return okResponse(facts);
   }
 

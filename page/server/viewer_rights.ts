@@ -1,6 +1,5 @@
 /** Rights of the viewer on a job, as the API server says of the user itself. */
 import type { JobRights } from "../../crds/wire/details.ts";
-import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { mayDo } from "../../platform/kube/self_reviews.ts";
 import type { NamedJob } from "../../crds/job_kind.ts";
@@ -12,11 +11,10 @@ export async function rightsOn(
   { canStop, signal }: { readonly canStop: boolean; readonly signal: AbortSignal },
 ): Promise<JobRights> {
   const onJob = (verb: string) => mayDo(client, { verb, kind, namespace, name }, signal);
-  const [patch, update, remove, logs] = await Promise.all([
+  const [patch, update, remove] = await Promise.all([
     onJob("patch"),
     canStop ? onJob("update") : false,
     onJob("delete"),
-    mayDo(client, { verb: "get", kind: KINDS.pod, subresource: "log", namespace }, signal),
   ]);
-  return { suspend: patch, resume: patch, stop: update, delete: remove, logs };
+  return { suspend: patch, resume: patch, stop: update, delete: remove };
 }

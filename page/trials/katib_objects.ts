@@ -52,33 +52,22 @@ export function strategiesOfSpec(spec: unknown): ReadonlyMap<string, Strategy> {
   }));
 }
 
+/** Distributions for which an axis is logarithmic. */
+const LOGARITHMIC: readonly unknown[] = ["logUniform", "logNormal"];
+
 /** Returns a parameter of the search space; discrete and categorical ones are lists. */
 export function parameterOf(value: JsonObject): Parameter | undefined {
   const name = shortText(textAt(value, "name") ?? "");
   if (name === "") return undefined;
-  const type = textAt(value, "parameterType") ?? "unknown";
+  const type = textAt(value, "parameterType");
   const space = objectAt(value, "feasibleSpace");
-  const [min, max, step] = ["min", "max", "step"].map((key) => textAt(space, key));
-  const distribution = textAt(space, "distribution");
   if (type === "categorical" || type === "discrete") {
     const list = asTexts(at(space, "list")).slice(0, SEARCH_LIMITS.values).map(shortText);
-    const shown = list.slice(0, 8).join(", ");
-    return { name, scale: "list", list, text: shortText(`${type}: ${shown}`) };
+    return { name, scale: "list", list };
   }
-  const [least, most] = [finite(min), finite(max)];
-  const isLog = (distribution === "logUniform" || distribution === "logNormal") &&
-    (least ?? 1) > 0;
-  const words = [
-    `${type} from ${min ?? "?"} to ${max ?? "?"}`,
-    ...(step === undefined || step === "" ? [] : [`in steps of ${step}`]),
-    ...(distribution === undefined || distribution === "uniform" ? [] : [distribution]),
-  ];
-  return {
-    name,
-    scale: isLog ? "log" : "linear",
-    text: shortText(words.join(", ")),
-    ...compact({ min: least, max: most }),
-  };
+  const [min, max] = [finite(textAt(space, "min")), finite(textAt(space, "max"))];
+  const isLog = LOGARITHMIC.includes(textAt(space, "distribution")) && (min ?? 1) > 0;
+  return { name, scale: isLog ? "log" : "linear", ...compact({ min, max }) };
 }
 
 /** The condition of a type if it is True. */
@@ -170,7 +159,7 @@ const COUNTERS = [
 
 /** Returns the row of an Experiment in a list, with the counts and the best trial that Katib has written. */
 export function rowOfExperiment(experiment: JsonObject): SearchRow {
-  const { state, message, created, objective } = searchOfExperiment(experiment);
+  const { state, created, objective } = searchOfExperiment(experiment);
   const optimal = objectAt(experiment, "status", "currentOptimalTrial");
   const trial = textAt(optimal, "bestTrialName");
   const metric = objectsAt(objectAt(optimal, "observation"), "metrics")
@@ -189,7 +178,6 @@ export function rowOfExperiment(experiment: JsonObject): SearchRow {
     state,
     counts: { total: numberAt(experiment, "status", "trials") ?? counted, states },
     ...compact({
-      message,
       created,
       objective,
       best: trial === undefined || trial === ""

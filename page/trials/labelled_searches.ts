@@ -2,7 +2,7 @@
 import { compact, objectAt, textAt } from "../../platform/base/json.ts";
 import { type Kind, withMetadataOnly } from "../../platform/kube/resource.ts";
 import { isOpenState } from "../../crds/names.ts";
-import type { BestTrial, Objective, SearchRow, ShownSearch } from "../../crds/wire/searches.ts";
+import type { BestTrial, SearchRow, ShownSearch } from "../../crds/wire/searches.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { keeping } from "../../views/details/bounded_reads.ts";
 import { EXPERIMENTS } from "./katib_objects.ts";
@@ -90,10 +90,6 @@ export function searchOfTrials(
   };
 }
 
-const rowObjective = (
-  { strategy: _, ...objective }: NonNullable<ShownSearch["objective"]>,
-): Objective => objective;
-
 function bestOf({ bestSoFar }: ShownSearch): BestTrial | undefined {
   const best = bestSoFar.at(-1);
   return best && { trial: best.trial, value: String(best.value) };
@@ -118,7 +114,7 @@ export function rowOfTrials(found: FoundSearch): SearchRow {
     counts,
     ...compact({
       created,
-      objective: objective && rowObjective(objective),
+      objective,
       best: bestOf(shown),
       bestBy: objective && objective.direction === undefined ? bestByEach(found) : undefined,
     }),

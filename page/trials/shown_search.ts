@@ -72,11 +72,11 @@ function seenParameter(name: string, values: readonly string[]): Parameter {
   if (numbers.length < values.length) {
     const list = [...new Set(values.map(shortText))].sort();
     const shown = list.slice(0, SEARCH_LIMITS.values);
-    return { name, scale: "list", list: shown, text: `${list.length} values` };
+    return { name, scale: "list", list: shown };
   }
   const [min, max] = [Math.min(...numbers), Math.max(...numbers)];
   const scale = min > 0 && max / min >= LOG_RATIO ? "log" : "linear";
-  return { name, scale, min, max, text: `from ${min} to ${max}` };
+  return { name, scale, min, max };
 }
 
 /** The search's own parameters, and then those that its trials have besides. */
@@ -149,7 +149,7 @@ export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): S
   const best = steps.at(-1)?.trial;
   return {
     ...facts,
-    ...(chosen !== undefined && { objective: { ...chosen, strategy } }),
+    ...(chosen !== undefined && { objective: chosen }),
     metrics,
     parameters,
     trials,

@@ -81,13 +81,9 @@ export function stoppedBy(
   trials: readonly { readonly name: string; readonly stop?: TrialStop }[],
 ): readonly StoppedBy[] {
   const stopped = trials.flatMap(({ name, stop }) =>
-    stop === undefined ? [] : [{ name, by: stop.by, text: causeOf(stop) }]
+    stop === undefined ? [] : [{ name, text: causeOf(stop) }]
   );
   return [...Map.groupBy(stopped, ({ text }) => text)]
-    .map(([text, all]) => ({
-      text,
-      by: all[0]?.by ?? "unknown",
-      trials: all.map(({ name }) => name),
-    }))
+    .map(([text, all]) => ({ text, trials: all.map(({ name }) => name) }))
     .sort((one, other) => other.trials.length - one.trials.length);
 }

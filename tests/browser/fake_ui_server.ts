@@ -224,7 +224,7 @@ export function startFakeUiServer(
       if (request.method === "GET") {
         if (login === "code") return status(405, "this path does not allow that method");
         if (request.headers.get("authorization") !== `Bearer ${key}`) return status(401, "log in");
-        return Response.json({ user: "ada", server: "", canChange: true });
+        return Response.json({ user: "ada", server: "" });
       }
       const { code, browser } = await request.json();
       // As the real server has it; the other code is good for all tests.
@@ -235,7 +235,6 @@ export function startFakeUiServer(
         session: key,
         user: "ada",
         server: "https://127.0.0.1:6443",
-        canChange: true,
       });
     }
     if (request.headers.get("authorization") !== `Bearer ${key}`) return status(401, "no session");
@@ -268,7 +267,7 @@ export function startFakeUiServer(
     if (pathname === "/view/v1/curves") return Response.json(curvesOf(searchParams));
     if (route === "rights") {
       const may = rights !== "look";
-      return Response.json({ suspend: may, resume: may, stop: may, delete: may, logs: true });
+      return Response.json({ suspend: may, resume: may, stop: may, delete: may });
     }
     if (route === "objects") {
       if (!rows().some((row) => row.name === name)) return status(404, `"${name}" not found`);

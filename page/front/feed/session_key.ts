@@ -27,9 +27,7 @@ const STORED = "milepost.session";
 /** By this secret the server knows the browser that has opened a code, and opens it again. Alone it opens nothing. */
 const BROWSER = "milepost.browser";
 
-const factsOf = fields(
-  { user: textOf, server: textOf, canChange: (it) => it === true } satisfies FieldsOf<PageFacts>,
-);
+const factsOf = fields({ user: textOf, server: textOf } satisfies FieldsOf<PageFacts>);
 
 function readSession(value: unknown, login: Login, key = textOf(fieldsOf(value).session)): Session {
   return { key, login, ...factsOf(value) };

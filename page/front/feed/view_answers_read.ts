@@ -31,7 +31,6 @@ const rowOf = fields(
     updatedMs: timeOf,
     createdMs: timeOf,
     endedMs: timeOf,
-    trial: someText,
     experiment: someText,
   } satisfies FieldsOf<JobRow>,
 );

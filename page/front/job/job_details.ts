@@ -125,19 +125,17 @@ export function readDetails(value: unknown) {
   };
 }
 
-/** What the viewer may do. */
-export const ACTIONS = ["suspend", "resume", "stop", "delete"] as const satisfies readonly (
-  keyof JobRights
-)[];
 /** A change of a job. */
-export type Action = typeof ACTIONS[number];
+export type Action = keyof JobRights;
+/** What the viewer may do. */
+export const ACTIONS: readonly Action[] = ["suspend", "resume", "stop", "delete"];
 /** The rights of the viewer over a job. */
-export type Rights = ReadonlySet<keyof JobRights>;
+export type Rights = ReadonlySet<Action>;
 
 /** Reads the rights. */
 export function readRights(value: unknown): Rights {
   const it = fieldsOf(value);
-  return new Set(([...ACTIONS, "logs"] as const).filter((name) => it[name] === true));
+  return new Set(ACTIONS.filter((name) => it[name] === true));
 }
 
 /** Returns the changes that make sense in a state and that the viewer may make. */

@@ -9,7 +9,6 @@ import { Age, Fact, Hostile, Progress, Remaining, StateSign } from "../marks_and
 import { connection, isStale, list } from "../page_state.ts";
 import { plainText, shortKind, valueText } from "../readable_text.ts";
 import { type Reading, useReading } from "../feed/repeated_reading.ts";
-import type { Session } from "../feed/session_key.ts";
 import { Unread } from "../unread.tsx";
 import { StopNotice } from "./stop_notice.tsx";
 import { useRights } from "./viewer_rights.ts";
@@ -131,7 +130,7 @@ function Refusals(
 }
 
 /** The page. */
-export function JobPage({ view, session }: { view: JobView; session: Session }) {
+export function JobPage({ view }: { view: JobView }) {
   const key = keyOf(view);
   const row = list.value?.rows.find((it) => keyOf(it) === key);
   const [changes, setChanges] = useState(0);
@@ -145,10 +144,10 @@ export function JobPage({ view, session }: { view: JobView; session: Session }) 
   const isGone = problem?.status === 404 ||
     (isListed && row === undefined && details === undefined);
   const state = row?.state ?? "";
-  const actions = details === undefined || isGone || !session.canChange
+  const actions = details === undefined || isGone
     ? []
     : actionsOf(rights.value ?? new Set(), state, details);
-  const mayNothing = session.canChange && rights.value !== undefined && details !== undefined &&
+  const mayNothing = rights.value !== undefined && details !== undefined &&
     ACTIONS.every((action) => !rights.value?.has(action));
   return (
     <div class={isStale.value ? "stale" : undefined}>

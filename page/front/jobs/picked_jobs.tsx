@@ -3,7 +3,6 @@ import { useState } from "preact/hooks";
 import { ChangeDialog } from "../change_dialog.tsx";
 import { keyOf } from "../feed/job_key.ts";
 import { useRights } from "../job/viewer_rights.ts";
-import { sessionState } from "../feed/session_key.ts";
 import { list, showList } from "../page_state.ts";
 import {
   ENDED,
@@ -16,12 +15,9 @@ import {
 
 /** The bar; nothing if no job is selected. */
 export function PickedJobs({ view }: { view: ListView }) {
-  const state = sessionState.value;
-  const mayChange = state.phase === "open" && state.session.canChange;
   const picked = new Set(view.picked);
-  const ended = mayChange
-    ? list.value?.rows.filter((row) => picked.has(keyOf(row)) && ENDED.includes(row.state)) ?? []
-    : [];
+  const ended = list.value?.rows
+    .filter((row) => picked.has(keyOf(row)) && ENDED.includes(row.state)) ?? [];
   // Of jobs of other namespaces the API server says it when it is asked.
   const [one] = ended;
   const rights = useRights(one);

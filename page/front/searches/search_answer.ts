@@ -62,7 +62,6 @@ const parameterOf = fields(
     min: numberOf,
     max: numberOf,
     list: listWith(textOf),
-    text: textOf,
   } satisfies FieldsOf<Parameter>,
 );
 
@@ -121,7 +120,7 @@ const searchFields = fields(
     counts: countsOf,
     best: textOf,
     stops: listWith(
-      fields({ text: textOf, by: textOf, trials: listWith(textOf) } satisfies FieldsOf<StoppedBy>),
+      fields({ text: textOf, trials: listWith(textOf) } satisfies FieldsOf<StoppedBy>),
     ),
     trials: listWith(trialFields),
     bestSoFar: stepsOf,
@@ -141,7 +140,6 @@ const rowOf = fields(
   {
     ...nameFields,
     state: textOf,
-    message: textOf,
     createdMs: timeOf,
     objective: objectiveOf,
     counts: countsOf,

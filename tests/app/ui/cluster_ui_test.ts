@@ -263,7 +263,6 @@ Deno.test("the page in a cluster gives each user what its own rights give", asyn
         resume: false,
         stop: false,
         delete: false,
-        logs: true,
       });
       assert.equal((await change(bob, "suspend", OTHER, SECRET)).status, 200);
       const changed = await all.client.get(KINDS.trainJob, { namespace: OTHER, name: SECRET });

@@ -338,7 +338,7 @@ Deno.test("a viewer's calls carry the viewer's token, and a stranger's none reac
   const expired = tokenUntil(clock.now() - 1);
   assert.match((await site(request("/session", expired))).body, /has expired/);
   const session = await site(request("/session"));
-  assert.deepEqual(JSON.parse(session.body), { user: "ada", server: "", canChange: true });
+  assert.deepEqual(JSON.parse(session.body), { user: "ada", server: "" });
   assert.equal(session.headers["Set-Cookie"], undefined);
   callers.length = 0;
   await site(request(LOG));

@@ -15,7 +15,7 @@ const held = (type: string, more: JsonObject = {}) => ({ type, status: "True", .
 const parameters: Record<string, { given: JsonObject; want: unknown }> = {
   "a double": {
     given: { name: "lr", parameterType: "double", feasibleSpace: { min: "0.01", max: "0.1" } },
-    want: { name: "lr", scale: "linear", text: "double from 0.01 to 0.1", min: 0.01, max: 0.1 },
+    want: { name: "lr", scale: "linear", min: 0.01, max: 0.1 },
   },
   "a double on a logarithmic scale": {
     given: {
@@ -26,7 +26,6 @@ const parameters: Record<string, { given: JsonObject; want: unknown }> = {
     want: {
       name: "lr",
       scale: "log",
-      text: "double from 1e-4 to 0.1, logUniform",
       min: 1e-4,
       max: 0.1,
     },
@@ -40,27 +39,26 @@ const parameters: Record<string, { given: JsonObject; want: unknown }> = {
     want: {
       name: "lr",
       scale: "linear",
-      text: "double from 0 to 0.1, logUniform",
       min: 0,
       max: 0.1,
     },
   },
   "an int with steps": {
     given: { name: "n", parameterType: "int", feasibleSpace: { min: "1", max: "9", step: "2" } },
-    want: { name: "n", scale: "linear", text: "int from 1 to 9, in steps of 2", min: 1, max: 9 },
+    want: { name: "n", scale: "linear", min: 1, max: 9 },
   },
   "a categorical one": {
     given: { name: "opt", parameterType: "categorical", feasibleSpace: { list: ["sgd", "adam"] } },
-    want: { name: "opt", scale: "list", list: ["sgd", "adam"], text: "categorical: sgd, adam" },
+    want: { name: "opt", scale: "list", list: ["sgd", "adam"] },
   },
   "one without a space": {
     given: { name: "x", parameterType: "double" },
-    want: { name: "x", scale: "linear", text: "double from ? to ?" },
+    want: { name: "x", scale: "linear" },
   },
   "one without a name": { given: { parameterType: "int" }, want: undefined },
   "one of other shapes": {
     given: { name: "x", parameterType: 3, feasibleSpace: ["a"] },
-    want: { name: "x", scale: "linear", text: "unknown from ? to ?" },
+    want: { name: "x", scale: "linear" },
   },
 };
 for (const [name, { given, want }] of Object.entries(parameters)) {
