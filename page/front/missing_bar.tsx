@@ -2,14 +2,15 @@
 import { Hostile } from "./marks_and_signs.tsx";
 import { useReading } from "./feed/repeated_reading.ts";
 import type { Session } from "./feed/session_key.ts";
-import { fieldsOf, listOf, textOf } from "./feed/answer_fields.ts";
+import { textOf } from "./feed/answer_fields.ts";
+import { asList, asObject } from "../../platform/base/json.ts";
 
 const EVERY_MS = 15_000;
 /** Most sentences that are shown. */
 const MOST = 5;
 
 const readMissing = (value: unknown) =>
-  listOf(fieldsOf(value).missing).slice(0, MOST).map(textOf).filter((it) => it !== "");
+  asList(asObject(value).missing).slice(0, MOST).map(textOf).filter((it) => it !== "");
 
 /** The bar; none where all is shown, or where each viewer is told by the answers to what was asked. */
 export function MissingBar({ session }: { session: Session }) {

@@ -17,7 +17,8 @@ import type { SearchView } from "./searches/search_view.ts";
 import { createTabFeed } from "./feed/tab_feed.ts";
 import { type ListNews, readCurves, readList } from "./feed/view_answers_read.ts";
 import { keyOf } from "./feed/job_key.ts";
-import { fieldsOf, textOf } from "./feed/answer_fields.ts";
+import { textOf } from "./feed/answer_fields.ts";
+import { asObject } from "../../platform/base/json.ts";
 import {
   type Connection,
   curvesAfter,
@@ -208,7 +209,7 @@ function take(event: string, data: unknown): void {
     curves.value = curvesAfter(untracked(() => curves.value), readCurves(data));
     outage.value = "";
   } else if (event === "outage") {
-    outage.value = textOf(fieldsOf(data).reason);
+    outage.value = textOf(asObject(data).reason);
   }
 }
 

@@ -3,7 +3,8 @@
  * session of any tab, for tabs that are opened beside. It keeps both only in memory, and no longer than the tabs.
  */
 import { createFeedHub } from "./feed/feed_hub.ts";
-import { fieldsOf, textOf } from "./feed/answer_fields.ts";
+import { textOf } from "./feed/answer_fields.ts";
+import { asObject } from "../../platform/base/json.ts";
 import { openFeed } from "./feed/view_feed.ts";
 import type { TabMessage, WorkerMessage } from "./feed/worker_messages.ts";
 
@@ -37,7 +38,7 @@ function leave(tab: Tab): void {
   hub.leave(tab);
 }
 
-const keyOf = ({ session }: Tab) => textOf(fieldsOf(session).key);
+const keyOf = ({ session }: Tab) => textOf(asObject(session).key);
 
 /** Ends the session of a tab in all others, too. */
 function forget(tab: Tab): void {

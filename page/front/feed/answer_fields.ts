@@ -1,23 +1,15 @@
 /** Reader of answers: by a table of their fields, which their type checks, whatever comes becomes what the page shows, or nothing. Pure. */
 
+import { asList, asObject, jsonOfText } from "../../../platform/base/json.ts";
+
 /** Makes what the page shows of whatever comes. */
 export type Read<T> = (value: unknown) => T;
 
-/** Fields of a JSON object. */
-export type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-/** Returns the fields of a value; none if it has none. */
-export const fieldsOf = (value: unknown): Fields => isFields(value) ? value : {};
 /** Returns a text; of anything else the empty one. */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : typeof value === "number" ? String(value) : "";
 /** Returns a text; undefined if there is none, or it is empty. */
 export const someText = (value: unknown): string | undefined => textOf(value) || undefined;
-/** Returns a list; of anything else the empty one. */
-export const listOf = (value: unknown): readonly unknown[] => Array.isArray(value) ? value : [];
 /** Returns a number, or undefined. */
 export const numberOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;
@@ -31,7 +23,7 @@ export function timeOf(value: unknown): number | undefined {
 
 /** Returns a reader of lists. */
 export const listWith = <T>(read: Read<T>): Read<readonly T[]> => (value) =>
-  listOf(value).map(read);
+  asList(value).map(read);
 /** Returns a reader of what may be absent. */
 export const ifThere = <T>(read: Read<T>): Read<T | undefined> => (value) =>
   value === undefined || value === null ? undefined : read(value);
@@ -58,7 +50,7 @@ export function fields(shape: Readers): Read<object> {
   const readers = Object.entries(shape)
     .map(([name, read]) => ({ name, from: name.replace(/Ms$/, ""), read }));
   return (value) => {
-    const given = fieldsOf(value);
+    const given = asObject(value);
     const found: Record<string, unknown> = {};
     for (const { name, from, read } of readers) {
       const one = read(given[from]);
@@ -69,10 +61,5 @@ export function fields(shape: Readers): Read<object> {
 }
 
 /** Returns the message of a `metav1.Status`, or what stands in for it. */
-export function statusMessage(text: string, otherwise: string): string {
-  try {
-    return textOf(fieldsOf(JSON.parse(text)).message) || otherwise;
-  } catch {
-    return otherwise;
-  }
-}
+export const statusMessage = (text: string, otherwise: string): string =>
+  textOf(asObject(jsonOfText(text)).message) || otherwise;

@@ -1,6 +1,7 @@
 /** Hub of feeds: what several subscribers show comes in as few streams as possible. */
 import { keyOf, MOST_JOBS, nameOf } from "./job_key.ts";
-import { fieldsOf, listOf, numberOf, textOf } from "./answer_fields.ts";
+import { numberOf, textOf } from "./answer_fields.ts";
+import { asList, asObject } from "../../../platform/base/json.ts";
 import type { VIEW_LIMITS } from "../../../crds/wire/view_limits.ts";
 import type { Connection, FeedOptions, OpenFeed } from "./view_state.ts";
 
@@ -58,10 +59,10 @@ function fits(subscriptions: readonly Subscription[]): boolean {
 
 /** Returns the part of curves that is about those jobs; undefined if all are about others. */
 function curvesFor(data: unknown, jobs: readonly string[]): object | undefined {
-  const { curves, missing } = fieldsOf(data);
+  const { curves, missing } = asObject(data);
   const isOf = (name: unknown) => jobs.includes(keyOf(nameOf(name)));
-  const [all, missed] = [listOf(curves), listOf(missing)];
-  const own = all.filter((it) => isOf(fieldsOf(it).job));
+  const [all, missed] = [asList(curves), asList(missing)];
+  const own = all.filter((it) => isOf(asObject(it).job));
   const gone = missed.filter(isOf);
   const isOfOthers = own.length + gone.length === 0 && all.length + missed.length > 0;
   return isOfOthers ? undefined : { curves: own, missing: gone };
@@ -125,7 +126,7 @@ class SharedStream {
         if (subscription.jobs.length > 0) subscriber.onEvent(event, data);
       } else if (
         subscription.list !== "" &&
-        this.#lists[numberOf(fieldsOf(data).list) ?? -1] === subscription.list
+        this.#lists[numberOf(asObject(data).list) ?? -1] === subscription.list
       ) {
         this.#passList(subscriber, event, data);
       }
@@ -134,7 +135,7 @@ class SharedStream {
 
   #passList(subscriber: Subscriber, event: string, data: unknown): void {
     if (event === "refused") {
-      const { code, message } = fieldsOf(data);
+      const { code, message } = asObject(data);
       const [status, reason] = [numberOf(code) ?? 0, textOf(message)];
       tell(subscriber, { phase: "refused", status, reason });
     } else if (event === "jobs") {

@@ -2,7 +2,8 @@
 import { signal } from "@preact/signals";
 import { ask, problemOf } from "./server_calls.ts";
 import type { PageFacts } from "../../../crds/wire/details.ts";
-import { fields, type FieldsOf, fieldsOf, textOf } from "./answer_fields.ts";
+import { fields, type FieldsOf, textOf } from "./answer_fields.ts";
+import { asObject, jsonOfText } from "../../../platform/base/json.ts";
 
 /** How the server lets people in: by a code that it has printed, or by a token of the cluster. */
 export type Login = "code" | "token";
@@ -29,18 +30,14 @@ const BROWSER = "milepost.browser";
 
 const factsOf = fields({ user: textOf, server: textOf } satisfies FieldsOf<PageFacts>);
 
-function readSession(value: unknown, login: Login, key = textOf(fieldsOf(value).session)): Session {
+function readSession(value: unknown, login: Login, key = textOf(asObject(value).session)): Session {
   return { key, login, ...factsOf(value) };
 }
 
 function storedSession(): Session | undefined {
-  try {
-    const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "null");
-    const session = readSession(stored, fieldsOf(stored).login === "token" ? "token" : "code");
-    return session.key === "" ? undefined : session;
-  } catch {
-    return undefined;
-  }
+  const stored = asObject(jsonOfText(sessionStorage.getItem(STORED) ?? ""));
+  const session = readSession(stored, stored.login === "token" ? "token" : "code");
+  return session.key === "" ? undefined : session;
 }
 
 function keep(session: Session): void {
@@ -129,7 +126,7 @@ export async function startSession(otherSession: () => Promise<unknown>): Promis
     sessionState.value = { phase: "open", session };
     return;
   }
-  const { key, login, ...facts } = fieldsOf(await otherSession());
+  const { key, login, ...facts } = asObject(await otherSession());
   if (sessionState.value.phase !== "starting") return;
   const other = readSession(facts, login === "token" ? "token" : "code", textOf(key));
   if (other.key === "") await enter("");

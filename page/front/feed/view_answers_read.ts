@@ -6,9 +6,7 @@ import {
   countOf,
   fields,
   type FieldsOf,
-  fieldsOf,
   ifThere,
-  listOf,
   listWith,
   numberOf,
   type Read,
@@ -16,6 +14,7 @@ import {
   textOf,
   timeOf,
 } from "./answer_fields.ts";
+import { asList, asObject } from "../../../platform/base/json.ts";
 import { keyOf, nameFields, nameOf } from "./job_key.ts";
 
 const rowOf = fields(
@@ -59,7 +58,7 @@ export interface ListNews extends ReturnType<typeof listFields> {
 
 /** Reads a window of the list, or news of it. */
 export function readList(value: unknown): ListNews {
-  const states = Object.entries(fieldsOf(fieldsOf(value).states));
+  const states = Object.entries(asObject(asObject(value).states));
   return {
     ...listFields(value),
     states: new Map(states.map(([state, count]) => [state, countOf(count)])),
@@ -67,7 +66,7 @@ export function readList(value: unknown): ListNews {
 }
 
 function pointOf(value: unknown): CurvePoint | undefined {
-  const [time, min, max, last] = listOf(value).map(numberOf);
+  const [time, min, max, last] = asList(value).map(numberOf);
   if (time === undefined || last === undefined) return undefined;
   return [time, min ?? last, max ?? last, last];
 }
@@ -78,7 +77,7 @@ const curveOf = fields(
     isProgress: (it) => it === true,
     isStep: (it) => it === true,
     isNonFinite: (it) => it === true,
-    points: (it) => listOf(it).map(pointOf).filter((point) => point !== undefined),
+    points: (it) => asList(it).map(pointOf).filter((point) => point !== undefined),
     source: (it) => it === "log" || it === "curve" ? it : undefined,
     cut: (it) => it === true ? it : undefined,
   } satisfies FieldsOf<SentCurve>,

@@ -11,13 +11,12 @@ import {
   countOf,
   fields,
   type FieldsOf,
-  fieldsOf,
-  listOf,
   listWith,
   numberOf,
   textOf,
   timeOf,
 } from "../feed/answer_fields.ts";
+import { asList, asObject } from "../../../platform/base/json.ts";
 
 const podOf = fields(
   {
@@ -81,7 +80,7 @@ function stopOf(value: unknown): Stop | undefined {
 }
 
 const partsOf = (value: unknown): ReadonlySet<DetailPart> =>
-  new Set((["pods", "events"] as const).filter((part) => listOf(value).includes(part)));
+  new Set((["pods", "events"] as const).filter((part) => asList(value).includes(part)));
 
 const detailFields = fields(
   {
@@ -99,12 +98,12 @@ export type JobDetails = ReturnType<typeof readDetails>;
 
 /** Reads the details. */
 export function readDetails(value: unknown) {
-  const { object, denied, cut, keepsLogs } = fieldsOf(value);
+  const { object, denied, cut, keepsLogs } = asObject(value);
   const { pods, events, wait, lastWords } = detailFields(value);
-  const { metadata, spec, status } = fieldsOf(object);
-  const { conditions, stop } = fieldsOf(status);
+  const { metadata, spec, status } = asObject(object);
+  const { conditions, stop } = asObject(status);
   return {
-    uid: textOf(fieldsOf(metadata).uid),
+    uid: textOf(asObject(metadata).uid),
     object,
     /** What the viewer may not read: there is nothing of it here. */
     denied: partsOf(denied),
@@ -116,12 +115,12 @@ export function readDetails(value: unknown) {
     keepsLogs: keepsLogs === true,
     pods,
     events,
-    conditions: listOf(conditions).map(conditionOf),
+    conditions: asList(conditions).map(conditionOf),
     stop: stopOf(stop),
     /** The end of the log of a program that failed; empty if that holds no more, or is no longer than its headline. */
     lastWords: lastWords.includes("\n") ? lastWords : "",
-    isSuspended: fieldsOf(spec).suspend === true ||
-      fieldsOf(fieldsOf(spec).runPolicy).suspend === true,
+    isSuspended: asObject(spec).suspend === true ||
+      asObject(asObject(spec).runPolicy).suspend === true,
   };
 }
 
@@ -134,7 +133,7 @@ export type Rights = ReadonlySet<Action>;
 
 /** Reads the rights. */
 export function readRights(value: unknown): Rights {
-  const it = fieldsOf(value);
+  const it = asObject(value);
   return new Set(ACTIONS.filter((name) => it[name] === true));
 }
 

@@ -17,12 +17,12 @@ import {
   fields,
   type FieldsOf,
   ifThere,
-  listOf,
   listWith,
   numberOf,
   textOf,
   timeOf,
 } from "../feed/answer_fields.ts";
+import { asList } from "../../../platform/base/json.ts";
 import { OPEN } from "../url_state.ts";
 import { DIRECTIONS } from "./search_view.ts";
 import { keyOf, MOST_JOBS, nameFields, nameOf } from "../feed/job_key.ts";
@@ -47,7 +47,7 @@ const countsOf = fields(
   {
     total: countOf,
     states: listWith((it) => {
-      const [state, count] = listOf(it);
+      const [state, count] = asList(it);
       return [textOf(state), countOf(count)] as const;
     }),
   } satisfies FieldsOf<TrialCounts>,
@@ -101,7 +101,7 @@ const stepFields = fields(
 
 /** Reads the steps that say when they were, and how good. */
 const stepsOf = (value: unknown) =>
-  listOf(value).map(stepFields).flatMap(({ trial, timeMs, value }) =>
+  asList(value).map(stepFields).flatMap(({ trial, timeMs, value }) =>
     timeMs === undefined || value === undefined ? [] : [{ trial, timeMs, value }]
   );
 
