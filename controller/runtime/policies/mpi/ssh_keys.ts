@@ -1,14 +1,13 @@
 /** SSH key pair of an MPI job, by which its launcher reaches its nodes. */
-import { generateKeyPair } from "node:crypto";
+import { Buffer } from "node:buffer";
+import { generateKeyPair, type KeyObject } from "node:crypto";
 import { promisify } from "node:util";
 
 /** Name of the curve in OpenSSH, whose keys are ECDSA over NIST P-521. */
 const CURVE = "nistp521";
 const KEY_TYPE = `ecdsa-sha2-${CURVE}`;
-/** Bytes of a coordinate of the curve. */
-const COORDINATE_BYTES = 66;
-/** First byte of a point that is given by both coordinates (SEC 1, section 2.3.3). */
-const UNCOMPRESSED = 4;
+/** Bytes of a point that is given by both coordinates, each in its full length (SEC 1, section 2.3.3). */
+const POINT_BYTES = 133;
 
 /** Both keys of a pair, as OpenSSH reads them. */
 export interface SshKeys {
@@ -19,40 +18,18 @@ export interface SshKeys {
 }
 
 /** A string of the SSH protocol: its length in four bytes, then its bytes (RFC 4251, section 5). */
-function sshString(bytes: Uint8Array): Uint8Array {
-  const result = new Uint8Array(4 + bytes.length);
-  new DataView(result.buffer).setUint32(0, bytes.length);
-  result.set(bytes, 4);
-  return result;
+function sshString(text: string | Uint8Array): Uint8Array {
+  const bytes = Buffer.from(text);
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
 }
 
-function concatenated(parts: readonly Uint8Array[]): Uint8Array {
-  const result = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    result.set(part, at);
-    at += part.length;
-  }
-  return result;
-}
-
-/** A coordinate in its full length: some keys have leading zeros, which JWK may leave out. */
-function coordinate(base64url: string | undefined): Uint8Array {
-  const bytes = Uint8Array.fromBase64(base64url ?? "", { alphabet: "base64url" });
-  const result = new Uint8Array(COORDINATE_BYTES);
-  result.set(bytes, COORDINATE_BYTES - bytes.length);
-  return result;
-}
-
-/** Returns the line of `authorized_keys` for a public key of the curve, as a JWK (RFC 5656, section 3.1). */
-export function authorizedKey({ x, y }: Pick<JsonWebKey, "x" | "y">): string {
-  const point = concatenated([Uint8Array.of(UNCOMPRESSED), coordinate(x), coordinate(y)]);
-  const text = new TextEncoder();
-  const blob = concatenated([
-    sshString(text.encode(KEY_TYPE)),
-    sshString(text.encode(CURVE)),
-    sshString(point),
-  ]);
+/** Returns the line of `authorized_keys` for a public key of the curve (RFC 5656, section 3.1). */
+export function authorizedKey(key: KeyObject): string {
+  // The point is what a public key ends with (RFC 5480).
+  const point = key.export({ type: "spki", format: "der" }).subarray(-POINT_BYTES);
+  const blob = Buffer.concat([KEY_TYPE, CURVE, point].map(sshString));
   return `${KEY_TYPE} ${blob.toBase64()}\n`;
 }
 
@@ -61,6 +38,6 @@ export async function generateSshKeys(): Promise<SshKeys> {
   const pair = await promisify(generateKeyPair)("ec", { namedCurve: "P-521" });
   return {
     privateKey: pair.privateKey.export({ type: "sec1", format: "pem" }).toString(),
-    publicKey: authorizedKey(pair.publicKey.export({ format: "jwk" })),
+    publicKey: authorizedKey(pair.publicKey),
   };
 }
