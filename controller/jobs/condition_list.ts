@@ -1,14 +1,15 @@
 /** List of a v1 job's conditions, as kubeflow/training-operator keeps it (`pkg/util/status.go`). */
-import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
+import {
+  type ConditionUpdate,
+  findCondition,
+  isConditionTrue,
+} from "../../platform/kube/conditions.ts";
 import type { V1Condition } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS, type V1ConditionType } from "../../crds/v1/names.ts";
 
 /** A condition that is to be set. */
-export interface NewCondition {
+export interface NewCondition extends ConditionUpdate {
   readonly type: V1ConditionType;
-  readonly status: "True" | "False";
-  readonly reason: string;
-  readonly message: string;
 }
 
 /** Each takes the other's place. */

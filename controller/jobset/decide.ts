@@ -9,7 +9,12 @@ import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../platform/kube/event_object.ts";
 import { bucketJobs, type Buckets, countJobs } from "./buckets.ts";
 import { CHANGES, type StatusDraft, withCompletion, withCondition } from "./jobset_conditions.ts";
-import { type ResolvedReplicatedJob, type ResolvedSpec, resolveSpec } from "./defaults.ts";
+import {
+  replicasOf,
+  type ResolvedReplicatedJob,
+  type ResolvedSpec,
+  resolveSpec,
+} from "./defaults.ts";
 import { missingJobs, podProblem } from "./policy/creation.ts";
 import { applyFailurePolicy } from "./policy/failure.ts";
 import { startable } from "./policy/startup.ts";
@@ -216,8 +221,7 @@ function afterTheEnd({ jobSet, spec, buckets, now }: Context, draft: StatusDraft
 function withReadiness({ spec, now }: Context, draft: StatusDraft): StatusDraft {
   const counters = draft.status.replicatedJobsStatus ?? [];
   const started = counters.reduce((sum, { ready, succeeded }) => sum + ready + succeeded, 0);
-  const wanted = spec.replicatedJobs.reduce((sum, { replicas }) => sum + replicas, 0);
-  const ready = !spec.suspend && started === wanted;
+  const ready = !spec.suspend && started === replicasOf(spec.replicatedJobs);
   return ready ? withCondition(draft, CHANGES.jobsReady, now) : draft;
 }
 

@@ -85,6 +85,11 @@ function resolveFailurePolicy(
   };
 }
 
+/** Returns the number of Jobs of replicated jobs together. */
+export function replicasOf(jobs: readonly ResolvedReplicatedJob[]): number {
+  return jobs.reduce((sum, { replicas }) => sum + replicas, 0);
+}
+
 /** Returns the claims of a JobSet of that name, in their order. */
 export function resolveVolumeClaims(
   policies: JobSetSpec["volumeClaimPolicies"] = [],

@@ -1,6 +1,7 @@
 /** Restarts of single Jobs, as the status of a JobSet counts them (RestartJob). Pure. */
 import type { FailurePolicyRule, ReplicatedJobStatus } from "../../crds/jobset.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
+import { compact } from "../../platform/base/json.ts";
 
 type Counters = readonly ReplicatedJobStatus[] | undefined;
 /** The lists of a counter, with an entry for each Job. */
@@ -16,7 +17,8 @@ export function indexOf(job: WatchedJob): number {
   return Number(/-(\d+)$/.exec(job.metadata?.name ?? "")?.[1]);
 }
 
-function counterOf(counters: Counters, name: string | undefined) {
+/** Returns the counters of a replicated job. */
+export function counterOf(counters: Counters, name: string | undefined) {
   return counters?.find((each) => each.name === name);
 }
 
@@ -28,18 +30,13 @@ export function jobRestarts(counters: Counters, name: string | undefined): reado
 /** Returns the fields that stay when a replicated job is counted again. */
 export function keptRestarts(counters: Counters, name: string): Restarts {
   const { jobRestarts, jobRestartsCountTowardsMax } = counterOf(counters, name) ?? {};
-  return {
-    ...(jobRestarts && { jobRestarts }),
-    ...(jobRestartsCountTowardsMax && { jobRestartsCountTowardsMax }),
-  };
+  return compact({ jobRestarts, jobRestartsCountTowardsMax });
 }
 
 /** Returns the number of restarts of single Jobs that count towards the maximum. */
 export function countedJobRestarts(counters: Counters): number {
-  return (counters ?? []).flatMap(({ jobRestartsCountTowardsMax = [] }) =>
-    jobRestartsCountTowardsMax
-  )
-    .reduce((sum, one) => sum + one, 0);
+  const counted = counters?.flatMap((counter) => counter.jobRestartsCountTowardsMax ?? []) ?? [];
+  return counted.reduce((sum, one) => sum + one, 0);
 }
 
 /** Returns the counters with one more restart of a Job. The input is not changed. */

@@ -3,7 +3,11 @@ import type { JobSetStatus } from "../../crds/jobset.ts";
 import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_CONDITIONS as TYPES, JOBSET_REASONS as REASONS } from "../../crds/jobset_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
-import { findCondition, setCondition } from "../../platform/kube/conditions.ts";
+import {
+  type ConditionUpdate,
+  findCondition,
+  setCondition,
+} from "../../platform/kube/conditions.ts";
 import type { EventText } from "../../platform/kube/event_object.ts";
 
 /** A status before it is written, and the events that are sent after that. */
@@ -13,17 +17,13 @@ export interface StatusDraft {
 }
 
 /** A wanted condition, and the type of the event that announces it. */
-export interface ConditionChange {
-  readonly type: string;
-  readonly status: "True" | "False";
-  readonly reason: string;
-  readonly message: string;
+export interface ConditionChange extends ConditionUpdate {
   readonly event: EventText["type"];
 }
 
 function change(
   type: string,
-  status: "True" | "False",
+  status: ConditionUpdate["status"],
   [reason, message]: readonly [string, string],
   event: EventText["type"] = "Normal",
 ): ConditionChange {

@@ -10,7 +10,12 @@ import type {
 } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_API_VERSION, JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { controllerReference } from "../../platform/kube/owner_references.ts";
-import type { ResolvedReplicatedJob, ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";
+import {
+  replicasOf,
+  type ResolvedReplicatedJob,
+  type ResolvedSpec,
+  type ResolvedVolumeClaim,
+} from "./defaults.ts";
 import { jobRestarts } from "./job_restarts.ts";
 import { isReserved, placementAnnotations, withReservedNodes } from "./placement.ts";
 import { recordOf } from "./template_record.ts";
@@ -34,10 +39,6 @@ export function coordinatorEndpoint(
 ): string {
   const job = jobName(jobSet, coordinator.replicatedJob, coordinator.jobIndex);
   return `${job}-${coordinator.podIndex}.${subdomain}`;
-}
-
-function replicasOf(jobs: readonly ResolvedReplicatedJob[]): number {
-  return jobs.reduce((sum, job) => sum + job.replicas, 0);
 }
 
 /** Returns the labels, which are also annotations, that place a Job and its pods in the JobSet. */

@@ -3,7 +3,7 @@
  * takes away what the JobSet's template has no longer, and leaves what others set (docs/decisions/0028). Pure.
  */
 import { z } from "zod";
-import { jsonOfText, sameJson } from "../../platform/base/json.ts";
+import { compact, jsonOfText, sameJson } from "../../platform/base/json.ts";
 import { type PodTemplateSpec, schemas } from "../../platform/kube/kubernetes.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
@@ -83,11 +83,11 @@ export function templatePatch(job: WatchedJob, wanted: PodTemplateSpec | undefin
   // Of a Job without a record nothing is known, and nothing is taken away.
   const former = textSchema.safeParse(textOf(job)).data ?? {};
   const present = job.spec?.template?.spec;
-  const of = {
+  const metadata = compact({
     labels: mapPatch(former.labels, wanted?.metadata?.labels),
     annotations: mapPatch(former.annotations, wanted?.metadata?.annotations),
-  };
-  const spec = {
+  });
+  const spec = compact({
     nodeSelector: mapPatch(former.nodeSelector, wanted?.spec?.nodeSelector),
     tolerations: listPatch(present?.tolerations, former.tolerations, wanted?.spec?.tolerations),
     schedulingGates: listPatch(
@@ -95,18 +95,13 @@ export function templatePatch(job: WatchedJob, wanted: PodTemplateSpec | undefin
       former.schedulingGates,
       wanted?.spec?.schedulingGates,
     ),
-  };
-  const template = { ...changes("metadata", of), ...changes("spec", spec) };
+  });
+  const parts = Object.entries({ metadata, spec });
+  const template = Object.fromEntries(parts.filter(([, it]) => Object.keys(it).length > 0));
   const text = recordOf(wanted)[ANNOTATIONS.fromTemplate] ?? null;
   const isNews = text !== (textOf(job) ?? null);
   return {
     ...(isNews && { metadata: { annotations: { [ANNOTATIONS.fromTemplate]: text } } }),
     ...(Object.keys(template).length > 0 && { template }),
   };
-}
-
-/** The parts that change, under that name; nothing if none does. */
-function changes(name: string, parts: Readonly<Record<string, unknown>>): Record<string, object> {
-  const changed = Object.entries(parts).filter(([, part]) => part !== undefined);
-  return changed.length > 0 ? { [name]: Object.fromEntries(changed) } : {};
 }

@@ -8,7 +8,7 @@ import { compareQuantities, parseQuantity } from "../../platform/base/quantity.t
 import type { WatchedJob } from "../../crds/watched.ts";
 import { controllerOf, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import { bucketJobs, isJobReady } from "./buckets.ts";
-import type { ResolvedSpec, ResolvedVolumeClaim } from "./defaults.ts";
+import { replicasOf, type ResolvedSpec, type ResolvedVolumeClaim } from "./defaults.ts";
 import { isSuccessful } from "./policy/success.ts";
 import { terminalCondition } from "./policy/terminal_condition.ts";
 
@@ -40,8 +40,7 @@ export function needsClaims(
   if (spec.volumeClaims.length === 0 || terminalCondition(status) !== undefined) return false;
   const { active, succeeded, failed } = bucketJobs(jobs, status);
   if (failed.length > 0 || isSuccessful(spec, succeeded)) return false;
-  const wanted = spec.replicatedJobs.reduce((sum, { replicas }) => sum + replicas, 0);
-  return succeeded.length + active.filter(isJobReady).length < wanted;
+  return succeeded.length + active.filter(isJobReady).length < replicasOf(spec.replicatedJobs);
 }
 
 /** The claims that exist, by name. */

@@ -26,12 +26,12 @@ function firstFailed(jobs: readonly WatchedJob[]): WatchedJob | undefined {
   );
 }
 
-function compiles(pattern: string): boolean {
+/** The RE2 pattern; undefined if it does not compile, and so matches nothing. */
+function compiled(pattern: string): RE2JS | undefined {
   try {
-    RE2JS.compile(pattern);
-    return true;
+    return RE2JS.compile(pattern);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
@@ -39,7 +39,7 @@ function compiles(pattern: string): boolean {
 function withPatternWarnings(draft: StatusDraft, rules: readonly FailurePolicyRule[]): StatusDraft {
   const events = rules.flatMap(({ onJobFailureMessagePatterns = [] }, rule) =>
     onJobFailureMessagePatterns.flatMap((pattern, index) =>
-      compiles(pattern) ? [] : [{
+      compiled(pattern) ? [] : [{
         type: "Warning" as const,
         reason: REASONS.invalidPattern,
         message:
@@ -50,13 +50,9 @@ function withPatternWarnings(draft: StatusDraft, rules: readonly FailurePolicyRu
   return { ...draft, events: [...draft.events, ...events] };
 }
 
-/** Reports whether the RE2 pattern matches in the text. One that does not compile matches nothing. */
+/** Reports whether the RE2 pattern matches in the text. */
 export function patternMatches(pattern: string, text: string): boolean {
-  try {
-    return RE2JS.compile(pattern).matcher(text).find();
-  } catch {
-    return false;
-  }
+  return compiled(pattern)?.matcher(text).find() ?? false;
 }
 
 function ruleMatches(rule: FailurePolicyRule, job: WatchedJob): boolean {

@@ -1,11 +1,12 @@
 /** Startup order and dependencies of replicated jobs. Pure. */
 import type { ReplicatedJobStatus } from "../../../crds/jobset.ts";
 import type { ResolvedReplicatedJob, ResolvedSpec } from "../defaults.ts";
+import { counterOf } from "../job_restarts.ts";
 
 type Counters = readonly ReplicatedJobStatus[];
 
 function startedJobs(counters: Counters, name: string): number {
-  const counter = counters.find((each) => each.name === name);
+  const counter = counterOf(counters, name);
   return counter ? counter.ready + counter.succeeded + counter.failed : 0;
 }
 
@@ -23,7 +24,7 @@ export function dependenciesHold(
   return job.dependsOn.every(({ name, status }) => {
     const replicas = spec.replicatedJobs.find((each) => each.name === name)?.replicas;
     const reached = status === "Complete"
-      ? counters.find((each) => each.name === name)?.succeeded ?? 0
+      ? counterOf(counters, name)?.succeeded ?? 0
       : startedJobs(counters, name);
     return reached === replicas;
   });

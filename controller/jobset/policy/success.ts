@@ -1,7 +1,7 @@
 /** Success policy of a JobSet. Pure. */
 import type { WatchedJob } from "../../../crds/watched.ts";
 import { replicatedJobOf } from "../buckets.ts";
-import type { ResolvedSpec } from "../defaults.ts";
+import { replicasOf, type ResolvedSpec } from "../defaults.ts";
 
 /** Reports whether the succeeded Jobs satisfy the policy; without a succeeded Job they never do. */
 export function isSuccessful(spec: ResolvedSpec, succeeded: readonly WatchedJob[]): boolean {
@@ -11,7 +11,5 @@ export function isSuccessful(spec: ResolvedSpec, succeeded: readonly WatchedJob[
     targets.length === 0 || (name !== undefined && targets.includes(name));
   const reached = succeeded.filter((job) => isTarget(replicatedJobOf(job))).length;
   if (operator === "Any") return reached > 0;
-  const wanted = spec.replicatedJobs.filter(({ name }) => isTarget(name))
-    .reduce((sum, { replicas }) => sum + replicas, 0);
-  return reached >= wanted;
+  return reached >= replicasOf(spec.replicatedJobs.filter(({ name }) => isTarget(name)));
 }
