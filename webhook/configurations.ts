@@ -7,6 +7,7 @@ import type {
 import type { JobKind } from "../crds/job_kind.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { KATIB } from "../crds/katib_names.ts";
+import type { LabelRequirement } from "../crds/label_selector.ts";
 import {
   ANNOTATIONS,
   LABELS,
@@ -105,12 +106,20 @@ const NOT_BEING_DELETED = {
 const HAS_RULES = "has(object.metadata.annotations) && " +
   `${JSON.stringify(ANNOTATIONS.earlyStopping)} in object.metadata.annotations`;
 
-/** What the registrations of the pod webhook have in common. */
-function podWebhook(options: ConfigurationOptions) {
+/** A registration of the pod webhook, for pods whose labels meet all these requirements. */
+function podWebhook(
+  options: ConfigurationOptions,
+  name: string,
+  failurePolicy: "Fail" | "Ignore",
+  matchExpressions: readonly LabelRequirement[],
+) {
   return {
     ...COMMON,
+    name,
     clientConfig: clientConfig(options, WEBHOOK_PATHS.mutatePods),
     rules: [rule("", "v1", "pods", ["CREATE"])],
+    objectSelector: { matchExpressions: [...matchExpressions] },
+    failurePolicy,
     timeoutSeconds: TIMEOUT_SECONDS.pods,
     reinvocationPolicy: "IfNeeded",
   };
@@ -124,44 +133,21 @@ function trialResourceWebhooks(options: ConfigurationOptions) {
   const foreign = options.kinds.all.find(({ isForeign }) => isForeign);
   if (!options.injectPods || foreign === undefined) return [];
   const others = (foreign.podLabels.without ?? []).map(doesNotExist);
-  const shared = { ...podWebhook(options), failurePolicy: "Fail" };
+  const onlyOurs = [exists(LABELS.trial), doesNotExist(KATIB.trialLabel)];
   const name = (role: string) => `${role}.${MANAGER.trialPodWebhook}`;
   return [
-    {
-      ...shared,
-      name: name("resource"),
-      objectSelector: { matchExpressions: [exists(KATIB.trialLabel), ...others] },
-    },
-    {
-      ...shared,
-      name: name("labelled-resource"),
-      objectSelector: {
-        matchExpressions: [exists(LABELS.trial), doesNotExist(KATIB.trialLabel), ...others],
-      },
-    },
+    podWebhook(options, name("resource"), "Fail", [exists(KATIB.trialLabel), ...others]),
+    podWebhook(options, name("labelled-resource"), "Fail", [...onlyOurs, ...others]),
   ];
 }
 
 /** Both registrations of the pod webhook for a kind; no pod matches both. */
 function podWebhooks(options: ConfigurationOptions, kind: JobKind) {
-  const shared = podWebhook(options);
-  const names = podWebhookNames(options.kinds, kind);
-  const select = (expression: { key: string; operator: string }) => ({
-    objectSelector: { matchExpressions: [...podsOf(kind), expression] },
-  });
+  const { plain, trial } = podWebhookNames(options.kinds, kind);
+  const pods = podsOf(kind);
   return [
-    {
-      ...shared,
-      name: names.plain,
-      failurePolicy: "Ignore",
-      ...select(doesNotExist(LABELS.trial)),
-    },
-    {
-      ...shared,
-      name: names.trial,
-      failurePolicy: "Fail",
-      ...select(exists(LABELS.trial)),
-    },
+    podWebhook(options, plain, "Ignore", [...pods, doesNotExist(LABELS.trial)]),
+    podWebhook(options, trial, "Fail", [...pods, exists(LABELS.trial)]),
   ];
 }
 
