@@ -1,27 +1,17 @@
 /** Validation error of one field of an object, in Kubernetes' words. */
 import { type CauseReason, shown, type StatusCause, statusCause } from "./status_cause.ts";
 
-/** Type of a field's problem. */
-type FieldProblemType = "Required" | "Invalid" | "Forbidden" | "Unsupported";
-
 /** A problem with one field of an object. */
 export interface FieldProblem {
   /** Path of the field, such as `spec.runtimeRef`; empty for the object as a whole. */
   readonly field: string;
   /** The problem, and what to change. */
   readonly message: string;
-  /** Default `Invalid`. */
-  readonly type?: FieldProblemType;
-  /** The value that was refused; shown for `Invalid` and `Unsupported`. */
+  /** Default: that of an invalid value. */
+  readonly reason?: CauseReason;
+  /** The value that was refused; shown if it is invalid, or not supported. */
   readonly value?: unknown;
 }
-
-const REASONS: Readonly<Record<FieldProblemType, CauseReason>> = {
-  Required: "FieldValueRequired",
-  Invalid: "FieldValueInvalid",
-  Forbidden: "FieldValueForbidden",
-  Unsupported: "FieldValueNotSupported",
-};
 
 /** A step into an object, as JSON paths write it. */
 function step(part: PropertyKey): string {
@@ -37,7 +27,7 @@ export function fieldPath(steps: readonly PropertyKey[]): string {
 
 /** A field that has to be there. */
 export function required(field: string, message: string): FieldProblem {
-  return { type: "Required", field, message };
+  return { reason: "FieldValueRequired", field, message };
 }
 
 /** A value that is none of those that its field may have. */
@@ -47,24 +37,26 @@ export function unsupported(
   supported: readonly string[],
 ): FieldProblem {
   const message = `supported values: ${supported.map(shown).join(", ")}`;
-  return { type: "Unsupported", field, value, message };
+  return { reason: "FieldValueNotSupported", field, value, message };
 }
 
 /** A value that breaks a rule of its field. */
 export function invalid(field: string, value: unknown, message: string): FieldProblem {
-  return { type: "Invalid", field, value, message };
+  return { reason: "FieldValueInvalid", field, value, message };
 }
 
 /** A field that may not be set, or not be changed, here. */
 export function forbidden(field: string, message: string): FieldProblem {
-  return { type: "Forbidden", field, message };
+  return { reason: "FieldValueForbidden", field, message };
 }
 
 /** Returns the problem as an entry of the details of a Status: `Invalid value: "x": must be y`. */
-export function causeOf({ type = "Invalid", field, value, message }: FieldProblem): StatusCause {
-  const shows = type === "Invalid" || type === "Unsupported";
+export function causeOf(
+  { reason = "FieldValueInvalid", field, value, message }: FieldProblem,
+): StatusCause {
+  const shows = reason === "FieldValueInvalid" || reason === "FieldValueNotSupported";
   const refused = shows && value !== undefined ? [shown(value)] : [];
-  return statusCause(REASONS[type], field, ...refused, message);
+  return statusCause(reason, field, ...refused, message);
 }
 
 /** All problems on one line, each with its path, without values: for conditions. */

@@ -157,7 +157,8 @@ function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
     const ref = runtimeRefOf(job);
     if (runtimeScope(job) === undefined) {
       const message = `unsupported runtime: ${ref.kind}.${ref.apiGroup}`;
-      return refuse([{ type: "Unsupported", field: "spec.runtimeRef", value: ref.kind, message }]);
+      const reason = "FieldValueNotSupported";
+      return refuse([{ reason, field: "spec.runtimeRef", value: ref.kind, message }]);
     }
     const runtime = await options.runtime(ref, namespace, context);
     const rules = await options.trainJobRules(runtime, context);
