@@ -100,20 +100,18 @@ export function definitionOf(
   };
 }
 
-/** The root of a kind: apiVersion, kind and metadata are the API server's own business. */
+/** The parts of a kind's root that are the API server's own business. */
+export const ROOT_PROPERTIES = {
+  apiVersion: { type: "string" },
+  kind: { type: "string" },
+  metadata: { type: "object" },
+} as const;
+
 function rootSchema(source: z.ZodType, required?: string[]): OpenApiSchema {
   const schema: OpenApiSchema = { ...openApiSchema(source), required };
   if (required === undefined) delete schema.required;
   const parts = typeof schema.properties === "object" ? schema.properties : {};
-  return {
-    ...schema,
-    properties: {
-      ...parts,
-      apiVersion: { type: "string" },
-      kind: { type: "string" },
-      metadata: { type: "object" },
-    },
-  };
+  return { ...schema, properties: { ...parts, ...ROOT_PROPERTIES } };
 }
 
 const STATUS = { status: {} };

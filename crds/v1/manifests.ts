@@ -7,6 +7,7 @@ import {
   type CustomResourceDefinition,
   definitionOf,
   type PrinterColumn,
+  ROOT_PROPERTIES,
   type ScalePaths,
 } from "../manifests.ts";
 import { type OpenApiSchema, openApiSchema } from "../openapi_schema.ts";
@@ -99,25 +100,15 @@ function specSchema({ kind, specsKey }: V1Kind, common: CommonSchemas): OpenApiS
   return { ...spec, properties: { ...own, [specsKey]: replicas, runPolicy } };
 }
 
-function rootSchema(kind: V1Kind, common: CommonSchemas): OpenApiSchema {
-  return {
-    type: "object",
-    properties: {
-      apiVersion: { type: "string" },
-      kind: { type: "string" },
-      metadata: { type: "object" },
-      spec: specSchema(kind, common),
-      status: common.status,
-    },
-  };
-}
-
 /** The definitions of all v1 kinds; they carry the annotation by which Milepost runs a kind. */
 export function v1CrdManifests(): CustomResourceDefinition[] {
   const common = commonSchemas();
   return V1_KIND_LIST.map((kind) =>
     definitionOf(V1_RESOURCES[kind.kind], {
-      schema: rootSchema(kind, common),
+      schema: {
+        type: "object",
+        properties: { ...ROOT_PROPERTIES, spec: specSchema(kind, common), status: common.status },
+      },
       subresources: { status: {}, ...(kind.scalable && { scale: scalePaths(kind) }) },
       columns: columnsOf(kind),
       annotations: { [V1_RUN_BY_ANNOTATION]: V1_RUN_BY },
