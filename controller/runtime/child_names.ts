@@ -43,12 +43,17 @@ function lastPodNames(draft: Draft): string[] {
 function podNameProblems(draft: Draft): FieldProblem[] {
   const longest = lastPodNames(draft)
     .reduce((one, other) => other.length > one.length ? other : one, "");
-  const excess = longest.length - DNS_LABEL_MAX;
+  return childNameProblems(draft, "pod name", longest);
+}
+
+/** Returns the problem of a name that follows from the TrainJob's and has to be a DNS label, if it is too long. */
+export function childNameProblems({ trainJob }: Draft, what: string, name: string): FieldProblem[] {
+  const excess = name.length - DNS_LABEL_MAX;
   if (excess <= 0) return [];
   const message =
-    `yields an invalid child: pod name "${longest}" has ${longest.length} characters, at most ` +
+    `yields an invalid child: ${what} "${name}" has ${name.length} characters, at most ` +
     `${DNS_LABEL_MAX} are allowed; shorten the TrainJob's name by ${excess}`;
-  return [invalid("metadata.name", draft.trainJob.metadata.name, message)];
+  return [invalid("metadata.name", trainJob.metadata.name, message)];
 }
 
 /** Refuses a TrainJob whose Jobs or pods could never be created; of long pod names it reports the longest. */

@@ -9,19 +9,23 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 /** Executor of JobSets: `controller/jobset` of this process, or upstream's controller. */
 export type Executor = "builtin" | "external";
 
-/** The template while stages change it. `trainJob` and `runtime` are read only. */
-export interface Draft {
+/** The part of the input of rendering that stages read. */
+export interface DraftInput {
   readonly trainJob: TrainJob;
+  readonly executor: Executor;
+  /** Name of the Trial whose metrics the pods push, for their label. */
+  readonly trial?: string | undefined;
+  /** Priority classes that were looked for and do not exist, with the API server's message. */
+  readonly missingPriorityClasses?: ReadonlyMap<string, string> | undefined;
+}
+
+/** The template while stages change it. `trainJob` and `runtime` are read only. */
+export interface Draft extends DraftInput {
   readonly runtimeName: string;
   /** The runtime's spec as it was, without runtime patches; empty if it has none. */
   readonly runtime: Partial<TrainingRuntimeSpec>;
-  readonly executor: Executor;
   /** How many pods the job may have. */
   readonly maxPods: number;
-  /** Name of the Trial whose metrics the pods push. */
-  readonly trial?: string | undefined;
-  /** Priority classes that were looked for and do not exist, with the API server's message. */
-  readonly missing?: ReadonlyMap<string, string> | undefined;
   /** Labels and annotations of the JobSet. */
   readonly metadata: { labels: Record<string, string>; annotations: Record<string, string> };
   /** Private to this draft: stages change it in place. */
@@ -83,15 +87,19 @@ export function hasNamed(items: readonly { readonly name: string }[], name: stri
   return items.some((item) => item.name === name);
 }
 
+/** Returns the first trainer job. */
+export function trainerJob(draft: Draft): ReplicatedJob | undefined {
+  return jobsOf(draft).find((job) => stepOf(job) === STEPS.trainer);
+}
+
 /** Returns the container of the first trainer job, which is the one that ML policies equip. */
 export function trainerContainer(draft: Draft): Container | undefined {
-  const job = jobsOfStep(draft, STEPS.trainer)[0];
+  const job = trainerJob(draft);
   return job && containersOf(job).find(({ name }) => name === STEP_CONTAINERS[STEPS.trainer]);
 }
 
 /** Returns the containers that a step addresses. */
 export function stepContainers(draft: Draft, step: Step): Container[] {
   return jobsOfStep(draft, step)
-    .map((job) => containersOf(job).find(({ name }) => name === STEP_CONTAINERS[step]))
-    .filter((container) => container !== undefined);
+    .flatMap((job) => containersOf(job).find(({ name }) => name === STEP_CONTAINERS[step]) ?? []);
 }

@@ -2,14 +2,11 @@
 import type { ReplicatedJob } from "../../crds/jobset.ts";
 import { STEPS } from "../../crds/names.ts";
 import { type PodCount, podCountProblem } from "../job_bounds.ts";
-import { type Draft, jobsOf, type Stage, stepOf } from "./draft.ts";
+import { type Draft, jobsOf, type Stage, stepOf, trainerJob } from "./draft.ts";
 
-function templateCount(draft: Draft, name: string): number {
-  const job = jobsOf(draft).find((candidate) => candidate.name === name);
-  if (job && stepOf(job) === STEPS.trainer && draft.runtime.mlPolicy) {
-    return Math.max(1, draft.runtime.mlPolicy.numNodes ?? 1);
-  }
-  return Math.max(1, job?.template.spec?.parallelism ?? 1);
+function templateCount({ runtime: { mlPolicy } }: Draft, job: ReplicatedJob): number {
+  const isByPolicy = stepOf(job) === STEPS.trainer && mlPolicy !== undefined;
+  return Math.max(1, (isByPolicy ? mlPolicy.numNodes : job.template.spec?.parallelism) ?? 1);
 }
 
 /**
@@ -21,10 +18,10 @@ export const nodeCounts: Stage = {
   name: "nodeCounts",
   apply(draft) {
     const numNodes = draft.trainJob.spec.trainer?.numNodes;
-    const trainer = jobsOf(draft).find((job) => stepOf(job) === STEPS.trainer);
+    const trainer = trainerJob(draft);
     for (const job of jobsOf(draft)) {
       const wanted = job === trainer ? numNodes : undefined;
-      draft.counts.set(job.name, wanted ?? templateCount(draft, job.name));
+      draft.counts.set(job.name, wanted ?? templateCount(draft, job));
     }
   },
 };
@@ -81,6 +78,6 @@ export const parallelism: Stage = {
 
 /** Returns the number of pods of the first trainer job; 1 if the runtime has none. */
 export function trainerCount(draft: Draft): number {
-  const trainer = jobsOf(draft).find((job) => stepOf(job) === STEPS.trainer);
+  const trainer = trainerJob(draft);
   return (trainer && draft.counts.get(trainer.name)) ?? 1;
 }

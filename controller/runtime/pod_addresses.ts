@@ -5,7 +5,7 @@ import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { STEPS } from "../../crds/names.ts";
 import { RENDEZVOUS_PORT } from "../../crds/policy_names.ts";
 import { declarePort } from "./container_environment.ts";
-import { type Draft, jobsOfStep, trainerContainer } from "./draft.ts";
+import { type Draft, trainerContainer, trainerJob } from "./draft.ts";
 
 function annotation(key: string): NonNullable<EnvVar["valueFrom"]> {
   return { fieldRef: { fieldPath: `metadata.annotations['${key}']` } };
@@ -33,7 +33,7 @@ export function endpointOf(draft: Draft, job: string, replica: number, pod: numb
 
 /** Returns the name of the first trainer job, by convention that of the step. */
 export function trainerJobName(draft: Draft): string {
-  return jobsOfStep(draft, STEPS.trainer)[0]?.name ?? STEPS.trainer;
+  return trainerJob(draft)?.name ?? STEPS.trainer;
 }
 
 /** Returns the endpoint of the first pod of the trainer, where the nodes of most frameworks meet (G5). */

@@ -74,10 +74,8 @@ function rows<T extends Policy>(
   table: Readonly<Record<string, T>>,
   fields: readonly string[],
 ): T[] {
-  return fields.filter((field) => Object.hasOwn(table, field)).flatMap((field) => {
-    const policy = table[field];
-    return policy ? [policy] : [];
-  });
+  return fields.filter((field) => Object.hasOwn(table, field))
+    .flatMap((field) => table[field] ?? []);
 }
 
 function mlPoliciesOf(policies: Policies, runtime: Partial<TrainingRuntimeSpec>): Policy[] {

@@ -5,12 +5,11 @@ import type { JobSet } from "../../crds/jobset.ts";
 import { TRAINER_API_VERSION } from "../../crds/names.ts";
 import { JOBSET_API_VERSION } from "../../crds/jobset_names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
 import { controllerReference } from "../../platform/kube/owner_references.ts";
 import type { Child, Progress } from "./child.ts";
 import { childNames } from "./child_names.ts";
 import { unshared } from "./copy.ts";
-import { type Draft, type Executor, jobsOf, type Stage } from "./draft.ts";
+import { type Draft, type DraftInput, jobsOf, type Stage } from "./draft.ts";
 import { execution, podIdentity } from "./identity.ts";
 import { nodeCounts, parallelism, podBound } from "./node_counts.ts";
 import { POLICIES } from "./policies/table.ts";
@@ -35,16 +34,10 @@ import {
 import { unsupportedFeatures } from "./unsupported.ts";
 
 /** The input of rendering. */
-export interface RenderInput {
-  readonly trainJob: TrainJob;
+export interface RenderInput extends DraftInput {
   readonly runtime: AnyTrainingRuntime;
-  readonly executor: Executor;
   /** How many pods the job may have. Default: {@link JOB_LIMITS}. */
   readonly maxPods?: number | undefined;
-  /** Name of the Trial whose metrics the pods push, for their label. */
-  readonly trial?: string | undefined;
-  /** Priority classes that were looked for and do not exist, with the API server's message. */
-  readonly missingPriorityClasses?: ReadonlyMap<string, string> | undefined;
   /** Default: the policies of this build. */
   readonly policies?: Policies | undefined;
   /** ML policies that the cluster's definition of runtimes drops. Default: none. */
@@ -101,31 +94,22 @@ export function stagesOf(policies: Policies): readonly Stage[] {
 }
 
 function createDraft(input: RenderInput): Draft {
-  const { trainJob, runtime, executor, trial, missingPriorityClasses: missing } = input;
-  const template = runtime.spec?.template;
-  const { labels, annotations } = template?.metadata ?? {};
+  const { metadata: { name = "" }, spec } = input.runtime;
+  const { labels, annotations } = spec?.template.metadata ?? {};
   return {
-    trainJob,
-    runtimeName: runtime.metadata.name ?? "",
-    runtime: runtime.spec ?? {},
-    executor,
+    ...input,
+    runtimeName: name,
+    runtime: spec ?? {},
     maxPods: input.maxPods ?? JOB_LIMITS.pods,
-    trial,
-    missing,
     metadata: { labels: { ...labels }, annotations: { ...annotations } },
-    spec: unshared(template?.spec ?? {}),
+    spec: unshared(spec?.template.spec ?? {}),
     counts: new Map(),
   };
 }
 
-function filled(map: Record<string, string>): Record<string, string> | undefined {
-  return Object.keys(map).length > 0 ? map : undefined;
-}
-
 function toJobSet({ trainJob, metadata, spec }: Draft): JobSet {
   const { name = "", namespace, uid = "" } = trainJob.metadata;
-  const labels = filled(metadata.labels);
-  const annotations = filled(metadata.annotations);
+  const marks = Object.entries(metadata).filter(([, map]) => Object.keys(map).length > 0);
   const owner = { apiVersion: TRAINER_API_VERSION, kind: "TrainJob", name, uid };
   return {
     apiVersion: JOBSET_API_VERSION,
@@ -133,8 +117,7 @@ function toJobSet({ trainJob, metadata, spec }: Draft): JobSet {
     metadata: {
       name,
       namespace,
-      ...(labels && { labels }),
-      ...(annotations && { annotations }),
+      ...Object.fromEntries(marks),
       ownerReferences: [controllerReference(owner)],
     },
     spec,

@@ -91,21 +91,12 @@ function sourceOf({ trainJob, snapshot, runtime }: Observed): Source {
 
 /** Plans the children by rendering; a snapshot is created only of a runtime that can be rendered. */
 function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision, "tls"> {
-  const { trainJob, executor, maxPods, trial } = observed;
   const source = sourceOf(observed);
   if ("problem" in source) return { ...NOTHING, ...source };
   const { runtime, snapshot } = source;
   // A job that has a snapshot has begun, and goes on as it began.
   const droppedPolicies = runtime === observed.runtime ? observed.droppedPolicies : [];
-  const result = renderJobSet({
-    trainJob,
-    runtime,
-    executor,
-    maxPods,
-    trial,
-    policies,
-    droppedPolicies,
-  });
+  const result = renderJobSet({ ...observed, runtime, policies, droppedPolicies });
   if (!("jobSet" in result)) {
     const { unsupported, problems } = result;
     const problem = unsupported.length > 0
@@ -116,7 +107,7 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
   const jobSet = planJobSet({
     desired: result.jobSet,
     live: ownJobSet(observed),
-    executor,
+    executor: observed.executor,
     isStopping: observed.isStopping,
   });
   const children = result.children(progressOf(observed));

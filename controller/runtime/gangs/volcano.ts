@@ -29,7 +29,7 @@ function priorityClasses(runtime: Partial<TrainingRuntimeSpec>): string[] {
 }
 
 /** Problems of priority classes that were looked for; the reconciler looks for none. */
-function priorityProblems({ runtime, missing }: Draft): FieldProblem[] {
+function priorityProblems({ runtime, missingPriorityClasses: missing }: Draft): FieldProblem[] {
   return priorityClasses(runtime).filter((name) => missing?.has(name)).map((name) =>
     invalid(
       "spec.templateSpec.priorityClassName",

@@ -7,9 +7,10 @@ import type {
   Volume,
   VolumeMount,
 } from "../../../../platform/kube/kubernetes.ts";
-import { DNS_LABEL_MAX, LABELS, NODE, policyChildNames, STEPS } from "../../../../crds/names.ts";
+import { LABELS, NODE, policyChildNames, STEPS } from "../../../../crds/names.ts";
 import { FLUX } from "../../../../crds/policy_names.ts";
 import type { Child } from "../../child.ts";
+import { childNameProblems } from "../../child_names.ts";
 import {
   type Draft,
   hasNamed,
@@ -147,14 +148,9 @@ function countProblems(draft: Draft): FieldProblem[] {
 }
 
 /** One volume has the name of the ConfigMap, and the names of volumes are DNS labels (G13). */
-function nameProblems({ trainJob }: Draft): FieldProblem[] {
-  const { name = "" } = trainJob.metadata;
-  const volume = policyChildNames.configMaps.fluxEntrypoint(name);
-  const excess = volume.length - DNS_LABEL_MAX;
-  if (excess <= 0) return [];
-  const message = `yields an invalid child: volume "${volume}" has ${volume.length} characters, ` +
-    `at most ${DNS_LABEL_MAX} are allowed; shorten the TrainJob's name by ${excess}`;
-  return [invalid("metadata.name", name, message)];
+function nameProblems(draft: Draft): FieldProblem[] {
+  const { name = "" } = draft.trainJob.metadata;
+  return childNameProblems(draft, "volume", policyChildNames.configMaps.fluxEntrypoint(name));
 }
 
 function jobProblems(draft: Draft): FieldProblem[] {

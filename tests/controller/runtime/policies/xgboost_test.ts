@@ -69,5 +69,8 @@ Deno.test("xgboost refuses each of its variables by its index, in upstream's wor
       "spec.trainer.env[3]: DMLC_NUM_WORKER is reserved for the XGBoost runtime",
   );
   const input = { trainJob: job, runtime: runtimeOf(XGBOOST), executor: "builtin" } as const;
-  deepEqual(trainJobProblems(input).map(({ type }) => type), ["Forbidden", "Forbidden"]);
+  deepEqual(trainJobProblems(input).map(({ reason }) => reason), [
+    "FieldValueForbidden",
+    "FieldValueForbidden",
+  ]);
 });
