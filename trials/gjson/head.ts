@@ -1,5 +1,5 @@
 /** Beginnings of GJSON paths that make a value of their own: modifiers, literals and multipaths. */
-import { JsonTextError, parseJsonText } from "./json_text.ts";
+import { jsonTextOf } from "./json_text.ts";
 import { literalAt } from "./literal.ts";
 import { type Modifier, MODIFIERS } from "./modifiers.ts";
 import { lastComponent, parseModifier, parseMultipath } from "./pieces.ts";
@@ -44,7 +44,12 @@ function modifierOf(path: string): Head {
   const call = parseModifier(path);
   const modifier = MODIFIERS.get(call?.name ?? "");
   if (call === undefined || modifier === undefined) return NONE;
-  return { kind: "modifier", modifier, argument: jsonOf(call.argument), ...restOf(path, call.end) };
+  return {
+    kind: "modifier",
+    modifier,
+    argument: jsonTextOf(call.argument),
+    ...restOf(path, call.end),
+  };
 }
 
 function multipathOf(path: string): Head {
@@ -64,19 +69,10 @@ function restOf(path: string, end: number): { rest?: string } {
   return next === "." || next === "|" ? { rest: path.slice(end + 1) } : {};
 }
 
-function jsonOf(argument: string): unknown {
-  try {
-    return argument === "" ? undefined : parseJsonText(argument);
-  } catch (error) {
-    if (error instanceof JsonTextError) return undefined;
-    throw error;
-  }
-}
-
 /** Returns the name of a selector's value: the one given, or the path's last component if that is plain. */
 function nameOf(given: string | undefined, path: string): string {
   if (given !== undefined && given !== "") {
-    const text = given.startsWith('"') ? jsonOf(given) : undefined;
+    const text = given.startsWith('"') ? jsonTextOf(given) : undefined;
     return typeof text === "string" ? text : given;
   }
   const last = lastComponent(path);

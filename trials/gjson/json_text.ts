@@ -33,6 +33,16 @@ export function parseJsonText(text: string): unknown {
   return value;
 }
 
+/** Parses the whole text as one value. Returns undefined if it is not JSON. */
+export function jsonTextOf(text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch (error) {
+    if (error instanceof JsonTextError) return undefined;
+    throw error;
+  }
+}
+
 /** Parses a text from left to right. */
 class JsonReader {
   readonly #text: string;

@@ -1,7 +1,7 @@
 /** Built-in modifiers of GJSON; a missing value is `undefined`. */
 import type { Budget } from "./budget.ts";
 import { compareText, isObject, isValidJson, Members, membersOf, textOf } from "./gjson_values.ts";
-import { JsonTextError, parseJsonText } from "./json_text.ts";
+import { jsonTextOf } from "./json_text.ts";
 import { isTruthy } from "./query.ts";
 
 /** `argument` is the JSON after the colon, parsed; undefined if there is none or it is not JSON. */
@@ -96,12 +96,7 @@ function fromText(value: unknown, _: unknown, budget: Budget): unknown {
   if (!isValidJson(value, budget) || value === null) return undefined;
   if (typeof value !== "string") return value;
   budget.spendText(value.length);
-  try {
-    return parseJsonText(value);
-  } catch (error) {
-    if (error instanceof JsonTextError) return undefined;
-    throw error;
-  }
+  return jsonTextOf(value);
 }
 
 /** Turns an object of arrays into an array of objects: the first elements, the second ones, and so on. */

@@ -1,4 +1,5 @@
 /** Katib's defaults for trial templates by kind (`pkg/webhook/v1beta1/experiment/defaulter`). */
+import { sameJson } from "../../platform/base/json.ts";
 import type { KatibDefaults } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobTest, TemplateKind, TrialMapping } from "./trial_mapping.ts";
@@ -52,7 +53,5 @@ export function isFormerDefault(
   job: TemplateKind,
   labels: Readonly<Record<string, string>>,
 ): boolean {
-  const former = Object.entries(katibOf(job).formerPodLabels ?? {});
-  return former.length > 0 && Object.keys(labels).length === former.length &&
-    former.every(([key, value]) => labels[key] === value);
+  return sameJson(labels, katibOf(job).formerPodLabels);
 }

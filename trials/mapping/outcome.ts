@@ -1,8 +1,9 @@
 /** Outcome of a job by its trial's template, and the pods that are primary. */
+import { hasLabels } from "../../crds/label_selector.ts";
 import { Budget, BudgetError } from "../gjson/budget.ts";
 import { evaluate } from "../gjson/evaluate.ts";
 import { isObject, membersOf } from "../gjson/gjson_values.ts";
-import { JsonTextError, parseJsonText } from "../gjson/json_text.ts";
+import { jsonTextOf } from "../gjson/json_text.ts";
 import type { JobOutcome, JobTest, TrialMapping } from "./trial_mapping.ts";
 
 /** Whether a pod with these labels is primary: it has every label that the template names, if any. */
@@ -10,8 +11,7 @@ export function isPrimaryPod(
   mapping: TrialMapping,
   labels: Readonly<Record<string, string>> | undefined,
 ): boolean {
-  return Object.entries(mapping.primaryPodLabels ?? {})
-    .every(([key, value]) => labels?.[key] === value);
+  return hasLabels(labels ?? {}, mapping.primaryPodLabels ?? {});
 }
 
 /** Whether a container is the one that trains; one that does not say its name counts as that. */
@@ -60,19 +60,10 @@ function meets(
   if ("problem" in found) return found;
   const value = Array.isArray(found.value) ? found.value[0] : found.value;
   if (Array.isArray(found.value) ? found.value.length === 0 : !isObject(value)) return undefined;
-  const condition = typeof value === "string" ? parsed(value) : value;
+  // Go's decoder gets an element's text, which may hold a whole condition.
+  const condition = typeof value === "string" ? jsonTextOf(value) : value;
   if (!isObject(condition)) return { problem: "is met by a value that is not a condition" };
   return textOf(condition);
-}
-
-/** Parses the JSON in a string: Go's decoder gets an element's text, which may hold a whole condition. */
-function parsed(text: string): unknown {
-  try {
-    return parseJsonText(text);
-  } catch (error) {
-    if (error instanceof JsonTextError) return undefined;
-    throw error;
-  }
 }
 
 /** Reads as Go's decoder does: keys in any case, the last of them counts, and null is ignored. */
