@@ -2,6 +2,7 @@
  * Commands of the command line, from their settings to their end. Each imports what only it needs, so
  * that the manager does not carry an API server, and a wrong flag is reported at once.
  */
+import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { aborted } from "../platform/base/aborted.ts";
@@ -155,19 +156,10 @@ function svgFile({ trials, svg }: DemoSettings): string | undefined {
   if (!trials) return undefined;
   const file = svg ?? "milepost-trials.svg";
   const folder = dirname(file);
-  if (!isFolder(folder)) {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
     throw new ConfigurationError(`--svg ${file}: there is no folder ${folder}`);
   }
   return file;
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
 
 /** `milepost demo`: trains on this machine and shows it. Throws if it did not go as planned. */

@@ -9,7 +9,7 @@ import { electionTimesProblem } from "../../platform/kube/leading/election_times
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
 import { defaultDbManager } from "./observation_settings.ts";
-import { readSettings } from "./setting_sources.ts";
+import { readSettings, type SettingSources } from "./setting_sources.ts";
 import { settings } from "./settings.ts";
 
 /** The problem of the times of leader election; undefined if they fit each other. */
@@ -38,11 +38,7 @@ export type ManagerConfiguration = Omit<z.infer<typeof settings>, "featureGates"
 };
 
 /** Sources of settings. */
-export interface ConfigurationSources {
-  /** By setting; absent if the flag was not given. */
-  flags: Readonly<Record<string, string | boolean | undefined>>;
-  /** The environment, by variable. */
-  environment: Readonly<Record<string, string | undefined>>;
+export interface ConfigurationSources extends Pick<SettingSources, "flags" | "environment"> {
   /** The text of the `--config` file, and its name for messages. */
   file?: { name: string; text: string };
   /** The namespace of the pod that this runs in; used if nothing names another. */

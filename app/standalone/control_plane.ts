@@ -61,6 +61,7 @@ export interface ControlPlaneOptions {
 
 /** A control plane that runs. */
 export interface ControlPlane {
+  /** URL of the API server. */
   readonly server: string;
   readonly kubeconfig: string;
   /** Its data folder. */

@@ -5,7 +5,7 @@ import type { JobKinds } from "../../crds/job_kinds.ts";
 import { STANDALONE } from "../../crds/names.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { listedJobs } from "../../terminal/listed_jobs.ts";
-import type { KubeClient, RequestReport } from "../../platform/kube/client.ts";
+import type { RequestReport } from "../../platform/kube/client.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import { systemClock } from "../../platform/base/clock.ts";
@@ -44,19 +44,12 @@ export interface StandaloneOptions
 }
 
 /** A standalone that is ready. */
-export interface Standalone {
-  /** URL of the API server. */
-  readonly server: string;
+export interface Standalone
+  extends Pick<ControlPlane, "server" | "kubeconfig" | "folder" | "rewritingReason" | "client"> {
   /** Base URL of the status endpoint. */
   readonly status: string;
   /** The page, if there is one. */
   readonly page: Pick<PageServer, "url" | "newAddress"> | undefined;
-  readonly kubeconfig: string;
-  readonly folder: string;
-  /** The reason why mount paths and Service names of pods are rewritten; undefined if they are real. */
-  readonly rewritingReason: string | undefined;
-  /** As the administrator. */
-  readonly client: KubeClient;
   /** Every CA that the status endpoint may be signed by, PEM. */
   caBundle(): string;
   /** Calls the listener after each request of the manager to the API server; returns how to stop it. */
@@ -156,13 +149,9 @@ export async function startStandalone(
   cleanup.defer(() => page?.close(PAGE_DRAIN_MS));
   const started = cleanup.move();
   return {
-    server: plane.server,
+    ...plane,
     status,
     page,
-    kubeconfig: plane.kubeconfig,
-    folder: plane.folder,
-    rewritingReason: plane.rewritingReason,
-    client: plane.client,
     caBundle,
     onManagerRequest: listeners.add,
     async jobs() {
