@@ -1,6 +1,12 @@
 /** Objects of a standalone before its manager starts: CRDs, RBAC, the Lease, and the ConfigMap that clients look for. */
 import { createHash } from "node:crypto";
-import { COLUMNS, crdManifests, definitionOf } from "../../crds/manifests.ts";
+import { JOBSET_GROUP, MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
+import {
+  COLUMNS,
+  crdManifests,
+  type CustomResourceDefinition,
+  definitionOf,
+} from "../../crds/manifests.ts";
 import { v1CrdManifests } from "../../crds/v1/manifests.ts";
 import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -13,6 +19,7 @@ import {
 } from "../../crds/names.ts";
 import { trialCrd } from "../../crds/trial_manifest.ts";
 import { trialResourceRules } from "../../katib/trials/trial_resources.ts";
+import { asObject } from "../../platform/base/json.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isAlreadyExists } from "../../platform/kube/errors.ts";
 import { builtIn } from "../../platform/kube/kubernetes_kinds.ts";
@@ -26,6 +33,7 @@ import {
   type RbacObject,
 } from "../manager/manager_roles.ts";
 import { rule } from "../manager/rights.ts";
+import { applyMergePatch } from "../../standalone/apiserver/objects/json_patch.ts";
 import { VERSION } from "../version.ts";
 
 const SCHEDULER = "system:kube-scheduler";
@@ -63,6 +71,21 @@ const KEPT_LOG_CRD = definitionOf(KINDS.keptLog, {
   schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
   columns: [{ name: "Pod", type: "string", jsonPath: ".spec.pod.metadata.name" }, COLUMNS.age],
 });
+
+/** There is no other controller of JobSets: those that name none are the built-in executor's. */
+const EXECUTED_HERE = {
+  properties: { spec: { properties: { managedBy: { default: MILEPOST_JOBSET_CONTROLLER } } } },
+};
+
+/** The definition, of JobSets with that default. */
+function definedHere(crd: CustomResourceDefinition): CustomResourceDefinition {
+  if (crd.spec.group !== JOBSET_GROUP) return crd;
+  const versions = crd.spec.versions.map((version) => {
+    const defaulted = asObject(applyMergePatch(version.schema.openAPIV3Schema, EXECUTED_HERE));
+    return { ...version, schema: { openAPIV3Schema: defaulted } };
+  });
+  return { ...crd, spec: { ...crd.spec, versions } };
+}
 
 const rbacKind = ({ kind, metadata }: RbacObject): Kind<unknown> =>
   builtIn(KINDS.role.group, kind, metadata.namespace !== undefined);
@@ -123,7 +146,7 @@ export async function grantTrialResources(client: KubeClient, kinds: JobKinds): 
 /** Prepares the API server for the manager. Can be repeated. */
 export async function installPrerequisites(client: KubeClient): Promise<void> {
   const namespace = MANAGER.namespace;
-  const crds = [...crdManifests(), ...v1CrdManifests(), KEPT_LOG_CRD];
+  const crds = [...crdManifests().map(definedHere), ...v1CrdManifests(), KEPT_LOG_CRD];
   await Promise.all(crds.map((crd) => put(client, CRD, crd, { keepsForeign: true })));
   await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
   await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });
