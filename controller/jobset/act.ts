@@ -138,14 +138,16 @@ async function isUpToDate({ client, jobSet, signal }: Pass): Promise<boolean> {
 async function writeStatus(pass: Pass, { status, events }: StatusPlan): Promise<void> {
   const { client, jobSet, jobSetWrites, signal } = pass;
   if (status !== undefined) {
-    await jobSetWrites.track(
-      keyOf(jobSet),
-      () =>
-        client.replace(KINDS.jobSet, { ...jobSet, status }, {
-          subresource: "status",
-          signal,
-        }),
-    );
+    const key = keyOf(jobSet);
+    const options = { subresource: "status", signal };
+    try {
+      const write = () => client.replace(KINDS.jobSet, { ...jobSet, status }, options);
+      await jobSetWrites.track(key, write);
+    } catch (error) {
+      // One that was deleted meanwhile, such as that of a job that was stopped, has nothing to say.
+      if (isNotFound(error)) return jobSetWrites.forget(key);
+      throw error;
+    }
   }
   for (const event of events) tell(pass, event);
 }

@@ -1,7 +1,7 @@
 /** Tests of the executor under faults: killed anywhere, refused once everywhere, with stale caches. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
-import { conflict } from "../memory_cluster.ts";
+import { conflict, notFound } from "../memory_cluster.ts";
 import { killAt } from "../../support/kill.ts";
 import { jobSet, World } from "./world.ts";
 
@@ -55,6 +55,20 @@ Deno.test("`createJobSetReconciler()` with every write refused once converges", 
   await run(world);
   check(world);
   ok(refused.size > 10);
+});
+
+Deno.test("`createJobSetReconciler()` writes no status of a JobSet that is gone, and that is no error", async () => {
+  const world = new World();
+  await world.create(jobSet());
+  world.cluster.hold();
+  world.cluster.faults.push(({ kind, subresource }) =>
+    kind === "JobSet" && subresource === "status" ? notFound(KINDS.jobSet, "t") : undefined
+  );
+  world.cluster.edit(KINDS.job, "default/t-a-0", { status: world.finished("Failed") });
+  world.cluster.catchUp();
+  await world.settle();
+  deepEqual(world.driver.errors, []);
+  equal(world.jobSet.status?.terminalState, undefined);
 });
 
 Deno.test("`createJobSetReconciler()` with a cache that does not update creates nothing twice", async () => {
