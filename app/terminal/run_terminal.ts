@@ -24,6 +24,7 @@ import { stopJobByHand } from "../../terminal/stopped_job.ts";
 import { ellipsisOf } from "../../terminal/styles.ts";
 import { boundedReads } from "../../views/details/bounded_reads.ts";
 import { waitsOfJobs, withWaits } from "../../views/details/waits_of_jobs.ts";
+import { rowOf } from "../../views/list/job_row.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
 /** How a command talks to its reader. */
@@ -166,6 +167,9 @@ export async function runStopCommand(
   const job = await findTyped(cluster, argument, signal);
   await unlessAborted(cluster.managerSearched, signal);
   const stop = { reason, message, graceSeconds: now ? 0 : grace };
-  const done = await stopJobByHand(cluster, job, stop, signal);
+  const { state } = rowOf(job.kind, await cluster.client.get(job.kind, job, { signal }));
+  const done = state === "EarlyStopped"
+    ? "has ended already, stopped early"
+    : await stopJobByHand(cluster, job, stop, signal);
   print(`${job.kind.kind.toLowerCase()}/${job.name} ${done}\n`);
 }
