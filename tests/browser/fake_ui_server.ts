@@ -57,7 +57,7 @@ function windowOf(query: URLSearchParams, all: readonly FakeRow[]) {
   };
 }
 
-/** Curves of a time range: `loss` is of the log, a point each second, with a spike of one second each minute. */
+/** Curves of a time range: `loss` is of the log, a point each second, with a spike of one second each minute; others are as kept. */
 function rangeOf(query: URLSearchParams, fromMs: number, toMs: number) {
   const seconds = Array.from(
     { length: Math.min(128, Math.floor((toMs - fromMs) / 1000) + 1) },
@@ -69,14 +69,23 @@ function rangeOf(query: URLSearchParams, fromMs: number, toMs: number) {
   });
   return {
     curves: query.getAll("job").map((key) => {
-      const [kind, namespace, name] = key.split("/");
+      const [kind = "", namespace = "", name = ""] = key.split("/");
+      const metrics = query.getAll("metric");
+      const kept = fakeCurves({ kind, namespace, name }, {
+        points: 128,
+        endMs: Date.now(),
+        metrics,
+      });
+      const keptOf = (name: string) =>
+        kept.metrics.find((it) => it.name === name)?.points
+          .filter(([timeMs]) => Number(timeMs) >= fromMs && Number(timeMs) <= toMs) ?? [];
       const isShort = points.length < 128;
       return {
         job: { kind, namespace, name },
-        metrics: query.getAll("metric").map((name) =>
+        metrics: metrics.map((name) =>
           name === "loss"
             ? { name, points, source: "log", ...(!isShort && { cut: true }) }
-            : { name, points: [], source: "curve" }
+            : { name, points: keptOf(name), source: "curve" }
         ),
         marks: [],
       };

@@ -303,9 +303,9 @@ const journeys = {
     assert.ok(await isAll());
     const box = await plot.locator(".u-over").boundingBox();
     const drawn = await after([], async () => {
-      await page.mouse.move(box.x + box.width * 0.4, box.y + 50);
+      await page.mouse.move(box.x + box.width * 0.5, box.y + 50);
       await page.mouse.down();
-      await page.mouse.move(box.x + box.width * 0.8, box.y + 60, { steps: 5 });
+      await page.mouse.move(box.x + box.width * 0.1, box.y + 60, { steps: 5 });
       await page.mouse.up();
       await page.waitForFunction(() => location.hash.includes("from="));
     });
@@ -313,6 +313,11 @@ const journeys = {
     await see(page, "From the log, which has not all of this range.");
     await see(page, "As kept: 128 buckets over the whole time.");
     await see(page, /^Shown: /);
+    // The pointer stays where it was, and what is said of that place is what a pointer that comes there is told.
+    const said = () => page.locator(".chart figcaption, .chart .legend").allInnerTexts();
+    const stayed = await said();
+    for (const to of [0.6, 0.1]) await page.mouse.move(box.x + box.width * to, box.y + 60);
+    assert.deepEqual(stayed, await said());
 
     await plot.focus();
     let range = drawn;

@@ -155,14 +155,20 @@ export function MetricChart(
       sizes.disconnect();
       made.destroy();
       plot.current = null;
+      at.value = undefined;
     };
   }, [shape]);
   useEffect(() => {
     const it = plot.current;
     if (it === null) return;
-    if (it.data !== data) it.setData(data, false);
-    // This lays out the values, too.
-    showRange(it, range, unit);
+    it.batch(() => {
+      if (it.data !== data) it.setData(data, false);
+      // This lays out the values, too.
+      showRange(it, range, unit);
+    });
+    // What is nearest to the pointer may be another point now.
+    const { left = -1, top = -1 } = it.cursor;
+    if (left >= 0) it.setCursor({ left, top });
   }, [data, range?.from, range?.to]);
 
   const summary = useMemo(() => summaryOf(title, lines), [title, lines]);
