@@ -9,13 +9,19 @@ const INT32_MAX = 2_147_483_647;
 export type Sample = TrainerStatus & {
   /** Counted by the training itself, from 0. */
   readonly step?: number;
+  /** Metrics of which the pod pushed the newest value before: shown with the others, and not recorded again. */
+  readonly unchanged?: TrainerStatus["metrics"];
 };
 
 /** Returns the part of a sample that the status of a job shows. */
 export function shownStatus(sample: Sample): TrainerStatus {
-  if (sample.step === undefined) return sample;
-  const { step: _, ...shown } = sample;
-  return shown;
+  if (sample.step === undefined && sample.unchanged === undefined) return sample;
+  const { step: _, unchanged = [], ...shown } = sample;
+  if (unchanged.length === 0) return shown;
+  return {
+    ...shown,
+    metrics: [...shown.metrics ?? [], ...unchanged].slice(0, PUSH_LIMITS.metrics),
+  };
 }
 
 /** Schema of a whole number between bounds. */
@@ -66,6 +72,7 @@ export const sampleSchema = z.object({
   progressPercentage: wholeNumber(0, 100).nullish(),
   estimatedRemainingSeconds: wholeNumber(0, INT32_MAX).nullish(),
   metrics: metrics.nullish(),
+  unchanged: metrics.nullish(),
   step: wholeNumber(0, Number.MAX_SAFE_INTEGER).nullish(),
   lastUpdatedTime: time,
 }, { error: "must be an object" });
@@ -75,11 +82,13 @@ export const containerSchema = text(DNS_LABEL_MAX).nullish();
 
 /** Returns a sample without null fields. */
 export function sampleOf(status: z.infer<typeof sampleSchema>): Sample {
-  const { progressPercentage, estimatedRemainingSeconds, metrics, step, lastUpdatedTime } = status;
+  const { progressPercentage, estimatedRemainingSeconds, lastUpdatedTime } = status;
+  const { metrics, unchanged, step } = status;
   return {
     ...(typeof progressPercentage === "number" && { progressPercentage }),
     ...(typeof estimatedRemainingSeconds === "number" && { estimatedRemainingSeconds }),
     ...(metrics && { metrics }),
+    ...(unchanged && { unchanged }),
     ...(typeof step === "number" && { step }),
     lastUpdatedTime,
   };

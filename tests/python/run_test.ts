@@ -75,6 +75,35 @@ with milepost.Run(total=300) as run:
   },
 );
 
+testWithPython("a metric that is pushed once is shown to the end, and recorded once", async () => {
+  const { client } = standalone();
+  const program = `
+import milepost, time
+with milepost.Run(total=5) as run:
+    run.push({"val/loss": 0.5}, step=0)
+    for step in range(5):
+        time.sleep(0.2)
+        run.push(step=step, loss=0.25)`;
+  await start(client, "seldom", program, (job) => ({
+    ...job,
+    metadata: { ...job.metadata, annotations: { [ANNOTATIONS.stopWhen]: '"val/loss" > 9' } },
+  }));
+  const { status } = await trainJobThat(
+    client,
+    "seldom",
+    "is at 100 %",
+    (job) => job.status?.trainerStatus?.progressPercentage === 100,
+  );
+  assert.deepEqual(status?.trainerStatus?.metrics, [
+    { name: "loss", value: "0.25" },
+    { name: "val/loss", value: "0.5" },
+  ]);
+  const reader = await observer(client, "reader-of-seldom");
+  const { body } = await reader.read(standalone(), "seldom");
+  const { log } = observation.parse(body);
+  assert.deepEqual(log.filter(({ name }) => name !== "loss").map(({ value }) => value), ["0.5"]);
+});
+
 testWithPython("a run that pushes nothing for a while hears that its job is stopped", async () => {
   const all = standalone();
   const { client } = all;

@@ -36,6 +36,51 @@ class SendingTest(unittest.TestCase):
         for sample in bench.endpoint.taken:
             self.assertEqual(sample["metrics"], [{"name": "loss", "value": f"{sample['step']}.0"}])
 
+    def test_each_push_says_the_newest_value_of_every_metric(self) -> None:
+        bench = Bench()
+        bench.intake.put({"val": 0.5, "loss": 3.0}, 0)
+        bench.pass_time(0.3)
+        for step in (1, 2):
+            bench.intake.put({"loss": 2.0}, step)
+            bench.pass_time(0.3)
+        bench.intake.put({"val": 0.25}, 3)
+        bench.pass_time(0.3)
+        said = [
+            {kind: [(one["name"], one["value"]) for one in sample.get(kind, [])] for kind in ("metrics", "unchanged")}
+            for sample in bench.endpoint.taken
+        ]
+        self.assertEqual(
+            said,
+            [
+                {"metrics": [("val", "0.5"), ("loss", "3.0")], "unchanged": []},
+                {"metrics": [("loss", "2.0")], "unchanged": [("val", "0.5")]},
+                {"metrics": [("loss", "2.0")], "unchanged": [("val", "0.5")]},
+                {"metrics": [("val", "0.25")], "unchanged": [("loss", "2.0")]},
+            ],
+        )
+
+    def test_of_a_history_only_the_last_sample_says_it(self) -> None:
+        bench = Bench()
+        bench.endpoint.fail(OSError("away"))
+        with self.assertLogs("milepost"):
+            for step, name in enumerate(["a", "b", "c"]):
+                bench.intake.put({name: float(step)}, step)
+                bench.pass_time(1)
+        bench.endpoint.say(200)
+        bench.pass_time(30)
+        *first, last = [sample.get("unchanged") for sample in bench.endpoint.taken]
+        self.assertEqual(first, [None, None])
+        self.assertEqual([one["name"] for one in last], ["b", "a"])
+
+    def test_more_metrics_than_a_push_may_have_are_not_said_again(self) -> None:
+        bench = Bench()
+        for step in range(3):
+            bench.intake.put({f"{step} {number} {'ü' * 40}": 1.0 for number in range(200)}, step)
+            bench.pass_time(0.3)
+        for sample, size in zip(bench.endpoint.taken, bench.endpoint.sizes):
+            self.assertLessEqual(len(sample["metrics"]) + len(sample.get("unchanged", [])), 256)
+            self.assertLessEqual(size, 1 << 16)
+
     def test_an_outage_of_ten_minutes_loses_nothing(self) -> None:
         bench = Bench(total=900)
         bench.push_each_second(100)

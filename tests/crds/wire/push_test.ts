@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { readPush } from "../../../crds/wire/push.ts";
+import { shownStatus } from "../../../crds/wire/sample.ts";
 
 const TIME = "2025-01-23T10:30:45Z";
 const encode = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
@@ -70,6 +71,11 @@ const REFUSED: Record<string, { body: unknown; field: string; says: RegExp }> = 
     body: status({ metrics: {} }),
     field: "trainerStatus.metrics",
     says: /list of at most 256/,
+  },
+  "257 metrics that are unchanged": {
+    body: status({ unchanged: Array(257).fill({ name: "a", value: "1" }) }),
+    field: "trainerStatus.unchanged",
+    says: /at most 256/,
   },
   "a metric that is no object": {
     body: status({ metrics: [1] }),
@@ -270,3 +276,30 @@ Deno.test("`readPush()` reads the step of a push, null as none", () => {
   });
   assert.deepEqual(stepOf(null), { lastUpdatedTime: TIME });
 });
+
+/** `n` metrics whose names begin with a text. */
+const named = (text: string, n: number) =>
+  Array.from({ length: n }, (_, i) => ({ name: `${text}${i}`, value: "1" }));
+
+/** What is pushed, and the metrics that the job shows then. */
+const SHOWN: Readonly<Record<string, readonly [Record<string, unknown>, unknown]>> = {
+  "metrics": [{ metrics: named("a", 2), step: 1 }, named("a", 2)],
+  "metrics and those that are unchanged": [
+    { metrics: named("a", 1), unchanged: named("b", 2) },
+    [...named("a", 1), ...named("b", 2)],
+  ],
+  "those that are unchanged alone": [{ unchanged: named("b", 1) }, named("b", 1)],
+  "more than a job shows": [
+    { metrics: named("a", 255), unchanged: named("b", 3) },
+    [...named("a", 255), ...named("b", 1)],
+  ],
+  "null": [{ metrics: null, unchanged: null }, undefined],
+};
+for (const [name, [fields, shown]] of Object.entries(SHOWN)) {
+  Deno.test(`the status of a job shows what was pushed: ${name}`, () => {
+    const read = readPush(encode(status(fields)));
+    assert.ok(read.ok && read.push.trainerStatus);
+    const { metrics, lastUpdatedTime, ...others } = shownStatus(read.push.trainerStatus);
+    assert.deepEqual([metrics, lastUpdatedTime, others], [shown, TIME, {}]);
+  });
+}

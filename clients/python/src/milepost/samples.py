@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .intake import Window
 
@@ -16,9 +16,11 @@ class Sample:
     values: dict[str, float]
     progress: int | None
     remaining: int | None
+    # The newest values of the metrics that it has not, which the job goes on to show.
+    unchanged: dict[str, float] = field(default_factory=dict)
 
-    def status(self, time: str) -> dict[str, object]:
-        """Returns the sample as a `trainerStatus` with this time."""
+    def status(self, time: str, *, is_last: bool = False) -> dict[str, object]:
+        """Returns the sample as a `trainerStatus` with this time. Only the last of several is shown by the job."""
         status: dict[str, object] = {"lastUpdatedTime": time}
         if self.progress is not None:
             status["progressPercentage"] = self.progress
@@ -28,6 +30,8 @@ class Sample:
             status["metrics"] = [metric_of(name, value) for name, value in self.values.items()]
         if self.step is not None:
             status["step"] = self.step
+        if is_last and self.unchanged:
+            status["unchanged"] = [metric_of(name, value) for name, value in self.unchanged.items()]
         return status
 
 

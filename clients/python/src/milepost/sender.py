@@ -11,14 +11,14 @@ from itertools import islice
 from .clock import Clock, Stamps
 from .control import Stop, stop_of, warnings_of
 from .endpoint import Answer, Endpoint
-from .intake import KEPT, Intake
+from .intake import KEPT, METRICS, Intake
 from .notices import Notices, shown
 from .pacing import Pace
 from .samples import Estimate, Sample, metric_of, samples_of
 
 # A history has at most 1,000 samples and 1 MiB.
 SAMPLES_MAX = 1000
-BYTES_MAX = 1_000_000
+BYTES_MAX = 950_000
 # A request has at most 64 KiB: the metrics of a sample, and half a KiB for all else.
 METRICS_BYTES_MAX = 65_000
 # A stop is heard in an answer. Where nothing is pushed for so long, the endpoint is asked.
@@ -59,6 +59,8 @@ class Sender:
         self._whose = {"container": container} if container else {}
         self._echo = echo
         self._backlog: deque[Sample] = deque(maxlen=KEPT)
+        # Of each metric by its name; what was pushed last is first.
+        self._newest: dict[str, float] = {}
         # How many samples a history may have: fewer after one was refused, until what was wrong is found.
         self._limit = SAMPLES_MAX
         self._listens_every: float | None = None
@@ -94,16 +96,25 @@ class Sender:
             self._notices.say(f"the endpoint takes nothing: of more than {KEPT} samples the oldest are dropped")
 
     def _fitting(self, sample: Sample) -> Sample:
-        """Returns the sample with as many of its metrics as a request can hold."""
-        left = METRICS_BYTES_MAX
+        """Returns the sample with as many of its metrics as a request can hold, and of those that it has not."""
+        values, room = self._within(METRICS_BYTES_MAX, sample.values)
+        if len(values) < len(sample.values):
+            self._notices.say("the metrics of a step are more than 64 KiB: the last of them are not pushed")
+        self._newest = dict(islice((values | self._newest | values).items(), METRICS))
+        others = {name: value for name, value in self._newest.items() if name not in values}
+        unchanged, _ = self._within(room, others)
+        return replace(sample, values=values, unchanged=unchanged)
+
+    def _within(self, room: int, values: dict[str, float]) -> tuple[dict[str, float], int]:
+        """Returns the first of the values that take no more than so many bytes, and how many are left."""
         kept: dict[str, float] = {}
-        for name, value in sample.values.items():
-            left -= len(self._json(metric_of(name, value)).encode(errors="replace")) + 1
-            if left < 0:
-                self._notices.say("the metrics of a step are more than 64 KiB: the last of them are not pushed")
-                return replace(sample, values=kept)
+        for name, value in values.items():
+            size = len(self._json(metric_of(name, value)).encode(errors="replace")) + 1
+            if size > room:
+                break
             kept[name] = value
-        return sample
+            room -= size
+        return kept, room
 
     def _send(self) -> float | None:
         """Sends the oldest samples, if it is time. Returns the seconds until the next ones may go."""
@@ -135,15 +146,22 @@ class Sender:
     def _batch(self, limit: int) -> list[str]:
         """Returns so many of the oldest samples as one request may hold as JSON, in the order of their times."""
         self._stamps.refresh()
-        batch: list[tuple[float, str]] = []
+        batch: list[tuple[Sample, str]] = []
         size = 0
         for sample in islice(self._backlog, limit):
-            text = self._json(sample.status(self._stamps.text(sample.at)))
+            text = self._text(sample)
             size += len(text.encode(errors="replace")) + 1
             if batch and size > BYTES_MAX:
                 break
-            batch.append((sample.at, text))
-        return [text for _, text in sorted(batch, key=lambda one: one[0])]
+            batch.append((sample, text))
+        batch.sort(key=lambda one: one[0].at)
+        newest, _ = batch[-1]
+        if newest.unchanged:
+            batch[-1] = (newest, self._text(newest, is_last=True))
+        return [text for _, text in batch]
+
+    def _text(self, sample: Sample, *, is_last: bool = False) -> str:
+        return self._json(sample.status(self._stamps.text(sample.at), is_last=is_last))
 
     def _listen(self, every: float) -> float:
         """Asks whether to stop, if it is time. Returns the seconds until then."""
