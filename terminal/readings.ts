@@ -18,10 +18,8 @@ export function ageOf(time: string | undefined, nowMs: number): string {
 }
 
 /** Returns the time that a job that runs has left, if its pods say so. */
-export const leftText = ({ state, remainingSeconds }: JobRow): string | undefined =>
-  state === "Running" && remainingSeconds !== undefined
-    ? durationText(remainingSeconds)
-    : undefined;
+export const leftText = ({ remainingSeconds }: JobRow): string | undefined =>
+  remainingSeconds === undefined ? undefined : durationText(remainingSeconds);
 
 /** Returns how often the pods of a job were started again, of one that fails and is started again now. */
 export const restartsText = ({ restarts }: JobRow): string | undefined =>

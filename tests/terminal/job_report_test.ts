@@ -101,7 +101,7 @@ Deno.test("a report draws metrics, and neither progress nor step", () => {
   assert.doesNotMatch(text, /progress|step/);
   // What is no number now is said, and is no number of the curve.
   const broken = textOf([{ name: "loss", value: "nan" }, { name: "norm", value: "NaN" }]);
-  assert.match(broken, /^loss {2}nan$/m);
+  assert.match(broken, /^loss {2}NaN$/m);
   assert.match(broken, /^norm NaN$/m);
 });
 

@@ -101,7 +101,8 @@ const NOW = Date.parse("2026-01-01T00:10:00Z");
 
 Deno.test("the table has whole names, one word a state, why a job fails, and kinds where there are several", () => {
   const long = "n".repeat(60);
-  const rows = [ROW, { ...ROW, name: long, state: "Failed", progress: 9 } as const];
+  const { remainingSeconds: _, ...ended } = ROW;
+  const rows = [ROW, { ...ended, name: long, state: "Failed", progress: 9 } as const];
   const look = {
     characters: "unicode",
     colours: false,
@@ -114,7 +115,7 @@ Deno.test("the table has whole names, one word a state, why a job fails, and kin
     `mnist${" ".repeat(55)}  Running  46 %  83s  10m  loss 0.22312  \\u001b[2J 1`,
     `${long}  Failed   9 %        10m  loss 0.22312  \\u001b[2J 1`,
   ]);
-  const told = { ...ROW, message: "node-0 exited 1: \x1b[2Jno" };
+  const told = { ...ended, message: "node-0 exited 1: \x1b[2Jno" };
   const [, failed, restarting] = jobTable(
     [{ ...told, state: "Failed" }, { ...told, restarts: 4 }],
     look,

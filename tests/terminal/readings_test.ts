@@ -37,7 +37,7 @@ Deno.test("an age begins at the object's time, and is none without one", () => {
 Deno.test("a value that is no number is shown as it is, without control characters", () => {
   equal(valueText("-.50"), "-0.5");
   equal(valueText("0x10"), "0x10");
-  equal(valueText("nan"), "nan");
+  equal(valueText("nan"), "NaN");
   equal(valueText("a\x1b[2J").includes("\x1b"), false);
   equal(valueText("x".repeat(99)).length, 32);
 });

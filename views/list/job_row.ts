@@ -38,11 +38,15 @@ function reasonOf(kind: JobKind, job: AnyJob) {
   return earlyStopOf(kind, job) ?? failure ?? obstacleOf(kind, job);
 }
 
-/** What pods that fail and are started again said of the time that is left means nothing. */
-function progressFields(progress: TrainerStatus | undefined, restarts: number | undefined) {
+/** What was said of the time that is left means nothing when no pod runs any more, or where they fail and are started again. */
+function progressFields(
+  progress: TrainerStatus | undefined,
+  { state, restarts }: Pick<JobRow, "state" | "restarts">,
+) {
+  const goesOn = isOpenState(state) && state !== "Suspended" && restarts === undefined;
   return compact({
     progress: progress?.progressPercentage,
-    remainingSeconds: restarts === undefined ? progress?.estimatedRemainingSeconds : undefined,
+    remainingSeconds: goesOn ? progress?.estimatedRemainingSeconds : undefined,
     metrics: progress?.metrics?.slice(0, ROW_LIMITS.metrics)
       .map(({ name, value }) => ({ name, value })),
     updated: progress?.lastUpdatedTime,
@@ -54,7 +58,7 @@ export function rowWith(
   { progress: _, remainingSeconds: _seconds, metrics: _metrics, updated: _updated, ...row }: JobRow,
   progress: TrainerStatus,
 ): JobRow {
-  return { ...row, ...progressFields(progress, row.restarts) };
+  return { ...row, ...progressFields(progress, row) };
 }
 
 /** Returns the row of a job. */
@@ -70,7 +74,7 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
     name,
     state,
     created: String(creationTimestamp ?? ""),
-    ...progressFields(progressOf(kind, job), restarts),
+    ...progressFields(progressOf(kind, job), { state, restarts }),
     ...compact({
       message: shortened(headline ?? reasonOf(kind, job)?.message),
       restarts,

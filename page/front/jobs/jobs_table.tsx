@@ -64,7 +64,7 @@ class JobRow extends Component<RowProps> {
           <Progress percent={row.progress} label={`Progress of ${row.name}`} />
         </td>
         <td class="number" data-label="Time left">
-          <Remaining seconds={row.endedMs === undefined ? row.remainingSeconds : undefined} />
+          <Remaining seconds={row.remainingSeconds} />
         </td>
         <td class="wide">
           <ul class="metrics">

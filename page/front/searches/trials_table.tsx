@@ -1,10 +1,11 @@
 /** Table of trials: headers that sort, links to the jobs, and why each was stopped. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Hostile, StateSign } from "../marks_and_signs.tsx";
 import { now, showSearch } from "../page_state.ts";
 import { moveFocus, SortHeader, Table, UnseenHeader } from "../tables.tsx";
 import { durationText, numberText, plainText, valueText } from "../readable_text.ts";
-import type { Search, Trial } from "./search_answer.ts";
+import { isOpen, type Search, type Trial } from "./search_answer.ts";
 import type { SearchView } from "./search_view.ts";
 import { pointing } from "./trial_lines.tsx";
 import { sortedTrials, stopWords, tookMs } from "./trial_order.ts";
@@ -26,11 +27,23 @@ function Header({ view, sort, children }: { view: SearchView; sort: string; chil
   );
 }
 
-function Row({ trial, view, isBest, newest, seenStop, metrics }: {
+/** The value that counts; else what was said of it at last, such as NaN; else what its curve ends with. */
+function Value({ trial, said, newest }: {
+  trial: Trial;
+  said: string | undefined;
+  newest: number | undefined;
+}) {
+  if (trial.value !== undefined) return <>{numberText(trial.value)}</>;
+  if (said !== undefined) return <>{valueText(said)}</>;
+  if (newest === undefined) return <span class="quiet">–</span>;
+  return <span class="quiet">{numberText(newest)} {isOpen(trial) ? "now" : "at last"}</span>;
+}
+
+function Row({ trial, view, isBest, value, seenStop, metrics }: {
   trial: Trial;
   view: SearchView;
   isBest: boolean;
-  newest: number | undefined;
+  value: ComponentChildren;
   seenStop: string;
   metrics: readonly number[];
 }) {
@@ -58,13 +71,7 @@ function Row({ trial, view, isBest, newest, seenStop, metrics }: {
         )}
         {isBest && <b class="best-word">★ the best</b>}
       </td>
-      <td class="number">
-        {trial.value !== undefined
-          ? numberText(trial.value)
-          : newest === undefined
-          ? <span class="quiet">–</span>
-          : <span class="quiet">{numberText(newest)} now</span>}
-      </td>
+      <td class="number">{value}</td>
       {trial.values.map((value, index) => (
         <td key={index} class="number value">
           {value === undefined ? <span class="quiet">–</span> : <bdi>{valueText(value)}</bdi>}
@@ -95,6 +102,7 @@ export function TrialsTable({ view, search, newest, stops, isShown }: {
   const { parameters, objective, best } = search;
   const metrics = search.metrics.flatMap((name, index) => name === objective?.metric ? [] : [index])
     .slice(0, MOST_METRICS);
+  const own = search.metrics.indexOf(objective?.metric ?? "");
   const sorted = sortedTrials(search, view).filter(isShown);
   const rows = isAll ? sorted : sorted.slice(0, FIRST_ROWS);
   const headers = (
@@ -123,7 +131,9 @@ export function TrialsTable({ view, search, newest, stops, isShown }: {
             trial={trial}
             view={view}
             isBest={trial.name === best}
-            newest={newest.get(trial.name)}
+            value={
+              <Value trial={trial} said={trial.metrics[own]} newest={newest.get(trial.name)} />
+            }
             seenStop={stops.get(trial.name) ?? ""}
             metrics={metrics}
           />

@@ -47,7 +47,8 @@ table("numberText", numberText, [
 table("valueText", valueText, [
   ["0.123456789", "0.12346"],
   ["1e-9", "1e-9"],
-  ["nan", "nan"],
+  ["nan", "NaN"],
+  ["-inf", "−∞"],
   ["", ""],
   ["0x10", "0x10"],
   ["<b>", "<b>"],

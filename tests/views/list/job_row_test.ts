@@ -107,8 +107,10 @@ const CASES: Readonly<Record<string, Case>> = {
     want: { state: "EarlyStopped", message: "loss 9 > 1", ended: "2026-01-02T00:00:00Z" },
   },
   "a suspended job": {
-    job: job({ status: { state: "Running", conditions: [True("Suspended")] } }),
-    want: { state: "Suspended" },
+    job: job({
+      status: { state: "Running", conditions: [True("Suspended")], trainerStatus: progress },
+    }),
+    want: { state: "Suspended", progress: 40, remainingSeconds: undefined },
   },
   "a Trial's job": {
     job: job({}, {
