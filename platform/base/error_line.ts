@@ -35,6 +35,8 @@ const linesOf = (text: string) =>
 /** A line that tells of an error. */
 interface Told {
   readonly text: string;
+  /** The place behind it among the lines, or behind a second one that is a part of it. */
+  readonly end: number;
   /** Whether the program went on. */
   readonly isIgnored: boolean;
 }
@@ -56,7 +58,9 @@ function toldBy(lines: readonly string[]): Told[] {
       [isIgnored, frame] = [true, undefined];
     } else if (isTold) {
       const next = text.endsWith(":") ? lines[at + 1]?.trim() ?? "" : "";
-      found.push({ text: EMPTY.test(next) ? text : `${text} ${next}`, isIgnored });
+      const isOne = EMPTY.test(next);
+      const end = at + (isOne ? 1 : 2);
+      found.push({ text: isOne ? text : `${text} ${next}`, end, isIgnored });
       [isIgnored, frame] = [false, undefined];
     }
   }
@@ -64,14 +68,25 @@ function toldBy(lines: readonly string[]): Told[] {
 }
 
 /** The last line that is no aftermath of another, if there is one. */
-const lastOf = (told: readonly Told[]) => told.findLast(({ text }) => !AFTERMATH.test(text))?.text;
+const lastCause = (told: readonly Told[]) => told.findLast(({ text }) => !AFTERMATH.test(text));
+const lastOf = (told: readonly Told[]) => lastCause(told)?.text;
 
 /** How a process of a launcher ended, if that is all that is known. */
 function rankOf(text: string): string | undefined {
   const [, rank, code = ""] = ROOT_CAUSE.exec(text) ?? [];
   if (rank === undefined) return undefined;
   const how = code.startsWith("-") ? `was ended by signal ${code.slice(1)}` : `exited ${code}`;
-  return `rank ${rank} ${how} first; its log says why`;
+  return `rank ${rank} ${how} first; ${ONLY_IN_LOG}`;
+}
+
+/** What an error line ends with that says only how the process of a launcher ended. */
+export const ONLY_IN_LOG = "its log says why";
+
+/** Returns the lines up to the one that tells last of an error that ends a program, at most so many; empty if none does. */
+export function linesToError(text: string, most: number): string {
+  const lines = linesOf(text);
+  const { end = 0 } = lastCause(toldBy(lines).filter(({ isIgnored }) => !isIgnored)) ?? {};
+  return lines.slice(Math.max(0, end - most), end).join("\n");
 }
 
 /** Returns the line that says most of why a program failed; empty if it said nothing. */

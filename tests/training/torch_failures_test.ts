@@ -1,6 +1,9 @@
 /** Test of what a job says when one of several ranks under torchrun fails, whose own report fills the end of the log. */
 import { equal, match } from "node:assert/strict";
+import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { boundedReads } from "../../views/details/bounded_reads.ts";
+import { jobDetails } from "../../views/details/details_of_job.ts";
 import { SOURCES } from "../python/interpreter.ts";
 import { shellRuntime, trainJob, trainJobThat, withStandalone } from "../support/standalone.ts";
 import { debianTorch } from "./debian_torch.ts";
@@ -53,6 +56,15 @@ testWith(await debianTorch(), "the failure of one of three ranks is the job's", 
         match(
           failure?.message ?? "",
           name === "torch-reported" ? /^Traceback/ : /ChildFailedError/,
+        );
+        const reads = boundedReads(client, AbortSignal.timeout(30_000));
+        const job = { kind: TRAINJOB, namespace: "default", name };
+        const { lastWords } = await jobDetails(reads, job);
+        equal(
+          lastWords?.trimEnd().split("\n").at(-1),
+          name === "torch-plain"
+            ? "ValueError: bad batch of rank 1"
+            : failure?.message?.trimEnd().split("\n").at(-1),
         );
       } finally {
         await Deno.remove(file);

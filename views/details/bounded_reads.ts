@@ -22,7 +22,7 @@ export const READ_LIMITS = {
 
 /** What is read with. */
 export interface BoundedReads {
-  readonly client: Pick<KubeClient, "get" | "list">;
+  readonly client: Pick<KubeClient, "get" | "list" | "read">;
   readonly signal: AbortSignal;
   /** Bounds the responses that are in memory at a time, of this request and of others. */
   readonly places?: Semaphore;

@@ -15,6 +15,7 @@ import {
 import type { DetailPart, JobDetails, ShownEvent, ShownPod } from "../../crds/wire/details.ts";
 import { type ReadKeptPods, withKept } from "./kept_pods.ts";
 import { byRank, podsOfJob, shownEvent, shownPod } from "./shown_pods.ts";
+import { wordsOfLog } from "./words_of_log.ts";
 import { offerOfMachine, waitOfJob, waitsForOnlyNode } from "./wait_of_job.ts";
 
 /** Bounds of what is read of a job. */
@@ -43,11 +44,12 @@ function shownObject(object: JsonObject): JsonObject {
 const newestFirst = (one: ShownEvent, other: ShownEvent) =>
   Date.parse(other.time ?? "") - Date.parse(one.time ?? "") || 0;
 
-/** What is said last of a failure that is no history. */
-function lastWordsOf(object: JsonObject): string | undefined {
+/** What is said last of a failure that is no history: by its log, if only that has it, or by the job itself. */
+async function lastWordsOf(reads: BoundedReads, namespace: string, object: JsonObject) {
   const job = jobSchema.safeParse(object).data;
-  const { headline, message } = job && failureOf(job) || {};
-  return headline === undefined ? undefined : message;
+  const failure = job && failureOf(job);
+  if (failure?.headline === undefined) return undefined;
+  return await wordsOfLog(reads, namespace, failure) ?? failure.message;
 }
 
 /** Returns what this machine offers, if pods wait for it and the viewer may read its node. */
@@ -88,11 +90,12 @@ export async function jobDetails(
   const uid = textAt(object, "metadata", "uid") ?? "";
   const labelSelector = podsOfJob(kind, name);
   const ofThis = `involvedObject.uid=${uid}`;
-  const [pods, ofJob, ofAll, kept] = await Promise.all([
+  const [pods, ofJob, ofAll, kept, lastWords] = await Promise.all([
     orDenied(listUpTo(reads, PODS, { most: DETAIL_LIMITS.pods, namespace, labelSelector })),
     listEvents(reads, { most: DETAIL_LIMITS.eventsOfJob, namespace, fieldSelector: ofThis }),
     listEvents(reads, { ...ABOUT_PODS, namespace }),
     keptPods?.(reads, { namespace, labelSelector, job: uid }),
+    lastWordsOf(reads, namespace, object),
   ]);
   const uids = new Set<string | undefined>(pods.items.map(({ uid }) => uid));
   const about = [...ofJob.items, ...ofAll.items.filter(({ about }) => uids.has(about))]
@@ -109,7 +112,7 @@ export async function jobDetails(
     object: shownObject(object),
     pods: withKept(pods.items, kept).toSorted(byRank),
     events: about.slice(0, DETAIL_LIMITS.events),
-    ...compact({ wait, lastWords: lastWordsOf(object) }),
+    ...compact({ wait, lastWords }),
     ...(kept !== undefined && { keepsLogs: true }),
     ...(denied.length > 0 && { denied }),
     ...(cut.length > 0 && { cut }),

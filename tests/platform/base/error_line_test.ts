@@ -1,6 +1,6 @@
 /** Tests of the line that says most of why a program failed. */
-import { equal } from "node:assert/strict";
-import { crashLine, errorLine } from "../../../platform/base/error_line.ts";
+import { deepEqual, equal } from "node:assert/strict";
+import { crashLine, errorLine, linesToError } from "../../../platform/base/error_line.ts";
 
 const traceback = (error: string, at = "train.py") =>
   `Traceback (most recent call last):\n  File "${at}", line 7, in <module>\n    main()\n    ^^^^^^\n${error}`;
@@ -182,6 +182,20 @@ Deno.test("crashLine() is what a runtime says, and no exception", () => {
   equal(crashLine(`${HANDLED}\nValueError: bad\nepoch 2`), "");
   equal(crashLine("Fatal Python error: Aborted\n"), "Fatal Python error: Aborted");
   equal(crashLine(`what():  CUDA error\nFatal Python error: Aborted\n`), "what():  CUDA error");
+});
+
+Deno.test("linesToError() ends with the last error that ended a program, before a launcher's report", () => {
+  const log = `epoch 1\n${traceback("ValueError: bad batch")}\n${report(HINT)}`;
+  const lines = linesToError(log, 30).split("\n");
+  deepEqual([lines[0], lines.at(-1)], ["epoch 1", "ValueError: bad batch"]);
+  equal(linesToError(log, 2).split("\n").length, 2);
+  const twoLines = `${traceback("ExceptionGroup:")}\n  two errors`;
+  equal(linesToError(twoLines, 1), "  two errors");
+  for (
+    const silent of ["", "epoch 1", report(HINT), `Exception ignored in: x\n${traceback("E: a")}`]
+  ) {
+    equal(linesToError(silent, 30), "", silent);
+  }
 });
 
 Deno.test("errorLine() takes little time for hostile text", () => {

@@ -50,7 +50,7 @@ function refusing(code: number) {
     return Promise.reject(new KubeError("no", { code, reason: "X" }));
   };
   const get = () => Promise.reject(new Error("nothing else is read"));
-  return { seen, reads: boundedReads({ list, get }, AbortSignal.timeout(10_000)) };
+  return { seen, reads: boundedReads({ list, get, read: get }, AbortSignal.timeout(10_000)) };
 }
 const OF = { namespace: "ns", labelSelector: "a=b", job: "uid" };
 
