@@ -1,5 +1,5 @@
 /** Cluster of a kubeconfig as one user sees it: jobs, the manager and its curves, with that user's rights. */
-import { JOB_KINDS, type JobKinds } from "../../crds/job_kinds.ts";
+import { JOB_KINDS } from "../../crds/job_kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
@@ -11,10 +11,10 @@ import {
   TransportError,
 } from "../../platform/kube/errors.ts";
 import type { Connection } from "../../platform/kube/connection/connection.ts";
-import { createCurveMirror, type CurveMirror } from "../mirror/curve_mirror.ts";
-import { createUserJobs, type UserJobs } from "./user_jobs.ts";
-import { createUserManager, type UserManager } from "./user_manager.ts";
-import { createUserRights, type UserRights } from "./user_rights.ts";
+import { createCurveMirror } from "../mirror/curve_mirror.ts";
+import { createUserJobs } from "./user_jobs.ts";
+import { createUserManager } from "./user_manager.ts";
+import { createUserRights } from "./user_rights.ts";
 
 const DEADLINE_MS = 10_000;
 const MAX_BYTES = 65_536;
@@ -29,24 +29,6 @@ export interface UserClusterOptions {
   readonly without?: readonly ("jobs" | "manager")[];
   readonly managerNamespace: string;
   readonly managerService: string;
-}
-
-/** The cluster. */
-export interface UserCluster {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly kinds: JobKinds;
-  /** URL of the API server. */
-  readonly server: string;
-  readonly namespaces: readonly string[];
-  readonly rights: UserRights;
-  readonly jobs: UserJobs;
-  readonly manager: UserManager;
-  readonly mirror: CurveMirror;
-  /** Returns what is not shown, and why, as sentences. */
-  missing(): readonly string[];
-  /** Resolves when nothing of it runs. */
-  close(): Promise<void>;
 }
 
 /** Throws a {@link ConfigurationError} if the API server does not take this user's credentials, and a {@link TransportError} if it does not answer. */
@@ -85,7 +67,7 @@ export interface UserClusterParts {
 export async function openUserCluster(
   options: UserClusterOptions,
   { connection, clock = systemClock, signal }: UserClusterParts,
-): Promise<UserCluster> {
+) {
   const kinds = JOB_KINDS;
   const namespaces = options.namespaces.length > 0
     ? options.namespaces
@@ -125,13 +107,16 @@ export async function openUserCluster(
     client,
     clock,
     kinds,
+    /** URL of the API server. */
     server: connection.cluster.server,
     namespaces,
     rights,
     jobs,
     manager,
     mirror,
+    /** Returns what is not shown, and why, as sentences. */
     missing: () => [...rights.missing(), ...jobs.missing(), ...manager.missing()],
-    close: () => opened.disposeAsync(),
+    /** Resolves when nothing of it runs. */
+    close: (): Promise<void> => opened.disposeAsync(),
   };
 }

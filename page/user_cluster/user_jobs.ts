@@ -182,6 +182,3 @@ export function createUserJobs(options: UserJobsOptions) {
     run,
   };
 }
-
-/** The jobs. */
-export type UserJobs = ReturnType<typeof createUserJobs>;

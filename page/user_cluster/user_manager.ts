@@ -171,6 +171,3 @@ export function createUserManager(options: UserManagerOptions) {
     },
   };
 }
-
-/** The manager. */
-export type UserManager = ReturnType<typeof createUserManager>;

@@ -18,13 +18,6 @@ export interface ServingFiles {
   readonly tlsKey?: string | undefined;
 }
 
-/** A certificate, and those that follow it. */
-export interface ServingIdentity {
-  readonly first: TlsIdentity;
-  /** Calls `use` with each newer one until `signal` aborts. */
-  follow(use: (identity: TlsIdentity) => void, signal: AbortSignal): Promise<void>;
-}
-
 /** Between two reads of the files, in milliseconds. */
 const READ_MS = 15_000;
 /** After which a self-signed certificate is made anew, in milliseconds. */
@@ -57,7 +50,7 @@ async function selfSigned(hosts: readonly string[], clock: Clock): Promise<TlsId
 export async function servingIdentity(
   { tlsCert, tlsKey }: ServingFiles,
   { hosts, clock }: { readonly hosts: readonly string[]; readonly clock: Clock },
-): Promise<ServingIdentity> {
+) {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new ConfigurationError("--tls-cert and --tls-key must be given together");
   }
@@ -70,7 +63,8 @@ export async function servingIdentity(
   const first = found ?? await selfSigned(hosts, clock);
   return {
     first,
-    async follow(use, signal) {
+    /** Calls `use` with each newer one until `signal` aborts. */
+    async follow(use: (identity: TlsIdentity) => void, signal: AbortSignal): Promise<void> {
       let current = first;
       let renewMs = clock.monotonic() + RENEW_MS;
       let isOwn = found === undefined;

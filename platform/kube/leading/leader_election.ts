@@ -16,26 +16,6 @@ import {
   RETRY_JITTER,
 } from "./election_times.ts";
 
-/** A candidate for leadership. */
-export interface LeaderElector {
-  /**
-   * Whether this one leads and has renewed within the renew deadline. Ask before each act of a leader.
-   * It stays true until the work has ended, also after `run` was aborted.
-   */
-  readonly leading: boolean;
-  /**
-   * Aborts when all calls of the term that runs now have to have ended: when the renew deadline has passed, or
-   * the work has ended. Aborted while no term runs.
-   */
-  readonly term: AbortSignal;
-  /** The Lease as last seen: its annotations say what its holder wants others to know. */
-  readonly view: Readonly<Pick<LeaseView, "leader" | "transitions" | "lease">>;
-  /** Makes a candidate read the Lease now, because a request found no leader; at most every 200 ms. */
-  refresh(): void;
-  /** Competes until `signal` aborts, then releases the lease. Call it once. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** Options of {@link createLeaderElector}. */
 export interface LeaderElectorOptions
   extends
@@ -69,11 +49,11 @@ const OPTION_NAMES = { leaseMs: "leaseMs", renewMs: "renewMs", retryMs: "retryMs
 const RELEASE_DEADLINE_MS = 750;
 /** Share of the renew deadline that one call may take: an answer that is lost leaves time for another call. */
 const CALL_SHARE = 0.5;
-/** Least time between two reads that {@link LeaderElector.refresh} asks for. */
+/** Least time between two reads that `refresh` asks for. */
 const REFRESH_EVERY_MS = 200;
 
-/** A candidate; it competes with {@link LeaderElector.run}. */
-export function createLeaderElector(options: LeaderElectorOptions): LeaderElector {
+/** A candidate; it competes with `run`. */
+export function createLeaderElector(options: LeaderElectorOptions) {
   const { client, namespace, name, identity, onStarted, onStopped, onLeader } = options;
   const { clock = systemClock, random = Math.random, annotations = {} } = options;
   const { leaseMs, renewMs, retryMs } = { ...DEFAULT_TIMES, ...options };
@@ -222,18 +202,32 @@ export function createLeaderElector(options: LeaderElectorOptions): LeaderElecto
   }
 
   return {
-    get leading() {
+    /**
+     * Whether this one leads and has renewed within the renew deadline. Ask before each act of a leader.
+     * It stays true until the work has ended, also after `run` was aborted.
+     */
+    get leading(): boolean {
       return held && fresh();
     },
-    get term() {
+    /**
+     * Aborts when all calls of the term that runs now have to have ended: when the renew deadline has passed, or
+     * the work has ended. Aborted while no term runs.
+     */
+    get term(): AbortSignal {
       return term;
     },
+    /** The Lease as last seen: its annotations say what its holder wants others to know. */
     view,
-    refresh() {
+    /** Makes a candidate read the Lease now, because a request found no leader; at most every 200 ms. */
+    refresh(): void {
       if (clock.monotonic() - readAt >= REFRESH_EVERY_MS) sleeper.wake();
     },
-    async run(signal) {
+    /** Competes until `signal` aborts, then releases the lease. Call it once. */
+    async run(signal: AbortSignal): Promise<void> {
       while (await acquire(signal)) await lead(signal);
     },
   };
 }
+
+/** A candidate for leadership. */
+export type LeaderElector = ReturnType<typeof createLeaderElector>;

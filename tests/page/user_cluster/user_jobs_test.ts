@@ -1,6 +1,6 @@
 /** Tests of the jobs that one user may list: everywhere, in some namespaces, and as rights and views change. */
 import assert from "node:assert/strict";
-import { createUserJobs, type UserJobs } from "../../../page/user_cluster/user_jobs.ts";
+import { createUserJobs } from "../../../page/user_cluster/user_jobs.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { LIST_LIMITS } from "../../../crds/wire/list_query.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../../support/api_answers.ts";
@@ -12,7 +12,7 @@ const BASE = `/apis/${TRAINJOB.apiVersion}`;
 const LIST = new RegExp(`^${BASE}(?:/namespaces/([^/]+))?/trainjobs$`);
 
 interface World {
-  readonly jobs: UserJobs;
+  readonly jobs: ReturnType<typeof createUserJobs>;
   readonly clock: FakeClock;
   /** The namespaces in which the user may list; "" for all. */
   readonly allowed: Set<string>;
