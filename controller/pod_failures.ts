@@ -1,7 +1,7 @@
 /** Failures of the pods of each job, fed by pods as they change: the first of the newest round, and how often pods were started again. */
 import type { PodFailure } from "../crds/failure_of_pod.ts";
 import { createBoundedCache } from "../platform/base/bounded_cache.ts";
-import type { Observer } from "../platform/kube/sources.ts";
+import type { Change } from "../platform/kube/watching/informer_cache.ts";
 
 /** Runs of jobs of which failures are remembered. The pods may be gone when their job fails. */
 const REMEMBERED = 4096;
@@ -59,14 +59,6 @@ export interface SeenFailures {
   readonly withNext: number;
   /** When it will have recovered if it goes on, in milliseconds since the epoch; undefined while it does not run. */
   readonly recoversMs: number | undefined;
-}
-
-/** The failures, by job. */
-export interface PodFailures<P> extends Observer<P> {
-  /** Returns the failures of that run of the job; undefined if there are none. */
-  of(job: string, run: string | undefined): SeenFailures | undefined;
-  /** Forgets the failures of a run that was suspended. */
-  forget(job: string, run: string | undefined): void;
 }
 
 /** A replica that has failed: its newest pod, and failures before that came. */
@@ -140,10 +132,11 @@ function recoversMs({ first, replicas }: Known): number | undefined {
   return Number.isNaN(since) ? undefined : since + Math.min(QUIET.mostMs, quietMs);
 }
 
+/** The failures, by job. */
+export type PodFailures<P extends PodLike> = ReturnType<typeof createPodFailures<P>>;
+
 /** An empty memory. `placeOf` says where a pod belongs; undefined if it is of no job. */
-export function createPodFailures<P extends PodLike>(
-  placeOf: (pod: P) => PodPlace | undefined,
-): PodFailures<P> {
+export function createPodFailures<P extends PodLike>(placeOf: (pod: P) => PodPlace | undefined) {
   const jobs = createBoundedCache<Known>(REMEMBERED);
 
   /** What is known of the run of a pod, in the pod's attempt; undefined if it is of one before. */
@@ -166,7 +159,7 @@ export function createPodFailures<P extends PodLike>(
   }
 
   return {
-    seen({ type, object }) {
+    seen({ type, object }: Change<P>): void {
       const place = type === "deleted" ? undefined : placeOf(object);
       if (place === undefined) return;
       const pod = jobPod(object, place);
@@ -175,13 +168,16 @@ export function createPodFailures<P extends PodLike>(
       const replica = takePod(known, pod, type === "added");
       if (replica && pod.failure) takeFailure(known, replica, pod.failure);
     },
-    of(job, run) {
+    /** Returns the failures of that run of the job; undefined if there are none. */
+    of(job: string, run: string | undefined): SeenFailures | undefined {
       const known = jobs.get(runKey(job, run)) ?? jobs.get(runKey(job));
       if (known === undefined) return undefined;
       const { first: { failure: first } } = known;
       const [restarts, withNext] = [mostOf(known, restartsIn), mostOf(known, withNextIn)];
       return { first, restarts, withNext, recoversMs: recoversMs(known) };
     },
-    forget: (job, run) => [runKey(job, run), runKey(job)].forEach((key) => jobs.delete(key)),
+    /** Forgets the failures of a run that was suspended. */
+    forget: (job: string, run: string | undefined): void =>
+      [runKey(job, run), runKey(job)].forEach((key) => jobs.delete(key)),
   };
 }

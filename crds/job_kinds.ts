@@ -13,6 +13,7 @@ import { JOB_KEYS } from "./job_names.ts";
 import { JOBSET_KEYS } from "./jobset_names.ts";
 import { JOB_OF_JOB_SET, POD_OF_JOB } from "./owner_links.ts";
 import { V1_JOB_KINDS } from "./v1/v1_job_kinds.ts";
+import type { OwnerRef } from "../platform/kube/resource.ts";
 import { WATCHED } from "./watched.ts";
 
 const managedSpec = z.looseObject({ managedBy: z.string().optional() });
@@ -58,29 +59,23 @@ export const TRAINJOB: JobKind = defineJobKind({
 });
 
 /** The kinds of jobs that a manager serves. */
-export interface JobKinds {
-  readonly all: readonly JobKind[];
-  /** The kind of jobs in messages between replicas that name no kind: the first one of the table. */
-  readonly implied: JobKind;
-  /** The kind by its {@link JobKind.id}. */
-  byId(id: string): JobKind | undefined;
-  /** The kind of an owner reference, of any version. */
-  ofOwner(owner: { readonly apiVersion: string; readonly kind: string }): JobKind | undefined;
-  /** The kinds whose pods have these labels: one, or several trial resources, which labels do not tell apart. */
-  ofPod(labels: Readonly<Record<string, string>>): readonly JobKind[];
-}
+export type JobKinds = ReturnType<typeof createJobKinds>;
 
 /** Creates the table; the first kind is the implied one. */
-export function createJobKinds(first: JobKind, ...others: readonly JobKind[]): JobKinds {
-  const all = [first, ...others];
+export function createJobKinds(first: JobKind, ...others: readonly JobKind[]) {
+  const all: readonly JobKind[] = [first, ...others];
   const byId = new Map(all.map((kind) => [kind.id, kind]));
   return {
     all,
+    /** The kind of jobs in messages between replicas that name no kind: the first one of the table. */
     implied: first,
-    byId: (id) => byId.get(id),
-    ofOwner: ({ apiVersion, kind }) =>
+    /** The kind by its {@link JobKind.id}. */
+    byId: (id: string): JobKind | undefined => byId.get(id),
+    /** The kind of an owner reference, of any version. */
+    ofOwner: ({ apiVersion, kind }: Pick<OwnerRef, "apiVersion" | "kind">): JobKind | undefined =>
       all.find((it) => it.kind === kind && it.group === apiVersion.split("/")[0]),
-    ofPod: (labels) =>
+    /** The kinds whose pods have these labels: one, or several trial resources, which labels do not tell apart. */
+    ofPod: (labels: Readonly<Record<string, string>>): readonly JobKind[] =>
       all.filter(({ podLabels: { jobName, kind, without = [] } }) =>
         labels[jobName] !== undefined &&
         (kind === undefined || labels[kind.key] === kind.value) &&

@@ -30,14 +30,6 @@ export interface ConfigurationSyncOptions {
   readonly changes?: ChangeSource;
 }
 
-/** Keeps both configurations. */
-export interface ConfigurationSync {
-  /** Creates or corrects both; writes nothing where both are right. Throws `KubeError`. */
-  sync(signal?: AbortSignal): Promise<void>;
-  /** Syncs again and again until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
-
 /** A write that the server acknowledged: nothing is left to do until another client writes. */
 interface Settled {
   readonly resourceVersion: string | undefined;
@@ -77,11 +69,15 @@ async function keep<T extends Configuration>(
   log.info(`webhook configuration ${outcome === "created" ? "created" : "corrected"}`, { name });
 }
 
+/** Keeps both configurations. */
+export type ConfigurationSync = ReturnType<typeof createConfigurationSync>;
+
 /** Creates the sync; it does nothing before `sync` or `run`. */
-export function createConfigurationSync(options: ConfigurationSyncOptions): ConfigurationSync {
+export function createConfigurationSync(options: ConfigurationSyncOptions) {
   const { store, desired, clock, changes } = options;
   const settled = new Map<string, Settled>();
 
+  /** Creates or corrects both; writes nothing where both are right. Throws `KubeError`. */
   async function sync(signal?: AbortSignal): Promise<void> {
     const wanted = desired();
     await keep<MutatingWebhookConfiguration>(
@@ -102,7 +98,8 @@ export function createConfigurationSync(options: ConfigurationSyncOptions): Conf
 
   return {
     sync,
-    run: (signal) =>
+    /** Syncs again and again until `signal` aborts. */
+    run: (signal: AbortSignal): Promise<void> =>
       runSteadyLoop({ name: "webhook configurations", clock, changes, pass: sync }, signal),
   };
 }

@@ -8,7 +8,7 @@ import { causeOf } from "../../crds/field_problem.ts";
 import { causesText } from "../../crds/status_cause.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
-import type { ReconcileResult } from "../../platform/kube/controller.ts";
+import type { Reconcile, ReconcileResult } from "../../platform/kube/controller.ts";
 import { Attempts } from "../../platform/kit/attempts.ts";
 import { OUTDATED_RETRY_MS } from "../../platform/kit/fresh_read.ts";
 import { createNotices } from "../../platform/base/notices.ts";
@@ -55,9 +55,6 @@ export interface ReconcilerOptions
   readonly settings?: V1Settings;
 }
 
-/** Brings the pods and Services of the job of a key to what the job describes. */
-export type JobReconciler = (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
-
 /** Reports whether another controller runs the job. */
 function isForeign({ spec }: V1Job): boolean {
   const { managedBy } = spec.runPolicy ?? {};
@@ -101,8 +98,11 @@ function invalidEvent(
   return { type: "Warning", reason, message: shorten(text) };
 }
 
-/** Creates the reconciler of one kind, with its memory of what it has done. */
-export function createReconciler(options: ReconcilerOptions): JobReconciler {
+/**
+ * Creates the reconciler of one kind, with its memory of what it has done: it brings the pods and Services of the job of
+ * a key to what the job describes.
+ */
+export function createReconciler(options: ReconcilerOptions): Reconcile {
   const { kind, runs, client, caches, events, objects, jobWrites, metrics, clock, gang } = options;
   const { failures } = options;
   const rules = KIND_RULES[kind.kind];

@@ -13,7 +13,6 @@ import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { createOwnWrites, type OwnWrites } from "../../platform/kit/own_writes.ts";
 import { formatKey, type Kind, type KubeObject } from "../../platform/kube/resource.ts";
 import type { ServedInformer } from "../../platform/kube/watching/served_informer.ts";
-import type { Source } from "../../platform/kube/sources.ts";
 import type { Child } from "../runtime/child.ts";
 
 const log = getLogger(["milepost", "controller", "trainjob"]);
@@ -31,21 +30,6 @@ export type ChildCacheFactory = (
   kind: Kind<KubeObject>,
   onServed: () => void,
 ) => ServedInformer<KubeObject>;
-
-/** Reads children; as a source it wakes the TrainJobs whose children change. */
-export interface ChildCaches extends Source {
-  /**
-   * Returns the object of the child's kind and name, whoever owns it. Of a child that is created once only the metadata
-   * is read. Throws a {@link NotServedError} if there is no such kind.
-   */
-  read(child: Child, how: ChildLookup): Promise<KubeObject | undefined>;
-  /** Runs a creation or a change, and remembers the response until the cache has it. */
-  track(
-    kind: Kind<KubeObject>,
-    key: string,
-    write: () => Promise<KubeObject>,
-  ): Promise<KubeObject>;
-}
 
 /** Options of {@link createChildCaches}. */
 export interface ChildCachesOptions {
@@ -103,8 +87,11 @@ async function readLive(
   }
 }
 
+/** Reads children; as a source it wakes the TrainJobs whose children change. */
+export type ChildCaches = ReturnType<typeof createChildCaches>;
+
 /** Creates the reader; no kind is watched yet. */
-export function createChildCaches(options: ChildCachesOptions): ChildCaches {
+export function createChildCaches(options: ChildCachesOptions) {
   const { client, clock, createCache, parentsOf, waiting } = options;
   const caches = new Map<string, ChildCache>();
   const ending = new AbortController();
@@ -131,7 +118,11 @@ export function createChildCaches(options: ChildCachesOptions): ChildCaches {
   }
 
   return {
-    async read(child, how) {
+    /**
+     * Returns the object of the child's kind and name, whoever owns it. Of a child that is created once only the
+     * metadata is read. Throws a {@link NotServedError} if there is no such kind.
+     */
+    async read(child: Child, how: ChildLookup): Promise<KubeObject | undefined> {
       const cache = child.mode !== "once" && child.watched ? cacheOf(child.kind) : undefined;
       if (cache === undefined || how.fresh || !cache.informer.synced || cache.informer.resting) {
         return await readLive(client, child, how);
@@ -139,11 +130,16 @@ export function createChildCaches(options: ChildCachesOptions): ChildCaches {
       const key = formatKey({ namespace: how.namespace, name: child.name });
       return cache.own.latest(key, cache.informer.get(key));
     },
-    track({ plural, group }, key, write) {
+    /** Runs a creation or a change, and remembers the response until the cache has it. */
+    track(
+      { plural, group }: Kind<KubeObject>,
+      key: string,
+      write: () => Promise<KubeObject>,
+    ): Promise<KubeObject> {
       const cache = caches.get(`${plural}.${group}`);
       return cache === undefined ? write() : cache.own.track(key, write);
     },
-    start(begin) {
+    start(begin: (key: string) => void) {
       enqueue = begin;
       return () => ending.abort();
     },

@@ -32,17 +32,6 @@ export interface ChildRead extends CallOptions {
   readonly fresh?: boolean;
 }
 
-/** Reads ConfigMaps of TrainJobs. */
-export interface ChildConfigMaps {
-  /**
-   * Returns the ConfigMap of that name in the job's namespace, whoever owns it; undefined if there is none.
-   * It has data only if the job controls it.
-   */
-  read(trainJob: TrainJob, name: string, how: ChildRead): Promise<ChildConfigMap | undefined>;
-  /** Remembers the response to a write, so that no read follows it. */
-  wrote(object: KubeObject): void;
-}
-
 /** Options of {@link createChildConfigMaps}. */
 export interface ChildConfigMapsOptions {
   readonly client: Pick<KubeClient, "get">;
@@ -80,10 +69,11 @@ class KnownData {
   }
 }
 
+/** Reads ConfigMaps of TrainJobs. */
+export type ChildConfigMaps = ReturnType<typeof createChildConfigMaps>;
+
 /** Creates the reader. One may serve reconcilers and admission together. */
-export function createChildConfigMaps(
-  { client, cache, budget }: ChildConfigMapsOptions,
-): ChildConfigMaps {
+export function createChildConfigMaps({ client, cache, budget }: ChildConfigMapsOptions) {
   const known = new KnownData();
 
   /** Returns the object, or no more than its metadata, as the kind says. */
@@ -97,7 +87,15 @@ export function createChildConfigMaps(
   }
 
   return {
-    async read(trainJob, name, { data, unlabelled, fresh = false, ...call }) {
+    /**
+     * Returns the ConfigMap of that name in the job's namespace, whoever owns it; undefined if there is none.
+     * It has data only if the job controls it.
+     */
+    async read(
+      trainJob: TrainJob,
+      name: string,
+      { data, unlabelled, fresh = false, ...call }: ChildRead,
+    ): Promise<ChildConfigMap | undefined> {
       const key = { namespace: trainJob.metadata.namespace, name };
       const cached = fresh ? undefined : cache.get(key);
       const asks = cached === undefined && (fresh || unlabelled);
@@ -109,7 +107,8 @@ export function createChildConfigMaps(
       if (read !== undefined) known.set(read);
       return read;
     },
-    wrote(object) {
+    /** Remembers the response to a write, so that no read follows it. */
+    wrote(object: KubeObject): void {
       known.set(CHILD_CONFIG_MAP.parse(object));
     },
   };

@@ -2,7 +2,7 @@
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
-import type { Observer } from "../../platform/kube/sources.ts";
+import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { terminalCondition } from "../jobset/policy/terminal_condition.ts";
 
 /** JobSets that are remembered; each is needed until its TrainJob is reconciled next. */
@@ -14,17 +14,15 @@ export function hasEnded({ status }: JobSet): boolean {
 }
 
 /** The last states of JobSets that were deleted. */
-export interface EndedJobSets extends Observer<JobSet> {
-  /** Returns the JobSet of that key if it had ended and was deleted; without its spec. */
-  get(key: string): JobSet | undefined;
-}
+export type EndedJobSets = ReturnType<typeof createEndedJobSets>;
 
 /** Creates an empty memory, to be fed by the cache of JobSets. */
-export function createEndedJobSets(): EndedJobSets {
+export function createEndedJobSets() {
   const ended = createBoundedCache<JobSet>(REMEMBERED);
   return {
-    get: (key) => ended.get(key),
-    seen({ type, object }) {
+    /** Returns the JobSet of that key if it had ended and was deleted; without its spec. */
+    get: (key: string): JobSet | undefined => ended.get(key),
+    seen({ type, object }: Change<JobSet>): void {
       const { spec: _spec, ...rest } = object;
       if (type === "deleted" && hasEnded(object)) ended.set(keyOf(object), rest);
       if (type === "added") ended.delete(keyOf(object));

@@ -3,19 +3,7 @@ import { LABELS } from "../../crds/names.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import { formatKey, keyOf } from "../../platform/kube/resource.ts";
-import type { Observer } from "../../platform/kube/sources.ts";
-
-/** The pods that run, by TrainJob. */
-export interface RunningPods extends Observer<WatchedPod> {
-  /**
-   * Names of the replicated jobs of that TrainJob with a pod that runs, or has run to its end. Pods
-   * of another JobSet than that of `jobSetUid` do not count: a TrainJob of the same name may have
-   * left them.
-   */
-  jobsOf(trainJobKey: string, jobSetUid: string | undefined): Set<string>;
-  /** Numbers of the pods of one attempt of a JobSet, by the names of their replicated jobs. */
-  countsOf(trainJobKey: string, attempt: Attempt): Map<string, PodCounts>;
-}
+import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 
 /** A JobSet between two restarts. */
 export interface Attempt {
@@ -58,8 +46,11 @@ function membershipOf({ metadata, status }: WatchedPod): Membership {
   return { job, jobSetUid, attempt, hasSucceeded: status?.phase === "Succeeded" };
 }
 
+/** The pods that run, by TrainJob. */
+export type RunningPods = ReturnType<typeof createRunningPods>;
+
 /** An empty index; it holds no more than the cache that feeds it. */
-export function createRunningPods(): RunningPods {
+export function createRunningPods() {
   const byTrainJob = new Map<string, Map<string, Membership>>();
   const forget = (trainJob: string, pod: string) => {
     const running = byTrainJob.get(trainJob);
@@ -67,7 +58,7 @@ export function createRunningPods(): RunningPods {
     if (running?.size === 0) byTrainJob.delete(trainJob);
   };
   return {
-    seen({ type, object, old }) {
+    seen({ type, object, old }: Change<WatchedPod>): void {
       const key = keyOf(object);
       const before = old && trainJobKeyOf(old);
       if (before !== undefined) forget(before, key);
@@ -78,12 +69,17 @@ export function createRunningPods(): RunningPods {
       running.set(key, membershipOf(object));
       byTrainJob.set(trainJob, running);
     },
-    jobsOf(trainJob, wanted) {
+    /**
+     * Names of the replicated jobs of that TrainJob with a pod that runs, or has run to its end. Pods of another
+     * JobSet than that of the wanted UID do not count: a TrainJob of the same name may have left them.
+     */
+    jobsOf(trainJob: string, wanted: string | undefined): Set<string> {
       const running = [...byTrainJob.get(trainJob)?.values() ?? []];
       const own = running.filter(({ jobSetUid = wanted }) => jobSetUid === wanted);
       return new Set(own.map(({ job }) => job));
     },
-    countsOf(trainJob, { jobSetUid, restarts }) {
+    /** Numbers of the pods of one attempt of a JobSet, by the names of their replicated jobs. */
+    countsOf(trainJob: string, { jobSetUid, restarts }: Attempt): Map<string, PodCounts> {
       const counts = new Map<string, PodCounts>();
       for (const pod of byTrainJob.get(trainJob)?.values() ?? []) {
         if (pod.jobSetUid !== jobSetUid || pod.attempt !== String(restarts)) continue;

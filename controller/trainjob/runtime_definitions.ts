@@ -35,13 +35,7 @@ export function droppedPolicies(document: unknown, policies: readonly string[]):
 }
 
 /** The definitions of runtimes, as far as they matter for one runtime. */
-export interface RuntimeDefinitions {
-  /**
-   * Returns the ML policies that the definitions drop; none for a runtime whose label asks for none of ours,
-   * which costs no request. If they cannot be read, all of ours count as dropped: such a runtime must not run as plain.
-   */
-  droppedFor(runtime: AnyTrainingRuntime | undefined): Promise<readonly string[]>;
-}
+export type RuntimeDefinitions = ReturnType<typeof createRuntimeDefinitions>;
 
 /** Creates the reader of the definitions: they are read for the first runtime that asks. */
 export function createRuntimeDefinitions(
@@ -50,7 +44,7 @@ export function createRuntimeDefinitions(
     readonly clock: Pick<Clock, "monotonic">;
     readonly policies?: Policies;
   },
-): RuntimeDefinitions {
+) {
   const own = Object.keys(policies.ml).filter((field) =>
     policies.ml[field]?.framework !== undefined
   );
@@ -65,7 +59,11 @@ export function createRuntimeDefinitions(
     }
   }
   return {
-    async droppedFor(runtime) {
+    /**
+     * Returns the ML policies that the definitions drop; none for a runtime whose label asks for none of ours,
+     * which costs no request. If they cannot be read, all of ours count as dropped: such a runtime must not run as plain.
+     */
+    async droppedFor(runtime: AnyTrainingRuntime | undefined): Promise<readonly string[]> {
       if (runtime === undefined || policyOfLabel(policies, runtime) === undefined) return [];
       if (known === undefined || clock.monotonic() >= known.staleAt) {
         known = { dropped: read(), staleAt: clock.monotonic() + STALE_MS };

@@ -6,7 +6,6 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { keyOf } from "../../platform/kube/resource.ts";
-import type { Source } from "../../platform/kube/sources.ts";
 import { SETTLE_MS, type TrialHooks } from "./trials.ts";
 
 const log = getLogger(["milepost", "controller", "trainjob"]);
@@ -15,22 +14,12 @@ const log = getLogger(["milepost", "controller", "trainjob"]);
 const REMEMBERED = 10_000;
 
 /** Waits for ended jobs; wakes each when its wait is over. */
-export interface Settling extends Source {
-  /**
-   * Reports whether the job's end may be reported. The first call begins the wait, which is never longer
-   * than {@link SETTLE_MS}; at its end the job is woken.
-   */
-  isSettled(trainJob: TrainJob): boolean;
-}
-
-/** Options of {@link createSettling}. */
-export interface SettlingOptions {
-  readonly settle: TrialHooks["settle"];
-  readonly clock: Pick<Clock, "sleep">;
-}
+export type Settling = ReturnType<typeof createSettling>;
 
 /** Creates a memory by UID of at most {@link REMEMBERED} jobs. */
-export function createSettling({ settle, clock }: SettlingOptions): Settling {
+export function createSettling(
+  { settle, clock }: Pick<TrialHooks, "settle"> & { readonly clock: Pick<Clock, "sleep"> },
+) {
   const known = createBoundedCache<{ settled: boolean }>(REMEMBERED);
   const ending = new AbortController();
   let wake: (key: string) => void = () => {};
@@ -44,7 +33,11 @@ export function createSettling({ settle, clock }: SettlingOptions): Settling {
   }
 
   return {
-    isSettled(trainJob) {
+    /**
+     * Reports whether the job's end may be reported. The first call begins the wait, which is never longer
+     * than {@link SETTLE_MS}; at its end the job is woken.
+     */
+    isSettled(trainJob: TrainJob): boolean {
       const uid = trainJob.metadata.uid ?? "";
       const entry = known.get(uid);
       if (entry !== undefined) return entry.settled;
@@ -64,7 +57,7 @@ export function createSettling({ settle, clock }: SettlingOptions): Settling {
       });
       return false;
     },
-    start(enqueue) {
+    start(enqueue: (key: string) => void) {
       wake = enqueue;
       return () => ending.abort();
     },

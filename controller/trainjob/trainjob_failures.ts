@@ -8,19 +8,13 @@ import { LABELS } from "../../crds/names.ts";
 import { JOB_OF_JOB_SET } from "../../crds/owner_links.ts";
 import { replicaOf } from "../../crds/failure_of_pod.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
-import { type BoundedCache, createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
-import { createPodFailures, type PodFailures, type PodPlace } from "../pod_failures.ts";
+import { createPodFailures, type PodPlace } from "../pod_failures.ts";
 import { trainJobKeyOf } from "./running_pods.ts";
 
 /** TrainJobs of which it is remembered that their definition dropped a failure. */
 const DROPPED_MAX = 4096;
-
-/** The failures, by TrainJob; a run is one of a JobSet. */
-export interface TrainJobFailures extends PodFailures<WatchedPod> {
-  /** Failures that were written and dropped by the definition of TrainJobs, by the UIDs of those. */
-  readonly dropped: BoundedCache<JobFailure>;
-}
 
 const attemptSchema = z.coerce.number().pipe(z.int32().min(0)).default(0);
 
@@ -42,8 +36,12 @@ function placeOf(pod: WatchedPod): PodPlace | undefined {
   return { job, run, attempt, replica, failure: pod.failure };
 }
 
+/** The failures, by TrainJob; a run is one of a JobSet. */
+export type TrainJobFailures = ReturnType<typeof createTrainJobFailures>;
+
 /** An empty memory. */
-export const createTrainJobFailures = (): TrainJobFailures => ({
+export const createTrainJobFailures = () => ({
   ...createPodFailures(placeOf),
+  /** Failures that were written and dropped by the definition of TrainJobs, by the UIDs of those. */
   dropped: createBoundedCache<JobFailure>(DROPPED_MAX),
 });
