@@ -57,10 +57,8 @@ function keepsTrainerStatus(crd: unknown): boolean {
 
 /** Creates the reader of the definitions. It rejects if the API server does not say what it serves. */
 export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
-  /** By kind what was read of the definition in that generation. */
-  const read = new Map<V1KindName, { readonly generation: number; readonly keeps: boolean }>();
-  /** What each definition said when it could be read last. */
-  const known = new Map<V1KindName, Definition>();
+  /** What each definition said when it could be read last, and in which generation it did. */
+  const known = new Map<V1KindName, Definition & { readonly generation: number }>();
   const isNews = createNotices(REMEMBERED);
 
   const pluralsOf = (version: string, signal: AbortSignal) =>
@@ -76,45 +74,32 @@ export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
     }
   }
 
-  async function keepsProgress(
-    kind: V1Kind,
-    generation: number,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    const known = read.get(kind.kind);
-    if (known?.generation === generation) return known.keeps;
-    const call = { signal, deadlineMs: DEADLINE_MS };
-    const crd = await client.get(KINDS.customResourceDefinition, { name: v1CrdName(kind) }, call);
-    const keeps = keepsTrainerStatus(crd);
-    read.set(kind.kind, { generation, keeps });
-    return keeps;
-  }
-
   async function definitionOf(kind: V1Kind, signal: AbortSignal): Promise<Definition> {
     const name = v1CrdName(kind);
     const call = { signal, deadlineMs: DEADLINE_MS };
-    const metadataOnly = withMetadataOnly(KINDS.customResourceDefinition);
+    const resource = KINDS.customResourceDefinition;
+    const last = known.get(kind.kind);
     try {
-      const { annotations, generation = 0 } = (await client.get(metadataOnly, { name }, call))
-        .metadata ?? {};
-      const definition = {
-        runBy: annotations?.[V1_RUN_BY_ANNOTATION],
-        keepsProgress: await keepsProgress(kind, generation, signal),
-      };
+      const { metadata } = await client.get(withMetadataOnly(resource), { name }, call);
+      const { annotations, generation = 0 } = metadata ?? {};
+      const keepsProgress = last?.generation === generation
+        ? last.keepsProgress
+        : keepsTrainerStatus(await client.get(resource, { name }, call));
+      const definition = { runBy: annotations?.[V1_RUN_BY_ANNOTATION], keepsProgress, generation };
       known.set(kind.kind, definition);
       return definition;
     } catch (error) {
       // The role may be without this right, and an aggregated API server has no definitions.
       if (!isNotFound(error) && !isForbidden(error)) throw error;
       if (isNotFound(error)) known.delete(kind.kind);
-      const last = known.get(kind.kind);
-      const message = last === undefined
+      const kept = known.get(kind.kind);
+      const message = kept === undefined
         ? "the definition of this kind cannot be read; only --v1-jobs has it run"
         : "the definition of this kind may not be read any more; what it said last still counts";
       if (isNews(`${kind.kind} ${message}`)) {
         log.info(message, { kind: kind.kind, error: messageOf(error) });
       }
-      return last ?? UNREADABLE;
+      return kept ?? UNREADABLE;
     }
   }
 
