@@ -1,6 +1,6 @@
 /**
  * Writes `crds/kubernetes_schemas.json` from the `/openapi/v3` documents of a Kubernetes API server:
- * `deno run -A crds/generate_schemas.ts DIRECTORY`, with a document a file. Descriptions are left
+ * `deno run -A build/generate_schemas.ts DIRECTORY`, with a document a file. Descriptions are left
  * out, since a CRD must fit into the annotation of client-side `kubectl apply`.
  */
 // deno-lint-ignore-file no-console -- a tool of the developer, run by hand
@@ -40,6 +40,6 @@ if (import.meta.main) {
     console.error("name the folder of the /openapi/v3 documents");
     Deno.exit(2);
   }
-  const target = new URL("./kubernetes_schemas.json", import.meta.url);
+  const target = new URL("../crds/kubernetes_schemas.json", import.meta.url);
   await Deno.writeTextFile(target, `${JSON.stringify(await collect(directory))}\n`);
 }
