@@ -15,16 +15,9 @@ import { isActive, isReady, isTerminating, isTracked } from "./pods.ts";
 import { type Account, takeAccount } from "./policy/accounting.ts";
 import type { Backoff } from "../../platform/base/backoff.ts";
 import { backoffLeft } from "./policy/pod_failure_backoff.ts";
-import {
-  accountedEnd,
-  announcedEnd,
-  deadlineLeft,
-  earlyEnd,
-  type End,
-  type EndingInput,
-} from "./policy/ending.ts";
+import { accountedEnd, announcedEnd, deadlineLeft, earlyEnd, type End } from "./policy/ending.ts";
 import { managePods } from "./policy/management.ts";
-import { type JobSettings, jobSettings } from "./job_settings.ts";
+import { type JobSettings, jobSettings, type JobSnapshot } from "./job_settings.ts";
 
 type JobStatus = NonNullable<Job["status"]>;
 
@@ -44,15 +37,6 @@ export interface JobPlan {
   /** Pods that lose their finalizer after the status is written. */
   readonly release: readonly Pod[];
   readonly requeueAfterMs?: number;
-}
-
-/** The state of a Job. */
-export interface JobSnapshot {
-  readonly job: Job;
-  /** The pods that the Job controls by uid. */
-  readonly pods: readonly Pod[];
-  readonly now: number;
-  readonly backoff: Backoff;
 }
 
 /** A status as it will be written, with the events that follow the write. */
@@ -84,7 +68,7 @@ function terminal({ status }: Job) {
 }
 
 /** The plan for a Job that has ended: its pods are released, and it is deleted after its time. */
-function afterTheEnd({ job, pods, now }: JobSnapshot, settings: JobSettings): JobPlan {
+function afterTheEnd({ job, pods, settings, now }: JobSnapshot): JobPlan {
   const ended = job.status?.completionTime ?? terminal(job)?.lastTransitionTime;
   const expiry = expiryMs(ended, settings.ttlSecondsAfterFinished);
   const due = expiry !== undefined && expiry <= now;
@@ -210,15 +194,14 @@ function withSuspension(update: StatusUpdate, settings: JobSettings, now: number
 
 function running(
   snapshot: JobSnapshot,
-  input: EndingInput,
   account: Account,
   base: StatusUpdate,
+  backoff: Backoff,
 ): JobPlan {
-  const { job, pods, now, backoff } = snapshot;
-  const { settings } = input;
+  const { job, pods, settings, now } = snapshot;
   const backoffLeftMs = backoffLeft(pods, { rules: settings.podFailureRules, backoff, now });
   const { create, discard, waitMs } = job.metadata?.deletionTimestamp === undefined
-    ? managePods({ settings, pods, account, backoffLeftMs })
+    ? managePods(snapshot, account, backoffLeftMs)
     : { create: [], discard: [] };
   const update = withSuspension(base, settings, now);
   const started = { ...job, status: update.status };
@@ -241,17 +224,19 @@ function running(
 }
 
 /** Decides about a Job that this controller runs. Does not change its inputs. */
-export function decideJob(snapshot: JobSnapshot): JobPlan {
-  const { job, pods, now } = snapshot;
+export function decideJob(
+  { backoff, ...observed }: Omit<JobSnapshot, "settings"> & { readonly backoff: Backoff },
+): JobPlan {
+  const { job, pods, now } = observed;
   const settings = jobSettings(job);
-  if (terminal(job) !== undefined) return afterTheEnd(snapshot, settings);
-  const input: EndingInput = { job, pods, settings, now };
-  const early = earlyEnd(input);
-  const before = takeAccount(job, pods, settings, (early ?? announcedEnd(job))?.outcome);
-  const end = early ?? accountedEnd(input, before);
-  const account = end === early ? before : takeAccount(job, pods, settings, end?.outcome);
+  const snapshot = { ...observed, settings };
+  if (terminal(job) !== undefined) return afterTheEnd(snapshot);
+  const early = earlyEnd(snapshot);
+  const before = takeAccount(snapshot, (early ?? announcedEnd(job))?.outcome);
+  const end = early ?? accountedEnd(snapshot, before);
+  const account = end === early ? before : takeAccount(snapshot, end?.outcome);
   const base: StatusUpdate = { status: countedStatus(job, pods, account), events: [] };
-  if (end === undefined) return running(snapshot, input, account, base);
+  if (end === undefined) return running(snapshot, account, base, backoff);
   const started: StatusUpdate = settings.suspend
     ? base
     : { ...base, status: { ...base.status, startTime: job.status?.startTime ?? rfc3339(now) } };

@@ -1,5 +1,5 @@
 /** Job settings: the spec with Kubernetes' defaults, in memory only, and the fields that are refused. */
-import type { Job } from "../../platform/kube/kubernetes.ts";
+import type { Job, Pod } from "../../platform/kube/kubernetes.ts";
 
 type JobSpec = NonNullable<Job["spec"]>;
 /** A rule of `spec.podFailurePolicy`. */
@@ -23,6 +23,16 @@ export interface JobSettings {
   readonly successRules: readonly SuccessRule[];
   /** With it the restarts inside of pods count towards the limit. */
   readonly restartsInPlace: boolean;
+}
+
+/** The state of a Job, as every decision about it sees it. */
+export interface JobSnapshot {
+  readonly job: Job;
+  /** The pods that the Job controls by uid. */
+  readonly pods: readonly Pod[];
+  readonly settings: JobSettings;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /** The settings of a Job. */

@@ -35,9 +35,11 @@ function orderKey({ metadata }: ApiObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }
 
-/** Returns the revision of the query parameter `resourceVersion`. Throws 400. */
-export function revisionOf(query: URLSearchParams): number | undefined {
-  return wholeNumber(query, "resourceVersion");
+/** Returns the revision of the query parameter `resourceVersion`. Throws 400, and 410 if it is of the future. */
+export function revisionOf({ store }: Context, query: URLSearchParams): number | undefined {
+  const revision = wholeNumber(query, "resourceVersion");
+  if (revision === undefined || revision <= store.revision) return revision;
+  throw expired(`Too large resource version: ${revision}, current: ${store.revision}`);
 }
 
 /** 422: the query parameter `resourceVersionMatch` does not fit. */
@@ -46,8 +48,8 @@ export function wrongMatch(detail: string): StatusError {
 }
 
 /** Returns the revision that the client asks for; undefined for the current one. */
-function wantedRevision({ store }: Context, query: URLSearchParams): number | undefined {
-  const revision = revisionOf(query);
+function wantedRevision(context: Context, query: URLSearchParams): number | undefined {
+  const revision = revisionOf(context, query);
   const match = query.get("resourceVersionMatch");
   if (match && match !== "Exact" && match !== "NotOlderThan") {
     throw wrongMatch(
@@ -58,9 +60,6 @@ function wantedRevision({ store }: Context, query: URLSearchParams): number | un
     throw wrongMatch(
       "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
     );
-  }
-  if (revision !== undefined && revision > store.revision) {
-    throw expired(`Too large resource version: ${revision}, current: ${store.revision}`);
   }
   return match === "Exact" ? revision : undefined;
 }

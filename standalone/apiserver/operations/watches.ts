@@ -36,8 +36,9 @@ interface Start {
   readonly announced: boolean;
 }
 
-function startOf({ store }: Context, { resource, namespace }: Call, query: URLSearchParams): Start {
-  const revision = revisionOf(query);
+function startOf(context: Context, { resource, namespace }: Call, query: URLSearchParams): Start {
+  const { store } = context;
+  const revision = revisionOf(context, query);
   const initial = isTrue(query, "sendInitialEvents");
   if (initial && query.get("resourceVersionMatch") !== "NotOlderThan") {
     throw wrongMatch(
@@ -48,9 +49,6 @@ function startOf({ store }: Context, { resource, namespace }: Call, query: URLSe
     throw wrongMatch(
       "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
     );
-  }
-  if (revision !== undefined && revision > store.revision) {
-    throw expired(`Too large resource version: ${revision}, current: ${store.revision}`);
   }
   const unasked = !query.has("sendInitialEvents") && (revision === undefined || revision === 0);
   if (initial || unasked) {

@@ -3,10 +3,10 @@
  * noted in the status by uid, then loses its finalizer, then goes from the note into the counter
  * (Kubernetes batch/v1, uncountedTerminatedPods): pure.
  */
-import type { Job, Pod } from "../../../platform/kube/kubernetes.ts";
+import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { parseIndexes } from "../../../crds/completion_indexes.ts";
 import { hasEnded, indexOf, isDeleting, isTracked } from "../pods.ts";
-import type { JobSettings } from "../job_settings.ts";
+import type { JobSettings, JobSnapshot } from "../job_settings.ts";
 import { judgePod } from "./pod_failure.ts";
 
 /** Most pods that one status notes at a time. */
@@ -38,18 +38,14 @@ export function isFailed(pod: Pod, settings: JobSettings): boolean {
   return isDeleting(pod) && pod.status?.phase !== "Succeeded" && !settings.replaceEndedOnly;
 }
 
-function isReleasable(pod: Pod, job: Job, settings: JobSettings, ending: Ending): boolean {
+function isReleasable(pod: Pod, { job, settings }: JobSnapshot, ending: Ending): boolean {
   if (!isTracked(pod)) return false;
   if (job.metadata?.deletionTimestamp !== undefined || hasEnded(pod)) return true;
   return isDeleting(pod) && (ending !== undefined || !settings.replaceEndedOnly);
 }
 
 /** Whether the end of a pod that is not Succeeded counts as a failure. */
-function countsAsFailure(
-  pod: Pod,
-  settings: JobSettings,
-  ending: Ending,
-): boolean {
+function countsAsFailure(pod: Pod, settings: JobSettings, ending: Ending): boolean {
   if (ending === "success" && pod.status?.phase !== "Failed") return false;
   if (ending === "failure" && isDeleting(pod)) return true;
   return isFailed(pod, settings) && judgePod(pod, settings.podFailureRules).action !== "Ignore";
@@ -74,13 +70,9 @@ function note(pod: Pod, notes: Notes, settings: JobSettings, ending: Ending): vo
   }
 }
 
-/** Takes the account of a Job that has not ended. `pods` are those that it controls by uid. */
-export function takeAccount(
-  job: Job,
-  pods: readonly Pod[],
-  settings: JobSettings,
-  ending: Ending,
-): Account {
+/** Takes the account of a Job that has not ended. */
+export function takeAccount(snapshot: JobSnapshot, ending: Ending): Account {
+  const { job, pods, settings } = snapshot;
   const { succeeded = 0, failed = 0, uncountedTerminatedPods: noted } = job.status ?? {};
   const tracked = new Set(pods.filter(isTracked).map((pod) => pod.metadata?.uid));
   const stillTracked = (uids: readonly string[] = []) => uids.filter((uid) => tracked.has(uid));
@@ -93,7 +85,7 @@ export function takeAccount(
     succeeded: succeeded + (noted?.succeeded?.length ?? 0) - notes.succeeded.size,
     failed: failed + (noted?.failed?.length ?? 0) - notes.failed.size,
   };
-  const releasable = pods.filter((pod) => isReleasable(pod, job, settings, ending));
+  const releasable = pods.filter((pod) => isReleasable(pod, snapshot, ending));
   const release = releasable.slice(0, MAX_UNCOUNTED);
   for (const pod of release) note(pod, notes, settings, ending);
   const completed = notes.completed.size;

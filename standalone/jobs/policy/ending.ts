@@ -4,7 +4,7 @@ import { JOB_CONDITIONS, JOB_REASONS } from "../../../crds/job_names.ts";
 import { trueCondition } from "../../../platform/kube/conditions.ts";
 import { parseIndexes } from "../../../crds/completion_indexes.ts";
 import { isActive, isTracked, restartsOf } from "../pods.ts";
-import { type JobSettings, unsupportedJob } from "../job_settings.ts";
+import { type JobSettings, type JobSnapshot, unsupportedJob } from "../job_settings.ts";
 import { type Account, type Ending, isFailed } from "./accounting.ts";
 import { judgePod } from "./pod_failure.ts";
 
@@ -90,17 +90,8 @@ function completionEnd(
   };
 }
 
-/** Input of the decision about the end. */
-export interface EndingInput {
-  readonly job: Job;
-  /** The pods that the Job controls by uid. */
-  readonly pods: readonly Pod[];
-  readonly settings: JobSettings;
-  readonly now: number;
-}
-
 /** A failure that does not need the account: by refusal, by policy, by deadline. */
-export function earlyEnd({ job, pods, settings, now }: EndingInput): End | undefined {
+export function earlyEnd({ job, pods, settings, now }: JobSnapshot): End | undefined {
   const announced = announcedEnd(job);
   if (announced !== undefined) return announced;
   const unsupported = unsupportedJob(job);
@@ -112,10 +103,7 @@ export function earlyEnd({ job, pods, settings, now }: EndingInput): End | undef
 }
 
 /** The end that the account brings: the back-off limit first, then success. */
-export function accountedEnd(
-  { pods, settings }: EndingInput,
-  account: Account,
-): End | undefined {
+export function accountedEnd({ pods, settings }: JobSnapshot, account: Account): End | undefined {
   if (account.failed > settings.backoffLimit || restartsExceed(pods, settings)) {
     return fail(
       JOB_REASONS.backoffLimitExceeded,

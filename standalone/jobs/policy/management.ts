@@ -1,7 +1,7 @@
 /** Pods to create and to delete for a running Job (Kubernetes batch/v1). Pure. */
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { hasEnded, indexOf, isActive, isReady, isTerminating, isTracked } from "../pods.ts";
-import type { JobSettings } from "../job_settings.ts";
+import type { JobSettings, JobSnapshot } from "../job_settings.ts";
 import type { Account } from "./accounting.ts";
 
 /** Most pods that one pass creates. */
@@ -15,16 +15,6 @@ export interface Management {
   readonly discard: readonly Pod[];
   /** Milliseconds until pods may be created that back-off holds back now. */
   readonly waitMs?: number;
-}
-
-/** Input of the decisions about pods. */
-export interface ManagementInput {
-  readonly settings: JobSettings;
-  /** The pods that the Job controls by uid. */
-  readonly pods: readonly Pod[];
-  readonly account: Account;
-  /** Milliseconds that back-off holds new pods back. */
-  readonly backoffLeftMs: number;
 }
 
 function createdAt(pod: Pod): number {
@@ -58,7 +48,11 @@ function wantedActive(settings: JobSettings, account: Account, active: number): 
 }
 
 /** The lowest indexes that neither have succeeded nor have a pod. */
-function freeIndexes({ settings, pods, account }: ManagementInput, count: number): number[] {
+function freeIndexes(
+  { settings, pods }: JobSnapshot,
+  account: Account,
+  count: number,
+): number[] {
   const occupied = new Set(
     pods.filter((pod) => {
       if (isActive(pod) || pod.status?.phase === "Succeeded") return true;
@@ -72,9 +66,13 @@ function freeIndexes({ settings, pods, account }: ManagementInput, count: number
   return free;
 }
 
-/** The pods to create and to delete for a Job that goes on. */
-export function managePods(input: ManagementInput): Management {
-  const { settings, pods, account, backoffLeftMs } = input;
+/** The pods to create and to delete for a Job that goes on; back-off holds new ones back for that many milliseconds. */
+export function managePods(
+  snapshot: JobSnapshot,
+  account: Account,
+  backoffLeftMs: number,
+): Management {
+  const { settings, pods } = snapshot;
   const active = pods.filter(isActive);
   if (settings.suspend) return { create: [], discard: active };
   // A pod that lost its finalizer was being discarded when the controller stopped.
@@ -89,7 +87,7 @@ export function managePods(input: ManagementInput): Management {
   if (missing <= 0) return { create: [], discard };
   if (backoffLeftMs > 0) return { create: [], discard, waitMs: backoffLeftMs };
   const create = settings.indexed
-    ? freeIndexes(input, missing)
+    ? freeIndexes(snapshot, account, missing)
     : new Array<undefined>(missing).fill(undefined);
   return { create, discard };
 }

@@ -195,7 +195,10 @@ Deno.test("`takeAccount()` moves a noted pod to the counter only when its finali
     metadata: { uid: "a", finalizers: [JOB_KEYS.trackingFinalizer] },
     status: { phase: "Succeeded" },
   };
-  const account = takeAccount(object, [tracked], jobSettings(object), undefined);
+  const account = takeAccount(
+    { job: object, pods: [tracked], settings: jobSettings(object), now: NOW },
+    undefined,
+  );
   equal(account.succeeded, 5);
   equal(account.counters.succeeded, 4);
   deepEqual(account.uncounted.succeeded, ["a"]);
@@ -208,7 +211,10 @@ Deno.test("`takeAccount()` notes at most 500 pods at a time", () => {
     metadata: { uid: `${index}`, finalizers: [JOB_KEYS.trackingFinalizer] },
     status: { phase: "Succeeded" },
   }));
-  const account = takeAccount(object, pods, jobSettings(object), undefined);
+  const account = takeAccount(
+    { job: object, pods, settings: jobSettings(object), now: NOW },
+    undefined,
+  );
   equal(account.uncounted.succeeded.length, 500);
   equal(account.more, true);
 });
