@@ -1,8 +1,10 @@
 /** Data folder of a standalone: only for its user, and for one process at a time. */
 import { resolve } from "node:path";
 import { getLogger } from "@logtape/logtape";
+import { systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
-import { endAbandoned } from "./processes/abandoned.ts";
+import { dataFolders, kubeletId, memoryFolder } from "./machine.ts";
+import { createProcesses } from "./processes/processes.ts";
 import { removeIfThere } from "./processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -21,6 +23,19 @@ export interface DataFolder {
   readonly isTemporary: boolean;
   /** Releases it for another process; removes a temporary one. */
   release(): Promise<void>;
+}
+
+/**
+ * Ends what a kubelet of this folder left when it was killed: its pods' processes, whose number is returned,
+ * and its folder in memory.
+ */
+async function endAbandoned(dataDir: string): Promise<number> {
+  const folders = dataFolders(dataDir);
+  const id = kubeletId(folders);
+  const options = { clock: systemClock, bookFolder: folders.book, markPrefix: `${id}/` };
+  const count = await createProcesses(options).endLeftovers();
+  await removeIfThere(memoryFolder(id, folders), { recursive: true });
+  return count;
 }
 
 /** Removes a temporary folder that nobody has locked, after it ended the processes of its pods. */

@@ -5,12 +5,12 @@ import type { LogOptions } from "../../crds/log_options.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { NODES } from "../../crds/pod_names.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
-import { type Clock, systemClock } from "../../platform/base/clock.ts";
+import { systemClock } from "../../platform/base/clock.ts";
 import { createInformer, type Informer } from "../../platform/kube/watching/informer.ts";
 import { createGpuPool } from "./gpus/gpu_pool.ts";
 import { type AddressBook, createAddressBook, identityKey, identityOf } from "./names/addresses.ts";
 import { namesByNamespace, nameTable } from "./names/cluster_names.ts";
-import { type ClaimFolders, createClaimFolders } from "./volumes/claim_folders.ts";
+import { createClaimFolders } from "./volumes/claim_folders.ts";
 import { HostsFiles, machineFile } from "./names/hosts_file.ts";
 import { subjectOf } from "../../platform/kube/event_object.ts";
 import type { Kubelet, KubeletOptions } from "./kubelet_options.ts";
@@ -25,7 +25,7 @@ import { LaunchAgent } from "./launch_agent/launch_agent.ts";
 import { readLog } from "./logs/log_reader.ts";
 import { logKeyOf, LogProblem, type PodRef } from "./logs/log_keys.ts";
 import { createLogKeeper, type LogKeeper } from "./logs/log_keeper.ts";
-import { createLogStore, type LogStore } from "./logs/logs.ts";
+import { createLogStore } from "./logs/logs.ts";
 import {
   type MountNamespaces,
   type NoMountNamespaces,
@@ -37,7 +37,7 @@ import { CRASH_BACK_OFF } from "./pod_plan.ts";
 import type { PodSurroundings } from "./pod_surroundings.ts";
 import { PodWorkers } from "./pod_workers.ts";
 import { hasEnded, restartsOf } from "../jobs/pods.ts";
-import { createProcesses, type Processes } from "./processes/processes.ts";
+import { createProcesses } from "./processes/processes.ts";
 import type { NodeOffer } from "./scheduler.ts";
 import { serviceVariables } from "./names/service_variables.ts";
 import { removeAllBut, removeIfThere } from "./processes/removal.ts";
@@ -48,23 +48,18 @@ class RunningKubelet implements Kubelet {
   readonly node: NodeOffer;
   readonly rewritingReason: string | undefined;
   readonly #options: KubeletOptions;
-  readonly #clock: Clock;
   readonly #pods: Informer<Pod>;
   readonly #keeper: NodeKeeper;
-  readonly #processes: Processes;
-  readonly #logs: LogStore;
+  readonly #around: PodSurroundings;
   readonly #logKeeper: LogKeeper | undefined;
   readonly #book: AddressBook;
   readonly #folders: ReturnType<typeof dataFolders>;
-  readonly #memoryFolder: string;
   readonly #services;
   readonly #hosts: HostsFiles;
-  readonly #claims: ClaimFolders | undefined;
-  readonly #launchAgent: LaunchAgent;
   readonly #workers: PodWorkers;
   readonly #stopped = new AbortController();
   /** Ends the pods if this process ends without `close()`, such as at a second Ctrl-C. */
-  readonly #onExit = () => this.#processes.killAll();
+  readonly #onExit = () => this.#around.processes.killAll();
 
   constructor(
     options: KubeletOptions,
@@ -73,13 +68,11 @@ class RunningKubelet implements Kubelet {
   ) {
     const { client, nodeName, clock = systemClock } = options;
     this.#options = options;
-    this.#clock = clock;
     this.#folders = folders;
     const id = kubeletId(folders);
     const markPrefix = `${id}/`;
-    this.#memoryFolder = memoryFolder(id, folders);
-    this.#processes = createProcesses({ clock, bookFolder: folders.book, markPrefix });
-    this.#logs = createLogStore({ folder: folders.logs, now: () => clock.now() });
+    const inMemory = memoryFolder(id, folders);
+    const logs = createLogStore({ folder: folders.logs, now: () => clock.now() });
     this.#book = createAddressBook(folders.root);
     const facts = machineFacts(options, folders.root);
     const { hostIP, cpu, memoryBytes: memory, diskBytes } = facts;
@@ -104,42 +97,40 @@ class RunningKubelet implements Kubelet {
     this.#logKeeper = options.logKeeping && createLogKeeper({
       ...options.logKeeping,
       clock,
-      logs: this.#logs,
+      logs,
       pods: () => this.#pods.list(),
     });
-    this.#claims = options.claimsAreFolders
-      ? createClaimFolders({
-        client,
-        clock,
-        folder: folders.claims,
-        signal: this.#stopped.signal,
-        recordEvent: (claim, event) =>
-          options.events?.record(subjectOf(KINDS.persistentVolumeClaim, claim), event),
-      })
-      : undefined;
-    this.#launchAgent = new LaunchAgent({
-      clock,
-      programs: folders.bin,
-      folders: [folders.root, this.#memoryFolder],
-    });
     this.rewritingReason = "reason" in mounting ? mounting.reason : undefined;
-    const around: PodSurroundings = {
+    this.#around = {
       client,
       clock,
-      processes: this.#processes,
-      logs: this.#logs,
+      processes: createProcesses({ clock, bookFolder: folders.book, markPrefix }),
+      logs,
       releaseLogs: async (pod) => {
         if (await this.#logKeeper?.keep(pod, this.#stopped.signal)) return;
-        await this.#logs.remove(pod.metadata?.uid ?? "");
+        await logs.remove(pod.metadata?.uid ?? "");
       },
       podsFolder: folders.pods,
-      memoryFolder: this.#memoryFolder,
+      memoryFolder: inMemory,
       node: { hostIP, nodeName, allocatable },
       baseEnv: { ...baseEnvironment(folders, options.provideCommand), ...options.environment },
       services: options.apiServer === undefined ? {} : serviceVariables(options.apiServer),
       gpus: options.gpus && createGpuPool(options.gpus),
-      claims: this.#claims,
-      launchAgent: this.#launchAgent,
+      claims: options.claimsAreFolders
+        ? createClaimFolders({
+          client,
+          clock,
+          folder: folders.claims,
+          signal: this.#stopped.signal,
+          recordEvent: (claim, event) =>
+            options.events?.record(subjectOf(KINDS.persistentVolumeClaim, claim), event),
+        })
+        : undefined,
+      launchAgent: new LaunchAgent({
+        clock,
+        programs: folders.bin,
+        folders: [folders.root, inMemory],
+      }),
       backOff: options.backOff ?? CRASH_BACK_OFF,
       refreshMs: options.refreshMs ?? 10_000,
       markPrefix,
@@ -153,7 +144,7 @@ class RunningKubelet implements Kubelet {
       recordEvent: (pod, event) => options.events?.record(subjectOf(KINDS.pod, pod), event),
     };
     const onEnd = () => this.#pruneAddresses();
-    this.#workers = new PodWorkers({ book: this.#book, around, onEnd });
+    this.#workers = new PodWorkers({ book: this.#book, around: this.#around, onEnd });
   }
 
   /** Kills leftover processes of an earlier kubelet. */
@@ -162,7 +153,7 @@ class RunningKubelet implements Kubelet {
     if (reason === undefined) logger.info("Pods run in mount namespaces");
     else logger.info("Mount paths and Service names of pods are rewritten", { reason });
     globalThis.addEventListener("unload", this.#onExit);
-    const count = await this.#processes.endLeftovers();
+    const count = await this.#around.processes.endLeftovers();
     if (count > 0) logger.warn("Killed leftover processes of an earlier kubelet", { count });
     await this.#keeper.register();
   }
@@ -183,8 +174,9 @@ class RunningKubelet implements Kubelet {
       ? this.#logKeeper?.find(ref, pod.metadata?.uid ?? "")
       : undefined;
     const previous = former === undefined && (options.previous ?? false);
-    const key = logKeyOf(former ?? pod, { container, previous, isGone: !isMeant }, this.#logs);
-    return readLog(this.#logs, key, options, this.#clock.now());
+    const { logs, clock } = this.#around;
+    const key = logKeyOf(former ?? pod, { container, previous, isGone: !isMeant }, logs);
+    return readLog(logs, key, options, clock.now());
   }
 
   gonePod(ref: PodRef): Pod | undefined {
@@ -197,7 +189,7 @@ class RunningKubelet implements Kubelet {
     const loops = [
       this.#keeper.run(ended),
       this.#services.run(ended),
-      this.#claims?.run(ended),
+      this.#around.claims?.run(ended),
       this.#logKeeper?.run(ended),
       this.#pods.run(ended),
     ];
@@ -243,14 +235,12 @@ class RunningKubelet implements Kubelet {
 
   async close(): Promise<void> {
     this.#stopped.abort();
-    await this.#processes.close(this.#options.closeGraceMs ?? 2000);
-    await this.#launchAgent.close();
+    const { processes, launchAgent, memoryFolder } = this.#around;
+    await processes.close(this.#options.closeGraceMs ?? 2000);
+    await launchAgent.close();
     await this.#workers.settled();
     globalThis.removeEventListener("unload", this.#onExit);
-    await removeIfThere(this.#memoryFolder, { recursive: true });
-    if (this.#options.dataDir === undefined) {
-      await removeIfThere(this.#folders.root, { recursive: true });
-    }
+    await removeIfThere(memoryFolder, { recursive: true });
   }
 }
 

@@ -14,8 +14,8 @@ import type { NodeOffer } from "./scheduler.ts";
 export interface KubeletOptions {
   readonly client: KubeClient;
   readonly nodeName: string;
-  /** Folder for pods and logs. Without it a temporary one, which {@link Kubelet.close} removes. */
-  readonly dataDir?: string;
+  /** Folder for pods and logs. */
+  readonly dataDir: string;
   readonly clock?: Clock;
   readonly events?: Pick<EventRecorder, "record">;
   /** Address of the node that the API reports. Default: the machine's first address, else 127.0.0.1. */
@@ -68,6 +68,6 @@ export interface Kubelet {
   gonePod(pod: PodRef): Pod | undefined;
   /** Runs pods until `signal` aborts; ends all processes then. Call it once. */
   run(signal: AbortSignal): Promise<void>;
-  /** Ends what runs and removes a temporary folder. Safe to call again. */
+  /** Ends what runs. Safe to call again. */
   close(): Promise<void>;
 }

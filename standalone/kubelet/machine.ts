@@ -28,11 +28,9 @@ export interface DataFolders {
   readonly cache: string;
 }
 
-/** Makes the folders, in a temporary one if `dataDir` is not given. */
-export function dataFolders(dataDir: string | undefined): DataFolders {
-  const root = dataDir === undefined
-    ? Deno.makeTempDirSync({ prefix: "milepost-kubelet-" })
-    : resolve(dataDir);
+/** Makes the folders. */
+export function dataFolders(dataDir: string): DataFolders {
+  const root = resolve(dataDir);
   const folders = {
     root,
     pods: `${root}/pods`,

@@ -358,16 +358,14 @@ Deno.test("`startKubelet()` registers the node and renews its lease", () =>
     await until("the lease is there", () => rig.server.read(KINDS.lease, lease) !== undefined);
   }));
 
-Deno.test("`close()` ends every process and removes a temporary folder", () =>
+Deno.test("`close()` ends every process", () =>
   withKubelet(async (rig) => {
-    rig.create(pod("long", [shell("echo $HOME; echo $$; sleep 300")]));
+    rig.create(pod("long", [shell("echo $$; sleep 300")]));
     await rig.wait("long", "runs", (one) => one.status?.phase === "Running");
-    await until("it printed", async () => (await rig.logs("long")).split("\n").length > 2);
-    const [home = "", pid] = (await rig.logs("long")).split("\n");
-    assert.ok((await Deno.stat(home)).isDirectory);
+    await until("it printed", async () => (await rig.logs("long")).includes("\n"));
+    const pid = await rig.logs("long");
     await rig.stop();
     assert.ok(!lives(Number(pid)));
-    await assert.rejects(Deno.stat(home));
   }));
 
 Deno.test("`startKubelet()` ends processes that a killed kubelet left, and applies the restart policy", async () => {

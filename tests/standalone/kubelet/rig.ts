@@ -47,8 +47,10 @@ export async function withKubelet(
   const server = options.server ?? new MemoryServer();
   const events: { reason: string; message: string }[] = [];
   const client = server.client();
+  const dataDir = await Deno.makeTempDir({ prefix: "milepost-kubelet-" });
   const kubelet = await startKubelet({
     client,
+    dataDir,
     nodeName: NODE,
     hostIP: "192.0.2.1",
     mountNamespaces: false,
@@ -101,6 +103,7 @@ export async function withKubelet(
     });
   } finally {
     await stop();
+    await Deno.remove(dataDir, { recursive: true });
   }
 }
 
