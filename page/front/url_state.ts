@@ -60,7 +60,15 @@ export const ENDED: readonly string[] = [
 /** States of a job. */
 export const STATES = [...OPEN, ...ENDED];
 /** Parts of a job's page. */
-export const TABS = ["curves", "conditions", "pods", "events", "logs", "object"] as const;
+export const TABS = [
+  "curves",
+  "configuration",
+  "conditions",
+  "pods",
+  "events",
+  "logs",
+  "object",
+] as const;
 /** A part of a job's page. */
 export type Tab = typeof TABS[number];
 /** What stands for all pods of a job: no pod has such a name. */

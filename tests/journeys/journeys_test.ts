@@ -12,6 +12,7 @@ const IN_BROWSER = {
   why_failed: 2,
   why_waits: 2,
   which_is_best: 3,
+  configuration: 3,
   stop: 4,
   last_words: 3,
   phone: 2,

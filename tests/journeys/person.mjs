@@ -108,6 +108,14 @@ const journeys = {
     );
   },
 
+  /** With what a job was started. */
+  async configuration(person) {
+    await person.opens(input.address);
+    await person.clicks("link", /^lr-best$/);
+    await person.clicks("link", /^Configuration$/);
+    await person.seesBeside(".facts", /Runtime.*person.*Command.*python3 -c .*range\(10\)/s);
+  },
+
   async stop(person) {
     await person.opens(input.address);
     await person.clicks("link", /^to-be-stopped$/);

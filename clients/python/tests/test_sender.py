@@ -70,7 +70,7 @@ class SendingTest(unittest.TestCase):
         bench.pass_time(30)
         *first, last = [sample.get("unchanged") for sample in bench.endpoint.taken]
         self.assertEqual(first, [None, None])
-        self.assertEqual([one["name"] for one in last], ["b", "a"])
+        self.assertEqual([one["name"] for one in last or []], ["b", "a"])
 
     def test_more_metrics_than_a_push_may_have_are_not_said_again(self) -> None:
         bench = Bench()

@@ -1,12 +1,37 @@
 /** Conditions, pods, events and the object of a job, as text. */
 import { namedHeaders, Table } from "../tables.tsx";
-import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
+import { Fact, Hostile, Moment, Notice } from "../marks_and_signs.tsx";
 import type { DetailPart } from "../../../crds/wire/details.ts";
+import { configurationOf } from "./job_configuration.ts";
 import type { JobDetails } from "./job_details.ts";
 import { plainText, zoneText } from "../readable_text.ts";
 import { yamlText } from "./object_yaml.ts";
 import type { Row } from "../feed/view_answers_read.ts";
 import { type JobView, viewFragment } from "../url_state.ts";
+
+/** What its pods run, and with which variables. */
+export function JobConfiguration({ details }: { details: JobDetails }) {
+  return (
+    <>
+      {configurationOf(details.object).map(({ role, facts }) => (
+        <section key={role}>
+          {role !== "" && (
+            <h2>
+              <Hostile text={role} />
+            </h2>
+          )}
+          <dl class="facts">
+            {facts.map(([name, text], index) => (
+              <Fact key={index} name={name}>
+                <Hostile text={text} />
+              </Fact>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </>
+  );
+}
 
 /** Conditions, each with its message. */
 export function Conditions({ details }: { details: JobDetails }) {

@@ -1,7 +1,7 @@
 /** Page of one job: what it is now, and the parts that tell more. */
 import { useState } from "preact/hooks";
 import { CurvesTab } from "./curves_tab.tsx";
-import { Conditions, Events, ObjectText, Pods } from "./detail_tabs.tsx";
+import { Conditions, Events, JobConfiguration, ObjectText, Pods } from "./detail_tabs.tsx";
 import { JobActions } from "./job_actions.tsx";
 import { ACTIONS, actionsOf, type JobDetails, readDetails, type Rights } from "./job_details.ts";
 import { LogTab } from "./log_tab.tsx";
@@ -59,6 +59,7 @@ function Facts({ row }: { row: Row }) {
 
 const TAB_WORDS: Readonly<Record<Tab, string>> = {
   curves: "Curves",
+  configuration: "Configuration",
   conditions: "Status",
   pods: "Pods",
   events: "Events",
@@ -98,6 +99,7 @@ function Part(
     return <Unread what="this job" problem={problem} />;
   }
   if (view.tab === "conditions") return <Conditions details={details} />;
+  if (view.tab === "configuration") return <JobConfiguration details={details} />;
   if (view.tab === "pods") return <Pods details={details} view={view} row={row} />;
   if (view.tab === "events") return <Events details={details} />;
   return <ObjectText details={details} />;
