@@ -102,7 +102,8 @@ const journeys = {
     await person.opens(input.address);
     await person.fills(/^Search/, "lr-");
     await person.sees(/1–3 of 3/);
-    await person.selects(/sort by/, "loss");
+    await person.selects(/sort by/, "val/loss");
+    await person.seesBeside("tr", /lr-best.*val\/loss.*0\.2/s);
     await person.page.waitForFunction(() =>
       document.querySelector(".jobs td.name a")?.textContent === "lr-best"
     );

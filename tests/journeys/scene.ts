@@ -11,8 +11,9 @@ import { SOURCES } from "../python/interpreter.ts";
 const training = (steps: number, rate: number) => `
 import time, milepost
 with milepost.Run(total=${steps}) as run:
+    run.push({"val/loss": 2 * ${rate}}, step=0)
     for step in range(${steps}):
-        run.push(step=step, loss=${rate} + 1 / (step + 1))
+        run.push(step=step, loss=${rate} + 1 / (step + 1), accuracy=1 - ${rate})
         time.sleep(0.1)
 `;
 

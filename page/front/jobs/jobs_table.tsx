@@ -1,6 +1,6 @@
 /** Table of jobs: headers that sort, and rows that are drawn anew only when they change. */
 import { Component } from "preact";
-import { ROW_METRICS, sparklines } from "./list_sparklines.ts";
+import { orderMetric, shownMetrics, sparklines } from "./list_sparklines.ts";
 import { Age, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { showList, view as current } from "../page_state.ts";
 import { moveFocus, OrderSign, type RowOrder, SortHeader, Table } from "../tables.tsx";
@@ -27,6 +27,8 @@ interface RowProps {
   readonly row: Row;
   readonly curves: JobCurves | undefined;
   readonly isPicked: boolean;
+  /** The metric that stands before the others. */
+  readonly first: string;
 }
 
 /** Whether its message matters more than what it measures. */
@@ -34,11 +36,13 @@ const isFailing = ({ state, restarts }: Row) => state === "Failed" || restarts !
 
 class JobRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
-    const { row, curves, isPicked } = this.props;
-    return next.row !== row || next.curves !== curves || next.isPicked !== isPicked;
+    const { row, curves, isPicked, first } = this.props;
+    return next.row !== row || next.curves !== curves || next.isPicked !== isPicked ||
+      next.first !== first;
   }
 
-  override render({ row, curves, isPicked }: RowProps) {
+  override render({ row, curves, isPicked, first }: RowProps) {
+    const metrics = shownMetrics(row, first);
     return (
       <tr>
         <td class="pick">
@@ -68,7 +72,7 @@ class JobRow extends Component<RowProps> {
         </td>
         <td class="wide">
           <ul class="metrics">
-            {row.metrics.slice(0, ROW_METRICS).map(({ name, value }) => (
+            {metrics.map(({ name, value }) => (
               <li key={name}>
                 <span class="label" title={name}>
                   <Hostile text={name} />
@@ -82,8 +86,8 @@ class JobRow extends Component<RowProps> {
                 <Hostile text={row.message} />
               </li>
             )}
-            {row.metrics.length > ROW_METRICS && (
-              <li class="quiet">{row.metrics.length - ROW_METRICS} more</li>
+            {row.metrics.length > metrics.length && (
+              <li class="quiet">{row.metrics.length - metrics.length} more</li>
             )}
           </ul>
         </td>
@@ -190,6 +194,7 @@ export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[]
           row={row}
           curves={sparklines.value.get(keyOf(row))}
           isPicked={view.picked.includes(keyOf(row))}
+          first={orderMetric(view)}
         />
       ))}
     </Table>

@@ -7,9 +7,10 @@ import { inTurn } from "../charts/frame_turns.ts";
 import { call, list, sessionKey, view } from "../page_state.ts";
 import type { JobCurves, Row } from "../feed/view_answers_read.ts";
 import { frameOf } from "../feed/view_state.ts";
+import type { View } from "../url_state.ts";
 
 /** Metrics that a row shows. */
-export const ROW_METRICS = 2;
+const ROW_METRICS = 2;
 /** Metrics that one request may name. */
 const MOST_METRICS: typeof CURVE_LIMITS.metrics = 16;
 /** Least time between two requests, in milliseconds. */
@@ -18,12 +19,27 @@ const EVERY_MS = 2_000;
 /** Curves by the keys of their jobs. */
 export const sparklines = signal<ReadonlyMap<string, JobCurves>>(new Map());
 
-/** Rows as they were when their curves were asked for. */
-const asked = new WeakSet<Row>();
+/** Rows as they were when their curves were asked for, with the metric that was the first then. */
+const asked = new WeakMap<Row, string>();
 
-async function askFor(rows: readonly Row[], signal: AbortSignal): Promise<void> {
-  const names = rows.flatMap(({ metrics }) => metrics.slice(0, ROW_METRICS))
-    .map(({ name }) => name);
+/** Returns the metric that the list is ordered by; empty if by something else. */
+export const orderMetric = (view: View): string =>
+  view.page === "jobs" && view.sort === "metric" ? view.sortMetric : "";
+
+/** Returns the metrics that a row shows: the first ones, and before them the one that is to be `first`. */
+export const shownMetrics = ({ metrics }: Row, first: string): Row["metrics"] =>
+  [...metrics].sort((one, other) => Number(other.name === first) - Number(one.name === first))
+    .slice(0, ROW_METRICS);
+
+/** Returns whether the curves of a row are to be asked for. */
+const isWanted = (row: Row, first: string) => row.metrics.length > 0 && asked.get(row) !== first;
+
+async function askFor(
+  rows: readonly Row[],
+  first: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const names = rows.flatMap((row) => shownMetrics(row, first)).map(({ name }) => name);
   const metrics = [...new Set(names)].slice(0, MOST_METRICS);
   const { jobs } = await curvesOf(
     rows.map(keyOf),
@@ -50,14 +66,15 @@ export function startSparklines(): void {
   let running: AbortController | undefined;
   const look = async () => {
     timer = 0;
-    const rows = (list.value?.rows ?? [])
-      .filter((row) => row.metrics.length > 0 && !asked.has(row)).slice(0, MOST_JOBS);
+    const first = orderMetric(view.value);
+    const rows = (list.value?.rows ?? []).filter((row) => isWanted(row, first))
+      .slice(0, MOST_JOBS);
     if (rows.length === 0 || sessionKey.value === undefined || view.value.page !== "jobs") return;
     running = new AbortController();
     lastMs = Date.now();
     try {
-      for (const row of rows) asked.add(row);
-      await askFor(rows, running.signal);
+      for (const row of rows) asked.set(row, first);
+      await askFor(rows, first, running.signal);
     } catch {
       // The list goes without them, and its connection says what is wrong.
       for (const row of rows) asked.delete(row);
@@ -68,7 +85,8 @@ export function startSparklines(): void {
   };
   const plan = () => {
     if (timer !== 0 || running !== undefined) return;
-    if (!list.value?.rows.some((row) => row.metrics.length > 0 && !asked.has(row))) return;
+    const first = orderMetric(view.value);
+    if (!list.value?.rows.some((row) => isWanted(row, first))) return;
     timer = setTimeout(look, Math.max(0, lastMs + EVERY_MS - Date.now()));
   };
   effect(() => {
