@@ -1,27 +1,16 @@
 /** Jobs of Trials that were stopped or failed, read by their names: Katib gives them no label by which they could be listed. */
-import { failureOf } from "../../crds/job_state.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { systemClock } from "../../platform/base/clock.ts";
-import { compact } from "../../platform/base/json.ts";
 import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
 import { keeping, readOne } from "../../views/details/bounded_reads.ts";
 import { isStoppedEarly, type ReadTrial } from "./katib_trials.ts";
-import { shortText } from "./search.ts";
 import type { SearchReader } from "./search_kind.ts";
-import type { TrialStop } from "../../crds/wire/searches.ts";
-import { stopOfJob } from "./trial_stop_words.ts";
+import { endOfJob, type JobEnd } from "./trial_stop_words.ts";
 
 /** Most jobs that are read for one answer, and how many at a time. */
 const [MOST_READS, AT_ONCE] = [20, 5];
 /** Most ends that are remembered, and for how long, in milliseconds: rights are asked for again every minute. */
 const [MOST_KNOWN, KNOWN_MS] = [20_000, 60_000];
-
-/** What a job says of its end; empty if it is gone, or may not be read. */
-interface JobEnd {
-  readonly stop?: TrialStop;
-  /** Why it failed. */
-  readonly message?: string;
-}
 
 /** Why jobs ended does not change. What a viewer may read is remembered only for that viewer. */
 const known = createBoundedCache<JobEnd>(MOST_KNOWN, {
@@ -29,16 +18,13 @@ const known = createBoundedCache<JobEnd>(MOST_KNOWN, {
   perf: { now: systemClock.monotonic },
 });
 
+/** Returns nothing of a job that is gone or may not be read, undefined if it says nothing yet. */
 async function endOf(reader: SearchReader, trial: ReadTrial): Promise<JobEnd | undefined> {
   const { job: named } = trial;
   const kind = named && reader.kinds.ofOwner(named);
   if (named === undefined || kind === undefined) return {};
-  const ends = keeping(kind, (job) => {
-    const { headline } = failureOf(job) ?? {};
-    return compact({ stop: stopOfJob(kind, job), message: headline && shortText(headline) });
-  });
   try {
-    const end = await readOne(reader, ends, named);
+    const end = await readOne(reader, keeping(kind, (job) => endOfJob(kind, job)), named);
     // The Trial is marked before its job is.
     return isStoppedEarly(trial) && end.stop === undefined ? undefined : end;
   } catch (error) {

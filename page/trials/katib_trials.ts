@@ -10,8 +10,7 @@ import {
   shortText,
   type TrialMetric,
 } from "./search.ts";
-import type { JobName } from "../../crds/wire/row.ts";
-import type { Objective, Strategy, TrialState, TrialStop } from "../../crds/wire/searches.ts";
+import type { Objective, Strategy, TrialState } from "../../crds/wire/searches.ts";
 import { rulesInWords, stopOfTrial } from "./trial_stop_words.ts";
 
 /** States by the conditions that mean them; an early stop comes before what Katib adds to it later. */
@@ -123,11 +122,7 @@ export function readTrial(trial: JsonObject): ReadTrial {
 /** Returns a Trial; `job`, `stop` and `message`, why it fails, are what is known of its job. */
 export function trialOf(
   trial: ReadTrial,
-  { job, stop, message }: {
-    readonly job?: JobName;
-    readonly stop?: TrialStop;
-    readonly message?: string;
-  } = {},
+  { job, stop, message }: Pick<FoundTrial, "job" | "stop" | "message"> = {},
 ): FoundTrial {
   return {
     ...trial.found,

@@ -1,7 +1,7 @@
 /** Jobs of a search that no Trial controls: only their labels say what they belong to. Pure. */
 import { readObjective } from "../../crds/objective.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { endTimeOf, failureOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
+import { endTimeOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
 import { compact, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
@@ -9,7 +9,7 @@ import { readOwnRules } from "../../trials/rules/own_rules.ts";
 import { type FoundTrial, SEARCH_LIMITS, searchNamedBy, shortText } from "./search.ts";
 import type { JobName } from "../../crds/wire/row.ts";
 import type { Objective, TrialStop } from "../../crds/wire/searches.ts";
-import { rulesInWords, stopOfJob } from "./trial_stop_words.ts";
+import { endOfJob, rulesInWords } from "./trial_stop_words.ts";
 
 /** Variables of a job that are read. */
 const MOST_VARIABLES = 64;
@@ -57,12 +57,11 @@ function objectiveSaid({ metadata: { annotations } }: AnyJob): Objective | undef
 export function readJob(kind: JobKind, job: AnyJob): ReadJob {
   const { name = "", namespace = "", creationTimestamp } = job.metadata;
   const named = { kind: kind.id, namespace, name };
-  const stop = stopOfJob(kind, job);
+  const { stop, message } = endOfJob(kind, job);
   const { own } = readOwnRules(job.metadata.annotations);
   const objective = objectiveSaid(job) ??
     (own?.objective && { metric: own.objective.name, direction: own.objective.type });
   const ended = endTimeOf(kind, job);
-  const { headline } = failureOf(job) ?? {};
   return {
     job: named,
     of: searchNamedBy(job),
@@ -76,7 +75,7 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
       name,
       state: shownStateOf(kind, job),
       created: String(creationTimestamp ?? ""),
-      ...compact({ ended, message: headline && shortText(headline) }),
+      ...compact({ ended, message }),
       job: named,
       metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
         .map(({ name, value }) => ({ name: shortText(name), latest: shortText(value) })),

@@ -1,9 +1,9 @@
-/** Words for early stops of trials: rules, and what decided. Pure. */
+/** Words for ends of trials: rules, what decided an early stop, and failures. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { earlyStopOf, storedStopOf } from "../../crds/job_state.ts";
-import { asObject } from "../../platform/base/json.ts";
+import { earlyStopOf, failureOf, storedStopOf } from "../../crds/job_state.ts";
+import { asObject, compact } from "../../platform/base/json.ts";
 import type { StopsAt } from "../../trials/rules/rule.ts";
-import { SEARCH_LIMITS, shortText } from "./search.ts";
+import { type FoundTrial, SEARCH_LIMITS, shortText } from "./search.ts";
 import type { StoppedBy, TrialStop } from "../../crds/wire/searches.ts";
 
 const COMPARISONS: ReadonlyMap<unknown, string> = new Map([
@@ -56,6 +56,15 @@ export function stopOfJob(kind: JobKind, job: AnyJob): TrialStop | undefined {
   }
   const text = [reason, message].filter((it) => it !== "").join(": ");
   return { by: "request", text: shortText(text), user: shortText(user) };
+}
+
+/** What a job says of its end. */
+export type JobEnd = Pick<FoundTrial, "stop" | "message">;
+
+/** Returns why a job was stopped, and why it failed or fails; nothing of what its object does not say. */
+export function endOfJob(kind: JobKind, job: AnyJob): JobEnd {
+  const { headline } = failureOf(job) ?? {};
+  return compact({ stop: stopOfJob(kind, job), message: headline && shortText(headline) });
 }
 
 /** Returns why a trial was stopped, by its job where that is known, else only by its rules (in words). */
