@@ -52,17 +52,11 @@ const CONTROLLER_RBAC: readonly RbacObject[] = [
     rule(STANDALONE.group, [KINDS.keptLog.plural], ["create", "delete", "get", "list", "watch"]),
     ...JOB_KINDS.all.map(({ group, plural }) => rule(group, [plural], ["get"])),
   ], { kind: "User", name: LOG_KEEPER }),
-  {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "ClusterRoleBinding",
-    metadata: { name: "milepost:job-controller-ttl" },
-    roleRef: {
-      apiGroup: "rbac.authorization.k8s.io",
-      kind: "ClusterRole",
-      name: "system:controller:ttl-after-finished-controller",
-    },
-    subjects: [{ kind: "ServiceAccount", name: "job-controller", namespace: "kube-system" }],
-  },
+  // Jobs go after their time to live, for which Kubernetes has a controller of its own.
+  ...clusterAccess("milepost:job-controller", [rule("batch", ["jobs"], ["delete"])], {
+    namespace: "kube-system",
+    serviceAccount: "job-controller",
+  }),
 ];
 
 const CRD = KINDS.customResourceDefinition;

@@ -6,6 +6,8 @@ import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, MANAGER } from "../../../crds/names.ts";
 import { createClient } from "../../../platform/kube/connection/connected_client.ts";
 import { loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
+import { getOrUndefined } from "../../../platform/kube/upsert.ts";
+import { until } from "../../support/fake_clock.ts";
 
 Deno.test("installPrerequisites() writes nothing the second time, and what was changed again", async () => {
   const plane = await startControlPlane({ port: 0, kubelet: false });
@@ -48,6 +50,28 @@ Deno.test("installPrerequisites() leaves a CRD of JobSets that somebody else ins
     const before = await read();
     await installPrerequisites(plane.client);
     assert.deepEqual(await read(), before);
+  } finally {
+    await plane.stop();
+  }
+});
+
+Deno.test("the Job controller of a standalone may delete Jobs after their time to live", async () => {
+  const plane = await startControlPlane({ port: 0, kubelet: false });
+  const key = { namespace: "default", name: "brief" };
+  const containers = [{ name: "main", image: "any", command: ["true"] }];
+  try {
+    await plane.client.create(KINDS.job, {
+      metadata: key,
+      spec: {
+        completions: 0,
+        ttlSecondsAfterFinished: 0,
+        template: { spec: { restartPolicy: "Never", containers } },
+      },
+    });
+    await until(
+      "the Job is gone",
+      async () => await getOrUndefined(plane.client, KINDS.job, key) === undefined,
+    );
   } finally {
     await plane.stop();
   }
