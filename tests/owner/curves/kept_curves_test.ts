@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { type LogStore, openLogStore } from "../../../katib/log/log_store.ts";
 import { createStoreSink } from "../../../katib/log/sqlite_sink.ts";
 import { curveAsks } from "../../../owner/curves/curve_asks.ts";
+import { createKeptCurves } from "../../../owner/curves/kept_curves.ts";
 import { GAP_TEXTS } from "../../../owner/curves/marks.ts";
 import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
 import { createOwnedState } from "../../../owner/owned_state.ts";
 import type { AnyJob } from "../../../crds/job_kind.ts";
 import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
-import { parseShownCurves } from "../../../crds/wire/shown_curves.ts";
+import { type CurvePoint, parseShownCurves } from "../../../crds/wire/shown_curves.ts";
 import type { Sample } from "../../../crds/wire/sample.ts";
 import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
@@ -362,6 +363,46 @@ Deno.test("what was pushed right before the end of a term is kept", async () => 
   await it.push({ progressPercentage: 1 });
   await end();
   assert.equal(parseShownCurves(it.store.history(LOG))?.metrics.length, 1);
+});
+
+Deno.test("texts go to the sink in calls of a few megabytes, at the end of a term, too", async () => {
+  const clock = new FakeClock();
+  const uids = Array.from({ length: 12 }, (_, n) => `uid-${n}`);
+  const calls: number[][] = [];
+  const objectOf = (key: unknown): AnyJob => ({
+    apiVersion: TRAINJOB.apiVersion,
+    kind: TRAINJOB.kind,
+    metadata: { uid: Object(key).name },
+  });
+  const points = Array.from({ length: 25_000 }, (): CurvePoint => [clock.now(), 1, 1, 1]);
+  const kept = createKeptCurves({
+    clock,
+    jobs: new Map([[TRAINJOB, { jobs: { get: objectOf, onChange: () => () => {} } }]]),
+    store: {
+      ...{ record() {}, mark() {}, unmark() {}, end() {} },
+      curvesOf: () => ({
+        widthMs: 1,
+        metrics: [{ name: "progress", isProgress: true, points }],
+        marks: [],
+      }),
+    },
+    logs: {
+      pageOf: () => Promise.resolve(undefined),
+      logOf: ({ namespace, name, uid }) => Promise.resolve({ kind: "job", namespace, name, uid }),
+      history: {
+        keep: (news) => Promise.resolve(void calls.push(news.map(({ text = "" }) => text.length))),
+        read: () => Promise.resolve(""),
+      },
+    },
+  });
+  for (const uid of uids) kept.changed({ ...job, name: uid, uid });
+  await kept.close(60_000);
+  const [longest = 0] = calls.flat();
+  assert.ok(longest > 400_000);
+  assert.equal(calls.flat().length, uids.length, "all of them are kept");
+  for (const call of calls) {
+    assert.ok(call.reduce((sum, it) => sum + it, 0) < (4 << 20) + longest, String(call));
+  }
 });
 
 for (const call of ["keep", "read"] as const) {
