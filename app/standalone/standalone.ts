@@ -12,6 +12,7 @@ import { systemClock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
 import { createProxiedView } from "../../page/server/proxied_view.ts";
+import type { ManagerClient } from "../../views/followed_curves.ts";
 import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import type { HistoryBounds } from "../../katib/log/kept_ages.ts";
@@ -48,6 +49,8 @@ export interface Standalone
   extends Pick<ControlPlane, "server" | "kubeconfig" | "folder" | "rewritingReason" | "client"> {
   /** Base URL of the status endpoint. */
   readonly status: string;
+  /** That endpoint, as the administrator. */
+  readonly manager: ManagerClient;
   /** The page, if there is one. */
   readonly page: Pick<PageServer, "url" | "newAddress"> | undefined;
   /** Every CA that the status endpoint may be signed by, PEM. */
@@ -151,6 +154,7 @@ export async function startStandalone(
   return {
     ...plane,
     status,
+    manager: access.client,
     page,
     caBundle,
     onManagerRequest: listeners.add,

@@ -2,13 +2,11 @@
 import { KINDS } from "../../../crds/kinds.ts";
 import { observationPath } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { OBSERVATION_AUDIENCE } from "../../../crds/names.ts";
 import { JOB_CONDITIONS, JOB_KEYS } from "../../../crds/job_names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
-import { z } from "zod";
 import { installTrialCrd } from "../../standalone/prerequisites.ts";
 import type { Standalone } from "../../standalone/standalone.ts";
 import type { Display } from "../display.ts";
@@ -25,30 +23,10 @@ const READ_MS = 10_000;
 /** Six trials, two at a time. */
 const ROUNDS = 3;
 
-const tokenSchema = z.looseObject({ status: z.looseObject({ token: z.string() }) });
-
-/** A token for the observation API, as the trial controller's account. */
-async function observationToken(client: KubeClient): Promise<string> {
-  const account = { namespace: NAMESPACE, name: TRIAL_CONTROLLER };
-  const answer = await client.createSubresource(KINDS.serviceAccount, account, "token", {
-    apiVersion: "authentication.k8s.io/v1",
-    kind: "TokenRequest",
-    spec: { audiences: [OBSERVATION_AUDIENCE], expirationSeconds: 600 },
-  });
-  return tokenSchema.parse(answer).status.token;
-}
-
 /** Reads the observation of a TrainJob. */
-async function observe(standalone: Standalone, name: string, token: string): Promise<Seen> {
-  using client = Deno.createHttpClient({ caCerts: [standalone.caBundle()] });
+async function observe({ manager }: Standalone, name: string): Promise<Seen> {
   const path = `${observationPath(TRAINJOB, NAMESPACE, name)}?limit=${PAGE}`;
-  const answer = await fetch(standalone.status + path, {
-    client,
-    headers: { authorization: `Bearer ${token}` },
-    signal: AbortSignal.timeout(READ_MS),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`the observation of ${name} cannot be read: ${text}`);
+  const { text } = await manager.read(path, { deadlineMs: READ_MS });
   return seenSchema.parse(JSON.parse(text));
 }
 
@@ -117,13 +95,12 @@ export async function playTrials(
   if (ended === "Failed") {
     throw new Error(`the trial controller has failed: ${await lastWords(standalone.client)}`);
   }
-  const token = await observationToken(standalone.client);
   const summaries: TrialSummary[] = [];
   const byName = new Intl.Collator("en", { numeric: true }).compare;
   const nameOf = (job: TrainJob) => job.metadata.name ?? "";
   const sorted = [...trials.all()].sort((a, b) => byName(nameOf(a.job), nameOf(b.job)));
   for (const { job, endedAt = systemClock.now() } of sorted) {
-    const seen = await observe(standalone, nameOf(job), token);
+    const seen = await observe(standalone, nameOf(job));
     summaries.push(trialSummary(job, seen, endedAt));
   }
   return summaries;
