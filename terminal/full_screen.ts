@@ -7,8 +7,8 @@ export interface Terminal {
   write(text: string): void;
   size(): Size;
   setRaw(isRaw: boolean): void;
-  /** Calls the listener with what is typed until `signal` aborts. */
-  onInput(listener: (text: string) => void, signal: AbortSignal): void;
+  /** Calls the listener with what is typed until `signal` aborts. Resolves when the terminal has gone, or is closed. */
+  onInput(listener: (text: string) => void, signal?: AbortSignal): Promise<void>;
   onResize(listener: () => void, signal: AbortSignal): void;
   /** Calls the listener when the program is about to end by an error that nobody catches. */
   onCrash(listener: () => void, signal: AbortSignal): void;

@@ -42,18 +42,18 @@ export const processTerminal: Terminal = {
       // As above.
     }
   },
-  onInput(listener, signal) {
-    const read = async () => {
-      const decoder = new TextDecoder();
-      const buffer = new Uint8Array(1024);
-      while (!signal.aborted) {
+  async onInput(listener, signal) {
+    const decoder = new TextDecoder();
+    const buffer = new Uint8Array(1024);
+    try {
+      while (!signal?.aborted) {
         const length = await Deno.stdin.read(buffer);
-        if (length === null || signal.aborted) return;
+        if (length === null || signal?.aborted) return;
         listener(decoder.decode(buffer.subarray(0, length), { stream: true }));
       }
-    };
-    // A terminal that has gone has no keys.
-    read().catch(() => {});
+    } catch {
+      // A terminal that has gone has no keys.
+    }
   },
   onCrash(listener, signal) {
     for (const event of ["error", "unhandledrejection", "unload"]) {

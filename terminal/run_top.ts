@@ -261,7 +261,7 @@ export async function runTop(parts: TopParts): Promise<void> {
   using screen = takeScreen(parts.terminal);
   const top = new Top(parts, screen);
   parts.terminal.onCrash(() => screen[Symbol.dispose](), top.signal);
-  parts.terminal.onInput((text) => top.typed(text), top.signal);
+  void parts.terminal.onInput((text) => top.typed(text), top.signal);
   parts.terminal.onResize(() => top.resized(), top.signal);
   const stop = parts.cluster.list.onChange(() => top.wake());
   try {

@@ -1,4 +1,5 @@
 /** The Enter key of the terminal: for new codes of the page. */
+import { processTerminal } from "../../terminal/process_terminal.ts";
 
 /** Fields of `/proc/self/stat` behind the name of the program, which may hold blanks. */
 const PROCESS_GROUP = 2;
@@ -16,20 +17,8 @@ function isInForeground(): boolean {
   }
 }
 
-/** Calls `onEnter` at each Enter. Resolves when the terminal has gone, or is closed by Ctrl-D. */
-async function readKeys(onEnter: () => void): Promise<void> {
-  const keys = new Uint8Array(256);
-  try {
-    for (;;) {
-      const length = await Deno.stdin.read(keys);
-      if (length === null) return;
-      if (keys.subarray(0, length).includes(10)) onEnter();
-    }
-  } catch {
-    // A terminal that has gone has no Enter.
-  }
-}
-
 /** Calls `onEnter` at each Enter. Returns the end of the terminal; undefined if there is none to read. */
 export const followEnter = (onEnter: () => void): Promise<void> | undefined =>
-  isInForeground() ? readKeys(onEnter) : undefined;
+  isInForeground()
+    ? processTerminal.onInput((text) => text.includes("\n") && onEnter())
+    : undefined;

@@ -133,7 +133,10 @@ async function withTop(
         write,
         size: () => seen.size,
         setRaw: (raw) => isRaw = raw,
-        onInput: (listener) => listeners.input = listener,
+        onInput: (listener) => {
+          listeners.input = listener;
+          return Promise.resolve();
+        },
         onResize: (listener) => listeners.resize = listener,
         onCrash: (listener) => listeners.crash = listener,
       },
