@@ -4,7 +4,6 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { issueCertificate } from "../../platform/base/certificates.ts";
 import { systemClock } from "../../platform/base/clock.ts";
-import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { createEventRecorder } from "../../platform/kube/events.ts";
 import { inheritedEnvironment } from "../../standalone/kubelet/containers/inherited_environment.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
@@ -18,7 +17,7 @@ import { startLogServer } from "../../standalone/kubelet/logs/log_server.ts";
 import { hostAddress } from "../../standalone/kubelet/machine.ts";
 import type { nodeSettings } from "../configuration/command_settings.ts";
 import { provideCommand } from "../executable.ts";
-import { readFlagFile } from "../flag_file.ts";
+import { certificateFiles, readCertificate, readFlagFile } from "../tls_files.ts";
 import { KUBELET_FOLDER, takeDataFolder } from "../../standalone/kubelet/data_folder.ts";
 import { exceptThisMachine } from "../standalone/local_requests.ts";
 
@@ -37,22 +36,14 @@ export interface RunningNode {
 }
 
 async function certificateOf(options: NodeOptions, hostIP: string) {
-  const { tlsCert, tlsKey, nodeName } = options;
-  if (tlsCert !== undefined && tlsKey !== undefined) {
-    return {
-      cert: await readFlagFile("--tls-cert", tlsCert),
-      key: await readFlagFile("--tls-key", tlsKey),
-    };
-  }
-  if (tlsCert !== undefined || tlsKey !== undefined) {
-    throw new ConfigurationError("--tls-cert and --tls-key must be given together");
-  }
+  const files = certificateFiles(options);
+  if (files !== undefined) return readCertificate(files);
   // Clients that verify kubelets need one that their own CA signed.
   const { certificate: cert, key } = await issueCertificate(undefined, {
     subject: "CN=milepost-kubelet",
     now: systemClock.now(),
     lifeMs: CERTIFICATE_LIFE_MS,
-    hosts: [hostIP, nodeName],
+    hosts: [hostIP, options.nodeName],
   });
   return { cert, key };
 }
@@ -70,7 +61,7 @@ async function serveLogs(
     port: options.port,
     tls: {
       ...await certificateOf(options, hostIP),
-      ...clientCa === undefined ? {} : { ca: await readFlagFile("--client-ca", clientCa) },
+      ...clientCa === undefined ? {} : { ca: readFlagFile("--client-ca", clientCa) },
     },
     clock: systemClock,
     checkAccess: createAccessCheck({ client, clock: systemClock, nodeName }),

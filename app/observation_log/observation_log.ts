@@ -4,16 +4,12 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { deleteOldLogs, type HistoryBounds } from "../../katib/log/kept_ages.ts";
 import { openLogStore } from "../../katib/log/log_store.ts";
-import {
-  type ObservationServer,
-  type ServerTls,
-  startObservationServer,
-} from "../../katib/log/db_manager_server.ts";
+import { type ServerTls, startObservationServer } from "../../katib/log/db_manager_server.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
 import { type Clock, systemClock } from "../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import type { observationLogSettings } from "../configuration/command_settings.ts";
-import { readFlagFile } from "../flag_file.ts";
+import { followTls, readAuthorities, readCertificate } from "../tls_files.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
@@ -32,58 +28,18 @@ export interface ObservationLog {
   stop(): Promise<void>;
 }
 
-/** Time between two reads of the certificates' files, in milliseconds. */
-const RELOAD_MS = 15_000;
 /** For calls that are under way at the end, in milliseconds. */
 const DRAIN_MS = 5_000;
 
-/** The CAs of all files; during a rotation there is one more, so that a missing one is no error. */
-async function authorities(list: string): Promise<string> {
-  const read = await Promise.allSettled(
-    list.split(",").map((file) => readFlagFile("--client-ca", file.trim())),
-  );
-  const texts = read.flatMap((it) => it.status === "fulfilled" ? [it.value] : []);
-  const failed = read.find((it) => it.status === "rejected");
-  if (texts.length === 0 && failed !== undefined) throw failed.reason;
-  return texts.join("\n");
-}
-
 /** The certificates as the files have them now; undefined if no flag names any. */
-async function readTls(options: ObservationLogOptions): Promise<ServerTls | undefined> {
+function readTls(options: ObservationLogOptions): ServerTls | undefined {
   const { tlsCert, tlsKey, clientCa } = options;
   if (tlsCert !== undefined && tlsKey !== undefined && clientCa !== undefined) {
-    const [cert, key, ca] = await Promise.all([
-      readFlagFile("--tls-cert", tlsCert),
-      readFlagFile("--tls-key", tlsKey),
-      authorities(clientCa),
-    ]);
-    return { cert, key, clientCa: ca };
+    const ca = readAuthorities("--client-ca", clientCa);
+    return { ...readCertificate({ tlsCert, tlsKey }), clientCa: ca };
   }
   if (tlsCert === undefined && tlsKey === undefined && clientCa === undefined) return undefined;
   throw new ConfigurationError("--tls-cert, --tls-key and --client-ca must be given together");
-}
-
-/** Reads the files periodically and serves their certificates. */
-async function keepTls(
-  options: ObservationLogOptions,
-  first: ServerTls,
-  { server, clock, signal }: { server: ObservationServer; clock: Clock; signal: AbortSignal },
-): Promise<void> {
-  let current = JSON.stringify(first);
-  for (;;) {
-    await clock.sleep(RELOAD_MS, signal);
-    if (signal.aborted) return;
-    try {
-      const tls = await readTls(options);
-      const text = JSON.stringify(tls);
-      if (tls === undefined || text === current) continue;
-      server.updateTls(tls);
-      current = text;
-      log.info("loaded new certificates");
-    } catch (error) {
-      log.warn("cannot use the new certificates; keeping the old ones", { error });
-    }
-  }
 }
 
 /** A folder that cannot be used is the user's to change: one line that names the flag. */
@@ -98,7 +54,7 @@ function openStore(path: string | undefined, maxBytes: number | undefined) {
 /** Serves until it is stopped. Rejects if a file, the folder or the port cannot be used. */
 export async function startObservationLog(options: ObservationLogOptions): Promise<ObservationLog> {
   const { dataDir, bindAddress, port, clock = systemClock } = options;
-  const tls = await readTls(options);
+  const tls = readTls(options);
   const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
   // Memory is not the operator's disk.
   const store = openStore(path, path === undefined ? undefined : options.historyBytes);
@@ -109,8 +65,9 @@ export async function startObservationLog(options: ObservationLogOptions): Promi
     }
     const loops = new AbortController();
     onAbort(loops.signal, deleteOldLogs(store, clock, options));
-    const reloading = tls &&
-      keepTls(options, tls, { server, clock, signal: loops.signal });
+    const { signal } = loops;
+    const use = (next: ServerTls) => server.updateTls(next);
+    const reloading = tls && followTls(tls, () => readTls(options), use, { clock, log, signal });
     return {
       port: server.port,
       async stop() {

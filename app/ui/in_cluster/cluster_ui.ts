@@ -26,6 +26,7 @@ import { startHealthServer } from "../../manager/health.ts";
 import { createJobCaches, createViewOfCaches } from "../../../page/api/job_view.ts";
 import { createManagerAccess } from "../../../page/user_cluster/manager_access.ts";
 import type { uiSettings } from "../../configuration/ui_settings.ts";
+import { readAuthorities } from "../../tls_files.ts";
 import { servingIdentity } from "./serving_identity.ts";
 
 const log = getLogger(["milepost", "page"]);
@@ -68,26 +69,13 @@ function hostsOf({ serviceName, managerNamespace, uiHosts }: ClusterUiOptions): 
   );
 }
 
-/** The CAs of all files that are there. Throws if none is. */
-function readAuthorities(files: string): string {
-  const texts = files.split(",").flatMap((file) => {
-    try {
-      return [readFileSync(file.trim(), "utf8")];
-    } catch {
-      return [];
-    }
-  });
-  if (texts.length > 0) return texts.join("\n");
-  throw new Error(`none of the files of --manager-ca can be read: ${files}`);
-}
-
 function managerOf(
   { managerUrl, managerToken = UI.managerToken, managerCa, managerNamespace }: ClusterUiOptions,
 ) {
   return createManagerAccess({
     url: managerUrl ?? `https://${MANAGER.name}.${managerNamespace}.svc:${PORTS.status}`,
     token: () => readFileSync(managerToken, "utf8").trim(),
-    caBundle: () => readAuthorities(managerCa),
+    caBundle: () => readAuthorities("--manager-ca", managerCa),
   });
 }
 
