@@ -14,7 +14,8 @@ import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { V1_API_VERSION } from "../../crds/v1/names.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
-import { jobShape, withoutNulls } from "./job_shape.ts";
+import { withoutNulls } from "../../platform/base/json.ts";
+import { jobShape } from "./job_shape.ts";
 
 const objectSchema = z.looseObject({
   apiVersion: z.string(),

@@ -44,14 +44,3 @@ export function jobShape(specsKeys: readonly string[], form: "map" | "list"): z.
   );
   return z.looseObject({ metadata, spec: spec.optional() });
 }
-
-/** Returns the value without fields that are null: to Kubernetes they are not set. */
-export function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, inner]) =>
-      inner === null ? [] : [[key, withoutNulls(inner)]]
-    ),
-  );
-}

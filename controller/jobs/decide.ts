@@ -24,7 +24,6 @@ import {
   refusedCondition,
   resumedCondition,
   suspendedConditions,
-  type Verdict,
   verdictOf,
 } from "./verdict.ts";
 
@@ -175,12 +174,6 @@ function decideLimited(observed: ObservedRun, conditions: Conditions, message: s
   };
 }
 
-/** A job that ends in this pass gets no new pods. */
-function endedPlan(end: NonNullable<Verdict["end"]>, nowMs: number) {
-  const counted: readonly JobCount[] = [end === "Succeeded" ? "successful" : "failed"];
-  return { completionTime: rfc3339(nowMs), counted };
-}
-
 /** The pods to create without those that are created last, as long as there are others. */
 function othersFirst(
   { run, rules }: ObservedRun,
@@ -210,9 +203,10 @@ function decideActive(observed: ObservedRun, conditions: Conditions): Plan {
     replicaStatuses: replicaStatuses(run, byType),
     ...withCompleted(run.status, completedTexts(byType)),
   };
+  // A job that ends in this pass gets no new pods.
   if (verdict.end !== undefined) {
-    const { completionTime, counted } = endedPlan(verdict.end, nowMs);
-    const atEnd = { ...status, completionTime };
+    const counted: readonly JobCount[] = [verdict.end === "Succeeded" ? "successful" : "failed"];
+    const atEnd = { ...status, completionTime: rfc3339(nowMs) };
     return { ...plan, status: atEnd, needsGroup: true, events: verdict.events, counted };
   }
   const limit = deadlineMs(run);

@@ -14,6 +14,7 @@ import { asRead } from "../../platform/kit/as_read.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { keyOf, objectKeyOf } from "../../platform/kube/resource.ts";
+import type { TrialHooks } from "../trainjob/trials.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
 import { type GangScheduler, namesOtherScheduler } from "./gang.ts";
@@ -32,13 +33,6 @@ import type { Replica, Run } from "./run.ts";
 import { serviceOf } from "./replica_service.ts";
 import { isTerminating } from "./slots.ts";
 import { statusPatch } from "./status_patch.ts";
-
-/**
- * Returns the name of the Trial whose metrics a job's pods push, for the label on them; undefined if the job belongs
- * to no Trial, or if Katib itself collects. Rejects if that is not known now: the metrics of pods without the label
- * would be lost.
- */
-export type TrialOfJob = (job: V1Job, signal: AbortSignal) => Promise<string | undefined>;
 
 /** Children of a job that were written as they are wanted. */
 export interface KeptChildren {
@@ -60,7 +54,7 @@ export interface Execution extends JobWriter {
   /** Absent: pods are scheduled one by one. */
   readonly gang?: GangScheduler;
   /** Absent: no pod is labelled as a Trial's. */
-  readonly trialOf?: TrialOfJob | undefined;
+  readonly trialOf?: TrialHooks["trialOf"] | undefined;
   /** Called for each failed pod that is deleted to be made again. */
   readonly onRecreation: () => void;
 }

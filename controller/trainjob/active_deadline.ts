@@ -8,15 +8,6 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
 import { isFinished, type ObservedJob } from "./observed.ts";
 
-/** Shortest wait for a deadline, in milliseconds. */
-const WAIT_MIN_MS = 1000;
-
-/** State of a job's deadline. */
-export type Deadline =
-  | { readonly kind: "none" }
-  | { readonly kind: "exceeded" }
-  | { readonly kind: "waits"; readonly waitMs: number };
-
 /** A pause lasts until the JobSet is resumed; one that is created again begins suspended. */
 function isPaused({ spec, status }: TrainJob, jobSet: JobSet | undefined): boolean {
   if (spec.suspend === true || jobSet?.spec?.suspend === true) return true;
@@ -66,14 +57,12 @@ export function startTimeOf(
   return start === undefined ? undefined : rfc3339(start);
 }
 
-/** Returns the state of the deadline, which does not approach while the job is suspended. */
-export function deadlineOf(trainJob: TrainJob, jobSet: JobSet | undefined, now: number): Deadline {
-  const seconds = trainJob.spec.activeDeadlineSeconds;
-  if (seconds === undefined || seconds <= 0) return { kind: "none" };
-  const start = runStart(trainJob, jobSet);
-  if (start === undefined) return { kind: "none" };
-  const left = start + seconds * 1000 - now;
-  return left < 0
-    ? { kind: "exceeded" }
-    : { kind: "waits", waitMs: Math.max(WAIT_MIN_MS, left + 1) };
+/**
+ * Returns the time until the deadline, in milliseconds: negative once it has passed, infinite if there is none, and while
+ * the job is suspended.
+ */
+export function deadlineMs(trainJob: TrainJob, jobSet: JobSet | undefined, now: number): number {
+  const seconds = trainJob.spec.activeDeadlineSeconds ?? 0;
+  const start = seconds > 0 ? runStart(trainJob, jobSet) : undefined;
+  return start === undefined ? Infinity : start + seconds * 1000 - now;
 }

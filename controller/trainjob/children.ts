@@ -6,7 +6,7 @@ import { asRead } from "../../platform/kit/as_read.ts";
 import { controllerOf, isOfPredecessor } from "../../platform/kube/owner_references.ts";
 import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import type { Child, ChildContent } from "../runtime/child.ts";
-import { covers } from "../../platform/base/json.ts";
+import { asObject, covers, withoutNulls } from "../../platform/base/json.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
 
 /** The write that brings a child up to date. */
@@ -40,20 +40,12 @@ export const CHILD_RETRY_MS = 60_000;
 
 const NONE: ChildWrite = { kind: "none" };
 
-/** Returns the value without the fields that must be absent. */
-function withoutNulls(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const fields = Object.entries(value).filter(([, inner]) => inner !== null);
-  return Object.fromEntries(fields.map(([name, inner]) => [name, withoutNulls(inner)]));
-}
-
-/** The object to create, which the TrainJob controls. */
+/** The object to create, which the TrainJob controls; without the fields that must be absent. */
 function childObject(trainJob: TrainJob, name: string, content: ChildContent): KubeObject {
   const { namespace } = trainJob.metadata;
   const { metadata: { labels, ...metadata } = {}, ...fields } = content;
-  const present = Object.entries(fields).filter(([, value]) => value !== null);
   return {
-    ...Object.fromEntries(present.map(([name, value]) => [name, withoutNulls(value)])),
+    ...asObject(withoutNulls(fields)),
     metadata: {
       ...metadata,
       name,

@@ -14,6 +14,7 @@ import type { ChildPlan } from "./children.ts";
 import {
   type JobEventOptions,
   recordCreation,
+  recordEvent,
   recordTransitions,
   reportLongWait,
   warnOnce,
@@ -30,7 +31,7 @@ import {
   ownJobSet,
 } from "./observed.ts";
 import { type Look, observeInputs, observeJob, type Sources, trialOf } from "./observe.ts";
-import { type Outcome, outcomeOf, warn } from "./write_outcome.ts";
+import { type Outcome, outcomeOf, resourcesWarning } from "./write_outcome.ts";
 import { planChildren, type Plans } from "./planned_children.ts";
 import { planRemoval } from "./taken_away.ts";
 import { decideResources } from "./resources.ts";
@@ -82,9 +83,7 @@ async function actOnTls(
   trainJob: TrainJob,
   plan: ChildPlan,
 ): Promise<unknown> {
-  const warnOfIt = (message: string) => {
-    if (options.isNews(`${trainJob.metadata.uid} ${message}`)) warn(options, trainJob, message);
-  };
+  const warnOfIt = (text: string) => warnOnce(options, trainJob, resourcesWarning(text));
   if (plan.problem !== undefined) warnOfIt(plan.problem);
   try {
     await writeConfigMap(options, writer, plan);
@@ -219,7 +218,9 @@ async function pass(
       warnOnce(options, trainJob, { reason: EVENT_REASONS.startTimeNotKept, message });
     }
   }
-  if (status.newProblem !== undefined) warn(options, trainJob, status.newProblem);
+  if (status.newProblem !== undefined) {
+    recordEvent(options, trainJob, resourcesWarning(status.newProblem));
+  }
   const due = [status.requeueAfterMs, taken.requeueAfterMs];
   if (error !== undefined) return { error, requeueAfterMs: soonest(due) };
   const longWaitMs = await reportLongWait(options, job, written);

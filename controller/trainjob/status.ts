@@ -19,7 +19,7 @@ import {
   trueCondition,
 } from "../../platform/kube/conditions.ts";
 import { decideFailure, type FailureDecision } from "../failure_decision.ts";
-import { deadlineOf, startTimeOf } from "./active_deadline.ts";
+import { deadlineMs, startTimeOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
@@ -31,6 +31,9 @@ import {
 import { awaitsSuspension } from "./taken_away.ts";
 import { shorten } from "../shorten.ts";
 import { stateOf } from "./state.ts";
+
+/** Shortest wait for a deadline, in milliseconds. */
+const WAIT_MIN_MS = 1000;
 
 /** The fields of the status that this controller writes; never `trainerStatus`. */
 export type OwnStatus = Pick<
@@ -162,9 +165,9 @@ export function decideStatus(
   if (reportsEnd) conditions = mirrorEnd(conditions, jobSet);
   const hasEnd = isOver(trainJob, conditions) || (jobSet !== undefined && hasEnded(jobSet));
   const started = { ...trainJob, status: { ...trainJob.status, startTime } };
-  const deadline = hasEnd ? { kind: "none" } as const : deadlineOf(started, jobSet, nowMs);
+  const leftMs = hasEnd ? Infinity : deadlineMs(started, jobSet, nowMs);
   const isStartKnown = !observed.hasUnreadStart || trainJob.status?.startTime !== undefined;
-  if (deadline.kind === "exceeded" && isStartKnown) {
+  if (leftMs < 0 && isStartKnown) {
     conditions = setCondition(conditions, {
       type: TRAINJOB_CONDITIONS.failed,
       status: "True",
@@ -184,7 +187,8 @@ export function decideStatus(
   });
   const { failure, recheckMs = Infinity } = failing;
   const next = { conditions, jobsStatus: jobsStatusOf(observed), state, startTime, failure };
-  const dueMs = Math.min(deadline.kind === "waits" ? deadline.waitMs : Infinity, recheckMs);
+  const waitMs = leftMs < 0 ? Infinity : Math.max(WAIT_MIN_MS, leftMs + 1);
+  const dueMs = Math.min(waitMs, recheckMs);
   const message = typeof problem === "object" ? problem.message : undefined;
   const isKnown = message === undefined || hasMessage(old, shorten(message));
   return {

@@ -1,14 +1,15 @@
-/** Interface of the TrainJob controller to trials, which `katib/` implements. */
+/** Interface of the controllers to trials, which `katib/` implements. */
+import type { AnyJob } from "../../crds/job_kind.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 
-/** Calls of the TrainJob controller about the Trial of a job. */
+/** Calls about the Trial of a job; but for the first, of the TrainJob controller. */
 export interface TrialHooks {
   /**
-   * Returns the name of the Trial whose metrics this TrainJob's pods push, for the label on them;
+   * Returns the name of the Trial whose metrics the pods of a job, of any kind, push, for the label on them;
    * undefined if the job belongs to no Trial, or if Katib itself collects. Rejects if that is not known
    * now: the metrics of pods without the label would be lost.
    */
-  trialOf(trainJob: TrainJob, signal: AbortSignal): Promise<string | undefined>;
+  trialOf(job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
   /** Reports whether a stop of the job is being carried out, or was in this term, whatever a cache shows yet. */
   isStopping(trainJob: TrainJob): boolean;
   /**

@@ -16,16 +16,12 @@ export interface Outcome {
   readonly error?: unknown;
 }
 
-/** Records that the children are not as they shall be. */
-export function warn(
-  options: Pick<JobEventOptions, "events">,
-  trainJob: TrainJob,
-  text: string,
-): void {
-  const message = `TrainJob resources reconciliation failed: ${shorten(text)}`;
-  const reason = EVENT_REASONS.resourcesCreationFailed;
-  recordEvent(options, trainJob, { type: "Warning", reason, message });
-}
+/** Returns the warning that the children are not as they shall be. */
+export const resourcesWarning = (text: string) => ({
+  type: "Warning" as const,
+  reason: EVENT_REASONS.resourcesCreationFailed,
+  message: `TrainJob resources reconciliation failed: ${shorten(text)}`,
+});
 
 /** Returns what an error means, and tells of one that says nothing about the children. */
 function meaningOf(
@@ -41,7 +37,9 @@ function meaningOf(
   if (isRefusal(error)) {
     return { problem: { message: messageOf(error), unsupported: false }, error };
   }
-  if (error instanceof KubeError) warn(options, trainJob, messageOf(error));
+  if (error instanceof KubeError) {
+    recordEvent(options, trainJob, resourcesWarning(messageOf(error)));
+  }
   return { problem: "unknown", error };
 }
 

@@ -113,6 +113,14 @@ export function compact(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined));
 }
 
+/** The value without members that are null, at any depth: to Kubernetes they are not set. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
 /** Says whether two JSON values are equal; the order of members does not count. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
