@@ -15,21 +15,13 @@ export interface PodCount {
   readonly pods: number;
 }
 
-/** Returns the part of a job that asks for most pods. */
-function largestOf(counts: readonly PodCount[]): PodCount | undefined {
-  return counts.reduce<PodCount | undefined>(
-    (most, it) => most !== undefined && !(it.pods > most.pods) ? most : it,
-    undefined,
-  );
-}
-
 /** Returns the problem of a job that asks for more pods than it may have; a negative number asks for none. */
 export function podCountProblem(
   counts: readonly PodCount[],
   maxPods: number,
 ): FieldProblem | undefined {
   const total = counts.reduce((sum, { pods }) => sum + Math.max(0, pods), 0);
-  const largest = largestOf(counts);
+  const [largest] = counts.toSorted((one, other) => other.pods - one.pods);
   // What is no number is not within the bound either.
   if (largest === undefined || total <= maxPods) return undefined;
   const { field, value, of } = largest;

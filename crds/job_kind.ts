@@ -199,9 +199,7 @@ export type WatchedJobs = ReadonlyMap<
 
 /** Returns the job as its cache has it now, if the cache has the one with that UID. */
 export function jobNow(
-  caches: ReadonlyMap<JobKind, {
-    readonly jobs: { get(key: { namespace: string; name: string }): AnyJob | undefined };
-  }>,
+  caches: ReadonlyMap<JobKind, { readonly jobs: Pick<Informer<AnyJob>, "get"> }>,
   { kind, namespace, name, uid }: JobRef,
 ): AnyJob | undefined {
   const job = caches.get(kind)?.jobs.get({ namespace, name });

@@ -2,6 +2,7 @@
 import { type AnyJob, defineJobKind, type JobKind, jobSchema, type OwnerPath } from "./job_kind.ts";
 import { KATIB } from "./katib_names.ts";
 import { KINDS } from "./kinds.ts";
+import type { Kind } from "../platform/kube/resource.ts";
 import { LABELS } from "./names.ts";
 import { JOB_OF_JOB_SET, POD_OF_JOB } from "./owner_links.ts";
 
@@ -29,11 +30,14 @@ export function formatTrialResource({ kind, version, group }: TrialResource): st
 /** Any name: who controls these is told only by UIDs, since nobody knows how other operators name their pods. */
 const anyName = () => true;
 
-function ownerPathsOf({ kind, group }: TrialResource): OwnerPath[] {
-  const is = (known: { readonly kind: string; readonly group: string }) =>
-    known.kind === kind && known.group === group;
-  if (is(KINDS.job)) return [{ through: [], nameFits: POD_OF_JOB.nameFits }];
-  if (is(KINDS.jobSet)) return [{ through: [POD_OF_JOB], nameFits: JOB_OF_JOB_SET.nameFits }];
+const isA = ({ kind, group }: TrialResource, known: Pick<Kind<unknown>, "kind" | "group">) =>
+  known.kind === kind && known.group === group;
+
+function ownerPathsOf(resource: TrialResource): OwnerPath[] {
+  if (isA(resource, KINDS.job)) return [{ through: [], nameFits: POD_OF_JOB.nameFits }];
+  if (isA(resource, KINDS.jobSet)) {
+    return [{ through: [POD_OF_JOB], nameFits: JOB_OF_JOB_SET.nameFits }];
+  }
   return [
     { through: [], nameFits: anyName },
     { through: [POD_OF_JOB], nameFits: anyName },
@@ -48,11 +52,6 @@ function hasBegun({ status }: AnyJob): boolean {
 
 const SUCCEEDED = ["Complete", "Completed", "Succeeded"] as const;
 const FAILED = "Failed";
-
-/** Katib's defaults of the kinds for which it has some; for others a template names its conditions. */
-const KATIB_DEFAULTS: Readonly<Record<string, JobKind["katib"]>> = {
-  [`${KINDS.job.kind}.${KINDS.job.group}`]: { success: "Complete", failure: FAILED },
-};
 
 /**
  * Returns the descriptor of a trial resource. Nothing is written to its objects; its pods are selected by the
@@ -85,6 +84,7 @@ export function trialResourceKind(resource: TrialResource, plural: string): JobK
     },
     hasBegun,
     stop: [],
-    katib: KATIB_DEFAULTS[`${kind}.${group}`] ?? {},
+    // Of others a template names the conditions.
+    katib: isA(resource, KINDS.job) ? { success: "Complete", failure: FAILED } : {},
   });
 }

@@ -1,8 +1,8 @@
 /** AdmissionReview `admission.k8s.io/v1`: reading the request, writing the answer. Pure. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import { causeOf, type FieldProblem } from "../crds/field_problem.ts";
-import { causesText, type StatusCause } from "../crds/status_cause.ts";
+import { causeOf, fieldPath, type FieldProblem } from "../crds/field_problem.ts";
+import { causesText, causeText, type StatusCause } from "../crds/status_cause.ts";
 import type { JsonPatchOperation } from "./json_diff.ts";
 
 /** `apiVersion` of the one version of AdmissionReview that is spoken. */
@@ -82,13 +82,9 @@ export function refuseShape(kind: string, error: z.ZodError): AdmissionOutcome {
   const causes = error.issues.slice(0, 20).map((issue) => ({
     reason: "FieldValueInvalid",
     message: issue.message,
-    field: issue.path.reduce<string>(
-      (path, key) => typeof key === "number" ? `${path}[${key}]` : `${path}.${String(key)}`,
-      "",
-    ).replace(/^\./, ""),
+    field: fieldPath(issue.path),
   }));
-  const list = causes.map((cause) => `${cause.field}: ${cause.message}`).join(", ");
-  const message = `${kind} is invalid: ${list}`;
+  const message = `${kind} is invalid: ${causes.map(causeText).join(", ")}`;
   return { allowed: false, refusal: { code: 422, reason: "Invalid", message, causes } };
 }
 
@@ -108,7 +104,7 @@ export function decodeReview(
   const review = admissionReviewSchema.safeParse(body);
   if (review.success) return { ok: true, request: review.data.request };
   const issue = review.error.issues[0];
-  const at = issue?.path.map(String).join(".") || "body";
+  const at = fieldPath(issue?.path ?? []) || "body";
   return {
     ok: false,
     problem: `body must be an AdmissionReview ${ADMISSION_API_VERSION}: ${at}: ${issue?.message}`,

@@ -42,13 +42,6 @@ function inPatches(trainJob: TrainJob | undefined): FieldProblem[] {
   });
 }
 
-/** Context of {@link unsupportedFeatures}. */
-export interface FeatureContext {
-  readonly trainJob?: TrainJob;
-  readonly executor: Executor;
-  readonly policies: Policies;
-}
-
 /**
  * Returns a problem for every feature that the runtime, or a patch of the TrainJob, asks for and that
  * nothing executes. Fields belong to the runtime, but for those that begin with `spec.runtimePatches`.
@@ -56,7 +49,11 @@ export interface FeatureContext {
  */
 export function unsupportedFeatures(
   runtime: TrainingRuntimeSpec,
-  { trainJob, executor, policies }: FeatureContext,
+  { trainJob, executor, policies }: {
+    readonly trainJob?: TrainJob;
+    readonly executor: Executor;
+    readonly policies: Policies;
+  },
 ): FieldProblem[] {
   const problems = unsupportedPolicies(policies, runtime);
   if (executor === "external") return problems;

@@ -1,4 +1,5 @@
 /** Table of the v1 kinds: in what their objects differ, as data. */
+import type { JobKind } from "../job_kind.ts";
 import { type RestartPolicy, V1_GROUP, V1_LABELS } from "./names.ts";
 
 /** A v1 kind. */
@@ -107,18 +108,10 @@ export const V1_KIND_LIST: readonly V1Kind[] = Object.values(V1_KINDS);
 
 /** Returns the v1 kind that a kind of job is; undefined for any other, and for one that is left to another operator. */
 export function v1KindOf(
-  { group, kind, isForeign }: {
-    readonly group: string;
-    readonly kind: string;
-    readonly isForeign?: boolean;
-  },
+  { group, kind, isForeign }: Pick<JobKind, "group" | "kind" | "isForeign">,
 ): V1Kind | undefined {
-  return group === V1_GROUP && !isForeign ? v1KindNamed(kind) : undefined;
-}
-
-/** Returns the kind of that name; undefined if there is none. */
-function v1KindNamed(name: string): V1Kind | undefined {
-  return V1_KIND_LIST.find(({ kind }) => kind === name);
+  const isV1 = group === V1_GROUP && !isForeign;
+  return isV1 ? V1_KIND_LIST.find((it) => it.kind === kind) : undefined;
 }
 
 /** Name of the CustomResourceDefinition of a kind. */
