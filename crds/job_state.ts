@@ -72,10 +72,7 @@ export function suspensionOf(
   return trueCondition(status?.conditions, conditions.suspended);
 }
 
-function parsedProgress(value: unknown): TrainerStatus | undefined {
-  return trainerStatusSchema.safeParse(value).data;
-}
-
+const parsedProgress = (value: unknown) => trainerStatusSchema.safeParse(value).data;
 const jsonText = z.string().transform(jsonOfText);
 
 /** The progress that the job's object shows; undefined if it shows none. */

@@ -3,31 +3,20 @@ import type { EnvVar } from "../../platform/kube/kubernetes.ts";
 import { NODE } from "../../crds/names.ts";
 import type { MlPolicy } from "../../crds/training_runtime.ts";
 import { KIND_RULES } from "../jobs/rules_by_kind.ts";
-import type { Replica, Replicas, Run } from "../jobs/run.ts";
+import { allReplicas, type Replicas, type Run, totalReplicas } from "../jobs/run.ts";
 import { COMPLETION_INDEX } from "../runtime/pod_addresses.ts";
 import type { NodesOrRefusals } from "./conversion.ts";
 import { firstDifference } from "./first_difference.ts";
 import { namedReplicas, type NodeNames, nodeNames, renamed } from "./pod_texts.ts";
 import { FIRST_POD_DECIDES, replicatedJob, restartRefusal } from "./replicated_job.ts";
 
-/** The replicas in the order of their ranks. */
-function byRank({ replicas }: Run): Replica[] {
-  return replicas.flatMap((of) => Array.from({ length: of.count }, (_, index) => ({ of, index })));
-}
-
 /** The node of each replica: that of its rank. */
-function namesOf(run: Run): NodeNames {
-  const ranks = byRank(run);
-  return nodeNames(run, (of, index) => ({
-    job: NODE,
-    index: ranks.findIndex((it) => it.of === of && it.index === index),
-  }));
-}
+const namesOf = (run: Run): NodeNames => nodeNames(run, (_, rank) => ({ job: NODE, index: rank }));
 
 /** The variables of all ranks as those of one template; or what no template can say. */
 function variablesOf(run: Run, names: NodeNames, isKept: (name: string) => boolean) {
   const rules = KIND_RULES[run.kind.kind];
-  const ranks = byRank(run).map((replica) => rules.environment(run, replica));
+  const ranks = allReplicas(run).map((replica) => rules.environment(run, replica));
   const [first = []] = ranks;
   const variables: EnvVar[] = [];
   const refusals: string[] = [];
@@ -79,7 +68,7 @@ export function alikeNodes(run: Run, { mlPolicy, fromPolicy }: AlikeRules): Node
     ...refusals,
   ];
   if (all.length > 0) return { refusals: all };
-  const numNodes = byRank(run).length;
+  const numNodes = totalReplicas(run);
   const named = namedReplicas(run, names);
   const isTied = named.length > 0 ||
     variables.some(({ value }) => value?.includes(`${run.name}-${NODE}-`));

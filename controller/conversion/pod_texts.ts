@@ -4,7 +4,7 @@ import { isObject } from "../../platform/base/json.ts";
 import { NODE } from "../../crds/names.ts";
 import { V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts";
 import { trainingContainer } from "../jobs/defaults.ts";
-import { replicaName, type Replicas, type Run } from "../jobs/run.ts";
+import { allReplicas, type Replica, replicaName, type Run } from "../jobs/run.ts";
 
 /** Host names of the nodes by the names of the replicas for which they stand. */
 export type NodeNames = ReadonlyMap<string, string>;
@@ -20,17 +20,13 @@ export function nodeHost({ name }: Pick<Run, "name">, { job, index }: NodePlace)
   return `${name}-${job}-0-${index}.${name}`;
 }
 
-/** Returns the names, with the node of each replica. */
+/** Returns the names, with the node of each replica, of which `placeOf` is also told its rank among all. */
 export function nodeNames(
   run: Run,
-  placeOf: (of: Replicas, index: number) => NodePlace,
+  placeOf: (replica: Replica, rank: number) => NodePlace,
 ): NodeNames {
   return new Map(
-    run.replicas.flatMap((of) =>
-      Array.from({ length: of.count }, (_, index): [string, string] => {
-        return [replicaName(run, { of, index }), nodeHost(run, placeOf(of, index))];
-      })
-    ),
+    allReplicas(run).map((it, rank) => [replicaName(run, it), nodeHost(run, placeOf(it, rank))]),
   );
 }
 

@@ -46,7 +46,7 @@ export function tensorFlowNodes(run: Run): NodesOrRefusals {
   const chief = run.replicas.find(({ type }) => JOB_NAMES[type] === "chief");
   const isAlone = totalReplicas(run) === 1;
   const nameOf = ({ type }: Replicas) => isAlone ? NODE : JOB_NAMES[type] ?? type.toLowerCase();
-  const names = nodeNames(run, (of, index) => ({ job: nameOf(of), index }));
+  const names = nodeNames(run, ({ of, index }) => ({ job: nameOf(of), index }));
   const worker0 = chief === undefined && run.spec.successPolicy !== "AllWorkers" &&
     (workers?.count ?? 0) > 1;
   const jobOf = (replicas: Replicas) =>

@@ -50,6 +50,11 @@ export function totalReplicas({ replicas }: Run): number {
   return replicas.reduce((sum, { count }) => sum + count, 0);
 }
 
+/** Returns the replicas of all types, in the order in which the job is judged. */
+export function allReplicas({ replicas }: Run): Replica[] {
+  return replicas.flatMap((of) => Array.from({ length: of.count }, (_, index) => ({ of, index })));
+}
+
 /** Returns whether the replica is an MPI launcher, which is one of its kind and has no index. */
 export function isLauncher({ kind }: Pick<Run, "kind">, { of }: Replica): boolean {
   return kind.kind === "MPIJob" && of.type === "Launcher";

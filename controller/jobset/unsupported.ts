@@ -2,21 +2,19 @@
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSetSpec } from "../../crds/jobset.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
+import type { ObjectMeta } from "../../platform/kube/kubernetes.ts";
 import { isReserved, placementAnnotations } from "./placement.ts";
 
 /** The part of the metadata that the rules read. */
-export interface JobSetMetadata {
-  readonly name?: string;
-  readonly generateName?: string;
-  readonly annotations?: Readonly<Record<string, string>>;
-}
-
-type Annotations = Readonly<Record<string, string>> | undefined;
+export type JobSetMetadata = Pick<ObjectMeta, "name" | "generateName" | "annotations">;
 
 const { exclusiveTopology, nodeSelectorStrategy } = JOBSET_KEYS;
 
 /** Returns a problem for exclusive placement without reserved nodes; `path` is that of the annotations. */
-export function unsupportedPlacement(annotations: Annotations, path: string): FieldProblem[] {
+export function unsupportedPlacement(
+  annotations: ObjectMeta["annotations"],
+  path: string,
+): FieldProblem[] {
   if (annotations?.[exclusiveTopology] === undefined || isReserved(annotations)) return [];
   const message =
     `is supported by the built-in JobSet executor only beside ${nodeSelectorStrategy}, ` +

@@ -93,14 +93,11 @@ function readRuntime(
   trainJob: TrainJob,
 ): Promise<AnyTrainingRuntime | undefined> {
   const key = refKey(trainJob);
-  switch (runtimeScope(trainJob)) {
-    case "namespaced":
-      return read(trainingRuntimes, KINDS.trainingRuntime, key);
-    case "cluster":
-      return read(clusterTrainingRuntimes, KINDS.clusterTrainingRuntime, key);
-    default:
-      return Promise.resolve(undefined);
-  }
+  const scope = runtimeScope(trainJob);
+  if (scope === undefined) return Promise.resolve(undefined);
+  return scope === "namespaced"
+    ? read(trainingRuntimes, KINDS.trainingRuntime, key)
+    : read(clusterTrainingRuntimes, KINDS.clusterTrainingRuntime, key);
 }
 
 /** Returns the JobSet that ended and was deleted before the status of the TrainJob said so. */

@@ -8,7 +8,7 @@ import {
   TRAINJOB_REASONS,
 } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
-import type { JobStatus, TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
+import type { JobStatus, TrainJobStatus } from "../../crds/trainjob.ts";
 import { compact, mergePatch, sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import {
@@ -138,16 +138,6 @@ function changesOf(
   return Object.keys(changes).length > 0 ? changes : undefined;
 }
 
-function hasMessage(conditions: Condition[] | undefined, text: string): boolean {
-  const { failed, resourcesCreated } = TRAINJOB_CONDITIONS;
-  return findCondition(conditions, resourcesCreated)?.message === text ||
-    findCondition(conditions, failed)?.message === text;
-}
-
-function isOver(trainJob: TrainJob, conditions: Condition[]): boolean {
-  return isFinished({ ...trainJob.status, conditions });
-}
-
 /** Derives the status. A job that has ended keeps its end; `problem` belongs to this pass. */
 export function decideStatus(
   observed: ObservedJob,
@@ -163,7 +153,7 @@ export function decideStatus(
   const startTime = startTimeOf({ trainJob, jobSet }, conditions, nowMs);
   const reportsEnd = observed.settled && !isFinished(trainJob.status);
   if (reportsEnd) conditions = mirrorEnd(conditions, jobSet);
-  const hasEnd = isOver(trainJob, conditions) || (jobSet !== undefined && hasEnded(jobSet));
+  const hasEnd = isFinished({ conditions }) || (jobSet !== undefined && hasEnded(jobSet));
   const started = { ...trainJob, status: { ...trainJob.status, startTime } };
   const leftMs = hasEnd ? Infinity : deadlineMs(started, jobSet, nowMs);
   const isStartKnown = !observed.hasUnreadStart || trainJob.status?.startTime !== undefined;
@@ -190,7 +180,9 @@ export function decideStatus(
   const waitMs = leftMs < 0 ? Infinity : Math.max(WAIT_MIN_MS, leftMs + 1);
   const dueMs = Math.min(waitMs, recheckMs);
   const message = typeof problem === "object" ? problem.message : undefined;
-  const isKnown = message === undefined || hasMessage(old, shorten(message));
+  const { failed, resourcesCreated } = TRAINJOB_CONDITIONS;
+  const isKnown = message === undefined || [resourcesCreated, failed]
+    .some((type) => findCondition(old, type)?.message === shorten(message));
   return {
     changes: changesOf(trainJob.status ?? {}, next, told),
     next,
