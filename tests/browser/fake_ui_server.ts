@@ -267,7 +267,11 @@ export function startFakeUiServer(
       if (rights === "none") return status(403, 'user "ada" cannot list resource "trials"');
       if (rest.length === 0) return Response.json(fakeSearches(hostile));
       const search = fakeSearch(name, searchParams.get("direction") ?? "");
-      return search === undefined ? status(404, "there is no search") : Response.json(search);
+      if (search === undefined) return status(404, "there is no search");
+      const etag = `"${JSON.stringify(search).length}"`;
+      return request.headers.get("if-none-match") === etag
+        ? new Response(null, { status: 304, headers: { etag } })
+        : Response.json(search, { headers: { etag } });
     }
     if (route === "view" && rights === "none") return status(403, NO_RIGHT);
     if (pathname === "/view/v1/jobs") {

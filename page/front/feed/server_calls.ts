@@ -63,8 +63,8 @@ export async function send(
       },
       ...(method === "POST" && { body: JSON.stringify(body ?? {}) }),
     });
-    // A body that stalls would be waited for without an end.
-    const isLeft = begun.body === null || (streamed && begun.ok);
+    // A body that stalls would be waited for without an end. A 304 has none, whatever a browser says.
+    const isLeft = begun.body === null || begun.status === 304 || (streamed && begun.ok);
     response = isLeft ? begun : new Response(await begun.arrayBuffer(), begun);
   } catch (error) {
     if (signal?.aborted || error instanceof CallError) throw error;
