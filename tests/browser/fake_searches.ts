@@ -108,12 +108,17 @@ function hostileSearch() {
   };
 }
 
-/** Returns the search of 30 trials, put together by a label: it says nothing of what is better. */
+/** Returns the search of 30 trials that push steps, put together by a label: it says nothing of what is better. */
 function labelled(direction = "") {
   const { objective: { goal: _, ...objective }, best, bestSoFar, ...search } = digits(30);
+  const stepped = ({ job, ...trial }: (typeof search.trials)[number], index: number) => ({
+    ...trial,
+    job: { ...job, name: `stepped-${index}` },
+  });
   return {
     ...search,
     name: "labelled",
+    trials: search.trials.map(stepped),
     objective: { ...objective, direction },
     ...(direction === "" ? { bestSoFar: [] } : { best, bestSoFar }),
   };

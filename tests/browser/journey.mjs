@@ -432,6 +432,10 @@ const journeys = {
     await page.locator("table.trials tbody tr").nth(29).waitFor(WAIT);
     assert.equal(await page.locator("table.trials tbody tr").count(), 30);
     assert.equal(await page.evaluate(() => document.title), "digits · Milepost");
+    // It is read again, and has not changed.
+    await page.waitForResponse((it) => it.status() === 304, WAIT);
+    await page.waitForResponse((it) => it.status() === 304, WAIT);
+    assert.equal(await page.getByText("Not up to date").count(), 0);
     await see(page, "loss above 2.5 at report 4");
     await see(page, "node-0 ran out of memory (OOMKilled)");
     const dashes = (state) =>
@@ -505,6 +509,15 @@ const journeys = {
     await page.getByRole("button", { name: "Lower loss is better" }).click();
     await see(page, "Best so far");
     assert.match(await page.evaluate(() => location.hash), /direction=minimize$/);
+    const places = async () =>
+      (await page.locator(".chart").nth(1).locator("text").allTextContents()).join(" ");
+    await see(page, "Over steps");
+    assert.match(await places(), / 200 400 600 800$/);
+    await page.getByText("Over steps").click();
+    await see(page, "since the first value of each");
+    assert.match(await places(), / min$/);
+    assert.match(await page.evaluate(() => location.hash), /axis=time/);
+    await page.getByText("Over steps").click();
     // Another search of that metric, or another tab, asks no more.
     await page.reload();
     await go(page, "#/searches");

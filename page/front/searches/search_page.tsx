@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { answeredDirection } from "./asked_direction.tsx";
 import { BestChart } from "./best_chart.tsx";
-import { Hostile, Notice, StateSign } from "../marks_and_signs.tsx";
+import { Hostile, Notice, StateSign, Switch } from "../marks_and_signs.tsx";
 import { curvesOf } from "../feed/curve_requests.ts";
 import { pathOf } from "../feed/job_key.ts";
 import { call, connection, isStale, showSearch } from "../page_state.ts";
@@ -21,11 +21,12 @@ import { Controls, Facts, Limits, Stops } from "./search_facts.tsx";
 import { Unread } from "../unread.tsx";
 import { FIRST_SEARCHES, type SearchView } from "./search_view.ts";
 import { isWithin, trialAxes } from "./trial_axes.ts";
-import { pointsOf, TrialCurves } from "./trial_curves.tsx";
+import { type TrialAxis, TrialCurves } from "./trial_curves.tsx";
 import { TrialLegend } from "./trial_lines.tsx";
 import { TrialsTable } from "./trials_table.tsx";
 import { viewFragment } from "../url_state.ts";
-import type { CurveNews, JobCurves } from "../feed/view_answers_read.ts";
+import { type CurveNews, isMetric, type JobCurves } from "../feed/view_answers_read.ts";
+import { stepsOf } from "../job/job_charts.ts";
 
 /** Time between two readings of the search and of curves that grow, and of those that do not, in milliseconds. */
 const [EVERY_MS, SELDOM_MS] = [3_000, 60_000];
@@ -34,7 +35,7 @@ const [EVERY_MS, SELDOM_MS] = [3_000, 60_000];
 function useCurvesOf(trials: readonly Trial[], metric: string, everyMs: number) {
   const keys = trials.map(({ job }) => job);
   const parameters = [
-    ...(metric === "" ? [] : [["metric", metric] as const]),
+    ...(metric === "" ? [] : [["metric", metric], ["metric", "step"]] as const),
     ["points", "64"] as const,
   ];
   const begin = () => (signal: AbortSignal) =>
@@ -75,7 +76,8 @@ function saidByCurves(
   for (const trial of trials) {
     const own = curves.get(trial.job);
     if (own === undefined) continue;
-    const value = pointsOf(own, objective?.metric ?? "", false).at(-1)?.[1];
+    const curve = own.curves.find((it) => it.name === objective?.metric && isMetric(it));
+    const value = curve?.points.at(-1)?.[3];
     if (value !== undefined) newest.set(trial.name, value);
     const stop = own.marks.findLast(({ kind }) => kind === "stopped");
     if (stop !== undefined) stops.set(trial.name, stop.text);
@@ -89,6 +91,8 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
   const { curves, problem, isLoading } = useCurves(shown, metric);
   const said = useMemo(() => saidByCurves(search, curves), [search, curves]);
   const axes = useMemo(() => trialAxes(search, view.isLog), [search, view.isLog]);
+  const stepped = shown.filter(({ job }) => stepsOf(curves.get(job) ?? { curves: [] }).length > 0);
+  const axis: TrialAxis = view.isByTime || stepped.length === 0 ? "elapsed" : "step";
   const withJob = search.trials.filter(({ job }) => job !== "").length;
   return (
     <>
@@ -111,8 +115,20 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
             <span class="quiet">
               {withJob > MOST_CURVES
                 ? `${shown.length} of ${withJob}: the best, those that run, the newest`
-                : "since the first value of each"}
+                : axis === "elapsed"
+                ? "since the first value of each"
+                : stepped.length < shown.length
+                ? `of the ${stepped.length} trials that pushed steps`
+                : ""}
             </span>
+            {stepped.length > 0 && (
+              <Switch
+                isOn={axis === "step"}
+                onChange={(isOn) => showSearch({ isByTime: !isOn })}
+              >
+                Over steps
+              </Switch>
+            )}
           </figcaption>
           {problem !== undefined && (
             <p class="problem">Curves are not available now: {plainText(problem.message)}</p>
@@ -123,6 +139,7 @@ function Charts({ view, search }: { view: SearchView; search: Search }) {
             isLoading={isLoading && problem === undefined}
             metric={metric}
             isLog={view.isLog}
+            axis={axis}
             best={search.best}
             marked={view.trial}
           />

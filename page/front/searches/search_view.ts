@@ -50,6 +50,8 @@ const SEARCH_FIELDS = {
   metric: textField("metric", 256),
   direction: choiceField("direction", DIRECTIONS, ""),
   isLog: switchField("scale", "log"),
+  /** Whether curves are drawn over time although trials push steps. */
+  isByTime: switchField("axis", "time"),
   /** `created`, `name`, `state`, `value`, `took`, `stop`, or `p:` and a parameter, or `m:` and a metric. */
   sort: textField("sort", 300, "value"),
   isDescending: switchField("order", "descending"),

@@ -10,51 +10,68 @@ import type { Trial } from "./search_answer.ts";
 import { SvgPlot } from "../charts/svg_plot.tsx";
 import { lineClass, marking, pointed, TrialSign } from "./trial_lines.tsx";
 import { isMetric, type JobCurves } from "../feed/view_answers_read.ts";
-import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
+import { placedRows } from "../charts/curve_rows.ts";
+import { jobRuns } from "../charts/job_runs.ts";
+import { stepsOf } from "../job/job_charts.ts";
+import type { AxisKind } from "../url_state.ts";
+
+/** A point at its place on the axis; undefined where the line breaks. */
+type TrialPoint = readonly [place: number, value: number] | undefined;
 
 interface TrialLine {
   readonly trial: Trial;
-  readonly points: readonly (readonly [seconds: number, value: number])[];
+  readonly points: readonly TrialPoint[];
+  readonly last: NonNullable<TrialPoint>;
 }
 
-/** Returns the points of a metric since its first one; those that the axis has no place for are left out. */
-export function pointsOf(
-  curves: JobCurves | undefined,
+/** What trials are drawn over: their steps, or the seconds since their first values. */
+export type TrialAxis = Exclude<AxisKind, "clock">;
+
+/** Returns the line of a trial; undefined if nothing of it has a place. */
+function lineOf(
+  trial: Trial,
+  { curves = [], marks = [] }: Partial<JobCurves>,
   metric: string,
-  isLog: boolean,
-): TrialLine["points"] {
-  const all: readonly CurvePoint[] =
-    curves?.curves.find((it) => it.name === metric && isMetric(it))?.points ?? [];
-  const startMs = all[0]?.[0] ?? 0;
-  return all.filter(([, , , value]) => Number.isFinite(value) && (!isLog || value > 0))
-    .map(([timeMs, , , value]) => [(timeMs - startMs) / 1000, value]);
+  { isLog, axis }: { readonly isLog: boolean; readonly axis: TrialAxis },
+): TrialLine | undefined {
+  const kept = curves.find((it) => it.name === metric && isMetric(it))?.points ?? [];
+  const runs = jobRuns(marks, stepsOf({ curves }));
+  const line = { points: kept, nonFinite: [], runs, startMs: kept[0]?.[0] ?? 0 };
+  const points = placedRows(line, { isLog, weight: 0, axis }).flatMap((rows) => [
+    undefined,
+    ...rows.map(({ place, last }): TrialPoint => last === null ? undefined : [place, last]),
+  ]);
+  const last = points.findLast((it) => it !== undefined);
+  return last && { trial, points, last };
 }
 
 /** The chart. */
-export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, marked }: {
+export function TrialCurves({ trials, curves, isLoading, metric, isLog, axis, best, marked }: {
   trials: readonly Trial[];
   curves: ReadonlyMap<string, JobCurves>;
   /** Whether not all of them were read yet. */
   isLoading: boolean;
   metric: string;
   isLog: boolean;
+  axis: TrialAxis;
   best: string;
   marked: string;
 }) {
   const lines = useMemo(
     () =>
-      trials.map((trial): TrialLine => ({
-        trial,
-        points: pointsOf(curves.get(trial.job), metric, isLog),
-      })).filter(({ points }) => points.length > 0),
-    [trials, curves, metric, isLog],
+      trials.flatMap((trial) =>
+        lineOf(trial, curves.get(trial.job) ?? {}, metric, { isLog, axis }) ?? []
+      ),
+    [trials, curves, metric, isLog, axis],
   );
-  const extent = extentOf(lines.flatMap(({ points }) => points.map(([, value]) => value)));
+  const all = lines.flatMap(({ points }) => points.filter((it) => it !== undefined));
+  const extent = extentOf(all.map(([, value]) => value));
   if (extent === undefined && isLoading) return <p class="quiet">Loading curves…</p>;
   if (extent === undefined) {
     return <p class="quiet">No curves of this metric yet.</p>;
   }
-  const x = durationAxis(Math.max(...lines.map(({ points }) => points.at(-1)?.[0] ?? 0)));
+  const most = all.reduce((one, [place]) => Math.max(one, place), 0);
+  const x = axis === "step" ? numberAxis([0, most], { isLog: false }) : durationAxis(most);
   const y = numberAxis(extent, { isLog });
   const shown = pointed.value || marked;
   const rank = ({ trial: { name } }: TrialLine) => name === shown ? 2 : name === best ? 1 : 0;
@@ -68,7 +85,6 @@ export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, ma
     if (next !== undefined) showSearch({ trial: next.trial.name }, true);
   };
   const at = lines.find(({ trial }) => trial.name === shown);
-  const value = at?.points.at(-1)?.[1];
   return (
     <>
       <SvgPlot
@@ -79,17 +95,16 @@ export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, ma
         }. Arrow keys mark one curve after the other.`}
         onKeyDown={move}
         draw={(places) =>
-          ordered.map(({ trial: { name, state }, points }) => {
-            const drawn = points.map(([seconds, value]) =>
-              [places.x(x.placeOf(seconds) ?? 0), places.y(y.placeOf(value) ?? 0)] as const
-            );
-            const [endX = 0, endY = 0] = drawn.at(-1) ?? [];
+          ordered.map(({ trial: { name, state }, points, last }) => {
+            const drawn = ([place, value]: NonNullable<TrialPoint>) =>
+              [places.x(x.placeOf(place) ?? 0), places.y(y.placeOf(value) ?? 0)] as const;
+            const [endX, endY] = drawn(last);
             const isBest = name === best;
             return (
               <g key={name} class={name === shown ? "marked" : undefined} {...marking(name)}>
                 <path
                   class={`${lineClass(state)} line ${isBest ? "best" : ""}`}
-                  d={linePath(drawn)}
+                  d={linePath(points.map((it) => it && drawn(it)))}
                 />
                 <TrialSign state={state} x={endX} y={endY} isBest={isBest} />
               </g>
@@ -102,7 +117,7 @@ export function TrialCurves({ trials, curves, isLoading, metric, isLog, best, ma
           : (
             <>
               <Hostile text={at.trial.name} />: {plainText(at.trial.state)},{" "}
-              {value === undefined ? "no value" : `${numberText(value)} at last`}
+              {numberText(at.last[1])} at last
             </>
           )}
       </p>
