@@ -22,7 +22,8 @@ export function parseRules(rules: unknown): PolicyRule[] {
   }));
 }
 
-function includes(list: readonly string[], value: string): boolean {
+/** Says if a list has the value, or a star for all. */
+export function includes(list: readonly string[], value: string): boolean {
   return list.includes("*") || list.includes(value);
 }
 

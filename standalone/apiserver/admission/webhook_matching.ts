@@ -4,6 +4,7 @@ import { z } from "zod";
 import { textMapAt } from "../../../platform/base/json.ts";
 import { meetsSelector } from "../../../crds/label_selector.ts";
 import { compileCel, toCel } from "../schemas/cel_rules.ts";
+import { includes } from "../access/policy_rules.ts";
 import { KEYS, sameKey } from "../storage/resource_keys.ts";
 import type { ObjectReader } from "../storage/store.ts";
 import type { AdmissionRequest } from "./admission_request.ts";
@@ -48,10 +49,6 @@ export type Webhook = z.infer<typeof webhookSchema>;
 
 /** Whether a webhook is called, or the problem of a condition that could not be evaluated. */
 export type Match = boolean | string;
-
-function includes(list: readonly string[], value: string): boolean {
-  return list.includes("*") || list.includes(value);
-}
 
 /** Matches `pods`, `pods/status`, `pods/*`, `*`, a star with a subresource, or a star for both. */
 function resourceMatches(list: readonly string[], request: AdmissionRequest): boolean {

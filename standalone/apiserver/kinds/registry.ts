@@ -1,6 +1,6 @@
 /** Registry of served kinds: the built-in ones and those of CustomResourceDefinitions. */
 import { z } from "zod";
-import { objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
+import { asTexts, objectAt, objectsAt, textAt } from "../../../platform/base/json.ts";
 import type { ApiObject } from "../objects/api_object.ts";
 import { kubernetesKindSchema } from "../schemas/kubernetes_schemas.ts";
 import { compileSchema, type Schema } from "../schemas/schema.ts";
@@ -25,10 +25,6 @@ const versionSchema = z.looseObject({
 
 const AGE: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
-function strings(value: unknown): string[] {
-  return z.array(z.string()).catch([]).parse(value);
-}
-
 /** Returns the kinds that a definition serves, one for each served version. */
 function resourcesOfDefinition(definition: ApiObject): Resource[] {
   const group = textAt(definition.spec, "group") ?? "";
@@ -43,8 +39,8 @@ function resourcesOfDefinition(definition: ApiObject): Resource[] {
     listKind: textAt(names, "listKind") ?? `${kind}List`,
     resource: textAt(names, "plural") ?? "",
     singular: textAt(names, "singular") ?? kind.toLowerCase(),
-    shortNames: strings(names.shortNames),
-    categories: strings(names.categories),
+    shortNames: asTexts(names.shortNames),
+    categories: asTexts(names.categories),
     namespaced: textAt(definition.spec, "scope") === "Namespaced",
     status: version.subresources?.status !== undefined,
     scale: version.subresources?.scale,

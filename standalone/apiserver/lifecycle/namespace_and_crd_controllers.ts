@@ -1,8 +1,6 @@
 /** Controllers of namespaces and CustomResourceDefinitions: both go only after the objects that they hold. */
-import { type JsonObject, objectAt, sameJson, textAt } from "../../../platform/base/json.ts";
-import { specStatus } from "../kinds/definitions.ts";
+import { objectAt, textAt } from "../../../platform/base/json.ts";
 import type { Resource } from "../kinds/api_resource.ts";
-import type { ApiObject } from "../objects/api_object.ts";
 import { ignoring } from "../objects/status_error.ts";
 import { type Context, systemCall } from "../operations/context.ts";
 import { deleteObject } from "../operations/deletions.ts";
@@ -102,24 +100,6 @@ async function finishDefinition(context: Context, name: string): Promise<void> {
   }));
 }
 
-/** Returns the status that a definition should have. */
-function definitionStatus(definition: ApiObject): JsonObject {
-  return { ...objectAt(definition, "status"), ...specStatus(definition) };
-}
-
-async function refreshDefinition(context: Context, name: string): Promise<void> {
-  const definition = context.store.get(DEFINITIONS, undefined, name);
-  const crd = context.registry.byKey(DEFINITIONS);
-  if (!definition || !crd || definition.metadata.deletionTimestamp !== undefined) return;
-  // An update is validated by the whole schema of definitions, even if it changes nothing.
-  if (sameJson(definition.status, definitionStatus(definition))) return;
-  const call = { ...systemCall(CRD_CONTROLLER, crd, definition.metadata), subresource: "status" };
-  await updateObject(context, call, (current) => ({
-    ...current,
-    status: definitionStatus(current),
-  }));
-}
-
 /** Starts both controllers and returns a function that stops them. */
 export function startContentControllers(context: Context): () => Promise<void> {
   const { store } = context;
@@ -127,7 +107,6 @@ export function startContentControllers(context: Context): () => Promise<void> {
     const [kind, name = ""] = key.split(" ");
     if (kind === "namespace") return await finishNamespace(context, name);
     await finishDefinition(context, name);
-    await refreshDefinition(context, name);
   });
   const terminating = (key: ResourceKey, name: string) =>
     store.get(key, undefined, name)?.metadata.deletionTimestamp !== undefined;

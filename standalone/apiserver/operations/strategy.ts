@@ -212,6 +212,9 @@ export function nextObject(
   if (sameKey(resource, KEYS.namespaces) && subresource !== "finalize") {
     next.spec = current.spec;
   }
+  if (sameKey(resource, KEYS.customResourceDefinitions)) {
+    next.status = { ...objectAt(current, "status"), ...specStatus({ ...next, status }) };
+  }
   if (resource.generation && !sameJson(wanted(next, resource), wanted(current, resource))) {
     metadata.generation = (current.metadata.generation ?? 0) + 1;
   }

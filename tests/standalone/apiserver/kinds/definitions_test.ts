@@ -81,3 +81,15 @@ Deno.test("a definition serves added versions and changed columns", async () => 
   const other = await api.ok("GET", `${WIDGETS.replace("/v1/", "/v2/")}/a`);
   assert.equal(other.apiVersion, "example.com/v2");
 });
+
+Deno.test("a definition's status has every version that was stored once", async () => {
+  await using api = await testServer();
+  const { spec, ...made } = await api.ok("POST", CRDS, { body: widgetDefinition() });
+  const names = widgetDefinition().spec.versions.map(({ name }) => name);
+  const versions = widgetDefinition().spec.versions
+    .map((one) => ({ ...one, storage: !one.storage }));
+  const { status } = await api.ok("PUT", `${CRDS}/${made.metadata.name}`, {
+    body: { ...made, spec: { ...spec, versions } },
+  });
+  assert.deepEqual(status.storedVersions, names);
+});
