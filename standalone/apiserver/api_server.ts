@@ -88,9 +88,9 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   const { dataDir, historyLimit, hostname, port, now = systemClock.now } = options;
   const store = openStore({ dataDir, historyLimit });
   try {
-    const certificate = await servingCertificate(store, { now: now(), hostname });
-    const adminToken = store.setting(ADMIN_TOKEN_SETTING) ?? randomToken();
-    store.setSetting(ADMIN_TOKEN_SETTING, adminToken);
+    const certificate = await servingCertificate(store.database, { now: now(), hostname });
+    const adminToken = store.database.setting(ADMIN_TOKEN_SETTING) ?? randomToken();
+    store.database.setSetting(ADMIN_TOKEN_SETTING, adminToken);
     const registry = new Registry(store);
     const closing = new AbortController();
     const address = { url: "" };

@@ -36,7 +36,7 @@ export interface AccessOptions {
 /** Creates access control over one store. The first call on a store generates its signing key, unless one is given. */
 export async function createAccess(options: AccessOptions): Promise<Access> {
   const { store, now, users, serverUrl } = options;
-  const keys = await loadSigningKeys(store, options.signingKey);
+  const keys = await loadSigningKeys(store.database, options.signingKey);
   const tokens = createServiceAccountTokens({ keys, store, now });
   const authenticator = createAuthenticator({ staticTokens: users, serviceAccountTokens: tokens });
   const authorizer = createAuthorizer({ store });

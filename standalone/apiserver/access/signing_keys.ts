@@ -9,7 +9,7 @@ import {
   type JWK,
 } from "jose";
 import { createPublicKey } from "node:crypto";
-import type { Store } from "../storage/sqlite_store.ts";
+import type { Settings } from "../storage/database.ts";
 
 /** The one algorithm of service-account tokens. */
 export const SIGNING_ALGORITHM = "RS256";
@@ -29,7 +29,7 @@ export interface SigningKeys {
  * `initial` or a generated one. The settings are as secret as the key. Throws if it is not an RSA key.
  */
 export async function loadSigningKeys(
-  settings: Pick<Store, "setting" | "setSetting">,
+  settings: Settings,
   initial?: string,
 ): Promise<SigningKeys> {
   let pem = settings.setting(SETTING);

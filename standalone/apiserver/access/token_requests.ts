@@ -12,7 +12,7 @@ import {
 } from "../objects/status_error.ts";
 import { lifetimeProblem } from "../schemas/rules/field_checks.ts";
 import { KEYS } from "../storage/resource_keys.ts";
-import type { ObjectReader } from "../storage/store.ts";
+import type { ObjectReader, ResourceKey } from "../storage/store.ts";
 import {
   AUDIENCES,
   type BoundReference,
@@ -84,14 +84,14 @@ function refusal(seconds: unknown, problem: string): StatusError {
 function referenced(
   object: ApiObject | undefined,
   reference: unknown,
-  resource: string,
+  key: ResourceKey,
 ): BoundReference {
   const name = textAt(reference, "name") ?? "";
-  if (object === undefined) throw notFound({ group: "", resource }, name);
+  if (object === undefined) throw notFound(key, name);
   const uid = textAt(reference, "uid") ?? "";
   if (uid !== "" && uid !== object.metadata.uid) {
     throw conflict(
-      { group: "", resource },
+      key,
       name,
       `the UID in the bound object reference (${uid}) does not match the UID in record. ` +
         "The object might have been deleted and then recreated",
@@ -109,28 +109,23 @@ function boundTo(
   const { namespace, name } = serviceAccount.metadata;
   const target = textAt(reference, "name") ?? "";
   const kind = `${textAt(reference, "apiVersion")}/${textAt(reference, "kind")}`;
-  switch (kind) {
-    case "v1/Pod": {
-      const pod = store.get(KEYS.pods, namespace, target);
-      const bound = referenced(pod, reference, "pods");
-      const other = textAt(pod, "spec", "serviceAccountName") || "default";
-      if (other !== name) {
-        throw badRequest(
-          `cannot bind token for serviceaccount "${name}" to pod running with different ` +
-            `serviceaccount "${other}"; name the pod's own`,
-        );
-      }
-      return { pod: bound, ...nodeOf(store, textAt(pod, "spec", "nodeName")) };
-    }
-    case "v1/Secret":
-      return {
-        secret: referenced(store.get(KEYS.secrets, namespace, target), reference, "secrets"),
-      };
-    case "v1/Node":
-      return { node: referenced(store.get(KEYS.nodes, undefined, target), reference, "nodes") };
-    default:
-      throw badRequest(`cannot bind token to object of type ${kind}; use v1 Pod, Secret or Node`);
+  const find = (key: ResourceKey, namespace: string | undefined) =>
+    referenced(store.get(key, namespace, target), reference, key);
+  if (kind === "v1/Secret") return { secret: find(KEYS.secrets, namespace) };
+  if (kind === "v1/Node") return { node: find(KEYS.nodes, undefined) };
+  if (kind !== "v1/Pod") {
+    throw badRequest(`cannot bind token to object of type ${kind}; use v1 Pod, Secret or Node`);
   }
+  const pod = find(KEYS.pods, namespace);
+  const spec = store.get(KEYS.pods, namespace, target)?.spec;
+  const other = textAt(spec, "serviceAccountName") || "default";
+  if (other !== name) {
+    throw badRequest(
+      `cannot bind token for serviceaccount "${name}" to pod running with different ` +
+        `serviceaccount "${other}"; name the pod's own`,
+    );
+  }
+  return { pod, ...nodeOf(store, textAt(spec, "nodeName")) };
 }
 
 function nodeOf(store: ObjectReader, name: string | undefined): { node?: BoundReference } {

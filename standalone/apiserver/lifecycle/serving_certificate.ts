@@ -1,7 +1,7 @@
 /** Serving certificate of the API server, and the certificate authority that issues it. */
 import { z } from "zod";
 import { issueCertificate, makeAuthority } from "../../../platform/base/certificates.ts";
-import type { Store } from "../storage/sqlite_store.ts";
+import type { Settings } from "../storage/database.ts";
 
 const YEAR_MS = 365 * 24 * 3600 * 1000;
 const CA_LIFE_MS = 10 * YEAR_MS;
@@ -39,15 +39,15 @@ async function make(now: number, hostname: string): Promise<Saved> {
   return { ca: authority.certificate, cert, key, notAfter: now + YEAR_MS };
 }
 
-/** Returns the certificate in the store; it is created on first use and before it expires. */
+/** Returns the certificate in the settings; it is created on first use and before it expires. */
 export async function servingCertificate(
-  store: Store,
+  settings: Settings,
   options: { now: number; hostname: string },
 ): Promise<ServingCertificate> {
-  const text = store.setting(SETTING);
+  const text = settings.setting(SETTING);
   const known = text === undefined ? undefined : saved.parse(JSON.parse(text));
   if (known && known.notAfter - options.now > RENEW_BEFORE_MS) return known;
   const made = await make(options.now, options.hostname);
-  store.setSetting(SETTING, JSON.stringify(made));
+  settings.setSetting(SETTING, JSON.stringify(made));
   return made;
 }

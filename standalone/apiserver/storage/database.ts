@@ -56,6 +56,9 @@ function openFile(dataDir: string): DatabaseSync {
   }
 }
 
+/** Values that outlive the process, such as a signing key. */
+export type Settings = Pick<ReturnType<typeof openDatabase>, "setting" | "setSetting">;
+
 /** Opens `apiserver.db` in the folder, or a database in memory. */
 export function openDatabase(dataDir?: string) {
   const database = dataDir === undefined ? new DatabaseSync(":memory:") : openFile(dataDir);

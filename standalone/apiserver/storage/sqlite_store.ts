@@ -178,15 +178,6 @@ export class Store implements ObjectReader {
     return [...this.#tables.values()].filter((t) => t.objects.size > 0).map((t) => t.key);
   }
 
-  /** Returns a value that outlives the process, such as a signing key. */
-  setting(name: string): string | undefined {
-    return this.database.setting(name);
-  }
-
-  setSetting(name: string, value: string): void {
-    this.database.setSetting(name, value);
-  }
-
   close(): void {
     this.database.close();
   }
