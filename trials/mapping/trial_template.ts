@@ -3,23 +3,47 @@ import type { FieldProblem } from "../../crds/field_problem.ts";
 import { z } from "zod";
 import { conditionTest, defaultsOf, isFormerDefault } from "./kind_defaults.ts";
 import { parsePath } from "../gjson/path.ts";
-import type { JobTest, MappingResult, TemplateKind, TrialMapping } from "./trial_mapping.ts";
-
-/** The fields of both spellings, unparsed; `Trial.spec` has `retainRun` where templates have `retain`. */
-const templateSchema = z.looseObject({
-  primaryPodLabels: z.unknown().optional(),
-  primaryPodLabel: z.unknown().optional(),
-  primaryContainerName: z.unknown().optional(),
-  successCondition: z.unknown().optional(),
-  succeededCondition: z.unknown().optional(),
-  failureCondition: z.unknown().optional(),
-  retain: z.unknown().optional(),
-  retainRun: z.unknown().optional(),
-});
-type Template = z.infer<typeof templateSchema>;
+import type { JobTest, MappingResult, TemplateKind } from "./trial_mapping.ts";
 
 /** A condition's type as Kubernetes defines it, which excludes GJSON. */
 const CONDITION_TYPE = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,314}[A-Za-z0-9])?$/;
+const NO_TYPE = "must be the type of a condition; GJSON goes in successCondition";
+
+const text = z.string("must be a string");
+const labels = z.record(z.string(), text, "must be an object of labels with string values");
+const flag = z.boolean("must be true or false");
+const gjson = text.transform((expression, context): JobTest => {
+  const reading = parsePath(expression);
+  if (reading.ok) return { expression, path: reading.path };
+  const { position, message } = reading;
+  context.addIssue({ code: "custom", message: `GJSON at character ${position}: ${message}` });
+  return z.NEVER;
+});
+
+/** A field that may be absent, or empty, which is the same. */
+const given = <Field extends z.ZodType>(field: Field) =>
+  z.preprocess((value) => isEmpty(value) ? undefined : value, field.optional());
+
+/** The fields of both spellings; `Trial.spec` has `retainRun` where templates have `retain`. */
+const templateSchema = z.object({
+  primaryPodLabels: given(labels),
+  primaryPodLabel: given(labels),
+  primaryContainerName: given(text),
+  successCondition: given(gjson),
+  succeededCondition: given(text.regex(CONDITION_TYPE, NO_TYPE).transform(conditionTest)),
+  failureCondition: given(gjson),
+  retain: given(flag),
+  retainRun: given(flag),
+});
+
+const wholeSchema = z.looseObject({});
+
+/** Fields that mean the same. */
+const SPELLINGS = [
+  ["primaryPodLabels", "primaryPodLabel"],
+  ["successCondition", "succeededCondition"],
+  ["retain", "retainRun"],
+] as const;
 
 /**
  * Parses a template: `Trial.spec`, an Experiment's `trialTemplate`, or the object in a TrainJob's annotation.
@@ -28,116 +52,42 @@ const CONDITION_TYPE = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,314}[A-Za-z0-9])?$/;
  * unless KEP-1214's spelling is used, which has none. Reports all problems, not only the first.
  */
 export function mappingOf(template: unknown, job: TemplateKind): MappingResult {
-  const parsed = Array.isArray(template) ? undefined : templateSchema.safeParse(template);
-  if (!parsed?.success) {
+  const whole = wholeSchema.safeParse(template).data;
+  if (whole === undefined) {
     return { ok: false, problems: [{ field: "", message: "must be an object" }] };
   }
-  const reader = new TemplateReader(parsed.data, job);
-  const mapping = reader.mapping();
-  return mapping === undefined ? { ok: false, problems: reader.problems } : { ok: true, mapping };
-}
-
-/** Parses one template and collects its problems. */
-class TemplateReader {
-  readonly problems: FieldProblem[] = [];
-  readonly #template: Template;
-  readonly #job: TemplateKind;
-  readonly #defaults: ReturnType<typeof defaultsOf>;
-
-  constructor(template: Template, job: TemplateKind) {
-    this.#template = template;
-    this.#job = job;
-    this.#defaults = defaultsOf(job);
-  }
-
-  mapping(): TrialMapping | undefined {
-    const primaryPodLabels = this.#labels();
-    const primaryContainerName = this.#text("primaryContainerName");
-    const success = this.#success();
-    const failure = this.#failure();
-    const retain = this.#retain();
-    if (success === undefined || this.problems.length > 0) return undefined;
-    return {
-      ...(primaryPodLabels === undefined ? {} : { primaryPodLabels }),
-      ...(primaryContainerName === undefined ? {} : { primaryContainerName }),
-      success,
-      ...(failure === undefined ? {} : { failure }),
-      retain,
-    };
-  }
-
-  #problem(field: keyof Template | string, message: string): undefined {
-    this.problems.push({ field, message });
-  }
-
-  /** Returns the spelling that is given, or undefined if neither is. */
-  #spelling<A extends keyof Template, B extends keyof Template>(a: A, b: B): A | B | undefined {
-    const given = ([a, b] as const).filter((it) => !isEmpty(this.#template[it]));
-    if (given.length === 2) this.#problem(b, `must not be set together with ${a}`);
-    return given[0];
-  }
-
-  #labels(): Readonly<Record<string, string>> | undefined {
-    const field = this.#spelling("primaryPodLabels", "primaryPodLabel");
-    if (field === undefined) return this.#defaults.primaryPodLabels;
-    const given = this.#template[field];
-    if (typeof given !== "object" || given === null || Array.isArray(given)) {
-      return this.#problem(field, "must be an object of labels with string values");
-    }
-    const labels: Record<string, string> = {};
-    for (const [key, value] of Object.entries(given)) {
-      if (typeof value === "string") labels[key] = value;
-      else this.#problem(`${field}.${key}`, "must be a string");
-    }
-    return isFormerDefault(this.#job, labels) ? this.#defaults.primaryPodLabels : labels;
-  }
-
-  #text(field: keyof Template): string | undefined {
-    const value = this.#template[field];
-    if (isEmpty(value)) return undefined;
-    return typeof value === "string" ? value : this.#problem(field, "must be a string");
-  }
-
-  #success(): JobTest | undefined {
-    const field = this.#spelling("successCondition", "succeededCondition");
-    if (field === undefined) {
-      return this.#defaults.success ?? this.#problem("successCondition", this.#missing());
-    }
-    const text = this.#text(field);
-    if (text === undefined) return undefined;
-    if (field === "successCondition") return this.#gjson(field, text);
-    if (CONDITION_TYPE.test(text)) return conditionTest(text);
-    return this.#problem(field, "must be the type of a condition; GJSON goes in successCondition");
-  }
-
-  #failure(): JobTest | undefined {
-    const text = this.#text("failureCondition");
-    if (text !== undefined) return this.#gjson("failureCondition", text);
-    const isKep = !isEmpty(this.#template.succeededCondition);
-    const isWrong = this.problems.some((it) => it.field === "failureCondition");
-    if (this.#defaults.failure !== undefined || isKep || isWrong) return this.#defaults.failure;
-    return this.#problem("failureCondition", this.#missing());
-  }
-
-  #missing(): string {
-    return `must be set, since there is no default for kind ${this.#job.kind}`;
-  }
-
-  #gjson(field: string, expression: string): JobTest | undefined {
-    const reading = parsePath(expression);
-    if (reading.ok) return { expression, path: reading.path };
-    const { position, message } = reading;
-    return this.#problem(field, `GJSON at character ${position}: ${message}`);
-  }
-
-  #retain(): boolean {
-    const field = this.#spelling("retain", "retainRun");
-    const value = field === undefined ? undefined : this.#template[field];
-    if (field !== undefined && typeof value !== "boolean") {
-      this.#problem(field, "must be true or false");
-    }
-    return value === true;
-  }
+  const read = templateSchema.safeParse(whole);
+  const defaults = defaultsOf(job);
+  const isGiven = (field: keyof z.infer<typeof templateSchema>) => !isEmpty(whole[field]);
+  const isMissing = (field: "success" | "failure") =>
+    defaults[field] === undefined && !isGiven(`${field}Condition`) &&
+    !isGiven("succeededCondition");
+  const problems: FieldProblem[] = [
+    ...read.error?.issues.map(({ path, message }) => ({ field: path.join("."), message })) ?? [],
+    ...SPELLINGS.filter((pair) => pair.every(isGiven)).map(([one, other]) => ({
+      field: other,
+      message: `must not be set together with ${one}`,
+    })),
+    ...(["success", "failure"] as const).filter(isMissing).map((field) => ({
+      field: `${field}Condition`,
+      message: `must be set, since there is no default for kind ${job.kind}`,
+    })),
+  ];
+  const { data = {} } = read;
+  const success = data.successCondition ?? data.succeededCondition ?? defaults.success;
+  if (success === undefined || problems.length > 0) return { ok: false, problems };
+  const { primaryContainerName, failureCondition: failure = defaults.failure } = data;
+  const own = data.primaryPodLabels ?? data.primaryPodLabel;
+  const isOwn = own !== undefined && !isFormerDefault(job, own);
+  const primaryPodLabels = isOwn ? own : defaults.primaryPodLabels;
+  const mapping = {
+    ...(primaryPodLabels && { primaryPodLabels }),
+    ...(primaryContainerName !== undefined && { primaryContainerName }),
+    success,
+    ...(failure && { failure }),
+    retain: data.retain ?? data.retainRun ?? false,
+  };
+  return { ok: true, mapping };
 }
 
 /** Whether a value counts as absent: Katib's own objects omit empty values when they are written. */
