@@ -5,15 +5,15 @@ import { Members } from "./gjson_values.ts";
 /** Deepest nesting of brackets. */
 const DEPTH = 100;
 
-/** A mistake in JSON text. */
-export class JsonTextError extends Error {
-  override name = "JsonTextError";
-  /** Index of the character at which parsing stopped. */
-  readonly index: number;
+/** The value of a text, or what is wrong with it, and the index of the character at which parsing stopped. */
+export type JsonReading =
+  | { readonly value: unknown }
+  | { readonly problem: string; readonly index: number };
 
-  constructor(message: string, index: number) {
+/** A mistake in JSON text. */
+class JsonTextError extends Error {
+  constructor(message: string, readonly index: number) {
     super(message);
-    this.index = index;
   }
 }
 
@@ -25,22 +25,23 @@ const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ["null", null],
 ]);
 
-/** Parses the whole text as one value. Throws a {@link JsonTextError}. */
-export function parseJsonText(text: string): unknown {
+/** Parses the whole text as one value. */
+export function readJsonText(text: string): JsonReading {
   const reader = new JsonReader(text);
-  const value = reader.value(0);
-  reader.end();
-  return value;
+  try {
+    const value = reader.value(0);
+    reader.end();
+    return { value };
+  } catch (error) {
+    if (!(error instanceof JsonTextError)) throw error;
+    return { problem: error.message, index: error.index };
+  }
 }
 
 /** Parses the whole text as one value. Returns undefined if it is not JSON. */
 export function jsonTextOf(text: string): unknown {
-  try {
-    return parseJsonText(text);
-  } catch (error) {
-    if (error instanceof JsonTextError) return undefined;
-    throw error;
-  }
+  const read = readJsonText(text);
+  return "value" in read ? read.value : undefined;
 }
 
 /** Parses a text from left to right. */

@@ -1,5 +1,5 @@
 /** Literals in GJSON paths: `!` and a value that stands for itself. */
-import { JsonTextError, parseJsonText } from "./json_text.ts";
+import { jsonTextOf, readJsonText } from "./json_text.ts";
 import { endOfPiece } from "./brackets.ts";
 
 /** A literal's value and the index after it, or what is wrong with it and where. */
@@ -24,7 +24,7 @@ export function literalAt(text: string): Literal | undefined {
     case "false":
     case "null":
       return word === word.toLowerCase()
-        ? { value: parseJsonText(word), end }
+        ? { value: jsonTextOf(word), end }
         : { problem: `this literal is written "${word.toLowerCase()}"`, index: 1 };
     case "nan":
       return { value: Number.NaN, end };
@@ -36,10 +36,7 @@ export function literalAt(text: string): Literal | undefined {
 }
 
 function jsonLiteral(text: string, end: number): Literal {
-  try {
-    return { value: parseJsonText(text.slice(1, end)), end };
-  } catch (error) {
-    if (!(error instanceof JsonTextError)) throw error;
-    return { problem: `a literal that is not JSON: ${error.message}`, index: 1 + error.index };
-  }
+  const read = readJsonText(text.slice(1, end));
+  if ("value" in read) return { value: read.value, end };
+  return { problem: `a literal that is not JSON: ${read.problem}`, index: 1 + read.index };
 }

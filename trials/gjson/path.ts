@@ -1,5 +1,5 @@
 /** Syntax check of GJSON paths. */
-import { JsonTextError, parseJsonText } from "./json_text.ts";
+import { readJsonText } from "./json_text.ts";
 import { literalAt } from "./literal.ts";
 import { MODIFIERS } from "./modifiers.ts";
 import { parseModifier, parseMultipath } from "./pieces.ts";
@@ -107,12 +107,10 @@ function checkModifier(rest: string): Component {
   if (call === undefined) return { index: 0, message: "an argument that is not closed" };
   if (!MODIFIERS.has(call.name)) return checkKey(rest);
   if (/^[{["]/.test(call.argument)) {
-    try {
-      parseJsonText(call.argument);
-    } catch (error) {
-      if (!(error instanceof JsonTextError)) throw error;
-      const message = `an argument that is not JSON: ${error.message}`;
-      return { index: call.argumentAt + error.index, message };
+    const read = readJsonText(call.argument);
+    if ("problem" in read) {
+      const message = `an argument that is not JSON: ${read.problem}`;
+      return { index: call.argumentAt + read.index, message };
     }
   }
   return { end: call.end };

@@ -26,21 +26,16 @@ export function meets(value: unknown, query: Query, budget: Budget): boolean {
     case "number":
       return numberMeets(left, query.operator, query.number);
     case "boolean":
-      return booleanMeets(left, query.operator, right);
+      return BOOLEANS[query.operator]?.(left, right) ?? false;
     default:
       return false;
   }
 }
 
 function textMeets(left: string, operator: Operator, right: string, budget: Budget): boolean {
-  switch (operator) {
-    case "%":
-      return fitsPattern(left, right, budget);
-    case "!%":
-      return !fitsPattern(left, right, budget);
-    default:
-      return orderMeets(compareText(left, right), operator);
-  }
+  if (operator === "%") return fitsPattern(left, right, budget);
+  if (operator === "!%") return !fitsPattern(left, right, budget);
+  return orderMeets(compareText(left, right), operator);
 }
 
 function numberMeets(left: number, operator: Operator, right: number): boolean {
@@ -48,41 +43,25 @@ function numberMeets(left: number, operator: Operator, right: number): boolean {
   return orderMeets(left === right ? 0 : left < right ? -1 : 1, operator);
 }
 
-function orderMeets(order: number, operator: Operator): boolean {
-  switch (operator) {
-    case "=":
-      return order === 0;
-    case "!=":
-      return order !== 0;
-    case "<":
-      return order < 0;
-    case "<=":
-      return order <= 0;
-    case ">":
-      return order > 0;
-    case ">=":
-      return order >= 0;
-    default:
-      return false;
-  }
-}
+/** What the order of two values has to be: negative if the left one is less, 0 if they are equal. */
+const ORDERS: Partial<Record<Operator, (order: number) => boolean>> = {
+  "=": (order) => order === 0,
+  "!=": (order) => order !== 0,
+  "<": (order) => order < 0,
+  "<=": (order) => order <= 0,
+  ">": (order) => order > 0,
+  ">=": (order) => order >= 0,
+};
+
+const orderMeets = (order: number, operator: Operator): boolean =>
+  ORDERS[operator]?.(order) ?? false;
 
 /** False ranks before true; any other operand is unequal to both, and `<=` and `>=` ignore it. */
-function booleanMeets(left: boolean, operator: Operator, right: string): boolean {
-  switch (operator) {
-    case "=":
-      return right === String(left);
-    case "!=":
-      return right !== String(left);
-    case ">":
-      return left && right === "false";
-    case "<":
-      return !left && right === "true";
-    case ">=":
-      return left;
-    case "<=":
-      return !left;
-    default:
-      return false;
-  }
-}
+const BOOLEANS: Partial<Record<Operator, (left: boolean, right: string) => boolean>> = {
+  "=": (left, right) => right === String(left),
+  "!=": (left, right) => right !== String(left),
+  ">": (left, right) => left && right === "false",
+  "<": (left, right) => !left && right === "true",
+  ">=": (left) => left,
+  "<=": (left) => !left,
+};
