@@ -79,9 +79,9 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
         leader,
         here: (ask, signal) => owned.ask(kind, ask, signal),
         forward: async (target, ask, bounds) => ({
-          acceptance: kind.readAnswer(
+          acceptance: kind.schemas.answer.safeParse(
             await forward.ask(target, { kind: kind.name, ask: kind.write(ask) }, bounds),
-          ),
+          ).data,
         }),
         clock,
       }),

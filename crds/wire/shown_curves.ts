@@ -4,7 +4,8 @@ import { jsonOfText } from "../../platform/base/json.ts";
 import { nameSchema, refusedSchema, uidSchema } from "./message_fields.ts";
 import { CURVE_LIMITS } from "./view_limits.ts";
 
-const askSchema = z.object({
+/** A question as it stands in a message. */
+export const curveAskSchema = z.object({
   /** UIDs. */
   jobs: z.array(uidSchema).max(CURVE_LIMITS.jobs),
   metrics: z.array(z.string().max(CURVE_LIMITS.metricNameLength)).max(CURVE_LIMITS.metrics)
@@ -19,11 +20,7 @@ const askSchema = z.object({
 });
 
 /** A question for the curves of jobs. */
-export type CurveAsk = Readonly<z.infer<typeof askSchema>>;
-
-/** Reads a question that came from another replica; undefined if it is none. */
-export const parseCurveAsk = (value: unknown): CurveAsk | undefined =>
-  askSchema.safeParse(value).data;
+export type CurveAsk = Readonly<z.infer<typeof curveAskSchema>>;
 
 /** Beginning of a bucket in milliseconds since the epoch, and the least, the most and the last of its samples. */
 export type CurvePoint = [timeMs: number, min: number, max: number, last: number];
@@ -74,7 +71,8 @@ export const curvesNewsSchema = shownSchema.extend({
   sinceMs: z.number().optional(),
 });
 
-const answerSchema = z.union([
+/** An answer as it stands in a message. */
+export const curveAnswerSchema = z.union([
   z.object({
     curves: z.array(shownSchema),
     /** The jobs that this answer had no room for. */
@@ -111,11 +109,7 @@ export type ShownCurves = Readonly<z.infer<typeof shownSchema>>;
  */
 export type CurvesNews = Readonly<z.infer<typeof curvesNewsSchema>>;
 /** The owner's answer: curves, or when to come again. */
-export type CurveAnswer = z.infer<typeof answerSchema>;
-
-/** Reads an answer that came from the owner; undefined if it is no answer. */
-export const parseCurveAnswer = (value: unknown): CurveAnswer | undefined =>
-  answerSchema.safeParse(value).data;
+export type CurveAnswer = z.infer<typeof curveAnswerSchema>;
 
 /** Reads the curves of one job from their JSON; undefined if it is none. */
 export function parseShownCurves(text: string): ShownCurves | undefined {

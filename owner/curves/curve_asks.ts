@@ -10,10 +10,10 @@ import { GAP_TEXTS } from "./marks.ts";
 import {
   type Curve,
   type CurveAnswer,
+  curveAnswerSchema,
   type CurveAsk,
+  curveAskSchema,
   type CurveMark,
-  parseCurveAnswer,
-  parseCurveAsk,
   type ShownCurves,
 } from "../../crds/wire/shown_curves.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
@@ -125,8 +125,7 @@ export function curveAsks(options: CurveAsksOptions): AskKind<CurveAsk, CurveAns
   return {
     name: "curves",
     write: (ask) => ask,
-    read: parseCurveAsk,
-    readAnswer: parseCurveAnswer,
+    schemas: { ask: curveAskSchema, answer: curveAnswerSchema },
     async answer(term, ask, signal) {
       const refs = (ask.refs ?? []).flatMap(({ kind: id, ...job }): JobRef[] => {
         const kind = options.kinds.byId(id);

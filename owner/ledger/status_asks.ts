@@ -22,12 +22,10 @@ const answerSchema = z.union([
 
 /** Creates the kind of these questions. */
 export function statusAsks(kinds: JobKinds): AskKind<JobRef, ReadAnswer> {
-  const jobSchema = jobMessageSchema(kinds);
   return {
     name: "status",
     write: jobMessage,
-    read: (value) => jobSchema.safeParse(value).data,
-    readAnswer: (value) => answerSchema.safeParse(value).data,
+    schemas: { ask: jobMessageSchema(kinds), answer: answerSchema },
     async answer({ changes }, job, signal) {
       const [reading] = await changes.status([{ job }], 0, signal) ?? [];
       return { ok: true, status: reading?.status };

@@ -105,12 +105,10 @@ export async function answerAsk(
 
 /** Questions for observations. */
 export function observationAsks(kinds: JobKinds): AskKind<ObservationAsk, ObservationAnswer> {
-  const askSchema = askSchemaOf(kinds);
   return {
     name: "observation",
     write: (ask) => ({ ...ask, job: jobMessage(ask.job) }),
-    read: (value) => askSchema.safeParse(value).data,
-    readAnswer: (value) => answerSchema.safeParse(value).data,
+    schemas: { ask: askSchemaOf(kinds), answer: answerSchema },
     answer: async ({ observations }, ask, signal) =>
       observations && await answerAsk(observations, ask, signal),
   };

@@ -23,12 +23,10 @@ const askSchemaOf = (kinds: JobKinds) =>
 
 /** Requests to stop jobs. */
 export function stopAsks(kinds: JobKinds): AskKind<StopRequest, StopAnswer> {
-  const askSchema = askSchemaOf(kinds);
   return {
     name: "stop",
     write: (ask) => ({ ...ask, job: jobMessage(ask.job) }),
-    read: (value) => askSchema.safeParse(value).data,
-    readAnswer: (value) => stopAnswerSchema.safeParse(value).data,
+    schemas: { ask: askSchemaOf(kinds), answer: stopAnswerSchema },
     answer: async ({ observations }, ask, signal) => await observations?.requestStop(ask, signal),
   };
 }

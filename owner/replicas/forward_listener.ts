@@ -89,8 +89,8 @@ function createPushJudge(
 const answerOf =
   ({ owned }: ForwardListenerOptions, kind: AskKind<unknown, object>): AnswerAsk =>
   async (value, signal) => {
-    const ask = kind.read(value);
-    return ask === undefined ? undefined : await owned.ask(kind, ask, signal);
+    const { success, data: ask } = kind.schemas.ask.safeParse(value);
+    return success ? await owned.ask(kind, ask, signal) : undefined;
   };
 
 /** Returns the answer to polls of a kind, which comes as soon as there is something new. */

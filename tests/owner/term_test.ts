@@ -1,5 +1,6 @@
 /** Tests of a term: what becomes of a push, and how others hear of what it changed. */
 import assert from "node:assert/strict";
+import { z } from "zod";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { PlanSource } from "../../owner/observations/observations.ts";
 import { createOwnedState } from "../../owner/owned_state.ts";
@@ -80,8 +81,7 @@ Deno.test("a replica that is not the owner has no answer", async () => {
   const kind = {
     name: "any",
     write: (ask: object) => ask,
-    read: () => ({}),
-    readAnswer: () => ({}),
+    schemas: { ask: z.looseObject({}), answer: z.looseObject({}) },
     answer: () => Promise.resolve({}),
   };
   assert.equal(await owned.ask(kind, {}, NEVER), undefined);

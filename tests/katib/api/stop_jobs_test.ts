@@ -210,7 +210,9 @@ Deno.test("the right to get a job is not taken for the right to update it, nor t
   assert.equal((await send(bench, { url: undefined, method: "GET" })).status, 403);
 });
 
-const { read: parse, readAnswer: parseStopAnswer } = stopAsks(JOB_KINDS);
+const { schemas } = stopAsks(JOB_KINDS);
+const parse = (value: unknown) => schemas.ask.safeParse(value).data;
+const parseStopAnswer = (value: unknown) => schemas.answer.safeParse(value).data;
 const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
 
 Deno.test("a request comes through a message as it was, and anything else is not understood", () => {

@@ -10,7 +10,9 @@ import { logOf } from "../../katib/api/api_bench.ts";
 
 const job = { kind: TRAINJOB, namespace: "team", name: "job", uid: "uid-1" };
 const sent = jobMessage(job);
-const { read: parseAsk, readAnswer: parseAnswer } = observationAsks(JOB_KINDS);
+const { schemas } = observationAsks(JOB_KINDS);
+const parseAsk = (value: unknown) => schemas.ask.safeParse(value).data;
+const parseAnswer = (value: unknown) => schemas.answer.safeParse(value).data;
 const NEVER = new AbortController().signal;
 
 Deno.test("`parseAsk()` and `parseAnswer()` read what was sent", async () => {
