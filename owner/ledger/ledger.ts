@@ -7,6 +7,7 @@ import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import { createLedgerQueue, type LedgerEntry, type ShownStatus } from "./ledger_queue.ts";
 import { createWriteLog, type WriteOutcome, type WriteStatus } from "./ledger_write.ts";
 import { createSleeper } from "../../platform/base/sleeper.ts";
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { Bucket, type BucketLimits } from "../../platform/base/token_bucket.ts";
 
 export type { WriteOutcome, WriteStatus } from "./ledger_write.ts";
@@ -46,7 +47,6 @@ export interface LedgerOptions {
 
 /** Pauses after failed writes. The budget limits retries, too: longer pauses would only delay a success. */
 const RETRY = { firstMs: 500, longestMs: 10_000 } as const;
-const SOON_MS = 1000;
 /** Factor by which a flush raises the number of concurrent writes. */
 const FLUSH_CONCURRENCY = 2;
 
@@ -76,11 +76,11 @@ export function createLedger(options: LedgerOptions) {
 
   function submit(job: JobRef, status: TrainerStatus): PushAnswer {
     if (flushing || writeAbort.signal.aborted) {
-      return { retryAfterMs: SOON_MS, reason: "shutting down: try again soon" };
+      return comeAgain("shutting down: try again soon");
     }
     const nowMs = clock.monotonic();
     if (!queue.has(job.uid) && queue.size() >= maxJobs && !queue.evict(nowMs)) {
-      return { retryAfterMs: SOON_MS, reason: "too many jobs report at once: try again soon" };
+      return comeAgain("too many jobs report at once: try again soon");
     }
     const due = queue.put(job, status, nowMs, shown);
     if (due && !isBlocked) sleeper.wake();

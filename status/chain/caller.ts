@@ -6,6 +6,7 @@ import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
 import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
 import { notNow, type Refusal } from "../../platform/http/refusals.ts";
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { refuse, type StatusReason } from "./status_refusals.ts";
 import { type Exchange, type Outcome, required, type StageRun } from "./exchange.ts";
 import type { PushOrigin } from "../../crds/wire/push.ts";
@@ -16,22 +17,13 @@ import {
   type Verification,
 } from "../../platform/http/callers/token_verification.ts";
 
-/** Time after which a client may come again while keys or reviews are missing, in milliseconds. */
-const SOON_MS = 1000;
-
 /** Time for which the checks of a pod hold within one request, from its arrival, in milliseconds. */
 const OWNED_FOR_MS = 500;
 
 /** Reasons for which a token can be neither accepted nor refused now. */
 const UNDECIDED: Readonly<Record<UndecidedReason, Refusal>> = {
-  not_ready: notNow({
-    reason: "the API server's keys are not known yet: try again soon",
-    retryAfterMs: SOON_MS,
-  }),
-  not_reviewed: notNow({
-    reason: "the API server cannot review the token now: try again soon",
-    retryAfterMs: SOON_MS,
-  }),
+  not_ready: notNow(comeAgain("the API server's keys are not known yet: try again soon")),
+  not_reviewed: notNow(comeAgain("the API server cannot review the token now: try again soon")),
 };
 
 /** Refuses peers with too many failed authentications, but for tokens that were good before. */

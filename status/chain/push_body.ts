@@ -4,24 +4,19 @@ import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { bodyTooLarge, invalid, notNow, type Refusal } from "../../platform/http/refusals.ts";
+import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { refuse } from "./status_refusals.ts";
 import { podUid, subject } from "./caller.ts";
 import { type Packing, packingOf, unpack } from "./content_encoding.ts";
-import type { Exchange, Outcome, StageRun } from "./exchange.ts";
+import type { Exchange, Outcome } from "./exchange.ts";
 import { readHistory } from "../../crds/wire/history.ts";
 import { readPush } from "../../crds/wire/push.ts";
-
-/** Time after which a client may try again while others send histories. */
-const SOON_MS = 1000;
 
 const wrongEncoding = (message: string) =>
   invalid("push", [{ field: "Content-Encoding", message }]);
 const UNKNOWN_ENCODING = wrongEncoding("must be gzip, or absent");
 const BROKEN_GZIP = wrongEncoding("the body must be gzip, whole, and nothing after it");
-const TOO_MANY_HISTORIES = notNow({
-  reason: "too many histories arrive at once: try again soon",
-  retryAfterMs: SOON_MS,
-});
+const TOO_MANY_HISTORIES = notNow(comeAgain("too many histories arrive at once: try again soon"));
 
 /** A body as it was sent. */
 interface SentBody {
@@ -75,14 +70,6 @@ export interface SampleRates {
 
 const ALL = "all";
 
-/** Stages of histories. */
-export interface HistoryStages {
-  /** Refuses callers that owe samples, before the body is read. */
-  readonly samples: StageRun;
-  /** Reads the body. */
-  readonly body: StageRun;
-}
-
 /** Returns the samples that a body counts as: those that it holds, or as many as its bytes could. */
 function samplesIn({ body }: Exchange, bytes: number): number {
   const held = body?.trainerStatus === undefined ? 0 : 1 + (body.earlier?.length ?? 0);
@@ -94,7 +81,7 @@ function samplesIn({ body }: Exchange, bytes: number): number {
  * charged then, also below zero, and the next one waits. A place is taken once the body is there, so that
  * nobody can hold one by sending slowly; no subject can take all of them.
  */
-export function createHistoryStages(rates: SampleRates, clock: Clock): HistoryStages {
+export function createHistoryStages(rates: SampleRates, clock: Clock) {
   const places = createFairShare(HISTORY_LIMITS.atOnce);
 
   function samples(exchange: Exchange): Outcome {
@@ -125,5 +112,10 @@ export function createHistoryStages(rates: SampleRates, clock: Clock): HistorySt
     return outcome;
   }
 
-  return { samples, body: (exchange) => readWith(exchange, check) };
+  return {
+    /** Refuses callers that owe samples, before the body is read. */
+    samples,
+    /** Reads the body. */
+    body: (exchange: Exchange) => readWith(exchange, check),
+  };
 }
