@@ -59,9 +59,10 @@ export function causeOf(
   return statusCause(reason, field, ...refused, message);
 }
 
-/** All problems on one line, each with its path, without values: for conditions. */
+/** All problems on one line, each with its path, if it has one, without values: for conditions and events. */
 export function problemsSummary(problems: readonly FieldProblem[]): string {
-  return problems.map(({ field, message }) => `${field}: ${message}`).join("; ");
+  return problems.map(({ field, message }) => field === "" ? message : `${field}: ${message}`)
+    .join("; ");
 }
 
 /** The value at a path such as `spec.trainer.args[1]`; undefined if there is none. */

@@ -83,10 +83,10 @@ export function describeStop(
   return user === undefined ? `stopped early: ${message}` : `stopped early: ${reason}: ${message}`;
 }
 
+const toStop = (message: string): Control => ({ stop: true, reason: "EarlyStopped", message });
+
 /** Returns the instruction to a trainer whose job is to stop. */
-export function controlOf(decision: StopDecision): Control {
-  return { stop: true, reason: "EarlyStopped", message: describeStop(decision) };
-}
+export const controlOf = (decision: StopDecision): Control => toStop(describeStop(decision));
 
 /** A decision that is to be stored. */
 export interface DecidedStop {
@@ -144,16 +144,14 @@ function stopOfEnd(kind: JobKind, job: AnyJob): JobStop | undefined {
 }
 
 /** Returns the instruction to a trainer whose Trial says that it was stopped; whoever did that knows why. */
-export function controlOfTrial(message: string = "Trial is early stopped"): Control {
-  return { stop: true, reason: "EarlyStopped", message };
-}
+export const controlOfTrial = (message = "Trial is early stopped"): Control => toStop(message);
 
 /** Returns the instruction to a trainer only by what the job's object shows, whoever owns its state. */
 export function controlShown(kind: JobKind, job: AnyJob): Control | undefined {
   const stored = storedStopOf(job);
   if (stored !== undefined) return controlOf(decisionOf(stored));
   const condition = earlyStopOf(kind, job);
-  return condition && { stop: true, reason: "EarlyStopped", message: condition.message ?? "" };
+  return condition && toStop(condition.message ?? "");
 }
 
 /** Returns what is to be done so that the status of the job, as it was read now, holds a decision. */

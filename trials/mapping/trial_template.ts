@@ -3,7 +3,7 @@ import type { FieldProblem } from "../../crds/field_problem.ts";
 import { z } from "zod";
 import { conditionTest, defaultsOf, isFormerDefault } from "./kind_defaults.ts";
 import { parsePath } from "../gjson/path.ts";
-import type { JobTest, MappingResult, TemplateKind } from "./trial_mapping.ts";
+import type { JobTest, MappingResult, TemplateKind, TrialMapping } from "./trial_mapping.ts";
 
 /** A condition's type as Kubernetes defines it, which excludes GJSON. */
 const CONDITION_TYPE = /^[A-Za-z0-9](?:[A-Za-z0-9_./-]{0,314}[A-Za-z0-9])?$/;
@@ -88,6 +88,22 @@ export function mappingOf(template: unknown, job: TemplateKind): MappingResult {
     retain: data.retain ?? data.retainRun ?? false,
   };
   return { ok: true, mapping };
+}
+
+/** A path that leads nowhere in any job, so that a test of it is never met. */
+const NEVER = "metadata.managedBy.nobody";
+
+/**
+ * Parses a template with invalid conditions: the mapping has its primary pod, and its job never counts as
+ * succeeded. Returns undefined if other fields are invalid, too.
+ */
+export function readPodsOnly(template: unknown, job: TemplateKind): TrialMapping | undefined {
+  if (typeof template !== "object" || template === null) return undefined;
+  const { succeededCondition: _, failureCondition: _failure, ...rest }: Record<string, unknown> = {
+    ...template,
+  };
+  const read = mappingOf({ ...rest, successCondition: NEVER }, job);
+  return read.ok ? read.mapping : undefined;
 }
 
 /** Whether a value counts as absent: Katib's own objects omit empty values when they are written. */

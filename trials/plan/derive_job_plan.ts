@@ -1,13 +1,13 @@
 /** Plan of a job without a Trial: by its annotations, or only to keep its metrics. Pure. */
 import { readTrialTemplate } from "../../crds/early_stopping.ts";
-import type { FieldProblem } from "../../crds/field_problem.ts";
+import { type FieldProblem, problemsSummary } from "../../crds/field_problem.ts";
 import { type AnyJob, type JobKind, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import type { TrialMapping } from "../mapping/trial_mapping.ts";
+import { mappingOf, readPodsOnly } from "../mapping/trial_template.ts";
 import { type OwnRules, readOwnRules } from "../rules/own_rules.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, type Notice } from "./notice.ts";
-import { readPodsOnly, readTemplate } from "./plan_template.ts";
 import type { ObservationPlan, PlanSettings } from "./observation_plan.ts";
 
 /** The plan if there is something to keep, and the warnings for its author. */
@@ -21,10 +21,7 @@ function ignored(job: JobRef, key: string, problems: readonly FieldProblem[]): N
   if (problems.length === 0) return [];
   const { trialTemplateInvalid, ruleInvalid } = EVENT_REASONS;
   const reason = key === ANNOTATIONS.trialTemplate ? trialTemplateInvalid : ruleInvalid;
-  const what = problems.map(({ field, message }) =>
-    field === "" ? message : `${field}: ${message}`
-  );
-  const message = `ignored annotation ${key}: ${what.join("; ")}`;
+  const message = `ignored annotation ${key}: ${problemsSummary(problems)}`;
   return [{ about: aboutJob(job), reason, message }];
 }
 
@@ -32,7 +29,7 @@ function ignored(job: JobRef, key: string, problems: readonly FieldProblem[]): N
  * Returns the mapping of the job's template. Without a valid template, or without labels in it, the first
  * pod of each replicated job is primary, since the metrics of several pods would mix.
  */
-function mappingOf(
+function jobMappingOf(
   kind: JobKind,
   job: AnyJob,
   template: Record<string, unknown> | undefined,
@@ -42,12 +39,10 @@ function mappingOf(
   const { first, firstOf } = kind.podLabels;
   const labels = firstOf?.(job) ?? first;
   const whole = namesLabels ? template : { ...template, primaryPodLabels: labels };
-  const { mapping, problems } = readTemplate(whole, kind);
-  return {
-    mapping: mapping ?? readPodsOnly(whole, kind) ??
-      readPodsOnly({ primaryPodLabels: labels }, kind),
-    problems: problems.map((message) => ({ field: "", message })),
-  };
+  const read = mappingOf(whole, kind);
+  if (read.ok) return { mapping: read.mapping, problems: [] };
+  const mapping = readPodsOnly(whole, kind) ?? readPodsOnly({ primaryPodLabels: labels }, kind);
+  return { mapping, problems: read.problems };
 }
 
 /** Returns a warning about rules that count steps, for a log that keeps none. */
@@ -81,7 +76,7 @@ export function deriveJobPlan(
     ...ignored(job, ANNOTATIONS.trialTemplate, wrong),
   ];
   if (!asks && !keepsPlainJobs) return { notices };
-  const mapped = mappingOf(kind, object, template?.ok ? template.value : undefined);
+  const mapped = jobMappingOf(kind, object, template?.ok ? template.value : undefined);
   const grace = own && graceOf(kind, object, undefined);
   const { namespace, name, uid } = job;
   const { objective, rules = [], stopsAt, places = [] }: Partial<OwnRules> = own ?? {};

@@ -4,13 +4,14 @@ import { type JobKind, jobRefOf } from "../../crds/job_kind.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
 import type { KubeMeta } from "../../platform/kube/resource.ts";
+import { problemsSummary } from "../../crds/field_problem.ts";
+import { mappingOf, readPodsOnly } from "../mapping/trial_template.ts";
 import { readRules } from "../rules/read_rules.ts";
 import type { RuleProblem } from "../rules/rule.ts";
 import { deriveJobPlan } from "./derive_job_plan.ts";
 import { type ClaimInputs, judgeClaim } from "./claim.ts";
 import { graceOf } from "./grace.ts";
 import { aboutJob, aboutTrial, type Notice } from "./notice.ts";
-import { readPodsOnly, readTemplate } from "./plan_template.ts";
 import type {
   ObservationPlan,
   PlanDecision,
@@ -114,9 +115,10 @@ function deriveTrialPlan(
     const why = "spec.objective must have an objectiveMetricName and the type minimize or maximize";
     return refused(why, [...notices, templateNotice(trial, `${why}; nothing is recorded`)]);
   }
-  const read = readTemplate(trial.spec, kind);
-  notices.push(...read.problems.map((it) => templateNotice(trial, `spec.${it}`)));
-  const mapping = read.mapping ?? readPodsOnly(trial.spec, kind);
+  const read = mappingOf(trial.spec, kind);
+  const wrong = read.ok ? [] : read.problems.map((it) => `spec.${problemsSummary([it])}`);
+  notices.push(...wrong.map((it) => templateNotice(trial, it)));
+  const mapping = read.ok ? read.mapping : readPodsOnly(trial.spec, kind);
   if (mapping === undefined) return refused("the Trial's template is invalid", notices);
   const grace = graceOf(kind, job, trial);
   const { namespace = "", name = "", uid = "" } = trial.metadata;

@@ -4,7 +4,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationSink } from "../../../owner/observations/sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
-import { readTemplate } from "../../../trials/plan/plan_template.ts";
+import { mappingOf } from "../../../trials/mapping/trial_template.ts";
 import { pushOf, trialPlan, unsteadySink, withObservations } from "./observations_fixture.ts";
 
 const never = new AbortController().signal;
@@ -526,7 +526,9 @@ Deno.test("the end of a plain job does not wait for a log", async () => {
 });
 
 Deno.test("`accept()` warns a container that is not the template's that it is not recorded", async () => {
-  const { mapping } = readTemplate({ primaryContainerName: "pytorch" }, TRAINJOB);
+  const read = mappingOf({ primaryContainerName: "pytorch" }, TRAINJOB);
+  assert.ok(read.ok);
+  const { mapping } = read;
   const plan = trialPlan("a", { mapping });
   await withObservations({ plans: [plan] }, async ({ push }) => {
     assert.deepEqual(await push(plan, 1, "0.9", { container: "node" }), {

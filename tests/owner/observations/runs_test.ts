@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Stop } from "../../../owner/observations/observations.ts";
 import type { Push } from "../../../crds/wire/push.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { readTemplate } from "../../../trials/plan/plan_template.ts";
+import { mappingOf } from "../../../trials/mapping/trial_template.ts";
 import { createMemorySink } from "../../../katib/log/sqlite_sink.ts";
 import type { ObservationRow } from "../../../trials/recording/observation_row.ts";
 import { NO_RUN, type PresentRun } from "../../../trials/recording/present_run.ts";
@@ -251,7 +251,9 @@ Deno.test("a rule that counts steps is tested by the step that a pod pushed, at 
 });
 
 Deno.test("of a pod's containers only the primary one counts, and one that does not say its name", async () => {
-  const { mapping } = readTemplate({ primaryContainerName: "node" }, TRAINJOB);
+  const read = mappingOf({ primaryContainerName: "node" }, TRAINJOB);
+  assert.ok(read.ok);
+  const { mapping } = read;
   const stopping = { ...plan, mapping, rules: [{ ...RULE, startStep: 3 }] };
   const sink = createMemorySink();
   await withObservations({ plans: [stopping], sink }, async ({ push }) => {
