@@ -19,7 +19,7 @@ function podGroup({ group, version }: { group: string; version: string }): Kind<
 }
 
 /** Returns a kind whose objects are read by its schema. */
-function custom<T>(
+export function customKind<T>(
   { group, version }: { readonly group: string; readonly version: string },
   kind: string,
   schema: z.ZodType<T>,
@@ -34,17 +34,17 @@ const JOBSET = { group: JOBSET_GROUP, version: JOBSET_VERSION };
 
 /** Every kind in use, by name. */
 export const KINDS = {
-  trainJob: custom(TRAINER, "TrainJob", trainJobSchema),
-  trainingRuntime: custom(TRAINER, "TrainingRuntime", trainingRuntimeSchema),
-  clusterTrainingRuntime: custom(
+  trainJob: customKind(TRAINER, "TrainJob", trainJobSchema),
+  trainingRuntime: customKind(TRAINER, "TrainingRuntime", trainingRuntimeSchema),
+  clusterTrainingRuntime: customKind(
     TRAINER,
     "ClusterTrainingRuntime",
     clusterTrainingRuntimeSchema,
     false,
   ),
-  jobSet: custom(JOBSET, "JobSet", jobSetSchema),
-  trial: custom(KATIB, KATIB.trialKind, trialSchema),
-  keptLog: custom(STANDALONE, "KeptLog", keptLogSchema),
+  jobSet: customKind(JOBSET, "JobSet", jobSetSchema),
+  trial: customKind(KATIB, KATIB.trialKind, trialSchema),
+  keptLog: customKind(STANDALONE, "KeptLog", keptLogSchema),
   ...KUBERNETES_KINDS,
   coschedulingPodGroup: podGroup(COSCHEDULING),
   volcanoPodGroup: podGroup(VOLCANO),

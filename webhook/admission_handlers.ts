@@ -149,9 +149,6 @@ function defaultingHandler({ clock }: AdmissionOptions): AdmissionHandler {
   return ofObjects(trainJobSchema, handle, () => ALLOWED);
 }
 
-/** For changes that need no runtime. */
-const NO_RULES: TrainJobRules = () => [];
-
 function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
   async function judgeNew(job: TrainJob, namespace: string, context: ReviewContext) {
     const ref = runtimeRefOf(job);
@@ -172,16 +169,14 @@ function trainJobHandler(options: AdmissionOptions): AdmissionHandler {
     context: ReviewContext,
   ) {
     if (job.metadata.deletionTimestamp !== undefined) return ALLOWED;
-    if (!needsRuntime(job, old)) {
-      return outcomeOf(validateChangedTrainJob(job, old, {}, NO_RULES));
-    }
+    if (!needsRuntime(job, old)) return outcomeOf(validateChangedTrainJob(job, old));
     const key = { namespace, name: job.metadata.name ?? "", uid: old.metadata.uid };
     const ref = runtimeRefOf(job);
     const jobSet = options.jobSet(key);
     const runtime = await options.snapshot(key, context) ??
       await options.runtime(ref, namespace, context);
     const rules = await options.trainJobRules(runtime, context);
-    return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet }, rules));
+    return outcomeOf(validateChangedTrainJob(job, old, { runtime, jobSet, rules }));
   }
 
   return ofObjects(trainJobSchema, (object, old, { request, context }) => {

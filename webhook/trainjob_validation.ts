@@ -91,26 +91,30 @@ function patchChangeProblems(
   );
 }
 
-/** The objects that an update is judged by. */
+/** The objects and the rules that an update of patches is judged by. */
 export interface ChangeContext {
   /** The runtime of the job's snapshot, else the live one; undefined if there is neither (G11). */
   readonly runtime?: AnyTrainingRuntime;
   readonly jobSet?: JobSet;
+  readonly rules: TrainJobRules;
 }
 
-/** Judges a change. What did not change is not judged again, so that a job can always be released. */
+/**
+ * Judges a change. What did not change is not judged again, so that a job can always be released; `context` is for one
+ * that {@link needsRuntime}.
+ */
 export function validateChangedTrainJob(
   job: TrainJob,
   old: TrainJob,
-  { runtime, jobSet }: ChangeContext,
-  rules: TrainJobRules,
+  context?: ChangeContext,
 ): Verdict {
   const frozen = FROZEN_FIELDS
     .filter((field) => !sameJson(job.spec[field], old.spec[field]))
     .map((field) => forbidden(`spec.${field}`, "field is immutable"));
   const problems = [...frozen, ...trialAnnotationProblems(job, old, mayHaveRun)];
   const warnings = trialAnnotationWarnings(job, old);
-  if (!needsRuntime(job, old)) return { problems, warnings };
+  if (context === undefined) return { problems, warnings };
+  const { runtime, jobSet, rules } = context;
   const withRuntime = runtime === undefined
     ? [missingRuntimeProblem(job)]
     : rules(job, runtime, old);

@@ -186,8 +186,7 @@ function othersFirst(
 function decideActive(observed: ObservedRun, conditions: Conditions): Plan {
   const { run, rules, pods, nowMs } = observed;
   const byType = groupPods(run, pods);
-  const activity = { pods, byType, recreations: observed.recreations, nowMs };
-  const message = reachedLimit(run, activity);
+  const message = reachedLimit(run, { ...observed, byType });
   if (message !== undefined) return decideLimited(observed, conditions, message);
   const { events, notices, restarting, permanentExit, ...replicas } = planReplicas(run, observed);
   const verdict = verdictOf(run, rules, byType, { restarting, permanentExit });

@@ -4,17 +4,14 @@ import { containerStatuses } from "../../crds/pod_containers.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
+import type { ObservedRun } from "./job_plan.ts";
 import type { Counts, PodsByType } from "./kind_rules.ts";
 import { type Run, totalReplicas } from "./run.ts";
 import { podsOfType } from "./slots.ts";
 
 /** What is compared with the limits. */
-export interface Activity {
-  readonly pods: readonly Pod[];
+export interface Activity extends Pick<ObservedRun, "pods" | "recreations" | "nowMs"> {
   readonly byType: Pick<PodsByType, "counts">;
-  /** Failed pods that were made again so far. */
-  readonly recreations: number;
-  readonly nowMs: number;
 }
 
 /** Restarts in place of the pods that run, of the types whose pods are restarted at all. */

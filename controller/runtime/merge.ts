@@ -1,22 +1,17 @@
 /** Strategic merge patch of Kubernetes, for the fields that a runtime patch may set. Pure. */
-import { isObject } from "../../platform/base/json.ts";
+import { asObject, isObject, type JsonObject, setKey } from "../../platform/base/json.ts";
 import { unshared } from "./copy.ts";
 
 /** A patch cannot delete, as upstream. */
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
 
-function mergeInto(target: object, patch: object): void {
+function mergeInto(target: JsonObject, patch: object): void {
   for (const [name, value] of Object.entries(patch)) {
     if (value === undefined || value === null || isEmptyList(value)) continue;
-    const old: unknown = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
+    const old = Object.hasOwn(target, name) ? target[name] : undefined;
     if (isObject(old) && isObject(value)) mergeInto(old, value);
-    else Object.defineProperty(target, name, defined(unshared(value)));
+    else setKey(target, name, unshared(value));
   }
-}
-
-/** An ordinary property; unlike an assignment it treats `__proto__` as any other name. */
-function defined(value: unknown): PropertyDescriptor {
-  return { value, writable: true, enumerable: true, configurable: true };
 }
 
 /**
@@ -25,7 +20,7 @@ function defined(value: unknown): PropertyDescriptor {
  */
 export function mergeObjects<T extends object>(target: T | undefined, patch: T): T {
   const result = unshared(target ?? patch);
-  if (target !== undefined) mergeInto(result, patch);
+  if (target !== undefined) mergeInto(asObject(result), patch);
   return result;
 }
 

@@ -1,28 +1,16 @@
 /** REST resources of the v1 kinds: the path of each, and the parser at its door. */
 import type { z } from "zod";
-import type { Kind } from "../../platform/kube/resource.ts";
+import { customKind } from "../kinds.ts";
 import { replicaSpecsSchema, type V1Job, v1JobSchema, v1SpecSchema } from "./job.ts";
 import { V1_KINDS, type V1Kind } from "./kinds.ts";
 import { V1_GROUP, V1_VERSION } from "./names.ts";
 
-/** A resource with the schema of its objects. */
-export interface V1Resource extends Kind<V1Job> {
-  readonly schema: z.ZodType<V1Job>;
-}
-
-function resource({ kind, plural, specsKey }: V1Kind): V1Resource {
-  const schema = v1JobSchema.extend({
+/** The resource, with the schema of its objects. */
+function resource({ kind, specsKey }: V1Kind) {
+  const schema: z.ZodType<V1Job> = v1JobSchema.extend({
     spec: v1SpecSchema.extend({ [specsKey]: replicaSpecsSchema.optional() }).default({}),
   });
-  return {
-    group: V1_GROUP,
-    version: V1_VERSION,
-    kind,
-    plural,
-    namespaced: true,
-    schema,
-    parse: (value) => schema.parse(value),
-  };
+  return { ...customKind({ group: V1_GROUP, version: V1_VERSION }, kind, schema), schema };
 }
 
 /** The resource of each v1 kind, by its name. */

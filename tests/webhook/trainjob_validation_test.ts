@@ -5,6 +5,7 @@ import type { JobSet } from "../../crds/jobset.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob, TrainJobSpec } from "../../crds/trainjob.ts";
 import {
+  needsRuntime,
   type TrainJobRules,
   validateChangedTrainJob,
   validateNewTrainJob,
@@ -156,12 +157,11 @@ const changeCases: Record<string, ChangeCase> = {
 
 for (const [sentence, one] of Object.entries(changeCases)) {
   Deno.test(`\`validateChangedTrainJob()\` ${sentence}`, () => {
-    const verdict = validateChangedTrainJob(
-      trainJob(one.spec, { annotations: one.annotations }),
-      trainJob(one.old),
-      { runtime: one.runtime === null ? undefined : one.runtime ?? runtime(), jobSet: one.jobSet },
-      RULES,
-    );
+    const job = trainJob(one.spec, { annotations: one.annotations });
+    const old = trainJob(one.old);
+    const found = one.runtime === null ? undefined : one.runtime ?? runtime();
+    const context = { runtime: found, jobSet: one.jobSet, rules: RULES };
+    const verdict = validateChangedTrainJob(job, old, needsRuntime(job, old) ? context : undefined);
     assert.deepEqual(texts(verdict.problems), one.want);
   });
 }
@@ -170,5 +170,5 @@ Deno.test("`validateChangedTrainJob()` lets a job with an invalid annotation be 
   const annotations = { "trainer.kubeflow.org/early-stopping": "{}" };
   const old = trainJob({ suspend: true }, { annotations });
   const job = trainJob({ suspend: false }, { annotations, finalizers: [] });
-  assert.deepEqual(validateChangedTrainJob(job, old, {}, RULES).problems, []);
+  assert.deepEqual(validateChangedTrainJob(job, old).problems, []);
 });
