@@ -62,7 +62,7 @@ export interface ShownTrial extends TrialFacts {
   readonly metrics: readonly (string | null)[];
 }
 
-/** What is known of a search; `kind` is the id of its kind of search. */
+/** What is known of a search. */
 export interface SearchFacts extends JobName {
   readonly state: "Created" | "Running" | "Complete" | "Failed";
   readonly message?: string;

@@ -23,7 +23,7 @@ import { jobDetails } from "../../views/details/details_of_job.ts";
 import type { ReadKeptPods } from "../../views/details/kept_pods.ts";
 import { LOG_LIMITS, logPath } from "../../views/details/log_query.ts";
 import { proxy } from "./proxied_response.ts";
-import type { SearchReader } from "../trials/search_kind.ts";
+import type { SearchReader } from "../trials/search.ts";
 import { searchDetails, searchList } from "./search_routes.ts";
 import { rightsOn } from "./viewer_rights.ts";
 

@@ -4,14 +4,10 @@ import { z } from "zod";
 import type { HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import { badRequest, failureResponse, notFound } from "../../platform/http/refusals.ts";
 import { NAME_PATTERN, queryOf } from "../../platform/http/routes.ts";
-import type { SearchList } from "../../crds/wire/searches.ts";
-import { KATIB_SEARCH } from "../trials/katib_search.ts";
-import { SEARCH_LIMITS } from "../trials/search.ts";
-import type { SearchKind, SearchReader } from "../trials/search_kind.ts";
+import { EXPERIMENTS } from "../trials/katib_objects.ts";
+import { listSearches, readSearch } from "../trials/katib_search.ts";
+import { SEARCH_LIMITS, type SearchReader } from "../trials/search.ts";
 import { shownSearch, withinAnswer } from "../trials/shown_search.ts";
-
-/** The kinds of searches: a kind is a row. */
-const SEARCH_KINDS: readonly SearchKind[] = [KATIB_SEARCH];
 
 const namespace = z.string().regex(new RegExp(`^${NAME_PATTERN}$`));
 const namespacesSchema = z.array(namespace).max(SEARCH_LIMITS.namespaces);
@@ -43,14 +39,7 @@ export async function searchList(
     const message = `namespace must be a name, at most ${SEARCH_LIMITS.namespaces} times`;
     return failureResponse(badRequest(message));
   }
-  const found = await Promise.all(SEARCH_KINDS.map((kind) => kind.list(reader, namespaces)));
-  const list: SearchList = {
-    searches: found.flatMap(({ searches }) => searches),
-    denied: found.flatMap(({ denied }) => denied),
-    absent: found.flatMap(({ absent }) => absent),
-    ...(found.some(({ isCut }) => isCut) && { isCut: true }),
-  };
-  return tagged(request, list);
+  return tagged(request, await listSearches(reader, namespaces));
 }
 
 /** Answers one search with its trials. */
@@ -59,14 +48,13 @@ export async function searchDetails(
   request: HttpRequest,
   [id = "", namespace = "", name = ""]: readonly string[],
 ): Promise<HttpResponse> {
-  const kind = SEARCH_KINDS.find((it) => it.id === id);
-  if (kind === undefined) return failureResponse(notFound(`there is no kind of search ${id}`));
+  if (id !== EXPERIMENTS) return failureResponse(notFound(`there is no kind of search ${id}`));
   const { data: choice } = choiceSchema.safeParse(Object.fromEntries(parametersOf(request)));
   if (choice === undefined) {
     const message = "metric must be a name, and direction minimize or maximize";
     return failureResponse(badRequest(message));
   }
-  const found = await kind.read(reader, { namespace, name });
+  const found = await readSearch(reader, { namespace, name });
   if (found === undefined) {
     return failureResponse(
       notFound(`there is no search ${name} in ${namespace}, and no trial of it`),

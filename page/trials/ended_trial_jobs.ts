@@ -4,7 +4,7 @@ import { systemClock } from "../../platform/base/clock.ts";
 import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
 import { keeping, readOne } from "../../views/details/bounded_reads.ts";
 import { isStoppedEarly, type ReadTrial } from "./katib_trials.ts";
-import type { SearchReader } from "./search_kind.ts";
+import type { SearchReader } from "./search.ts";
 import { endOfJob, type JobEnd } from "./trial_stop_words.ts";
 
 /** Most jobs that are read for one answer, and how many at a time. */

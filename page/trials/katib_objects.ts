@@ -20,7 +20,7 @@ import type {
 } from "../../crds/wire/searches.ts";
 import { finite } from "./shown_search.ts";
 
-/** Id of this kind of search. */
+/** Id of searches, in addresses. */
 export const EXPERIMENTS = `experiments.${KATIB.group}`;
 
 const DIRECTIONS: readonly Direction[] = ["minimize", "maximize"];

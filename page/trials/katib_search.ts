@@ -1,4 +1,7 @@
-/** Katib's searches: Experiments, and Trials and jobs that no more than a label puts together. */
+/**
+ * Katib's searches: Experiments, and Trials and jobs that no more than a label puts together. An Experiment need not be
+ * there: whoever makes Trials, or jobs, labels them with its name.
+ */
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { compact } from "../../platform/base/json.ts";
@@ -26,9 +29,14 @@ import {
   searchOfTrials,
   type WithLabel,
 } from "./labelled_searches.ts";
-import { type FoundSearch, type FoundTrial, LABEL, SEARCH_LIMITS } from "./search.ts";
+import {
+  type FoundSearch,
+  type FoundTrial,
+  LABEL,
+  SEARCH_LIMITS,
+  type SearchReader,
+} from "./search.ts";
 import type { SearchList, SearchRow } from "../../crds/wire/searches.ts";
-import type { SearchKind, SearchReader } from "./search_kind.ts";
 import type { Denied } from "../../crds/wire/row.ts";
 import { endsOfTrials } from "./ended_trial_jobs.ts";
 
@@ -114,7 +122,11 @@ async function rowsOfTrials(
   }));
 }
 
-async function list(reader: SearchReader, namespaces: readonly string[]): Promise<SearchList> {
+/** Lists searches of namespaces; without any, of all of them. */
+export async function listSearches(
+  reader: SearchReader,
+  namespaces: readonly string[],
+): Promise<SearchList> {
   const scopes = namespaces.length === 0 ? [undefined] : namespaces;
   const rows = new Map<string, SearchRow>();
   const groups = new Map<string, Labelled>();
@@ -194,7 +206,8 @@ async function trialsOf(
   });
 }
 
-async function read(
+/** Reads a search; undefined if there is none of that name. Throws if nothing of it may be read. */
+export async function readSearch(
   reader: SearchReader,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<FoundSearch | undefined> {
@@ -227,6 +240,3 @@ async function read(
     ...(all.some(({ isCut }) => isCut) && { isCut: true }),
   };
 }
-
-/** Katib's searches. An Experiment need not be there: whoever makes Trials, or jobs, labels them with its name. */
-export const KATIB_SEARCH: SearchKind = { id: EXPERIMENTS, list, read };

@@ -1,4 +1,6 @@
-/** A search for good parameters: what a kind of search finds of it, and bounds. */
+/** A search for good parameters: what is found of it, with what it is read, and bounds. */
+import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { BoundedReads } from "../../views/details/bounded_reads.ts";
 import { textAt } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type {
@@ -24,13 +26,20 @@ export interface FoundTrial extends TrialFacts {
   readonly metrics: readonly TrialMetric[];
 }
 
-/** A search as its kind found it. */
+/** A search as it was found. */
 export interface FoundSearch extends SearchFacts {
   readonly objective?: Objective;
   /** Which value of a metric counts; of others what the objective's direction means. */
   readonly strategies: ReadonlyMap<string, Strategy>;
   readonly parameters: readonly Parameter[];
   readonly trials: readonly FoundTrial[];
+}
+
+/** What searches are read with, as the viewer. */
+export interface SearchReader extends BoundedReads {
+  readonly kinds: JobKinds;
+  /** Tells viewers apart: what one may read is remembered for no other. */
+  readonly viewer: string;
 }
 
 /** Bounds of what is read and shown. */

@@ -5,7 +5,7 @@ import { exampleRuntime, trainingProgram } from "../../../app/demo/examples.ts";
 import type { Standalone } from "../../../app/standalone/standalone.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
-import { KATIB_SEARCH } from "../../../page/trials/katib_search.ts";
+import { listSearches } from "../../../page/trials/katib_search.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { processesThatMention } from "../../support/processes.ts";
 import { trainJobThat, withStandalone } from "../../support/standalone.ts";
@@ -45,7 +45,7 @@ async function linesOf({ client }: Standalone): Promise<Record<string, unknown>[
 
 /** The list of searches, as the page has it. */
 const listed = (client: Standalone["client"]) =>
-  KATIB_SEARCH.list({
+  listSearches({
     ...boundedReads(client, new AbortController().signal),
     kinds: JOB_KINDS,
     viewer: "",

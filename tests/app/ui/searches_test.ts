@@ -13,7 +13,8 @@ import { isForbidden } from "../../../platform/kube/errors.ts";
 import { connectionTo, loadKubeconfig } from "../../../platform/kube/connection/kubeconfig.ts";
 import type { Kind } from "../../../platform/kube/resource.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
-import { KATIB_SEARCH } from "../../../page/trials/katib_search.ts";
+import { EXPERIMENTS as SEARCHES } from "../../../page/trials/katib_objects.ts";
+import { listSearches, readSearch } from "../../../page/trials/katib_search.ts";
 import { HOSTILE_TEXTS } from "../../browser/hostile_corpus.ts";
 import { openSession, sendTo } from "../../support/page_client.ts";
 import { shellRuntime, trainJobThat, withStandalone } from "../../support/standalone.ts";
@@ -61,7 +62,7 @@ const EXPERIMENTS = {
 
 const labelled = (experiment: string) => ({ [KATIB.experimentLabel]: experiment });
 const json = ({ text }: { text: string }) => JSON.parse(text);
-const pathOf = (search: string) => `/searches/${KATIB_SEARCH.id}/default/${search}`;
+const pathOf = (search: string) => `/searches/${SEARCHES}/default/${search}`;
 
 /** A client with a service account's rights, which are these alone. */
 async function viewer(
@@ -306,34 +307,34 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
         viewer: "somebody else",
       });
       const search = { namespace: "default", name: "many" };
-      await assert.rejects(KATIB_SEARCH.read(reader(none), search), isForbidden);
+      await assert.rejects(readSearch(reader(none), search), isForbidden);
       await assert.rejects(
-        KATIB_SEARCH.read(reader(none), { namespace: "default", name: "never" }),
+        readSearch(reader(none), { namespace: "default", name: "never" }),
         isForbidden,
       );
-      const nothing = await KATIB_SEARCH.list(reader(none), []);
+      const nothing = await listSearches(reader(none), []);
       assert.deepEqual(nothing.searches, []);
       assert.ok(nothing.denied.some(({ kind }) => kind === "experiments.kubeflow.org"));
-      const planned = await KATIB_SEARCH.read(reader(experiments), search);
+      const planned = await readSearch(reader(experiments), search);
       assert.deepEqual(planned?.trials, []);
       assert.ok(planned?.denied?.includes("trials.kubeflow.org"));
-      const { searches: rows, denied } = await KATIB_SEARCH.list(reader(experiments), ["default"]);
+      const { searches: rows, denied } = await listSearches(reader(experiments), ["default"]);
       assert.deepEqual(rows.map(({ name }) => name), ["many"]);
       assert.ok(
         denied.some(({ kind, namespace }) =>
           kind === "trials.kubeflow.org" && namespace === "default"
         ),
       );
-      const tried = await KATIB_SEARCH.read(reader(trials), search);
+      const tried = await readSearch(reader(trials), search);
       assert.equal(tried?.trials.length, 500);
       assert.equal(tried?.objective?.metric, "loss");
       // Why jobs were stopped is not for who may not get them, though others have asked for it before.
-      const live = await KATIB_SEARCH.read(reader(trials), { namespace: "default", name: "live" });
+      const live = await readSearch(reader(trials), { namespace: "default", name: "live" });
       assert.deepEqual(live?.trials[0]?.stop, {
         by: "rules",
         rules: ["loss above 2.5 at report 2"],
       });
-      const crashed = await KATIB_SEARCH.read(reader(trials), { ...search, name: "crashed" });
+      const crashed = await readSearch(reader(trials), { ...search, name: "crashed" });
       assert.match(crashed?.trials[0]?.message ?? "", /^Trial has failed/);
     });
   }, { uiPort: 0 });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { V8_FLAGS } from "../../../build/bundle.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { startLargeObjects } from "../../support/large_objects_server.ts";
-import { KATIB_SEARCH } from "../../../page/trials/katib_search.ts";
+import { EXPERIMENTS } from "../../../page/trials/katib_objects.ts";
 
 /** Objects of each kind, and bytes of each. */
 const [OBJECTS, BYTES] = [110, 900_000];
@@ -17,7 +17,7 @@ const resultSchema = z.object({
 });
 
 const DETAILS = `/objects/${TRAINJOB.id}/tenant/job`;
-const SEARCH = `/searches/${KATIB_SEARCH.id}/tenant/search`;
+const SEARCH = `/searches/${EXPERIMENTS}/tenant/search`;
 const scenes: Record<string, readonly string[]> = {
   "four requests for a job whose pods are large": Array.from({ length: 4 }, () => DETAILS),
   "four requests for searches, their trials and their jobs of all kinds": [
