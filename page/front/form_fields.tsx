@@ -4,7 +4,11 @@
 export function Choice({ label, value, options, onChange, look = "choice" }: {
   label: string;
   value: string | number;
-  options: readonly (readonly [value: string | number, text: string | number])[];
+  options: readonly (readonly [
+    value: string | number,
+    text: string | number,
+    isOffered?: boolean,
+  ])[];
   onChange: (value: string) => void;
   /** How it looks: beside its label, or below. */
   look?: "choice" | "field";
@@ -13,7 +17,9 @@ export function Choice({ label, value, options, onChange, look = "choice" }: {
     <label class={look}>
       <span>{label}</span>
       <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        {options.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+        {options.map(([value, text, isOffered = true]) => (
+          <option key={value} value={value} disabled={!isOffered}>{text}</option>
+        ))}
       </select>
     </label>
   );

@@ -18,6 +18,7 @@ import { crosshairOf, type Pointed, pointedAt, pointTo } from "./crosshair.ts";
 import type { ChartLine } from "./curve_rows.ts";
 import { curveTable, valueExtent } from "./curve_table.ts";
 import { Hostile } from "../marks_and_signs.tsx";
+import { useWidth } from "./svg_plot.tsx";
 import { colours } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
 import { rangeAfter, rangeOf, rangeWith, type TimeRange, type ZoomStep } from "./zoom_range.ts";
@@ -58,7 +59,7 @@ export function MetricChart(
     source?: string;
   },
 ) {
-  const box = useRef<HTMLDivElement>(null);
+  const { box, width } = useWidth(300);
   const plot = useRef<uPlot | null>(null);
   const probe = useRef<HTMLSpanElement>(null);
   const at = useSignal<Pointed | undefined>(undefined);
@@ -107,7 +108,7 @@ export function MetricChart(
     };
     const made = new uPlot(
       {
-        width: parent.clientWidth || 300,
+        width: parent.clientWidth || width,
         height: HEIGHT,
         legend: { show: false },
         // The text of a tick at the end is as wide as this twice.
@@ -147,17 +148,13 @@ export function MetricChart(
     );
     plot.current = made;
     showRange(made, newest.current.range, unit);
-    const sizes = new ResizeObserver(() => {
-      if (parent.clientWidth > 0) made.setSize({ width: parent.clientWidth, height: HEIGHT });
-    });
-    sizes.observe(parent);
     return () => {
-      sizes.disconnect();
       made.destroy();
       plot.current = null;
       at.value = undefined;
     };
   }, [shape]);
+  useEffect(() => plot.current?.setSize({ width, height: HEIGHT }), [width]);
   useEffect(() => {
     const it = plot.current;
     if (it === null) return;

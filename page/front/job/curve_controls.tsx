@@ -1,4 +1,5 @@
 /** Controls of a job's charts: their axis, scale and smoothing, and which metrics they show. */
+import { Choice } from "../form_fields.tsx";
 import { Hostile, Switch } from "../marks_and_signs.tsx";
 import { showJob } from "../page_state.ts";
 import { AXES, type AxisKind, type JobView } from "../url_state.ts";
@@ -15,20 +16,12 @@ export function ScaleControls(
 ) {
   return (
     <>
-      <label class="choice">
-        <span>Axis</span>
-        <select
-          value={axis}
-          onChange={({ currentTarget: { value } }) =>
-            showJob(view, { axis: AXES.find((it) => it === value) })}
-        >
-          {AXES.map((it) => (
-            <option key={it} value={it} disabled={it === "step" && !hasSteps && axis !== it}>
-              {AXIS_WORDS[it]}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="Axis"
+        value={axis}
+        options={AXES.map((it) => [it, AXIS_WORDS[it], it !== "step" || hasSteps || axis === it])}
+        onChange={(value) => showJob(view, { axis: AXES.find((it) => it === value) })}
+      />
       <Switch isOn={view.isLog} onChange={(isLog) => showJob(view, { isLog })}>Log axis</Switch>
       <Switch isOn={view.band} onChange={(band) => showJob(view, { band })}>Min–max band</Switch>
       <label class="choice">
