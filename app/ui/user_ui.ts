@@ -1,5 +1,5 @@
 /** `milepost ui`: the page on loopback for the cluster of a kubeconfig, with the rights of its user. */
-import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
+import { startPageServer } from "../../page/server/page_server.ts";
 import { ownName } from "../../platform/kube/self_reviews.ts";
 import { createViewOfCaches } from "../../page/api/job_view.ts";
 import { createBrowserSessions } from "../../page/server/browser_sessions.ts";
@@ -23,21 +23,11 @@ export interface UserUiOptions extends UserClusterOptions {
   readonly port: number;
 }
 
-/** A page that is served. */
-export interface UserUi {
-  readonly page: Pick<PageServer, "url" | "newAddress">;
-  /** URL of the API server. */
-  readonly server: string;
-  /** Returns what is not shown, and why, as sentences. */
-  missing(): readonly string[];
-  stop(): Promise<void>;
-}
-
 /** Starts it. Leaves nothing running if it throws. */
 export async function startUserUi(
   options: UserUiOptions,
   parts: UserClusterParts,
-): Promise<UserUi> {
+) {
   await using cleanup = new AsyncDisposableStack();
   const cluster = await openUserCluster(options, parts);
   cleanup.defer(() => cluster.close());
@@ -68,5 +58,12 @@ export async function startUserUi(
   });
   cleanup.defer(() => page.close(DRAIN_MS));
   const started = cleanup.move();
-  return { page, server, missing, stop: () => started.disposeAsync() };
+  return {
+    page,
+    /** URL of the API server. */
+    server,
+    /** Returns what is not shown, and why, as sentences. */
+    missing,
+    stop: () => started.disposeAsync(),
+  };
 }

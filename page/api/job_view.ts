@@ -1,7 +1,6 @@
 /** View of jobs: lists from caches of this process, curves of whoever has them. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { Api } from "../../platform/http/api_shell.ts";
 import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import { createStreamSlots, type StreamLimits } from "../../platform/http/limits/stream_limits.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -41,14 +40,8 @@ export interface JobViewOptions
   readonly pushed?: PushedProgress;
 }
 
-/** The view. */
-export interface JobView extends Api {
-  /** Stops listening to the caches. */
-  close(): void;
-}
-
-/** Creates the view. */
-export function createJobView({ readers, jobs, pushed, ...parts }: JobViewOptions): JobView {
+/** Creates the view; `close` stops listening to the caches. */
+export function createJobView({ readers, jobs, pushed, ...parts }: JobViewOptions) {
   const list = createJobList({ jobs, ...(pushed && { pushed }) });
   const part = pushed === undefined ? LISTING_PART : LISTING_PART_BESIDE_PUSHES;
   const api = createViewApi({
@@ -87,7 +80,7 @@ export const createViewOfCaches = (
     readonly caches: JobCaches;
     readonly streams: StreamLimits;
   },
-): JobView =>
+) =>
   createJobView({
     ...options,
     jobs: new Map([...caches].map(([kind, jobs]) => [kind, { jobs }])),

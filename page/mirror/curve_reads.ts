@@ -20,14 +20,6 @@ const BODY_BYTES = 48 << 20;
 /** Curves, or why there are none. */
 export type ReadCurves = { readonly all: readonly ShownCurves[] } | Outage;
 
-/** Reads. */
-export type CurveReads = (
-  client: ManagerClient,
-  ask: Omit<CurveAsk, "jobs">,
-  jobs: readonly JobRef[],
-  user: string,
-) => Promise<ReadCurves>;
-
 function pathOf(
   { metrics = [], points, fromMs, toMs }: Omit<CurveAsk, "jobs">,
   jobs: readonly JobRef[],
@@ -45,9 +37,7 @@ function pathOf(
 }
 
 /** Creates the reads; they end when the signal aborts. */
-export function createCurveReads(
-  { signal }: { readonly signal: AbortSignal },
-): CurveReads {
+export function createCurveReads({ signal }: { readonly signal: AbortSignal }) {
   const inTurn = createFairTurns(AT_A_TIME);
   const slots = createStreamSlots(READS);
   /** Those that are read now; kept longer, answers of any size would add up. */
@@ -79,7 +69,12 @@ export function createCurveReads(
     }
   }
 
-  return (client, ask, jobs, user) => {
+  return (
+    client: ManagerClient,
+    ask: Omit<CurveAsk, "jobs">,
+    jobs: readonly JobRef[],
+    user: string,
+  ): Promise<ReadCurves> => {
     const path = pathOf(ask, jobs);
     return sharedCall(shared, path, () => begin(client, path, user));
   };

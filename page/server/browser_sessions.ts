@@ -37,19 +37,6 @@ export type OpenedSession =
   | { readonly why: "wrong_code" }
   | { readonly why: "too_many"; readonly retryAfterMs: number };
 
-/** Codes and sessions. */
-export interface BrowserSessions {
-  /** Returns a new code. */
-  newCode(): string;
-  /**
-   * Exchanges a code for a session; it is good for no other, but for one of the same browser: of the one that
-   * gives the same secret. Default: no browser may open it again.
-   */
-  open(code: string, browser?: string): OpenedSession;
-  /** Returns whether the key is that of a session, which counts as used now. */
-  has(key: string): boolean;
-}
-
 /** Options of {@link createBrowserSessions}. */
 export interface BrowserSessionsOptions {
   readonly clock: Pick<Clock, "monotonic">;
@@ -63,7 +50,7 @@ const hashOf = (text: string) => createHash("sha256").update(text).digest();
 export function createBrowserSessions(
   { clock, randomBytes = (count) => crypto.getRandomValues(new Uint8Array(count)) }:
     BrowserSessionsOptions,
-): BrowserSessions {
+) {
   let codes: readonly { readonly hash: Uint8Array; readonly untilMs: number }[] = [];
   const tries = new Bucket(TRIES);
   const sessions = createRecentMemory<object>({
@@ -97,13 +84,18 @@ export function createBrowserSessions(
   }
 
   return {
-    newCode() {
+    /** Returns a new code. */
+    newCode(): string {
       const code = secret();
       const entry = { hash: hashOf(code), untilMs: clock.monotonic() + SESSION_LIMITS.codeMs };
       codes = [...codes, entry].slice(-SESSION_LIMITS.codes);
       return code;
     },
-    open(code, browser = "") {
+    /**
+     * Exchanges a code for a session; it is good for no other, but for one of the same browser: of the one that
+     * gives the same secret. Default: no browser may open it again.
+     */
+    open(code: string, browser = ""): OpenedSession {
       if (code.length > MAX_LENGTH || browser.length > MAX_LENGTH) return refused();
       const both = browser === "" ? undefined : keyOf(`${code} ${browser}`);
       if (both === undefined || opened.get(both) === undefined) {
@@ -114,6 +106,11 @@ export function createBrowserSessions(
       sessions.set(keyOf(session), {});
       return { session };
     },
-    has: (key) => key.length <= MAX_LENGTH && sessions.get(keyOf(key)) !== undefined,
+    /** Returns whether the key is that of a session, which counts as used now. */
+    has: (key: string): boolean =>
+      key.length <= MAX_LENGTH && sessions.get(keyOf(key)) !== undefined,
   };
 }
+
+/** Codes and sessions. */
+export type BrowserSessions = ReturnType<typeof createBrowserSessions>;

@@ -34,17 +34,8 @@ export interface PageServerOptions
   readonly missing?: () => readonly string[];
 }
 
-/** A running server. */
-export interface PageServer {
-  /** Its address without a code. */
-  readonly url: string;
-  /** Returns the address with a new one-time code. */
-  newAddress(): string;
-  close(drainMs: number): Promise<void>;
-}
-
 /** Starts it. Throws a `ConfigurationError` if its port is taken. */
-export async function startPageServer(options: PageServerOptions): Promise<PageServer> {
+export async function startPageServer(options: PageServerOptions) {
   const { port, clock, client, server: apiServer, user, missing = () => [] } = options;
   const { assets = assetsOf(PAGE_ASSET_LIST), sessions = createBrowserSessions({ clock }) } =
     options;
@@ -66,8 +57,13 @@ export async function startPageServer(options: PageServerOptions): Promise<PageS
   host = `${HOST}:${server.port}`;
   const url = `http://${host}`;
   return {
+    /** Its address without a code. */
     url,
-    newAddress: () => `${url}/#code=${sessions.newCode()}`,
+    /** Returns the address with a new one-time code. */
+    newAddress: (): string => `${url}/#code=${sessions.newCode()}`,
     close: server.close,
   };
 }
+
+/** A running server. */
+export type PageServer = Awaited<ReturnType<typeof startPageServer>>;

@@ -6,15 +6,6 @@ import {
   type TokenClients,
 } from "../../platform/kube/connection/token_clients.ts";
 
-/** The manager as it is reached. */
-export interface ManagerAccess {
-  /** With the token of the options. */
-  readonly client: ManagerClient;
-  /** With another token. */
-  withToken(token: string): ManagerClient;
-  close(): void;
-}
-
 /** Options of {@link createManagerAccess}. */
 export interface ManagerAccessOptions {
   /** Base URL of the status port. */
@@ -30,7 +21,7 @@ export interface ManagerAccessOptions {
 /** Creates it. What `token` and `caBundle` throw, a call throws. */
 export function createManagerAccess(
   { url, token, caBundle, proxyUrl }: ManagerAccessOptions,
-): ManagerAccess {
+) {
   let open: { readonly caPem: string; readonly clients: TokenClients } | undefined;
 
   /** Calls in hand keep the client that they began with. */
@@ -51,8 +42,13 @@ export function createManagerAccess(
   });
 
   return {
+    /** With the token of the options. */
     client: withToken(() => typeof token === "string" ? token : token()),
-    withToken: (it) => withToken(() => it),
-    close: () => open?.clients.close(),
+    /** With another token. */
+    withToken: (it: string): ManagerClient => withToken(() => it),
+    close: (): void => open?.clients.close(),
   };
 }
+
+/** The manager as it is reached. */
+export type ManagerAccess = ReturnType<typeof createManagerAccess>;

@@ -19,27 +19,18 @@ const MAX_ANSWERS = 5_000;
 const NO_REVIEWS = "the user may not create selfsubjectaccessreviews, " +
   "so nobody can say here what else it may: nothing is shown";
 
-/** The rights. */
-export interface UserRights {
-  /** Returns whether the user may do that; undefined if nobody can say now. */
-  may(object: AccessObject, verb: AccessVerb): Promise<boolean | undefined>;
-  /** Returns what is missing to know them, for people. */
-  missing(): readonly string[];
-  /** Ends what runs, and resolves when nothing does. */
-  close(): Promise<void>;
-}
-
 /** Creates them. Answers are believed as long as those about other readers are. */
 export function createUserRights(
   { client, clock }: { readonly client: Pick<KubeClient, "create">; readonly clock: Clock },
-): UserRights {
+) {
   const answers = createExpiringMemory<boolean>(clock, MAX_ANSWERS);
   const take = createReservedBudget(REVIEWS.perSecond, REVIEWS.burst);
   const reviews = createReviewCalls<boolean>({ clock, about: "rights", take });
   let problem: string | undefined;
 
   return {
-    async may({ kind, namespace, name }, verb) {
+    /** Returns whether the user may do that; undefined if nobody can say now. */
+    async may({ kind, namespace, name }: AccessObject, verb: AccessVerb) {
       const key = [verb, kind.group, kind.version, kind.plural, namespace, name].join("/");
       const known = answers.get(key);
       if (known !== undefined) return known;
@@ -62,7 +53,12 @@ export function createUserRights(
       });
       return answer;
     },
-    missing: () => problem === undefined ? [] : [problem],
+    /** Returns what is missing to know them, for people. */
+    missing: (): readonly string[] => problem === undefined ? [] : [problem],
+    /** Ends what runs, and resolves when nothing does. */
     close: reviews.close,
   };
 }
+
+/** The rights. */
+export type UserRights = ReturnType<typeof createUserRights>;

@@ -21,17 +21,6 @@ export interface Scope {
   allows(kind: JobKind, namespace: string): boolean;
 }
 
-/** The list. */
-export interface JobList {
-  /** Returns the window of a query over the jobs that the scope allows. */
-  window(query: ListQuery, scope: Scope): ListWindow;
-  /** Grows with each change of any job. */
-  readonly version: number;
-  /** Calls the listener after each change. Returns a function that ends this. */
-  onChange(listener: () => void): () => void;
-  close(): void;
-}
-
 /** What jobs have pushed to this replica, which is newer than their objects. */
 export interface PushedProgress {
   /** Returns the newest that the job pushed; undefined if that is not known here. */
@@ -60,7 +49,7 @@ const MAX_LISTS = 64;
 const [MAX_ORDERS, MAX_CHANGES] = [24, 2_000];
 
 /** Creates the list. */
-export function createJobList({ jobs, pushed }: JobListOptions): JobList {
+export function createJobList({ jobs, pushed }: JobListOptions) {
   const rows = new WeakMap<AnyJob, JobRow>();
   const lists = createBoundedCache<{ readonly version: number; readonly list: OrderedList }>(
     MAX_LISTS,
@@ -142,18 +131,24 @@ export function createJobList({ jobs, pushed }: JobListOptions): JobList {
   }
 
   return {
-    window(query, scope) {
+    /** Returns the window of a query over the jobs that the scope allows. */
+    window(query: ListQuery, scope: Scope): ListWindow {
       const { rows, ...window } = windowIn(listOnce(query, scope), query);
       return { ...window, rows: rows.map(newestRow) };
     },
-    get version() {
+    /** Grows with each change of any job. */
+    get version(): number {
       return version;
     },
+    /** Calls the listener after each change. Returns a function that ends this. */
     onChange: listeners.add,
-    close() {
+    close(): void {
       closed.abort();
       stopPushes?.();
       for (const stop of stops) stop();
     },
   };
 }
+
+/** The list. */
+export type JobList = ReturnType<typeof createJobList>;

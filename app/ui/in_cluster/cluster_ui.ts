@@ -51,15 +51,6 @@ export type ClusterUiOptions = Omit<
   "inCluster" | "kubeconfig" | "context" | "namespace" | "json" | "managerService" | "logLevel"
 >;
 
-/** A page that is served. */
-export interface ClusterUi {
-  readonly port: number;
-  readonly healthPort: number;
-  /** Whether its caches are filled. */
-  ready(): boolean;
-  stop(): Promise<void>;
-}
-
 /** Names under which the Service, or a port-forward, leads here. */
 function hostsOf({ serviceName, managerNamespace, uiHosts }: ClusterUiOptions): string[] {
   const service = `${serviceName}.${managerNamespace}`;
@@ -83,7 +74,7 @@ function managerOf(
 export async function startClusterUi(
   options: ClusterUiOptions,
   { connection, clock = systemClock }: { readonly connection: Connection; readonly clock?: Clock },
-): Promise<ClusterUi> {
+) {
   const { bindAddress: hostname } = options;
   const loops = new AbortController();
   const hosts = hostsOf(options);
@@ -164,11 +155,15 @@ export async function startClusterUi(
   return {
     port: server.port,
     healthPort: health.port,
+    /** Whether its caches are filled. */
     ready,
-    async stop() {
+    async stop(): Promise<void> {
       isStopping = true;
       await started.disposeAsync();
       await following;
     },
   };
 }
+
+/** A page that is served. */
+export type ClusterUi = Awaited<ReturnType<typeof startClusterUi>>;

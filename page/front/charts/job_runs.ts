@@ -2,19 +2,6 @@
 import type { BREAKS as Known, CurvePoint } from "../../../crds/wire/shown_curves.ts";
 import type { Mark } from "../feed/view_answers_read.ts";
 
-/** The runs of a job. */
-export interface JobRuns {
-  /**
-   * Returns the number of the run that a bucket, `widthMs` long, is of; runs are counted up. A bucket that has the end
-   * of one run and may have the begin of another is between them: it has a half more than the first one.
-   */
-  runOf(beginMs: number, widthMs: number): number;
-  /** Returns the step of a moment of a run; undefined if none is known. */
-  stepAt(timeMs: number, run: number): number | undefined;
-  /** Returns the last step before a moment, whichever the run. */
-  stepBefore(timeMs: number): number | undefined;
-}
-
 /** Marks between two runs; the values behind one of a pod begin at it. */
 const BREAKS: readonly string[] = ["restarted", "resumed", "pod", "gap"] satisfies typeof Known;
 
@@ -42,12 +29,16 @@ const falls = (steps: readonly CurvePoint[]): Break[] =>
     .map(([timeMs]) => ({ timeMs, isFirstValue: true }));
 
 /** Returns the runs of a job with these marks, and the points of its step. */
-export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]): JobRuns {
+export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]) {
   const stepWidth = bucketWidth(steps);
   const marked = marks.filter(({ kind }) => BREAKS.includes(kind))
     .map(({ timeMs, kind }): Break => ({ timeMs, isFirstValue: kind === "pod" }));
   const breaks = [...marked, ...falls(steps)].sort((one, other) => one.timeMs - other.timeMs);
 
+  /**
+   * Returns the number of the run that a bucket, `widthMs` long, is of; runs are counted up. A bucket that has the end
+   * of one run and may have the begin of another is between them: it has a half more than the first one.
+   */
   function runOf(beginMs: number, widthMs: number): number {
     const until = breaks.filter(({ timeMs }) => timeMs <= beginMs || timeMs < beginMs + widthMs);
     const last = until.at(-1);
@@ -64,7 +55,8 @@ export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]): J
   const byRun = Map.groupBy(places, ({ run }) => Math.floor(run));
   return {
     runOf,
-    stepAt(timeMs, run) {
+    /** Returns the step of a moment of a run; undefined if none is known. */
+    stepAt(timeMs: number, run: number): number | undefined {
       const same = byTime.get(timeMs);
       if (same !== undefined) return same;
       const of = byRun.get(Math.floor(run)) ?? [];
@@ -74,6 +66,11 @@ export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]): J
       const part = (timeMs - before.timeMs) / (next.timeMs - before.timeMs);
       return before.step + part * (next.step - before.step);
     },
-    stepBefore: (timeMs) => places.findLast((it) => it.timeMs <= timeMs)?.step,
+    /** Returns the last step before a moment, whichever the run. */
+    stepBefore: (timeMs: number): number | undefined =>
+      places.findLast((it) => it.timeMs <= timeMs)?.step,
   };
 }
+
+/** The runs of a job. */
+export type JobRuns = ReturnType<typeof jobRuns>;

@@ -150,17 +150,8 @@ function tell(subscriber: Subscriber, connection: Connection): void {
   subscriber.onConnection(connection);
 }
 
-/** A hub. */
-export interface FeedHub {
-  /** Gives `id` this subscription, in place of the one before. */
-  subscribe(id: object, subscription: Subscription, events: SubscriberEvents): void;
-  leave(id: object): void;
-  /** Streams that are open. */
-  readonly streams: number;
-}
-
 /** Creates a hub; `open` opens a feed. */
-export function createFeedHub(open: OpenFeed): FeedHub {
+export function createFeedHub(open: OpenFeed) {
   let streams: readonly SharedStream[] = [];
   const streamOf = (id: object) => streams.find(({ subscribers }) => subscribers.has(id));
 
@@ -175,7 +166,8 @@ export function createFeedHub(open: OpenFeed): FeedHub {
 
   return {
     leave,
-    subscribe(id, subscription, events) {
+    /** Gives `id` this subscription, in place of the one before. */
+    subscribe(id: object, subscription: Subscription, events: SubscriberEvents): void {
       const before = streamOf(id);
       const connection: Connection = { phase: "connecting" };
       const subscriber: Subscriber = { ...events, subscription, connection };
@@ -194,7 +186,8 @@ export function createFeedHub(open: OpenFeed): FeedHub {
       stream.subscribers.set(id, subscriber);
       stream.plan(GATHER_MS);
     },
-    get streams() {
+    /** Streams that are open. */
+    get streams(): number {
       return streams.length;
     },
   };
