@@ -62,10 +62,17 @@ function trialHooksOf({ recording, owned }: ManagerParts): TrialHooks | undefine
   };
 }
 
+/** What pods need that push: the CA, and word of a change; undefined with the gate off. */
+const progressOf = ({ context: { configuration }, parts: { certificates } }: TermOptions) =>
+  configuration.featureGates.trainJobProgress
+    ? { caBundle: () => certificates.current().caBundle, onCaChange: certificates.onChange }
+    : undefined;
+
 /** The controllers of one term; a controller runs once. */
-function createControllers({ context, parts }: TermOptions): Controller[] {
+function createControllers(options: TermOptions): Controller[] {
+  const { context, parts } = options;
   const { clock, configuration } = context;
-  const { caches, certificates, events, executor, runtimeDefinitions } = parts;
+  const { caches, events, executor, runtimeDefinitions } = parts;
   const { leaderClient: client } = parts;
   const shared = {
     client,
@@ -78,17 +85,13 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
     workers: WORKERS,
     metrics: controllerMetricsOf(context.metrics),
   };
-  const progress = {
-    caBundle: () => certificates.current().caBundle,
-    onCaChange: (listener: () => void) => certificates.onChange(listener),
-  };
   return [
     createTrainJobController({
       ...shared,
       executor,
       createChildCache: caches.createChildCache,
       runtimeDefinitions,
-      progress: configuration.featureGates.trainJobProgress ? progress : undefined,
+      progress: progressOf(options),
       trials: trialHooksOf(parts),
     }),
     ...partsOf(configuration).has("executor") ? [createJobSetController(shared)] : [],
@@ -96,10 +99,10 @@ function createControllers({ context, parts }: TermOptions): Controller[] {
 }
 
 /** A controller for each v1 kind; one whose kind is not run has nothing to do. */
-function createV1Controllers({ context, parts }: TermOptions): Controller[] {
-  const { clock, configuration, metrics } = context;
+function createV1Controllers(options: TermOptions): Controller[] {
+  const { clock, configuration, metrics } = options.context;
   const { gangSchedulerName } = configuration;
-  const { leaderClient: client, caches, certificates, events, recording, v1Kinds } = parts;
+  const { leaderClient: client, caches, events, recording, v1Kinds } = options.parts;
   return [...caches.v1].map(([name, kindCaches]) =>
     createV1Controller({
       kind: V1_KINDS[name],
@@ -115,10 +118,7 @@ function createV1Controllers({ context, parts }: TermOptions): Controller[] {
       failureMessages: configuration.failureMessages,
       ...(gangSchedulerName !== "" && { gang: gangScheduler(gangSchedulerName) }),
       controllerMetrics: controllerMetricsOf(metrics),
-      ...(configuration.featureGates.trainJobProgress && {
-        caBundle: () => certificates.current().caBundle,
-        onCaChange: (listener: () => void) => certificates.onChange(listener),
-      }),
+      ...progressOf(options),
     })
   );
 }
