@@ -8,26 +8,10 @@ import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import { openTerm, type Term, type TermChanges, type TermOptions } from "./term.ts";
 
 /** The state of the leader; empty on other replicas. */
-export interface OwnedState {
-  /** The term that runs here. */
-  readonly term: Term | undefined;
-  readonly accept: AcceptPush;
-  /** Answers a question; resolves with undefined if no term runs here. */
-  ask<Ask, Answer extends object>(
-    kind: AskKind<Ask, Answer>,
-    ask: Ask,
-    signal: AbortSignal,
-  ): Promise<Answer | undefined>;
-  /** Polls of the term that runs here; each resolves with undefined if none does. */
-  readonly changes: TermChanges;
-  /** Calls the listener after each push that is taken here. Returns a function that ends this. */
-  onPush(listener: () => void): () => void;
-  /** Owns the state until `signal` aborts; see {@link Term.run}. */
-  run(signal: AbortSignal, flushMs: number): Promise<void>;
-}
+export type OwnedState = ReturnType<typeof createOwnedState>;
 
 /** Creates the state; it accepts nothing before a term runs. */
-export function createOwnedState(options: TermOptions): OwnedState {
+export function createOwnedState(options: TermOptions) {
   const listeners = createListeners();
   let term: Term | undefined;
 
@@ -35,23 +19,34 @@ export function createOwnedState(options: TermOptions): OwnedState {
     pollOf: (changes: TermChanges) => PollOwner<State>,
   ): PollOwner<State> =>
   async (...poll) => await (term && pollOf(term.changes)(...poll));
+  const accept: AcceptPush = (push, signal) => {
+    if (term !== undefined) return term.accept(push, signal);
+    return comeAgain("this replica does not own the status of jobs");
+  };
+  /** Polls of the term that runs here; each resolves with undefined if none does. */
+  const changes: TermChanges = {
+    status: changesOf(({ status }) => status),
+    observation: changesOf(({ observation }) => observation),
+    curves: changesOf(({ curves }) => curves),
+  };
 
   return {
-    get term() {
+    /** The term that runs here. */
+    get term(): Term | undefined {
       return term;
     },
-    accept(push, signal) {
-      if (term !== undefined) return term.accept(push, signal);
-      return comeAgain("this replica does not own the status of jobs");
-    },
-    ask: async (kind, ask, signal) => term && await kind.answer(term, ask, signal),
-    changes: {
-      status: changesOf(({ status }) => status),
-      observation: changesOf(({ observation }) => observation),
-      curves: changesOf(({ curves }) => curves),
-    },
+    accept,
+    /** Answers a question; resolves with undefined if no term runs here. */
+    ask: async <Ask, Answer extends object>(
+      kind: AskKind<Ask, Answer>,
+      ask: Ask,
+      signal: AbortSignal,
+    ): Promise<Answer | undefined> => term && await kind.answer(term, ask, signal),
+    changes,
+    /** Calls the listener after each push that is taken here. Returns a function that ends this. */
     onPush: listeners.add,
-    async run(signal, flushMs) {
+    /** Owns the state until `signal` aborts; see {@link Term.run}. */
+    async run(signal: AbortSignal, flushMs: number): Promise<void> {
       const opened = term = openTerm(options, listeners.notify);
       onAbort(signal, () => term = undefined);
       await opened.run(signal, flushMs);

@@ -6,24 +6,6 @@ import { createKeyedListeners } from "../platform/base/keyed_listeners.ts";
 import { createSleeper } from "../platform/base/sleeper.ts";
 import type { JobVersion, PollEntry } from "./owner_poll.ts";
 
-/** Polls, which resolve at once or when something changes. */
-export interface WaitingPolls<State extends JobVersion> {
-  /** Records that the state of the job of that UID has changed. */
-  changed(uid: string): void;
-  /**
-   * Returns the jobs whose state is not that of their cursor; if there are none, waits for up to `waitMs`
-   * milliseconds until there are. Returns what there is when `signal` aborts, or the term ends. Never
-   * throws.
-   */
-  poll(
-    entries: readonly PollEntry[],
-    waitMs: number,
-    signal: AbortSignal,
-  ): Promise<readonly State[]>;
-  /** Ends the term: polls that wait resolve, and later ones do not wait. */
-  close(): void;
-}
-
 /** Options of {@link createWaitingPolls}. */
 export interface WaitingPollsOptions<State extends JobVersion> {
   /** Returns the present state of a job; undefined if it is that of the cursor. */
@@ -31,10 +13,10 @@ export interface WaitingPollsOptions<State extends JobVersion> {
   readonly clock: Clock;
 }
 
-/** Creates {@link WaitingPolls}. */
+/** Creates polls, which resolve at once or when something changes. */
 export function createWaitingPolls<State extends JobVersion>(
   { read, clock }: WaitingPollsOptions<State>,
-): WaitingPolls<State> {
+) {
   /** Waiting polls by the UID of their job. */
   const waiting = createKeyedListeners();
   const closed = new AbortController();
@@ -43,8 +25,18 @@ export function createWaitingPolls<State extends JobVersion>(
     entries.flatMap(({ job, cursor }) => read(job, cursor) ?? []);
 
   return {
-    changed: (uid) => waiting.notify(uid),
-    async poll(entries, waitMs, signal) {
+    /** Records that the state of the job of that UID has changed. */
+    changed: (uid: string) => waiting.notify(uid),
+    /**
+     * Returns the jobs whose state is not that of their cursor; if there are none, waits for up to `waitMs`
+     * milliseconds until there are. Returns what there is when `signal` aborts, or the term ends. Never
+     * throws.
+     */
+    async poll(
+      entries: readonly PollEntry[],
+      waitMs: number,
+      signal: AbortSignal,
+    ): Promise<readonly State[]> {
       const now = changed(entries);
       if (now.length > 0 || waitMs <= 0 || signal.aborted || closed.signal.aborted) return now;
       const { wake, sleep } = createSleeper(clock);
@@ -54,6 +46,7 @@ export function createWaitingPolls<State extends JobVersion>(
       for (const remove of removals) remove();
       return changed(entries);
     },
+    /** Ends the term: polls that wait resolve, and later ones do not wait. */
     close: () => closed.abort(),
   };
 }

@@ -2,7 +2,6 @@
 import { type AnyJob, type JobKind, jobNow } from "../../crds/job_kind.ts";
 import { createKeyedListeners } from "../../platform/base/keyed_listeners.ts";
 import { createKeyedBuckets } from "../../platform/base/token_bucket.ts";
-import type { Api } from "../../platform/http/api_shell.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { cachedTrial } from "../trials/cached_trial.ts";
 import type { TrialCache } from "../trials/plan_cache.ts";
@@ -29,38 +28,26 @@ export interface ObservationServingOptions
   readonly owner: OwnerClient;
 }
 
-/** Observations that are served. */
-export interface ObservationServing extends Api {
-  /** Stops listening to the caches. */
-  close(): void;
-}
-
 /** Requests of one subject to stop jobs: a controller that ends a rung of a thousand trials. */
 const STOPS_PER_SUBJECT = { ratePerSecond: 20, burst: 200 } as const;
 /** Subjects remembered. */
 const MAX_SUBJECTS = 10_000;
 
 /** Serves observations; `handles` selects its requests. */
-export function serveObservations(options: ObservationServingOptions): ObservationServing {
-  const { readers, kinds, jobs, trials, owner, clock } = options;
+export function serveObservations(options: ObservationServingOptions) {
+  const { readers, kinds, jobs, trials, owner } = options;
   const changedJobs = createKeyedListeners();
   const stops = [...jobs.values()].map(({ jobs }) =>
     jobs.onChange(({ object }) => changedJobs.notify(object.metadata.uid ?? ""))
   );
   const api = createObservationApi({
     ...readers,
-    kinds,
-    clock,
-    slots: options.slots,
-    findJob: options.findJob,
-    onJobEnd: options.onJobEnd,
-    onRead: options.onRead,
+    ...options,
     jobNow: (job) => jobNow(jobs, job),
     outcomeOf: (kind, job) => outcomeByTemplate(kind, job, cachedTrial(trials, job)?.spec),
     ask: owner.asks(observationAsks(kinds)),
     stop: owner.asks(stopAsks(kinds)),
     takeStop: createKeyedBuckets(STOPS_PER_SUBJECT, MAX_SUBJECTS).take,
-    onStop: options.onStop,
     follow(job, listener) {
       const ends = [
         changedJobs.add(job.uid, () => listener("job")),
@@ -69,5 +56,9 @@ export function serveObservations(options: ObservationServingOptions): Observati
       return () => ends.forEach((end) => end());
     },
   });
-  return { ...api, close: () => stops.forEach((stop) => stop()) };
+  return {
+    ...api,
+    /** Stops listening to the caches. */
+    close: () => stops.forEach((stop) => stop()),
+  };
 }

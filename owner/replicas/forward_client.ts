@@ -66,6 +66,7 @@ export function createForwardClient(options: ForwardClientOptions) {
   const polls = createReplicaCalls({ ...bounded, idleMs: POLL_IDLE_MS });
   const maxConnections = Math.min(ASK_CONNECTIONS, bounded.maxConnections);
   const asks = createReplicaCalls({ ...bounded, maxConnections, idleMs: IDLE_MS });
+  const all = [pushes, polls, asks];
 
   const forward = createForwardBatches({
     ...bounded,
@@ -125,15 +126,11 @@ export function createForwardClient(options: ForwardClientOptions) {
       },
     /** New calls use these. */
     updateTls(tls: ReplicaTls): void {
-      pushes.updateTls(tls);
-      polls.updateTls(tls);
-      asks.updateTls(tls);
+      for (const calls of all) calls.updateTls(tls);
     },
     /** Closes the connections. */
     close(): void {
-      pushes.close();
-      polls.close();
-      asks.close();
+      for (const calls of all) calls.close();
     },
   };
 }

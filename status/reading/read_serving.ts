@@ -5,7 +5,6 @@ import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import { statusAsks } from "../../owner/ledger/status_asks.ts";
 import type { OwnerClient } from "../../owner/owner_client.ts";
 import { createJobEnds } from "./job_ends.ts";
-import type { ReadingParts } from "./read_stages.ts";
 
 /** Options of {@link serveReads}. */
 export interface ReadServingOptions {
@@ -19,14 +18,8 @@ export interface ReadServingOptions {
   readonly owner: OwnerClient;
 }
 
-/** The served reads. */
-export interface ReadServing extends ReadingParts {
-  /** Stops listening to the caches. */
-  close(): void;
-}
-
 /** Serves reads. */
-export function serveReads(options: ReadServingOptions): ReadServing {
+export function serveReads(options: ReadServingOptions) {
   const { kinds, owner } = options;
   const ends = createJobEnds(options.jobs);
   return {
@@ -34,6 +27,7 @@ export function serveReads(options: ReadServingOptions): ReadServing {
     follow: owner.follow.status,
     slots: createStreamSlots(options.maxStreams, options.onOpenStreams),
     onJobEnd: ends.on,
+    /** Stops listening to the caches. */
     close: ends.close,
   };
 }
