@@ -6,12 +6,11 @@ import {
   connectionsInAll,
 } from "../../platform/http/limits/server_limits.ts";
 import { assertUsable } from "../../platform/http/tls.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { guardSessions } from "./http2_sessions.ts";
 import type { LogStore } from "./log_store.ts";
 import { addObservationService } from "./db_manager_service.ts";
-import { listenOnSharedPort } from "./shared_port.ts";
+import { listenOnSharedPort, type SharedPortOptions } from "./shared_port.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
 /** The server's certificate, and the CA of clients that may write; all PEM. */
@@ -22,15 +21,12 @@ export interface ServerTls {
 }
 
 /** Options of {@link startObservationServer}. */
-export interface ObservationServerOptions {
-  readonly hostname: string;
-  /** 0 takes a free port. */
-  readonly port: number;
+export interface ObservationServerOptions
+  extends Pick<SharedPortOptions, "hostname" | "port" | "clock"> {
   /** Undefined for plaintext only; then no client may write. */
   readonly tls?: ServerTls | undefined;
   /** The caller closes it. */
   readonly store: LogStore;
-  readonly clock: Clock;
   /** Default: 1000, of one peer too. */
   readonly connections?: ConnectionLimits;
 }

@@ -3,13 +3,10 @@ import { connect as connectTcp } from "node:net";
 import { connect } from "node:tls";
 import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
+import type { TlsIdentity } from "../../platform/http/tls.ts";
 
 /** The manager's certificate, and the CA of its peer; all PEM. */
-export interface ClientTls {
-  readonly cert: string;
-  readonly key: string;
-  /** All CAs that are trusted. */
-  readonly ca: string;
+export interface ClientTls extends Required<TlsIdentity> {
   /** The name that the peer's certificate must carry. */
   readonly serverName: string;
 }

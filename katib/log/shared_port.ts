@@ -5,19 +5,14 @@
 import { createServer, type Socket } from "node:net";
 import { admitConnections } from "../../platform/http/connection_admission.ts";
 import type { ConnectionLimits } from "../../platform/http/limits/server_limits.ts";
-import { listen } from "../../platform/http/listening.ts";
+import { listen, type ListenAddress } from "../../platform/http/listening.ts";
 import { after, type Clock } from "../../platform/base/clock.ts";
 
 /** Takes a connection whose first bytes are unread. */
 export type TakeConnection = (socket: Socket) => void;
 
 /** Options of {@link listenOnSharedPort}. */
-export interface SharedPortOptions {
-  readonly hostname: string;
-  /** 0 takes a free port. */
-  readonly port: number;
-  /** Setting that chooses the port, for the message when it is taken. */
-  readonly portSetting: string;
+export interface SharedPortOptions extends ListenAddress {
   readonly clock: Clock;
   readonly plaintext: TakeConnection;
   /** Called for each connection; returns undefined if there is no TLS. */

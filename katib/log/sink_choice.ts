@@ -1,8 +1,7 @@
 /** Choice of the observation sink by the manager's settings; each sink's modules are loaded when it is used. */
 import type { LogKey } from "../../trials/recording/observation_row.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import type { HistoryBounds } from "./kept_ages.ts";
-import type { ClientTls } from "./peer_protocol.ts";
+import type { DbManagerClientOptions } from "./db_manager_client.ts";
 import {
   type ObservationSink,
   SinkError,
@@ -28,26 +27,16 @@ export interface SinkMetrics {
 }
 
 /** Options of {@link createSink}. */
-export interface SinkOptions {
+export interface SinkOptions extends Omit<DbManagerClientOptions, "address"> {
   /** `--observation-sink`; undefined if it was not given. */
   readonly setting: SinkChoice | undefined;
   /** `--katib-db-manager`, `host:port`. */
   readonly katibDbManager: string;
   /** Whether the cluster has Katib's Trials now, which decides if no sink was chosen. */
   readonly trialsExist: () => boolean;
-  readonly clock: Clock;
   readonly metrics: SinkMetrics;
-  /** Deadline of one attempt of a call, in milliseconds. */
-  readonly deadlineMs: number;
   /** Bounds of a file of this process. */
   readonly bounds?: HistoryBounds;
-  /**
-   * The certificate that the manager presents to a gRPC server that speaks TLS, such as
-   * `milepost observation-log`. Undefined: always plaintext.
-   */
-  readonly tls?: (() => ClientTls) | undefined;
-  /** Whether this replica may still write; called right before rows are sent over gRPC. */
-  readonly mayWrite?: (() => boolean) | undefined;
 }
 
 /** The sink, with its rows and failed reads counted and its time measured. */

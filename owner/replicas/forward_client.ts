@@ -1,11 +1,11 @@
 /** Client for calls to the replica that owns the state. */
 import type { Push } from "../../crds/wire/push.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import {
   type CallBounds,
   createReplicaCalls,
   type ReplicaCall,
   type ReplicaCalls,
+  type ReplicaCallsOptions,
   type ReplicaTls,
 } from "../../platform/http/replicas/calls.ts";
 import type { ForwardTarget } from "../../platform/http/replicas/terms.ts";
@@ -33,11 +33,8 @@ import {
 } from "./forwarding.ts";
 
 /** Options of {@link createForwardClient}. */
-export interface ForwardClientOptions {
-  readonly tls: ReplicaTls;
-  /** A name that the owner's serving certificate carries. */
-  readonly serverName: string;
-  readonly clock: Clock;
+export interface ForwardClientOptions
+  extends Pick<ReplicaCallsOptions, "tls" | "serverName" | "clock"> {
   /** Pushes, polls, and questions that wait or are under way at a time. Default 1000 each. */
   readonly maxCalls?: number;
   /** Connections, of pushes and of polls each. Default 32. */

@@ -1,7 +1,7 @@
 /** Access of readers: TokenReview for who reads, SubjectAccessReview for what they may. */
 import { createHash } from "node:crypto";
 import { createBoundedCache } from "../../base/bounded_cache.ts";
-import type { Kind } from "../../kube/resource.ts";
+import type { ReviewedAction } from "../../kube/self_reviews.ts";
 import { createReviewCalls } from "./review_calls.ts";
 import {
   reviewAccess,
@@ -28,13 +28,7 @@ export interface Reader extends User {
 export type AccessVerb = "get" | "list" | "update";
 
 /** What rights are checked on: an object by its name, all of a namespace, or all of a kind. */
-export interface AccessObject {
-  readonly kind: Pick<Kind<unknown>, "group" | "version" | "plural">;
-  /** Absent: every namespace. */
-  readonly namespace?: string;
-  /** Absent: every object. */
-  readonly name?: string;
-}
+export type AccessObject = Pick<ReviewedAction, "kind" | "namespace" | "name">;
 
 /**
  * Why a reader could not be checked: the API server gives no answer, or all readers together ask for more

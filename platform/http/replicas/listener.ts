@@ -1,6 +1,5 @@
 /** HTTPS listener for calls of other replicas, which show a certificate of our CA. */
 import { getLogger } from "@logtape/logtape";
-import type { Clock } from "../../base/clock.ts";
 import {
   connectionLimits,
   DEFAULT_SERVER_LIMITS,
@@ -8,7 +7,7 @@ import {
 } from "../limits/server_limits.ts";
 import { okResponse } from "../json_responses.ts";
 import type { HttpRequest, HttpResponse } from "../message.ts";
-import { type Server, startServer } from "../server.ts";
+import { type Server, type ServerOptions, startServer } from "../server.ts";
 import type { ReplicaTls } from "./calls.ts";
 
 /** A call that is answered. */
@@ -20,18 +19,13 @@ export interface AnsweredCall {
 }
 
 /** Options of {@link startReplicaListener}. */
-export interface ReplicaListenerOptions {
-  /** 0 takes a free port. */
-  readonly port: number;
-  /** Address to listen on. Default: all. */
-  readonly hostname?: string;
+export interface ReplicaListenerOptions extends Pick<ServerOptions, "port" | "hostname" | "clock"> {
   /** Its serving certificate, and the CAs of other replicas' certificates. */
   readonly tls: ReplicaTls;
   /** DNS name that the certificate of a replica carries. */
   readonly clientName: string;
   /** Calls by path. */
   readonly calls: Readonly<Record<string, AnsweredCall>>;
-  readonly clock: Clock;
 }
 
 /** Limits of the listener: its clients are a few replicas, with some forty connections each. */

@@ -1,7 +1,7 @@
 /** Open response: a body that is read as it comes, and ended by silence, by its signal or by its reader. */
 import { onAbort } from "../../base/aborted.ts";
 import type { Clock } from "../../base/clock.ts";
-import { withDeadline } from "../../base/deadline.ts";
+import { type Bounds, withDeadline } from "../../base/deadline.ts";
 import { TransportError } from "../errors.ts";
 import type { KubeRequest } from "./request.ts";
 import { errorOf, unbroken } from "./response.ts";
@@ -24,18 +24,11 @@ export class SilentError extends TransportError {
   }
 }
 
-/** How a request is sent, and how long it may be silent. */
-export interface OpenOptions {
-  readonly clock: Clock;
+/** How a request is sent; until when its headers, or a refusal, are there; and how long it may be silent. The signal also ends the body. */
+export interface OpenOptions extends Bounds {
   readonly send: (request: KubeRequest, signal: AbortSignal) => Promise<Response>;
-  /** Until the headers are there; of a refusal, until its end. In milliseconds. */
-  readonly deadlineMs: number;
-  /** The error of a call that took longer. */
-  readonly onDeadline: () => Error;
   /** Longest wait for the next part of the body, in milliseconds. The time that its reader takes does not count. */
   readonly idleMs: number;
-  /** Ends the call, and the body. */
-  readonly signal?: AbortSignal;
 }
 
 const LEFT = new TransportError("nobody reads the response any more");

@@ -6,9 +6,8 @@ import {
   type ServerLimits,
 } from "../../../platform/http/limits/server_limits.ts";
 import type { HttpRequest, HttpResponse, ResponseSink } from "../../../platform/http/message.ts";
-import { type Server, startServer } from "../../../platform/http/server.ts";
+import { type Server, type ServerOptions, startServer } from "../../../platform/http/server.ts";
 import { assertUsable, type TlsIdentity } from "../../../platform/http/tls.ts";
-import type { Clock } from "../../../platform/base/clock.ts";
 import { ConfigurationError, messageOf } from "../../../platform/kube/errors.ts";
 import type { CheckAccess, Proof } from "./log_access.ts";
 import { LogProblem } from "./log_keys.ts";
@@ -17,17 +16,14 @@ import { type LogRequest, readLogRequest } from "./log_request.ts";
 const logger = getLogger(["milepost", "standalone"]);
 
 /** Options of {@link startLogServer}. */
-export interface LogServerOptions {
+export interface LogServerOptions extends Pick<ServerOptions, "port" | "clock"> {
   /** Address to listen on. */
   readonly hostname: string;
-  /** 0 takes a free port. */
-  readonly port: number;
   /** Its `ca` has signed the client certificates that are believed; without it only tokens are. */
   readonly tls: TlsIdentity;
   readonly checkAccess: CheckAccess;
   /** Returns the log. Throws a {@link LogProblem} if there is none. */
   readonly readLogs: (request: LogRequest) => ReadableStream<Uint8Array>;
-  readonly clock: Clock;
 }
 
 /** Limits of the server. */
