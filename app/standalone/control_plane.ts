@@ -19,10 +19,9 @@ import {
 import type { PodLogRequest } from "../../standalone/apiserver/operations/pod_logs.ts";
 import { StatusError } from "../../standalone/apiserver/objects/status_error.ts";
 import { createJobController, jobPodIndexes } from "../../standalone/jobs/job_controller.ts";
-import { startKubelet } from "../../standalone/kubelet/kubelet.ts";
+import { type Kubelet, startKubelet } from "../../standalone/kubelet/kubelet.ts";
 import type { LogBounds } from "../../standalone/kubelet/logs/log_bounds.ts";
 import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
-import type { Kubelet } from "../../standalone/kubelet/kubelet_options.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { type NodeOffer, runScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { provideCommand } from "../executable.ts";

@@ -13,7 +13,7 @@ import { namesByNamespace, nameTable } from "./names/cluster_names.ts";
 import { createClaimFolders } from "./volumes/claim_folders.ts";
 import { HostsFiles, machineFile } from "./names/hosts_file.ts";
 import { subjectOf } from "../../platform/kube/event_object.ts";
-import type { Kubelet, KubeletOptions } from "./kubelet_options.ts";
+import type { KubeletOptions } from "./kubelet_options.ts";
 import {
   baseEnvironment,
   dataFolders,
@@ -44,8 +44,10 @@ import { removeAllBut, removeIfThere } from "./processes/removal.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
-class RunningKubelet implements Kubelet {
+class RunningKubelet {
+  /** The node as a scheduler needs it. */
   readonly node: NodeOffer;
+  /** The reason why mount paths and Service names are rewritten; undefined if they are real. */
   readonly rewritingReason: string | undefined;
   readonly #options: KubeletOptions;
   readonly #pods: Informer<Pod>;
@@ -158,6 +160,10 @@ class RunningKubelet implements Kubelet {
     await this.#keeper.register();
   }
 
+  /**
+   * The log of a pod's container, of its present start or with `previous` of the one before.
+   * Throws a `LogProblem` if there is none.
+   */
   readLogs(
     ref: PodRef,
     container: string,
@@ -179,10 +185,12 @@ class RunningKubelet implements Kubelet {
     return readLog(logs, key, options, clock.now());
   }
 
+  /** Returns a pod that is gone and whose logs can still be read. */
   gonePod(ref: PodRef): Pod | undefined {
     return this.#logKeeper?.find(ref);
   }
 
+  /** Runs pods until `signal` aborts; ends all processes then. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const ended = this.#stopped.signal;
     onAbort(signal, () => this.#stopped.abort());
@@ -233,6 +241,7 @@ class RunningKubelet implements Kubelet {
     this.#hosts.changed();
   }
 
+  /** Ends what runs. Safe to call again. */
   async close(): Promise<void> {
     this.#stopped.abort();
     const { processes, launchAgent, memoryFolder } = this.#around;
@@ -243,6 +252,9 @@ class RunningKubelet implements Kubelet {
     await removeIfThere(memoryFolder, { recursive: true });
   }
 }
+
+/** A kubelet. */
+export type Kubelet = Omit<RunningKubelet, "prepare">;
 
 /** The machine's mount namespaces, unless the options do without. */
 async function mountNamespacesOf(

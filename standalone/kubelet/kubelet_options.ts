@@ -1,14 +1,10 @@
-/** Options and interface of the kubelet. */
-import type { LogOptions } from "../../crds/log_options.ts";
+/** Options of the kubelet. */
 import type { Backoff } from "../../platform/base/backoff.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import type { Gpu } from "./gpus/visible_gpus.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { LogKeeping } from "./logs/log_keeper.ts";
-import type { PodRef } from "./logs/log_keys.ts";
-import type { NodeOffer } from "./scheduler.ts";
 
 /** Options of `startKubelet()`. */
 export interface KubeletOptions {
@@ -36,7 +32,7 @@ export interface KubeletOptions {
   readonly backOff?: Backoff;
   /** How often mounted ConfigMaps and Secrets are read again, in milliseconds. Default 10000. */
   readonly refreshMs?: number;
-  /** How long {@link Kubelet.close} waits between SIGTERM and SIGKILL, in milliseconds. Default 2000. */
+  /** How long `Kubelet.close()` waits between SIGTERM and SIGKILL, in milliseconds. Default 2000. */
   readonly closeGraceMs?: number;
   /** URL by which containers reach the API server. Without it they have no `KUBERNETES_SERVICE_HOST`. */
   readonly apiServer?: string;
@@ -51,23 +47,4 @@ export interface KubeletOptions {
   readonly logKeeping?: LogKeeping;
   /** Puts a command of the program into a folder of the containers' search path. */
   readonly provideCommand?: (folder: string) => void;
-}
-
-/** A kubelet. */
-export interface Kubelet {
-  /** The node as a scheduler needs it. */
-  readonly node: NodeOffer;
-  /** The reason why mount paths and Service names are rewritten; undefined if they are real. */
-  readonly rewritingReason: string | undefined;
-  /**
-   * The log of a pod's container, of its present start or with `previous` of the one before.
-   * Throws a `LogProblem` if there is none.
-   */
-  readLogs(pod: PodRef, container: string, options?: LogOptions): ReadableStream<Uint8Array>;
-  /** Returns a pod that is gone and whose logs can still be read. */
-  gonePod(pod: PodRef): Pod | undefined;
-  /** Runs pods until `signal` aborts; ends all processes then. Call it once. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Ends what runs. Safe to call again. */
-  close(): Promise<void>;
 }

@@ -37,11 +37,11 @@ function indexOf(list: unknown[], token: string, operation: Operation, end: numb
   return index;
 }
 
-function read(root: unknown, path: string, operation: Operation): unknown {
-  return tokens(path).reduce<unknown>((value, token) => {
+function read(root: unknown, parts: readonly string[], operation: Operation): unknown {
+  return parts.reduce<unknown>((value, token) => {
     if (Array.isArray(value)) return value[indexOf(value, token, operation, value.length)];
     if (isObject(value) && Object.hasOwn(value, token)) return value[token];
-    throw wrong(operation, `"${path}" does not exist`);
+    throw wrong(operation, `"/${parts.join("/")}" does not exist`);
   }, root);
 }
 
@@ -53,10 +53,7 @@ function at(
   change: (container: unknown[] | JsonObject, token: string) => void,
 ): void {
   const parts = tokens(path);
-  const parent = parts.slice(0, -1).map((part) =>
-    `/${part.replace(/~/g, "~0").replace(/\//g, "~1")}`
-  );
-  const container = read(root, parent.join(""), operation);
+  const container = read(root, parts.slice(0, -1), operation);
   if (!Array.isArray(container) && !isObject(container)) {
     throw wrong(operation, "its parent is not an object or a list");
   }
@@ -77,7 +74,7 @@ function put(root: unknown, path: string, value: unknown, operation: Operation):
 }
 
 function remove(root: unknown, path: string, operation: Operation): void {
-  read(root, path, operation);
+  read(root, tokens(path), operation);
   at(root, path, operation, (container, token) => {
     if (Array.isArray(container)) container.splice(Number(token), 1);
     else delete container[token];
@@ -93,14 +90,14 @@ function apply(root: unknown, operation: Operation): unknown {
       remove(root, operation.path, operation);
       return root;
     case "test":
-      if (sameJson(read(root, operation.path, operation), operation.value)) return root;
+      if (sameJson(read(root, tokens(operation.path), operation), operation.value)) return root;
       throw wrong(operation, "the test failed: the value differs");
     case "copy": {
-      const value = structuredClone(read(root, operation.from, operation));
+      const value = structuredClone(read(root, tokens(operation.from), operation));
       return put(root, operation.path, value, operation);
     }
     case "move": {
-      const value = read(root, operation.from, operation);
+      const value = read(root, tokens(operation.from), operation);
       remove(root, operation.from, operation);
       return put(root, operation.path, value, operation);
     }

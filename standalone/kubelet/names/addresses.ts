@@ -1,4 +1,5 @@
 /** Pod addresses: one loopback address per pod, known from the pod's name before the pod exists. */
+import { DNS_LABEL_MAX } from "../../../crds/names.ts";
 
 /** The identity of an address: pods with equal identities have equal addresses. */
 export interface PodIdentity {
@@ -101,17 +102,12 @@ export function createAddressBook(salt: string): AddressBook {
   };
 }
 
-/** Longest host name: a label of DNS. */
-const LONGEST_HOSTNAME = 63;
-
 /** The host name that a pod's processes see: `spec.hostname`, else as much of its name as Kubernetes takes. */
 export function hostnameOf(
   pod: { metadata?: { name?: string }; spec?: { hostname?: string } },
 ): string {
   const name = pod.spec?.hostname || (pod.metadata?.name ?? "");
-  return name.length <= LONGEST_HOSTNAME
-    ? name
-    : name.slice(0, LONGEST_HOSTNAME).replace(/[-.]+$/, "");
+  return name.length <= DNS_LABEL_MAX ? name : name.slice(0, DNS_LABEL_MAX).replace(/[-.]+$/, "");
 }
 
 /** The identity of a pod: its hostname (else its name) and its subdomain. */

@@ -57,7 +57,7 @@ export interface Processes {
 /** Options of {@link createProcesses}. */
 export interface ProcessesOptions {
   readonly clock: Clock;
-  /** Folder of the book: one file for each program that runs. It exists. */
+  /** Folder of the book: one file for each program that runs, by its id. It exists. */
   readonly bookFolder: string;
   /** Prefix of every mark of this kubelet, unique to it. */
   readonly markPrefix: string;
@@ -129,16 +129,10 @@ function spawn(spec: ProcessSpec): Deno.ChildProcess {
   }
 }
 
-/** A program's entry in the book: `<pid> <start in ticks>`. */
-function readEntry(path: string): { pid: number; startTicks: string } | undefined {
-  const [pid, startTicks] = Deno.readTextFileSync(path).split(" ");
-  return pid && startTicks ? { pid: Number(pid), startTicks } : undefined;
-}
-
-/** Writes an entry. If that fails, a later kubelet still finds the process by its mark. */
-function writeEntry(path: string, entry: string): void {
+/** Writes a program's entry in the book: its start. If that fails, a later kubelet still finds the process by its mark. */
+function writeEntry(path: string, startTicks: string): void {
   try {
-    Deno.writeTextFileSync(path, entry, { mode: 0o600 });
+    Deno.writeTextFileSync(path, startTicks, { mode: 0o600 });
   } catch (error) {
     logger.error("Cannot record a process", { path, error });
   }
@@ -148,10 +142,11 @@ function writeEntry(path: string, entry: string): void {
 function leftoverSessions(bookFolder: string): Set<number> {
   const sessions = new Set<number>();
   for (const { name } of Deno.readDirSync(bookFolder)) {
-    const entry = readEntry(`${bookFolder}/${name}`);
-    const facts = entry && processFacts(entry.pid);
+    const startTicks = Deno.readTextFileSync(`${bookFolder}/${name}`);
     // If the leader is gone, its id may belong to a foreign session by now: marks find the processes.
-    if (entry && facts?.startTicks === entry.startTicks) sessions.add(entry.pid);
+    if (startTicks && processFacts(Number(name))?.startTicks === startTicks) {
+      sessions.add(Number(name));
+    }
   }
   return sessions;
 }
@@ -182,8 +177,7 @@ export function createProcesses(options: ProcessesOptions): Processes {
 
   function start(spec: ProcessSpec): RunningProcess {
     const child = spawn(spec);
-    const startTicks = processFacts(child.pid)?.startTicks ?? "";
-    writeEntry(`${bookFolder}/${child.pid}`, `${child.pid} ${startTicks}`);
+    writeEntry(`${bookFolder}/${child.pid}`, processFacts(child.pid)?.startTicks ?? "");
     const traits = {
       sessions: new Set([child.pid]),
       isMine: isOf(spec.mark),

@@ -1,8 +1,8 @@
 /** A kubelet on an API server in memory, and builders of pods for it. */
 import { KINDS } from "../../../crds/kinds.ts";
 import type { Container, Pod, PodSpec } from "../../../platform/kube/kubernetes.ts";
-import { startKubelet } from "../../../standalone/kubelet/kubelet.ts";
-import type { Kubelet, KubeletOptions } from "../../../standalone/kubelet/kubelet_options.ts";
+import { type Kubelet, startKubelet } from "../../../standalone/kubelet/kubelet.ts";
+import type { KubeletOptions } from "../../../standalone/kubelet/kubelet_options.ts";
 import type { EventText } from "../../../platform/kube/event_object.ts";
 import { runScheduler } from "../../../standalone/kubelet/scheduler.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
