@@ -6,8 +6,6 @@ import type { LeaderLocator } from "../platform/kube/leading/leadership.ts";
 import type { AskKind } from "./ask_kind.ts";
 import { createJobFeeds, type JobFeeds } from "./job_feeds.ts";
 import { heldAfter, type HeldCurves } from "./curves/held_curves.ts";
-import type { Known } from "./followed_group.ts";
-import type { JobStatus } from "./ledger/reading.ts";
 import type { OwnedState } from "./owned_state.ts";
 import { createOwnerPoll, type PollOwner } from "./owner_poll.ts";
 import type { JobReading } from "./replicas/forward_changes.ts";
@@ -16,20 +14,6 @@ import type { TermChanges } from "./term.ts";
 
 /** Calls the listener with each news of the job, of the present ones at once. Returns a function that stops this. */
 export type Follow<Value> = (job: JobRef, listener: (value: Value) => void) => () => void;
-
-/** Asks the owner, on any replica, and follows its changes; many subscribers of a job are one to the owner. */
-export interface OwnerClient {
-  /** Returns the function that asks questions of a kind; each is held a moment while there is no owner. */
-  asks<Ask, Answer extends object>(kind: AskKind<Ask, Answer>): AskOwner<Ask, Answer>;
-  /** Follows changes by their kind: the newest status, the cursor of an observation, the curves or why there are none. */
-  readonly follow: {
-    readonly status: Follow<JobStatus>;
-    readonly observation: Follow<string>;
-    readonly curves: Follow<Known<HeldCurves>>;
-  };
-  /** Ends what follows the owner, and resolves when nothing does. */
-  close(): Promise<void>;
-}
 
 /** Options of {@link createOwnerClient}. */
 export interface OwnerClientOptions {
@@ -51,8 +35,11 @@ const values = <Value>({ follow }: JobFeeds<Value>): Follow<Value> => (job, list
   });
 };
 
+/** Asks the owner, on any replica, and follows its changes; many subscribers of a job are one to the owner. */
+export type OwnerClient = ReturnType<typeof createOwnerClient>;
+
 /** Creates an {@link OwnerClient}; it follows the owner only while somebody follows a job. */
-export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
+export function createOwnerClient(options: OwnerClientOptions) {
   const { leader, owned, forward, clock } = options;
 
   function feedsOf<Value>(
@@ -74,7 +61,8 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
     ({ curves }, before) => curves && heldAfter(before, curves),
   );
   return {
-    asks: (kind) =>
+    /** Returns the function that asks questions of a kind; each is held a moment while there is no owner. */
+    asks: <Ask, Answer extends object>(kind: AskKind<Ask, Answer>): AskOwner<Ask, Answer> =>
       createOwnerRouter({
         leader,
         here: (ask, signal) => owned.ask(kind, ask, signal),
@@ -85,7 +73,9 @@ export function createOwnerClient(options: OwnerClientOptions): OwnerClient {
         }),
         clock,
       }),
+    /** Follows changes by their kind: the newest status, the cursor of an observation, the curves or why there are none. */
     follow: { status: values(status), observation: values(observation), curves: curves.follow },
+    /** Ends what follows the owner, and resolves when nothing does. */
     async close() {
       await Promise.all([status, observation, curves].map((feeds) => feeds.close()));
     },

@@ -4,19 +4,17 @@ import { jobNow, type JobRef, jobRefOf, type WatchedJobs } from "../crds/job_kin
 import { progressOf } from "../crds/job_state.ts";
 import { LOG_ANNOTATIONS } from "../crds/early_stopping.ts";
 import type { Push } from "../crds/wire/push.ts";
-import type { AcceptPush, PushAnswer } from "../crds/wire/push_answer.ts";
+import type { PushAnswer } from "../crds/wire/push_answer.ts";
 import { shownStatus } from "../crds/wire/sample.ts";
 import { aborted } from "../platform/base/aborted.ts";
 import { createBoundedCache } from "../platform/base/bounded_cache.ts";
 import type { KubeClient } from "../platform/kube/client.ts";
 import type { Leadership } from "../platform/kube/leading/leadership.ts";
 import { isRemoval } from "../platform/kube/watching/informer_cache.ts";
-import type { CurveStore } from "./curves/curve_store.ts";
-import { openTermCurves, type TermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
-import { createHeldStatuses, type HeldStatuses } from "./ledger/held_statuses.ts";
+import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
+import { createHeldStatuses } from "./ledger/held_statuses.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
 import { createStatusWriter, type KeepsProgress } from "./ledger/status_writer.ts";
-import type { Observations } from "./observations/observations.ts";
 import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import type { Reading } from "./ledger/reading.ts";
@@ -67,25 +65,6 @@ export interface TermChanges {
   readonly curves: PollOwner<CurvesReading>;
 }
 
-/** One term. */
-export interface Term {
-  readonly ledger: Pick<Ledger, "pending" | "oldestSeconds">;
-  readonly statuses: Pick<HeldStatuses, "newestOf">;
-  /** Undefined if pushes are not recorded. */
-  readonly observations: Observations | undefined;
-  readonly curves: CurveStore;
-  /** Reads the logs of jobs whose curves are not whole. */
-  readonly restore: TermCurves["restore"];
-  readonly changes: TermChanges;
-  /** Takes a push: the ledger, then the log, then the curves what both have taken. */
-  readonly accept: AcceptPush;
-  /**
-   * Goes on until `signal` aborts. Then unwritten progress is written within `flushMs` if this replica still
-   * leads; otherwise it is dropped and counted.
-   */
-  run(signal: AbortSignal, flushMs: number): Promise<void>;
-}
-
 function ledgerOf(
   { client, leadership, keepsProgress, ...options }: TermOptions,
   shown: LedgerOptions["shown"],
@@ -103,11 +82,14 @@ function ledgerOf(
   });
 }
 
+/** One term. */
+export type Term = ReturnType<typeof openTerm>;
+
 /**
  * Opens a term, which follows the caches from now on; {@link Term.run} writes what it takes. `onPush` is called after
  * each push that the ledger took.
  */
-export function openTerm(options: TermOptions, onPush: () => void): Term {
+export function openTerm(options: TermOptions, onPush: () => void) {
   const { jobs, clock, leadership, recording, onStopped } = options;
   const id = crypto.randomUUID();
 
@@ -202,22 +184,27 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
     if (left > 0) log.warn("stopped with unwritten progress", { jobs: left, withinMs: flushMs });
   }
 
+  const changes: TermChanges = {
+    status: polls.status.poll,
+    observation: polls.observation.poll,
+    async curves(entries, waitMs, signal) {
+      // Of a job that is followed anew the first news are all.
+      await curves.restore(entries.map(({ job }) => job), RESTORE_MS);
+      return await polls.curves.poll(entries, waitMs, signal);
+    },
+  };
+
   return {
     ledger,
     statuses,
+    /** Undefined if pushes are not recorded. */
     observations,
     curves: store,
+    /** Reads the logs of jobs whose curves are not whole. */
     restore: curves.restore,
-    changes: {
-      status: polls.status.poll,
-      observation: polls.observation.poll,
-      async curves(entries, waitMs, signal) {
-        // Of a job that is followed anew the first news are all.
-        await curves.restore(entries.map(({ job }) => job), RESTORE_MS);
-        return await polls.curves.poll(entries, waitMs, signal);
-      },
-    },
-    accept(push, signal) {
+    changes,
+    /** Takes a push: the ledger, then the log, then the curves what both have taken. */
+    accept(push: Push, signal: AbortSignal): PushAnswer | Promise<PushAnswer> {
       const stopped = observations?.stopped(push.job);
       if (stopped !== undefined) return stopped;
       // First, so that progress is shown also while the observation log is down.
@@ -231,7 +218,11 @@ export function openTerm(options: TermOptions, onPush: () => void): Term {
         ? answer.then((it) => settled(push, it ?? acceptance))
         : settled(push, answer ?? acceptance);
     },
-    async run(signal, flushMs) {
+    /**
+     * Goes on until `signal` aborts. Then unwritten progress is written within `flushMs` if this replica still
+     * leads; otherwise it is dropped and counted.
+     */
+    async run(signal: AbortSignal, flushMs: number): Promise<void> {
       const writing = ledger.run(signal);
       try {
         await Promise.all([

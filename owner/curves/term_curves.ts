@@ -36,10 +36,7 @@ function sampleOf({ metrics = [], progressPercentage, step, lastUpdatedTime }: S
   return { timeMs: Date.parse(lastUpdatedTime), metrics, progress: progressPercentage, step };
 }
 
-/** The curves of one term. */
-export type TermCurves = ReturnType<typeof openTermCurves>;
-
-/** Opens {@link TermCurves}, which follow the caches from now on. */
+/** Opens the curves of one term, which follow the caches from now on. */
 export function openTermCurves(options: TermCurvesOptions) {
   const { jobs, jobSets, clock, curveBytes, logs } = options;
   const beganMs = clock.now();

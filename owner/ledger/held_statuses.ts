@@ -30,10 +30,7 @@ function statusOf({ trainerStatus, receivedMs, pod }: Held): JobStatus {
   return { trainerStatus, receivedTime: new Date(receivedMs).toISOString(), pod };
 }
 
-/** The newest status by job, for the readers of one term. */
-export type HeldStatuses = ReturnType<typeof createHeldStatuses>;
-
-/** Creates {@link HeldStatuses}, empty. */
+/** Creates the newest status by job, for the readers of one term; there is none yet. */
 export function createHeldStatuses(options: HeldStatusesOptions) {
   const { shown, clock, term, maxJobs = 100_000 } = options;
   const held = createBoundedCache<Held>(maxJobs);
