@@ -153,6 +153,10 @@ export function jobRefOf(kind: JobKind, { metadata }: Pick<AnyJob, "metadata">):
   return { kind, namespace, name, uid };
 }
 
+/** The job in messages for people. */
+export const jobText = ({ kind, namespace, name }: Omit<JobRef, "uid">): string =>
+  `${kind.kind} ${namespace}/${name}`;
+
 /** Key of a job in paths: the place of its kind in the API, and its own name. */
 type KindPath = Pick<JobKind, "apiVersion" | "plural">;
 

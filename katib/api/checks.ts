@@ -1,5 +1,5 @@
 /** Checks of requests for observations: the peer, its token, its rate and its rights. */
-import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobKind, type JobRef, jobText } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { JobOutcome } from "../../trials/mapping/trial_mapping.ts";
 import {
@@ -26,10 +26,6 @@ import type { ObservationQuery } from "./observation_query.ts";
 
 /** A job by name. */
 export type JobName = Omit<JobRef, "uid">;
-
-/** The job in messages for people. */
-export const jobText = ({ kind, namespace, name }: JobName): string =>
-  `${kind.kind} ${namespace}/${name}`;
 
 /** The refusal of a job that is not there. */
 export const unknownJob = (job: JobName) =>

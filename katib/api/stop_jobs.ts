@@ -1,5 +1,5 @@
 /** Requests to stop jobs early: checks of the caller and of the body, and the owner's answer. */
-import { jobRefOf } from "../../crds/job_kind.ts";
+import { jobRefOf, jobText } from "../../crds/job_kind.ts";
 import { jsonOfBytes } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { STOP_LIMITS } from "../../crds/trainjob.ts";
@@ -17,7 +17,7 @@ import {
   type Refusal,
   refusal,
 } from "../../platform/http/refusals.ts";
-import { type ApiParts, checkCaller, type JobName, jobText, unknownJob } from "./checks.ts";
+import { type ApiParts, checkCaller, type JobName, unknownJob } from "./checks.ts";
 import {
   STOP_REQUEST_LIMITS,
   type StopAnswer,

@@ -1,4 +1,5 @@
 /** Writer of decisions to stop jobs early into their status, which is read back (docs/decisions/0043). */
+import { jobText } from "../../crds/job_kind.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
@@ -64,5 +65,5 @@ export async function storeStop(
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
-  throw new Error(`${kind.kind} ${namespace}/${name} changed during each of ${ATTEMPTS} attempts`);
+  throw new Error(`${jobText(decided.job)} changed during each of ${ATTEMPTS} attempts`);
 }

@@ -1,7 +1,7 @@
 /** Idempotent stop of a trial: writes the end of the Trial, then of its job. */
 import { getLogger } from "@logtape/logtape";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
-import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobRef, jobText } from "../../crds/job_kind.ts";
 import { endOf, storedStopOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
@@ -58,10 +58,8 @@ export function createStopper(options: StopperOptions): Stopper {
       const outcome = await tryOnce(stop, signal);
       if (outcome !== CHANGED) return outcome;
     }
-    const { kind, namespace, name } = stop.plan.job;
-    throw new Error(
-      `${kind.kind} ${namespace}/${name} or its Trial changed during each of ${ATTEMPTS} attempts`,
-    );
+    const both = `${jobText(stop.plan.job)} or its Trial`;
+    throw new Error(`${both} changed during each of ${ATTEMPTS} attempts`);
   }
 
   async function tryOnce(stop: Stop, signal: AbortSignal): Promise<StopOutcome | typeof CHANGED> {

@@ -1,6 +1,6 @@
 /** Stops by decisions that jobs hold in their status: those of requests, and those that a former owner left. */
 import { getLogger } from "@logtape/logtape";
-import type { JobRef } from "../../crds/job_kind.ts";
+import { type JobRef, jobText } from "../../crds/job_kind.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { settledOrAborted } from "../../platform/base/aborted.ts";
@@ -35,8 +35,6 @@ const INTERVAL_MS = 5_000;
 const AT_ONCE = 16;
 /** Time after which clients may try again what somebody has to change the cluster for, in milliseconds. */
 const PRUNED_RETRY_MS = 60_000;
-
-const jobText = ({ kind, namespace, name }: JobRef) => `${kind.kind} ${namespace}/${name}`;
 
 /** Returns the answer for a decision that is not stored, or for the one that is. */
 function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
