@@ -3,8 +3,7 @@ import { stringify } from "yaml";
 import type { AnyJob } from "../crds/job_kind.ts";
 import { BREAKS, isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
 import type { JobRow } from "../crds/wire/row.ts";
-import type { ShownEvent, ShownPod } from "../crds/wire/details.ts";
-import type { JsonObject } from "../platform/base/json.ts";
+import type { JobDetails, ShownPod } from "../crds/wire/details.ts";
 import { clockText } from "../platform/base/local_time.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
@@ -14,20 +13,13 @@ import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
 
 /** What is known of a job. */
-export interface JobFacts {
-  readonly object: JsonObject;
+export interface JobFacts
+  extends Pick<JobDetails, "object" | "pods" | "events" | "wait" | "lastWords"> {
   /** Of the kind as people call it, such as TrainJob. */
   readonly kind: string;
   readonly row: JobRow;
-  /** What its program said last, of one that fails; in lines. */
-  readonly lastWords?: string | undefined;
-  /** What its pods wait for. */
-  readonly wait?: string | undefined;
   readonly curves?: Pick<ShownCurves, "metrics" | "marks">;
   readonly conditions: Readonly<NonNullable<NonNullable<AnyJob["status"]>["conditions"]>>;
-  readonly pods: readonly ShownPod[];
-  /** The newest first. */
-  readonly events: readonly ShownEvent[];
   /** What is not shown, and why, as sentences. */
   readonly missing: readonly string[];
 }

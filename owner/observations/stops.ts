@@ -14,14 +14,15 @@ import type { Stop, StopOutcome, Stopper } from "./observations.ts";
 export interface StopsOptions {
   readonly stopper: Stopper;
   readonly clock: Clock;
-  /** Returns a number from 0 up to 1. */
+  /** Returns a number from 0 up to 1, as `Math.random` does. */
   readonly random: () => number;
   /** Returns the stop with the observation as the log has it now. Rejects if that is not known now. */
   readonly refreshed: (stop: Stop, signal: AbortSignal) => Promise<Stop>;
-  /** Whether this replica may still act as the owner. */
+  /** Whether this replica may still act as the owner (docs/decisions/0014). */
   readonly leading: () => boolean;
   /** Whether no pod of the job can use a grace period. */
   readonly isSuspended: (job: JobRef) => boolean;
+  /** Called when a stop is done. */
   readonly onStop: (stop: Stop, outcome: StopOutcome) => void;
 }
 

@@ -1,7 +1,6 @@
 /** Observations of one term: an actor for each log, and a stop for each trial whose rules were met. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
@@ -9,7 +8,7 @@ import type { ObservationSink } from "./sink.ts";
 import { type LogKey, logKeyText } from "../../trials/recording/observation_row.ts";
 import type { ObservationPlan, PlanDecision } from "../../trials/plan/observation_plan.ts";
 import { createActors } from "./actors.ts";
-import type { Observations, PlanSource, Stop, StopOutcome, Stopper } from "./observations.ts";
+import type { Observations, PlanSource, Stop } from "./observations.ts";
 import type { PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import { isPrimaryContainer } from "../../trials/mapping/outcome.ts";
@@ -20,24 +19,19 @@ import { createObservationReader } from "./observation_reader.ts";
 import { createOpenTrials } from "./open_trials.ts";
 import { createPlainLogs } from "./plain_logs.ts";
 import { settledOrAborted } from "../../platform/base/aborted.ts";
-import { createStops } from "./stops.ts";
+import { createStops, type StopsOptions } from "./stops.ts";
 import { createStoredStops, refreshedStop } from "./stored_stops.ts";
 import { controlOf, decidedByRules } from "./stop_decision.ts";
 
 /** Options of {@link createObservations}. */
-export interface ObservationsOptions {
+export interface ObservationsOptions
+  extends
+    Pick<StopsOptions, "stopper" | "clock" | "leading">,
+    Partial<Pick<StopsOptions, "random" | "onStop">> {
   readonly sink: ObservationSink;
   readonly plans: PlanSource;
-  readonly stopper: Stopper;
-  readonly clock: Clock;
-  /** Returns a number from 0 up to 1. Default `Math.random`. */
-  readonly random?: () => number;
-  /** Whether this replica may still act as the owner (docs/decisions/0014). */
-  readonly leading: () => boolean;
   /** Deadline of one call to the sink, in milliseconds; shorter than what a lost lease leaves. */
   readonly sinkMs: number;
-  /** Called when a stop is done. */
-  readonly onStop?: (stop: Stop, outcome: StopOutcome) => void;
   /** Drops the logs of Trials that go, or went before, until the signal aborts. Default: none. */
   readonly dropLogs?: (drop: Observations["drop"], signal: AbortSignal) => Promise<void>;
   /** Called for a push that the sink will never take. */

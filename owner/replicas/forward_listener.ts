@@ -1,10 +1,12 @@
 /** Listener for calls of other replicas, which need a certificate of our CA. */
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
-import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
-import { type AnsweredCall, startReplicaListener } from "../../platform/http/replicas/listener.ts";
+import {
+  type AnsweredCall,
+  type ReplicaListenerOptions,
+  startReplicaListener,
+} from "../../platform/http/replicas/listener.ts";
 import { type OwnTerm, termRefusal } from "../../platform/http/replicas/terms.ts";
 import type { Server } from "../../platform/http/server.ts";
 import type { AskKind } from "../ask_kind.ts";
@@ -28,22 +30,13 @@ import {
 } from "./forwarding.ts";
 
 /** Options of {@link startForwardListener}. */
-export interface ForwardListenerOptions {
+export interface ForwardListenerOptions extends Omit<ReplicaListenerOptions, "calls"> {
   readonly kinds: JobKinds;
-  /** 0 stands for a free one. */
-  readonly port: number;
-  /** Address to listen on. Default: all. */
-  readonly hostname?: string;
-  /** Its serving certificate, and the CAs of clients. */
-  readonly tls: ReplicaTls;
-  /** The DNS name that the certificate of a replica carries. */
-  readonly clientName: string;
   readonly term: () => OwnTerm;
   /** The state of this replica. */
   readonly owned: Pick<OwnedState, "accept" | "ask" | "changes">;
   /** Kinds of questions that it answers. */
   readonly asks: readonly AskKind<unknown, object>[];
-  readonly clock: Clock;
   /** How long the owner may take for a push. Default 2 s. */
   readonly acceptDeadlineMs?: number;
 }

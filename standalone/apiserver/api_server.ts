@@ -1,7 +1,6 @@
 /** Embedded Kubernetes API server: starts and stops the store, the controllers and the HTTPS listener. */
 import { after, systemClock } from "../../platform/base/clock.ts";
-import { createAccess } from "./access/access.ts";
-import type { StaticToken } from "./access/authenticator.ts";
+import { type AccessOptions, createAccess } from "./access/access.ts";
 import { createAdmission } from "./admission/admission.ts";
 import { Registry } from "./kinds/registry.ts";
 import { bootstrap } from "./lifecycle/bootstrap.ts";
@@ -15,7 +14,8 @@ import { handle } from "./requests/handler.ts";
 import { openStore } from "./storage/sqlite_store.ts";
 
 /** Options of {@link startApiServer}. */
-export interface ApiServerOptions {
+export interface ApiServerOptions
+  extends Pick<AccessOptions, "signingKey">, Partial<Pick<AccessOptions, "users" | "now">> {
   /** Folder of the database, created with mode 0700; without it the database is in memory. */
   readonly dataDir?: string;
   /** 0 picks a free port. */
@@ -26,17 +26,8 @@ export interface ApiServerOptions {
   readonly podLogs?: PodLogs;
   /** Finds pods whose logs outlive them. Default: none. */
   readonly gonePod?: FindGonePod;
-  /**
-   * PEM (PKCS #8) of the RSA key that signs service-account tokens, for the first start; generated
-   * without it, and kept.
-   */
-  readonly signingKey?: string;
-  /** Users with fixed tokens besides the administrator, such as the kubelet. */
-  readonly users?: readonly StaticToken[];
   /** Number of changes that are kept for watches that start in the past. */
   readonly historyLimit?: number;
-  /** Current time in milliseconds since the epoch. */
-  readonly now?: () => number;
 }
 
 /** A running API server. */

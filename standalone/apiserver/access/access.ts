@@ -23,9 +23,12 @@ export interface Access {
 /** Options of {@link createAccess}. */
 export interface AccessOptions {
   readonly store: Store;
-  /** PEM (PKCS #8) of the RSA key that signs service-account tokens; see {@link loadSigningKeys}. */
+  /**
+   * PEM (PKCS #8) of the RSA key that signs service-account tokens, for the first start; generated
+   * without it, and kept.
+   */
   readonly signingKey?: string;
-  /** Users with fixed tokens. */
+  /** Users with fixed tokens, such as the administrator and the kubelet. */
   readonly users: readonly StaticToken[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
