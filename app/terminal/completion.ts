@@ -60,6 +60,17 @@ complete -o default -F _milepost milepost kubectl-milepost
 `;
 }
 
+/** The names of jobs, of the place that is typed. */
+const FISH_JOBS = `function __milepost_jobs
+  set -l words (commandline -opc)
+  set -l place
+  for index in (seq 4 (count $words))
+    set -l flag $words[(math $index - 1)]
+    contains -- $flag -n --namespace --context --kubeconfig; and set -a place $flag $words[$index]
+  end
+  $words[1] get $place ${NAMES}
+end`;
+
 const quoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
 function fish(commands: readonly CompletedCommand[]): string {
@@ -76,12 +87,10 @@ function fish(commands: readonly CompletedCommand[]): string {
   );
   const aboutJobs = ofJobs(commands).map(({ name }) => name).join(" ");
   lines.push(
-    `complete -c milepost -f -n '__fish_seen_subcommand_from ${aboutJobs}' -a ${
-      quoted(`(milepost get ${NAMES})`)
-    }`,
+    `complete -c milepost -f -n '__fish_seen_subcommand_from ${aboutJobs}' -a '(__milepost_jobs)'`,
   );
   lines.push("complete -c kubectl-milepost -w milepost");
-  return `${lines.join("\n")}\n`;
+  return `${[FISH_JOBS, ...lines].join("\n")}\n`;
 }
 
 /** zsh reads the script for bash once its completion runs, which a bare ~/.zshrc does not begin. */

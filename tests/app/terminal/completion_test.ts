@@ -75,8 +75,10 @@ const PROOFS: Readonly<Record<string, { readonly asks: string; readonly says: Re
     says: /_milepost.*_milepost/,
   },
   fish: {
-    asks: 'complete -C "milepost to"; complete -C "kubectl-milepost lo"',
-    says: /^top\tshow jobs as they train\nlogs\t/m,
+    asks: `complete -C "milepost to"; complete -C "kubectl-milepost lo"
+      function milepost; printf '%s\\n' NAME $argv; end
+      complete -C "milepost get -n team-b te"; complete -C "milepost logs -f so"`,
+    says: /^top\tshow jobs as they train\nlogs\t.*\nteam-b\n$/m,
   },
 };
 for (const [shell, { asks, says }] of Object.entries(PROOFS)) {
