@@ -8,7 +8,7 @@ import { z } from "zod";
 import { aborted } from "../platform/base/aborted.ts";
 import { ConfigurationError, messageOf } from "../platform/kube/errors.ts";
 import { SESSION_LIMITS } from "../page/server/browser_sessions.ts";
-import type { CommandEntry, Given } from "./command_entry.ts";
+import { type CommandEntry, entryOf, type Given } from "./command_entry.ts";
 import {
   crdsSettings,
   demoSettings,
@@ -17,7 +17,6 @@ import {
   standaloneSettings,
 } from "./configuration/command_settings.ts";
 import { uiSettings } from "./configuration/ui_settings.ts";
-import { readSettings } from "./configuration/setting_sources.ts";
 import { settings as managerSettings } from "./configuration/settings.ts";
 import { EXAMPLE_PROGRAMS, runExampleProgram } from "./example/programs.ts";
 import { type LogLevel, startLogging, stopLogging } from "./logging.ts";
@@ -206,13 +205,13 @@ async function runCrds(settings: CrdsSettings): Promise<void> {
 }
 
 /** `milepost convert`: former jobs of a file as TrainJobs; prints nothing if one of them cannot be one. */
-async function runConvert({ argument = "" }: Given): Promise<void> {
+async function runConvert(file: string): Promise<void> {
   const { convertText } = await import("../controller/conversion/convert_text.ts");
   let text: string;
   try {
-    text = await Deno.readTextFile(argument);
+    text = await Deno.readTextFile(file);
   } catch (error) {
-    throw new ConfigurationError(`cannot read ${argument}: ${messageOf(error)}`, { cause: error });
+    throw new ConfigurationError(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
   }
   print(convertText(text));
 }
@@ -224,26 +223,18 @@ function runVersion(): Promise<void> {
 }
 
 /** `milepost completion`: a script for a shell. */
-function runCompletion({ argument = "" }: Given): Promise<void> {
-  const script = COMPLETIONS.get(argument);
+function runCompletion(shell: string): Promise<void> {
+  const script = COMPLETIONS.get(shell);
   const known = [...COMPLETIONS.keys()].join(", ");
   if (script === undefined) {
-    throw new ConfigurationError(`there is no completion for ${argument}; known: ${known}`);
+    throw new ConfigurationError(`there is no completion for ${shell}; known: ${known}`);
   }
   print(script(COMMANDS));
   return Promise.resolve();
 }
 
-function entryOf<S extends z.ZodObject>(
-  name: string,
-  description: string,
-  settings: S,
-  run: (values: z.infer<S>) => Promise<void>,
-): CommandEntry {
-  const read = ({ flags, environment }: Given) =>
-    readSettings(settings, { command: name, flags, environment });
-  return { name, description, settings, run: async (given) => await run(read(given)) };
-}
+/** Of a command without flags. */
+const NONE = z.strictObject({});
 
 /** All commands, in the order in which `--help` shows them. */
 export const COMMANDS: readonly CommandEntry[] = [
@@ -253,59 +244,58 @@ export const COMMANDS: readonly CommandEntry[] = [
     settings: managerSettings,
     run: runManager,
   },
+  entryOf({
+    name: "standalone",
+    description: "run an embedded control plane on this machine, and the manager in it",
+    settings: standaloneSettings,
+  }, runStandalone),
+  entryOf({
+    name: "node",
+    description: "run only the kubelet, against any API server; it isolates nothing",
+    settings: nodeSettings,
+  }, runNode),
   entryOf(
-    "standalone",
-    "run an embedded control plane on this machine, and the manager in it",
-    standaloneSettings,
-    runStandalone,
+    { name: "ui", description: "serve the page for browsers", settings: uiSettings },
+    runUi,
   ),
-  entryOf(
-    "node",
-    "run only the kubelet, against any API server; it isolates nothing",
-    nodeSettings,
-    runNode,
-  ),
-  entryOf("ui", "serve the page for browsers", uiSettings, runUi),
   ...TERMINAL_COMMANDS,
-  entryOf(
-    "observation-log",
-    "keep observations for Katib and for managers, without MySQL or Postgres",
-    observationLogSettings,
-    runObservationLog,
-  ),
-  entryOf(
-    "demo",
-    "run example jobs on an embedded control plane, and show them",
-    demoSettings,
-    runDemo,
-  ),
-  entryOf("crds", "print the CustomResourceDefinitions", crdsSettings, runCrds),
-  {
+  entryOf({
+    name: "observation-log",
+    description: "keep observations for Katib and for managers, without MySQL or Postgres",
+    settings: observationLogSettings,
+  }, runObservationLog),
+  entryOf({
+    name: "demo",
+    description: "run example jobs on an embedded control plane, and show them",
+    settings: demoSettings,
+  }, runDemo),
+  entryOf({
+    name: "crds",
+    description: "print the CustomResourceDefinitions",
+    settings: crdsSettings,
+  }, runCrds),
+  entryOf({
     name: "convert",
     description: "print TrainJobs and runtimes for the jobs of former operators in a file",
-    settings: z.strictObject({}),
+    settings: NONE,
     argument: "file",
-    run: runConvert,
-  },
-  {
+  }, (_, file) => runConvert(file)),
+  entryOf({
     name: "example",
     description: `run a program of the examples: ${EXAMPLE_PROGRAMS.join(", ")}`,
-    settings: z.strictObject({}),
+    settings: NONE,
     argument: "name",
-    run: ({ argument = "" }) => runExampleProgram(argument),
-  },
-  {
+  }, (_, name) => runExampleProgram(name)),
+  entryOf({
     name: "completion",
     description:
       "print the script that completes commands, flags and names of jobs: bash, zsh or fish",
-    settings: z.strictObject({}),
+    settings: NONE,
     argument: "shell",
-    run: runCompletion,
-  },
-  entryOf(
-    "version",
-    "print the version, and the API versions that are served",
-    z.strictObject({}),
-    runVersion,
-  ),
+  }, (_, shell) => runCompletion(shell)),
+  entryOf({
+    name: "version",
+    description: "print the version, and the API versions that are served",
+    settings: NONE,
+  }, runVersion),
 ];
