@@ -8,12 +8,15 @@ const USUAL_SIZE = { columns: 80, rows: 24 } as const;
 
 const encoder = new TextEncoder();
 
-function writeAll(text: string): void {
+/** Writes all of a text. Returns false if nobody reads it any more. */
+export function writeTo(stream: { writeSync(bytes: Uint8Array): number }, text: string): boolean {
   const bytes = encoder.encode(text);
   try {
-    for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
-  } catch {
-    // A terminal that has gone is drawn on no more; its end is told by the signal.
+    for (let at = 0; at < bytes.length;) at += stream.writeSync(bytes.subarray(at));
+    return true;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    return false;
   }
 }
 
@@ -25,7 +28,13 @@ export function lookOfProcess({ ascii = false }: { readonly ascii?: boolean } = 
 
 /** The terminal: standard input and output. */
 export const processTerminal: Terminal = {
-  write: writeAll,
+  write(text) {
+    try {
+      writeTo(Deno.stdout, text);
+    } catch {
+      // A terminal that has gone is drawn on no more; its end is told by the signal.
+    }
+  },
   size() {
     try {
       const { columns, rows } = Deno.consoleSize();
