@@ -88,9 +88,10 @@ Deno.test("at a terminal the list has colours for states, and is cut to its widt
   await using screen = atTerminal(command, env());
   assert.equal(await screen.ended(), 0);
   assert.ok(screen.text().includes("\x1b[32mRunning\x1b[0m"), screen.text());
+  // Deno itself tells a terminal of what takes it long, and erases that.
   // deno-lint-ignore no-control-regex
-  const plain = screen.text().replaceAll(/\x1b\[\d+m/g, "").split("\r\n");
-  assert.ok(plain.every((line) => line.length <= 100));
+  const plain = screen.text().replaceAll(/\x1b\[\d*[A-Za-z]/g, "").split("\r\n");
+  assert.ok(plain.every((line) => line.length <= 100), screen.text());
 });
 
 Deno.test("of two jobs with one name the kind chooses", async () => {
