@@ -319,6 +319,18 @@ const journeys = {
     for (const to of [0.6, 0.1]) await page.mouse.move(box.x + box.width * to, box.y + 60);
     assert.deepEqual(stayed, await said());
 
+    const saving = page.waitForEvent("download");
+    await page.getByRole("button", { name: "CSV" }).click();
+    const table = await saving;
+    assert.equal(table.suggestedFilename(), "resnet50-0.csv");
+    const [header, ...rows] = (await readFile(await table.path(), "utf8")).trimEnd().split("\r\n");
+    assert.equal(header, "job,metric,time,step,last,min,max");
+    const ofLoss = rows.filter((it) => it.startsWith("resnet50-0,loss,"));
+    assert.ok(ofLoss.length > 100, `${ofLoss.length} rows`);
+    const times = ofLoss.map((it) => Date.parse(it.split(",")[2]));
+    assert.ok(Math.min(...times) >= drawn[0] && Math.max(...times) <= drawn[1]);
+    await page.mouse.move(box.x + box.width * 0.1, box.y + 60);
+
     await plot.focus();
     let range = drawn;
     for (let count = 0; count < 3; count++) range = await after(range, () => plot.press("+"));

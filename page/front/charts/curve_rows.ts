@@ -66,7 +66,8 @@ export function placeOf(
   return run === undefined ? runs.stepBefore(timeMs) : runs.stepAt(timeMs, run);
 }
 
-const textOfCode = (code: number) => numberText(code === 0 ? NaN : code * Infinity);
+/** Returns what a value was that is no finite number, by what stands for it. */
+export const textOfCode = (code: number) => numberText(code === 0 ? NaN : code * Infinity);
 
 /** The rows of a line by their time. */
 function rowsOf(line: CurveLine, { isLog, axis }: CurveScale): PlacedRow[] {

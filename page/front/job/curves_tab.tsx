@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { CompareChoice } from "./compare_choice.tsx";
 import { MetricChoice, ScaleControls } from "./curve_controls.tsx";
 import { LineSample } from "../charts/chart_legend.tsx";
+import { csvOf } from "./curves_csv.ts";
 import { chartsOf, type ShownJob, stepsOf, timesOf, wholeOf } from "./job_charts.ts";
 import { MetricChart } from "../charts/metric_chart.tsx";
 import { Hostile, Moment, Notice } from "../marks_and_signs.tsx";
@@ -12,6 +13,7 @@ import { plainText } from "../readable_text.ts";
 import { axisFor, jobNameOf, type JobView, jobView, viewFragment } from "../url_state.ts";
 import { isMetric, type JobCurves } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
+import { saveText } from "../saved_text.ts";
 import { MOST_ZOOMED, sourceText, useZoomed } from "../charts/zoomed_curves.ts";
 
 /** Charts that are drawn without being asked for. */
@@ -135,6 +137,14 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
         <ScaleControls view={view} axis={axis} hasSteps={hasSteps} />
         <MetricChoice view={view} names={names} />
         <CompareChoice view={view} />
+        {!isEmpty && (
+          <button
+            type="button"
+            onClick={() => saveText(`${view.name}.csv`, csvOf(shown, axis, range), "text/csv")}
+          >
+            CSV
+          </button>
+        )}
       </div>
       <JobLegend view={view} missing={state?.missing ?? new Set()} />
       {outage.value !== "" && (

@@ -11,6 +11,7 @@ import { showJob } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
 import type { Row } from "../feed/view_answers_read.ts";
 import { ALL_PODS, type JobView } from "../url_state.ts";
+import { saveText } from "../saved_text.ts";
 
 const WORDS = {
   loading: "Loading…",
@@ -82,11 +83,7 @@ function Download({ name, places, text }: {
   const download = async () => {
     setWord("Downloading…");
     const whole = await wholeLogs(places).catch(() => undefined);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([whole ?? text], { type: "text/plain" }));
-    link.download = name;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    saveText(name, whole ?? text);
     setWord(whole === undefined ? "Downloaded what is shown" : "Download");
   };
   return <button type="button" onClick={download}>{word}</button>;

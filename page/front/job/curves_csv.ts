@@ -1,0 +1,45 @@
+/** Charts as a table of CSV: a line for each point of each job, as far as they are shown. Pure. */
+import { bucketWidth } from "../charts/job_runs.ts";
+import { placeOf, textOfCode } from "../charts/curve_rows.ts";
+import type { TimeRange } from "../charts/zoom_range.ts";
+import type { AxisKind } from "../url_state.ts";
+import type { JobChart } from "./job_charts.ts";
+
+const HEADER = "job,metric,time,step,last,min,max";
+
+/** Returns a field; one that a spreadsheet would take for a formula begins with an apostrophe, as texts do there. */
+function field(text: string): string {
+  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Returns the charts as CSV (RFC 4180): of each bucket its last, least and greatest value, of one without a number what it was. */
+export function csvOf(
+  charts: readonly JobChart[],
+  axis: AxisKind,
+  { from, to }: TimeRange = { from: -Infinity, to: Infinity },
+): string {
+  const unit = axis === "step" ? 1 : 1000;
+  const lines = charts.flatMap(({ title, lines }) =>
+    lines.flatMap((line) => {
+      const width = bucketWidth(line.points);
+      const others = line.nonFinite.map(([timeMs, , , code]) =>
+        [timeMs, textOfCode(code), "", ""] as const
+      );
+      return [
+        ...line.points.map(([timeMs, min, max, last]) => [timeMs, last, min, max] as const),
+        ...others,
+      ]
+        .sort(([one], [other]) => one - other)
+        .flatMap(([timeMs, ...values]) => {
+          const run = line.runs.runOf(timeMs, width);
+          const place = (placeOf(line, axis, timeMs, run) ?? NaN) * unit;
+          if (!(place >= from && place <= to)) return [];
+          const step = line.runs.stepAt(timeMs, run);
+          const time = new Date(timeMs).toISOString();
+          return [[field(line.label), field(title), time, step ?? "", ...values].join(",")];
+        });
+    })
+  );
+  return `${[HEADER, ...lines].join("\r\n")}\r\n`;
+}

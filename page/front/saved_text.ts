@@ -1,0 +1,10 @@
+/** Text that the browser saves as a file. */
+
+/** Saves a text under a name in the folder of downloads. */
+export function saveText(name: string, text: string, type = "text/plain"): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
