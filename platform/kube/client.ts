@@ -55,7 +55,7 @@ export interface PathRequest {
 }
 
 /** Options of {@link KubeClient.read}. */
-export interface ReadOptions extends PathRequest, CallOptions {
+export interface ReadOptions extends PathRequest, CallOptions, Pick<ResponseBounds, "onBytes"> {
   /** Longest response that is read, in bytes; a longer one is a `TooLargeError`. Default 16 MiB. */
   readonly maxBytes?: number;
 }

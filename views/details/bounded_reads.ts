@@ -76,13 +76,26 @@ export async function orDenied<T>(read: Promise<Found<T>>): Promise<Found<T>> {
 
 const countedBytes = ({ budget }: BoundedReads) => (bytes: number) => void (budget.bytes -= bytes);
 
+const inPlace = <T>({ places, signal }: BoundedReads, read: () => Promise<T>): Promise<T> =>
+  places === undefined ? read() : places.run(read, signal);
+
 /** Reads one object, also when lists have read all that the request may: of these there are few. */
 export function readOne<T>(reads: BoundedReads, kind: Kind<T>, key: ObjectKey): Promise<T> {
-  const { client, signal, places } = reads;
+  const { client, signal } = reads;
   const { deadlineMs, objectBytes: maxBytes } = READ_LIMITS;
   const onBytes = countedBytes(reads);
-  const read = () => client.get(kind, key, { signal, deadlineMs, maxBytes, onBytes });
-  return places === undefined ? read() : places.run(read, signal);
+  return inPlace(reads, () => client.get(kind, key, { signal, deadlineMs, maxBytes, onBytes }));
+}
+
+/** Reads the text of a path, such as that of a log, as {@link readOne} reads an object. */
+export async function readText(
+  reads: BoundedReads,
+  path: string,
+  bounds: { readonly maxBytes: number; readonly deadlineMs: number },
+): Promise<string> {
+  const { client, signal } = reads;
+  const call = { ...bounds, signal, onBytes: countedBytes(reads) };
+  return (await inPlace(reads, () => client.read(path, call))).text;
 }
 
 /** Reads pages until there are as many as `most`, or the request has read as much as it may. */

@@ -156,10 +156,10 @@ export function createClientOver(
         (request, { signal, idleMs = WATCH_IDLE_MS }) => open(request, { signal, idleMs }),
       ),
     read(path, options = {}) {
-      const { maxBytes = READ_BYTES } = options;
+      const { maxBytes = READ_BYTES, onBytes } = options;
       return call(pathRequest(path, options), options, async (response) => {
         const { status, headers } = response;
-        return { status, headers, text: await readBody(response, maxBytes) };
+        return { status, headers, text: await readBody(response, maxBytes, { onBytes }) };
       });
     },
     stream: (path, options) => open(pathRequest(path, options), options),

@@ -2,6 +2,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import type { JobFailure } from "../../../crds/job_failure.ts";
 import { ONLY_IN_LOG } from "../../../platform/base/error_line.ts";
+import { TransportError } from "../../../platform/kube/errors.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { wordsOfLog } from "../../../views/details/words_of_log.ts";
 import { answeringClient } from "../../support/answering_client.ts";
@@ -19,11 +20,14 @@ const FAILURE: JobFailure = {
 const refused = (status: number) =>
   Response.json({ kind: "Status", status: "Failure" }, { status });
 
-async function wordsWith(answer: (isPrevious: boolean) => Response, failure = FAILURE) {
+async function wordsWith(
+  answer: (isPrevious: boolean, path: string) => Response | Promise<Response>,
+  failure = FAILURE,
+) {
   const asked: string[] = [];
   const client = answeringClient(({ path }) => {
     asked.push(path);
-    return answer(path.includes("previous=true"));
+    return answer(path.includes("previous=true"), path);
   });
   const reads = boundedReads(client, new AbortController().signal);
   return { words: await wordsOfLog(reads, "ml", failure), asked };
@@ -45,6 +49,36 @@ for (const code of [400, 403, 404, 500]) {
     deepEqual((await wordsWith(() => refused(code))).words, undefined);
   });
 }
+
+Deno.test("of lines that are too long together fewer are read", async () => {
+  const bar = "#".repeat(2_000) + "\n";
+  const { words } = await wordsWith((_, path) =>
+    new Response(
+      bar.repeat(Number(new URLSearchParams(path.split("?")[1]).get("tailLines"))) + ERROR,
+    )
+  );
+  equal(words?.split("\n").at(-1), "ValueError: bad batch");
+});
+
+Deno.test("where nobody answers, as of a node that is gone, the reader waits only once", async () => {
+  const { words, asked } = await wordsWith(() => Promise.reject(new TransportError("no answer")));
+  deepEqual([words, asked.length], [undefined, 1]);
+});
+
+Deno.test("a log takes one of the places, and of the bytes, that all reads share", async () => {
+  const client = answeringClient(() => new Response(ERROR));
+  let taken = 0;
+  const places = {
+    run: <T>(work: () => Promise<T>) => {
+      taken++;
+      return work();
+    },
+  };
+  const reads = boundedReads(client, new AbortController().signal, places);
+  const before = reads.budget.bytes;
+  await wordsOfLog(reads, "ml", FAILURE);
+  deepEqual([taken, before - reads.budget.bytes], [1, ERROR.length]);
+});
 
 Deno.test("a log is read where the headline sends its reader there, and nowhere else", async () => {
   for (
