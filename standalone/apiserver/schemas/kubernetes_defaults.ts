@@ -131,10 +131,13 @@ const WEBHOOK = {
   objectSelector: {},
 };
 const FILES = filling({ defaultMode: 0o644 });
+/** To Kubernetes an empty text is no protocol; OpenAPI's default is for one that is not there. */
+const PORT = filling({ protocol: "TCP" });
 
 /** The defaults of each type, by the end of the name of its schema. */
 const FILLS: Readonly<Record<string, Fill>> = {
   "core.v1.Container": containerDefaults,
+  "core.v1.ContainerPort": PORT,
   "core.v1.Probe": filling({
     timeoutSeconds: 1,
     periodSeconds: 10,
@@ -153,6 +156,7 @@ const FILLS: Readonly<Record<string, Fill>> = {
   "core.v1.PodSpec": podSpecDefaults,
   "core.v1.Pod": podDefaults,
   "core.v1.Service": serviceDefaults,
+  "core.v1.ServicePort": PORT,
   "core.v1.Secret": secretDefaults,
   "core.v1.Namespace": namespaceDefaults,
   "batch.v1.Job": jobDefaults,

@@ -49,6 +49,12 @@ function service(spec: JsonObject = {}, name = "s") {
 type Cases = Record<string, { object: unknown; old?: unknown; want: string[] }>;
 
 const PODS: Cases = {
+  "takes an empty protocol for none": {
+    object: pod({
+      containers: [{ ...CONTAINER, ports: [{ containerPort: 1, protocol: "" }] }],
+    }),
+    want: [],
+  },
   "takes a plain pod": { object: pod(), want: [] },
   "refuses a name with capitals": {
     object: pod({}, { name: "Pod" }),
@@ -418,6 +424,12 @@ const DEFAULTS: Record<
     object: pod({ volumes: [{ name: "v" }] }),
     path: ["spec", "volumes"],
     want: [{ name: "v", emptyDir: {} }],
+  },
+  "the protocol of a Service's port that names an empty one": {
+    kind: ["v1", "Service"],
+    object: { metadata: { name: "s" }, spec: { ports: [{ port: 1, protocol: "" }] } },
+    path: ["spec", "ports"],
+    want: [{ port: 1, protocol: "TCP", targetPort: 1 }],
   },
   "a job's back-off limit": {
     kind: ["batch/v1", "Job"],
