@@ -233,9 +233,10 @@ export const reasonReport = (facts: JobFacts, look: ReportLook): string[] =>
     ...eventLines(facts, look),
   ]);
 
-/** Returns the job's object as YAML, without what only its writers' tools read. */
+/** Returns the job's object as YAML, without what only its writers' tools read. Text has at least half of the columns. */
 export const yamlReport = ({ object }: Pick<JobFacts, "object">, columns: number): string[] =>
   safeLines(stringify(object, { lineWidth: 0 })).split("\n").flatMap((line) => {
-    const [indent = ""] = /^ */.exec(line) ?? [];
-    return wrapped(line.slice(indent.length), columns - indent.length).map((it) => indent + it);
+    const text = line.replace(/^ +/, "");
+    const indent = " ".repeat(Math.min(line.length - text.length, Math.floor(columns / 2)));
+    return wrapped(text, columns - indent.length).map((it) => indent + it);
   });

@@ -136,6 +136,13 @@ Deno.test("wrapped() loses nothing but blanks, whatever the text", () => {
   }));
 });
 
+Deno.test("of an object's text that is far to the right no line is too long, and there are not as many as characters", () => {
+  const program = `if x:\n${" ".repeat(100)}${"train() ".repeat(50)}\n`;
+  const lines = yamlReport({ object: { args: [program] } }, 40);
+  assert.deepEqual(lines.filter((line) => columnsOf(line) > 40), []);
+  assert.ok(lines.length < 40, `${lines.length}`);
+});
+
 Deno.test("an object is YAML of which no line is too long, and nothing steers the terminal", () => {
   const args = ["--steps", "one two three four five six", "\x1b[2J"];
   assert.deepEqual(yamlReport({ object: { spec: { args } } }, 24), [
