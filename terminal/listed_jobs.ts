@@ -1,9 +1,10 @@
 /** Jobs as they are now, of all kinds that the user may list: read once, and not watched. */
 import type { JobKind } from "../crds/job_kind.ts";
 import type { JobRow } from "../crds/wire/row.ts";
-import { isNotFound } from "../platform/kube/errors.ts";
+import { isNotFound, messageOf } from "../platform/kube/errors.ts";
 import { servedOf } from "../platform/kube/watching/served_kinds.ts";
 import { boundedReads, keeping, listUpTo, orDenied } from "../views/details/bounded_reads.ts";
+import { waitsOfJobs, withWaits } from "../views/details/waits_of_jobs.ts";
 import { rowOf } from "../views/list/job_row.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 
@@ -55,4 +56,19 @@ export async function listedJobs(
   const lists = served.flatMap((kind) => places.map((namespace) => rowsOf(kind, namespace)));
   const rows = (await Promise.all(lists)).flat().sort(newestFirst);
   return { rows, missing: missing.sort() };
+}
+
+/** Adds to listed jobs what they wait for. Where that cannot be read they are as they are, and it is not shown. */
+export async function withWaitsRead(
+  { client, kinds, namespaces }: Pick<TerminalCluster, "client" | "kinds" | "namespaces">,
+  { rows, missing }: ListedJobs,
+  signal: AbortSignal,
+): Promise<ListedJobs> {
+  try {
+    const waits = await waitsOfJobs(boundedReads(client, signal), kinds, rows, namespaces);
+    return { rows: withWaits(rows, waits), missing };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { rows, missing: [...missing, `what jobs wait for: ${messageOf(error)}`] };
+  }
 }

@@ -13,7 +13,7 @@ import { printLogs } from "../../terminal/followed_logs.ts";
 import { findJob, readJob, typedJob } from "../../terminal/job_reading.ts";
 import { jobReport } from "../../terminal/job_report.ts";
 import { jobTable } from "../../terminal/job_rows.ts";
-import { listedJobs } from "../../terminal/listed_jobs.ts";
+import { listedJobs, withWaitsRead } from "../../terminal/listed_jobs.ts";
 import { openCluster, type OpenedCluster } from "./open_cluster.ts";
 import { toldMessage } from "../../terminal/readings.ts";
 import { printChanges } from "../../terminal/printed_changes.ts";
@@ -22,8 +22,6 @@ import { runTop } from "../../terminal/run_top.ts";
 import { cut, safeJson } from "../../terminal/shown_text.ts";
 import { stopJobByHand } from "../../terminal/stopped_job.ts";
 import { ellipsisOf } from "../../terminal/styles.ts";
-import { boundedReads } from "../../views/details/bounded_reads.ts";
-import { waitsOfJobs, withWaits } from "../../views/details/waits_of_jobs.ts";
 import { rowOf } from "../../views/list/job_row.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
@@ -70,10 +68,9 @@ export async function runListCommand(
   { print, warn, signal }: CommandIo,
 ): Promise<void> {
   await using cluster = await openCluster(settings, signal, ["jobs", "manager"]);
-  const { client, kinds, namespaces } = cluster;
-  const { rows: jobs, missing } = await listedJobs(cluster, kinds.all, signal);
-  const reads = boundedReads(client, signal);
-  const rows = withWaits(jobs, await waitsOfJobs(reads, kinds, jobs, namespaces));
+  const { kinds, namespaces } = cluster;
+  const jobs = await listedJobs(cluster, kinds.all, signal);
+  const { rows, missing } = await withWaitsRead(cluster, jobs, signal);
   if (settings.json) return print(`${safeJson({ jobs: rows, missing })}\n`);
   for (const it of missing) warn(`not shown: ${it}`);
   if (rows.length === 0) {

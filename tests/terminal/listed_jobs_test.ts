@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { jobTable } from "../../terminal/job_rows.ts";
-import { listedJobs } from "../../terminal/listed_jobs.ts";
+import { listedJobs, withWaitsRead } from "../../terminal/listed_jobs.ts";
 import { type AskedOf, type MadeUp, withAnswers } from "../support/api_answers.ts";
 
 const SIGNAL = new AbortController().signal;
@@ -125,4 +125,22 @@ Deno.test("the table has whole names, one word a state, why a job fails, and kin
   const others = [ROW, { ...ROW, kind: "pytorchjobs.kubeflow.org" }];
   const [header] = jobTable(others, { ...look, namespaced: true });
   assert.match(header ?? "", /^NAMESPACE +NAME +KIND +STATE /);
+});
+
+Deno.test("jobs are listed also where it cannot be read what they wait for", async () => {
+  const row: JobRow = {
+    uid: "u",
+    kind: TRAINJOB.id,
+    namespace: "ml",
+    name: "waits",
+    state: "Created",
+    created: "2026-01-01T00:00:00Z",
+  };
+  await withAnswers(() => 500, async (client) => {
+    const cluster = { client, kinds: JOB_KINDS, namespaces: ["ml"] };
+    const { rows, missing } = await withWaitsRead(cluster, { rows: [row], missing: ["x"] }, SIGNAL);
+    assert.deepEqual(rows, [row]);
+    assert.equal(missing.length, 2);
+    assert.match(missing[1] ?? "", /^what jobs wait for: /);
+  });
 });
