@@ -33,17 +33,15 @@ function containerOf(pod: LoggedPod, asked: string | null): string {
 function untilClosed(log: ReadableStream<Uint8Array>, closing: AbortSignal) {
   const reader = log.getReader();
   const forget = onAbort(closing, () => reader.cancel());
+  // One that has broken off cannot be cancelled.
+  reader.closed.then(forget, forget);
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await reader.read();
-      if (!done) return controller.enqueue(value);
-      forget();
-      controller.close();
+      if (done) controller.close();
+      else controller.enqueue(value);
     },
-    async cancel(reason) {
-      forget();
-      await reader.cancel(reason);
-    },
+    cancel: (reason) => reader.cancel(reason),
   });
 }
 

@@ -300,6 +300,14 @@ Deno.test("startApiServer() applies the three patch types, and loses none of man
   assert.equal(Object.keys((await api.ok("GET", `${CONFIG_MAPS}/a`)).data).length, 21);
 });
 
+Deno.test("startApiServer() closes after a log that has broken off", async () => {
+  await using api = await testServer({
+    podLogs: () => new ReadableStream({ pull: (log) => log.error(new Error("the file has gone")) }),
+  });
+  await api.ok("POST", PODS, { body: pod("a") });
+  await assert.rejects(api.call("GET", `${PODS}/a/log`));
+});
+
 Deno.test("startApiServer() gives pods logs, nodes and scale", async () => {
   await using api = await testServer({
     podLogs: ({ pod, container, options }) =>
