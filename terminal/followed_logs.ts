@@ -5,6 +5,7 @@ import { KINDS } from "../crds/kinds.ts";
 import { type Backoff, backoffMs } from "../platform/base/backoff.ts";
 import type { Clock } from "../platform/base/clock.ts";
 import { ConfigurationError, isNotFound, KubeError, messageOf } from "../platform/kube/errors.ts";
+import { getOrUndefined } from "../platform/kube/upsert.ts";
 import { HOLE, ResumedLog } from "../platform/base/resumed_log.ts";
 import { boundedReads, listUpTo } from "../views/details/bounded_reads.ts";
 import { DETAIL_LIMITS, PODS } from "../views/details/details_of_job.ts";
@@ -125,13 +126,8 @@ class FollowedLogs {
   /** Whether no pod of it will write any more. */
   async #hasEnded(): Promise<boolean> {
     const { job: { kind, namespace, name, uid }, parts: { client, signal } } = this;
-    try {
-      const found = await client.get(kind, { namespace, name }, { signal });
-      return found.metadata.uid !== uid || endOf(kind, jobSchema.parse(found)) !== undefined;
-    } catch (error) {
-      if (isNotFound(error)) return true;
-      throw error;
-    }
+    const found = await getOrUndefined(client, kind, { namespace, name }, { signal });
+    return found?.metadata.uid !== uid || endOf(kind, jobSchema.parse(found)) !== undefined;
   }
 
   /** Reads the log of a pod once, to the end of its stream. */

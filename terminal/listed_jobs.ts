@@ -1,7 +1,7 @@
 /** Jobs as they are now, of all kinds that the user may list: read once, and not watched. */
 import type { JobKind } from "../crds/job_kind.ts";
 import type { JobRow } from "../crds/wire/row.ts";
-import { isNotFound, messageOf } from "../platform/kube/errors.ts";
+import { ignoring, isNotFound, messageOf } from "../platform/kube/errors.ts";
 import { servedOf } from "../platform/kube/watching/served_kinds.ts";
 import { boundedReads, keeping, listUpTo, orDenied } from "../views/details/bounded_reads.ts";
 import { waitsOfJobs, withWaits } from "../views/details/waits_of_jobs.ts";
@@ -36,16 +36,12 @@ export async function listedJobs(
     const where = namespace === undefined ? "all namespaces" : namespace;
     const read = keeping(kind, (job) => rowOf(kind, job));
     const wanted = { most, ...(namespace !== undefined && { namespace }) };
-    try {
-      const { items, isCut, isDenied } = await orDenied(listUpTo(reads, read, wanted));
-      if (isDenied) missing.push(`the user may not list ${kind.plural} in ${where}`);
-      if (isCut) missing.push(`some ${kind.plural} in ${where}: ${most} are read`);
-      return items;
-    } catch (error) {
-      // A version that could not be asked about may lack the kind.
-      if (isNotFound(error)) return [];
-      throw error;
-    }
+    const found = await orDenied(listUpTo(reads, read, wanted)).catch(ignoring(isNotFound));
+    // A version that could not be asked about may lack the kind.
+    if (found === undefined) return [];
+    if (found.isDenied) missing.push(`the user may not list ${kind.plural} in ${where}`);
+    if (found.isCut) missing.push(`some ${kind.plural} in ${where}: ${most} are read`);
+    return found.items;
   }
 
   const served = await servedOf(client, kinds, signal);

@@ -4,7 +4,7 @@ import { KINDS } from "../crds/kinds.ts";
 import { CA_KEY, MANAGER } from "../crds/names.ts";
 import type { KubeClient } from "../platform/kube/client.ts";
 import type { Clock } from "../platform/base/clock.ts";
-import { isForbidden, isNotFound, messageOf } from "../platform/kube/errors.ts";
+import { isAbsentOrForbidden, messageOf } from "../platform/kube/errors.ts";
 import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
@@ -39,7 +39,7 @@ export async function keepPublicAuthority(
       }
       isLacking = false;
     } catch (error) {
-      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      if (!isAbsentOrForbidden(error)) throw error;
       log[isLacking ? "debug" : "warn"](
         "the CA cannot be published, so clients outside of jobs do not find it: apply Milepost's manifests",
         { configMap: `${namespace}/${key.name}`, problem: messageOf(error) },

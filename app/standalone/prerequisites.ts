@@ -21,7 +21,7 @@ import { trialCrd } from "../../crds/trial_manifest.ts";
 import { trialResourceRules } from "../../katib/trials/trial_resources.ts";
 import { asObject } from "../../platform/base/json.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { isAlreadyExists } from "../../platform/kube/errors.ts";
+import { ignoring, isAlreadyExists } from "../../platform/kube/errors.ts";
 import { builtIn } from "../../platform/kube/kubernetes_kinds.ts";
 import { type Kind, type KubeObject, withMetadataOnly } from "../../platform/kube/resource.ts";
 import { upsert } from "../../platform/kube/upsert.ts";
@@ -110,19 +110,6 @@ async function put<T extends KubeObject>(
   });
 }
 
-/** Creates an object unless there is one of its name. */
-async function createOnce<T extends KubeObject>(
-  client: KubeClient,
-  kind: Kind<T>,
-  object: T,
-): Promise<void> {
-  try {
-    await client.create(kind, object);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
-}
-
 /** Katib's kind Trial, for a control plane without Katib; Katib's own stays as it is. Can be repeated. */
 export function installTrialCrd(client: KubeClient): Promise<void> {
   return put(client, CRD, trialCrd(), { keepsForeign: true });
@@ -142,9 +129,12 @@ export async function installPrerequisites(client: KubeClient): Promise<void> {
   const namespace = MANAGER.namespace;
   const crds = [...crdManifests().map(definedHere), ...v1CrdManifests(), KEPT_LOG_CRD];
   await Promise.all(crds.map((crd) => put(client, CRD, crd, { keepsForeign: true })));
-  await createOnce(client, KINDS.namespace, { metadata: { name: namespace } });
-  await createOnce(client, KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } });
-  await createOnce(client, KINDS.lease, { metadata: { name: MANAGER.lease, namespace } });
+  const unlessThere = ignoring(isAlreadyExists);
+  await client.create(KINDS.namespace, { metadata: { name: namespace } }).catch(unlessThere);
+  await client.create(KINDS.serviceAccount, { metadata: { name: MANAGER.name, namespace } })
+    .catch(unlessThere);
+  await client.create(KINDS.lease, { metadata: { name: MANAGER.lease, namespace } })
+    .catch(unlessThere);
   const rbac = [
     ...CONTROLLER_RBAC,
     ...managerRbac({ namespace, serviceAccount: MANAGER.name }),

@@ -5,7 +5,7 @@ import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { ignoring, isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { type EventText, subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import { asRead } from "../../platform/kit/as_read.ts";
@@ -74,14 +74,10 @@ async function existing<T extends KubeObject>(
 ): Promise<Creation> {
   const { client, signal } = writer;
   const key = objectKeyOf(object);
-  let live: T;
-  try {
-    // Tracked, so that one whose removal the cache tells meanwhile is not taken for one that is there.
-    live = await of.writes.track(keyOf(object), () => client.get(of.resource, key, { signal }));
-  } catch (error) {
-    if (isNotFound(error)) return "outdated";
-    throw error;
-  }
+  const read = () => client.get(of.resource, key, { signal });
+  // Tracked, so that one whose removal the cache tells meanwhile is not taken for one that is there.
+  const live = await of.writes.track(keyOf(object), read).catch(ignoring(isNotFound));
+  if (live === undefined) return "outdated";
   const claimant = claimantOf(writer);
   if (isShownLater(claimant, live, object)) return "outdated";
   of.writes.forget(keyOf(live));
@@ -181,12 +177,7 @@ export async function adoptObject<T extends KubeObject>(
   object: T,
 ): Promise<T | undefined> {
   const ownerReferences = [...otherOwners(writer, object), ownerOf(claimantOf(writer))];
-  try {
-    return await changeObject(writer, of, object, { ownerReferences });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await changeObject(writer, of, object, { ownerReferences }).catch(ignoring(isNotFound));
 }
 
 /** Removes the job from the owners of an object whose labels are no longer its own. */
@@ -195,9 +186,6 @@ export async function releaseObject<T extends KubeObject>(
   of: ReplicaObjects<T>,
   object: T,
 ): Promise<void> {
-  try {
-    await changeObject(writer, of, object, { ownerReferences: otherOwners(writer, object) });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-  }
+  const ownerReferences = otherOwners(writer, object);
+  await changeObject(writer, of, object, { ownerReferences }).catch(ignoring(isNotFound));
 }

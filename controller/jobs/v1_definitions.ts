@@ -13,7 +13,7 @@ import {
 import { V1_GROUP, V1_RUN_BY_ANNOTATION, V1_VERSION } from "../../crds/v1/names.ts";
 import { createNotices } from "../../platform/base/notices.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { isForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { isAbsentOrForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { withMetadataOnly } from "../../platform/kube/resource.ts";
 import { discover, servedPlurals } from "../../platform/kube/watching/served_kinds.ts";
 
@@ -90,7 +90,7 @@ export function createDefinitions(client: Pick<KubeClient, "get" | "read">) {
       return definition;
     } catch (error) {
       // The role may be without this right, and an aggregated API server has no definitions.
-      if (!isNotFound(error) && !isForbidden(error)) throw error;
+      if (!isAbsentOrForbidden(error)) throw error;
       if (isNotFound(error)) known.delete(kind.kind);
       const kept = known.get(kind.kind);
       const message = kept === undefined

@@ -1,7 +1,7 @@
 /** Jobs of Trials that were stopped or failed, read by their names: Katib gives them no label by which they could be listed. */
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { systemClock } from "../../platform/base/clock.ts";
-import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
+import { ignoring, isAbsentOrForbidden } from "../../platform/kube/errors.ts";
 import { keeping, readOne } from "../../views/details/bounded_reads.ts";
 import { isStoppedEarly, type ReadTrial } from "./katib_trials.ts";
 import type { SearchReader } from "./search.ts";
@@ -23,14 +23,11 @@ async function endOf(reader: SearchReader, trial: ReadTrial): Promise<JobEnd | u
   const { job: named } = trial;
   const kind = named && reader.kinds.ofOwner(named);
   if (named === undefined || kind === undefined) return {};
-  try {
-    const end = await readOne(reader, keeping(kind, (job) => endOfJob(kind, job)), named);
-    // The Trial is marked before its job is.
-    return isStoppedEarly(trial) && end.stop === undefined ? undefined : end;
-  } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return {};
-    throw error;
-  }
+  const end = await readOne(reader, keeping(kind, (job) => endOfJob(kind, job)), named)
+    .catch(ignoring(isAbsentOrForbidden));
+  if (end === undefined) return {};
+  // The Trial is marked before its job is.
+  return isStoppedEarly(trial) && end.stop === undefined ? undefined : end;
 }
 
 /**

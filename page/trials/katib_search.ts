@@ -6,7 +6,7 @@ import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { compact } from "../../platform/base/json.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
-import { isForbidden, isNotFound, isNotServed } from "../../platform/kube/errors.ts";
+import { ignoring, isForbidden, isNotFound, isNotServed } from "../../platform/kube/errors.ts";
 import {
   asItIs,
   type BoundedList,
@@ -166,11 +166,8 @@ async function experimentOf(
   key: { readonly namespace: string; readonly name: string },
 ) {
   const read = readOne(reader, keeping(EXPERIMENT, searchOfExperiment), key)
-    .then((search) => ({ items: [search] }))
-    .catch((error) => {
-      if (isNotFound(error)) return { items: [] };
-      throw error;
-    });
+    .catch(ignoring(isNotFound))
+    .then((search) => ({ items: search === undefined ? [] : [search] }));
   return await readOrDenied(EXPERIMENTS, read);
 }
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
 import { CA_KEY, ENDPOINTS_OF_LABEL, MANAGER, STATUS_PORT_NAME } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
+import { ignoring, isAbsentOrForbidden } from "../../platform/kube/errors.ts";
 import { mayDo } from "../../platform/kube/self_reviews.ts";
 
 /** Where the manager is. */
@@ -58,16 +58,6 @@ function endpointsOf(slice: unknown): Endpoint[] {
     }));
 }
 
-/** The value; undefined if it is not there, or not for this user. */
-async function ifReadable<T>(value: Promise<T>): Promise<T | undefined> {
-  try {
-    return await value;
-  } catch (error) {
-    if (isForbidden(error) || isNotFound(error)) return undefined;
-    throw error;
-  }
-}
-
 const webhooksSchema = z.object({
   webhooks: z.array(z.object({ clientConfig: z.object({ caBundle: z.string().optional() }) })),
 });
@@ -81,14 +71,13 @@ async function authority(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { mutatingWebhookConfiguration: kind, configMap } = KINDS;
-  const published = await ifReadable(
-    client.get(configMap, { namespace, name: MANAGER.publicConfigMap }, { signal }),
-  );
+  const published = await client
+    .get(configMap, { namespace, name: MANAGER.publicConfigMap }, { signal })
+    .catch(ignoring(isAbsentOrForbidden));
   const caPem = published?.data?.[CA_KEY] ?? "";
   if (caPem !== "") return caPem;
-  const found = await ifReadable(
-    client.get(kind, { name: MANAGER.mutatingConfiguration }, { signal }),
-  );
+  const found = await client.get(kind, { name: MANAGER.mutatingConfiguration }, { signal })
+    .catch(ignoring(isAbsentOrForbidden));
   const [webhook] = webhooksSchema.safeParse(found).data?.webhooks ?? [];
   const { caBundle = "" } = webhook?.clientConfig ?? {};
   return caBundle === "" ? undefined : Buffer.from(caBundle, "base64").toString("utf8");
@@ -118,9 +107,9 @@ export async function searchManager(
 ): Promise<FoundManager | { readonly missing: string }> {
   const { client, namespace, service } = search;
   const labelSelector = `${ENDPOINTS_OF_LABEL}=${service}`;
-  const slices = await ifReadable(
-    client.list(KINDS.endpointSlice, { namespace, labelSelector, limit: MOST, signal }),
-  );
+  const slices = await client
+    .list(KINDS.endpointSlice, { namespace, labelSelector, limit: MOST, signal })
+    .catch(ignoring(isAbsentOrForbidden));
   if (slices === undefined) {
     return {
       missing:

@@ -101,6 +101,15 @@ export function isForbidden(error: unknown): boolean {
   return hasCode(error, 403);
 }
 
+/** The object does not exist, or the caller may not know whether it does. */
+export const isAbsentOrForbidden = (error: unknown): boolean =>
+  isNotFound(error) || isForbidden(error);
+
+/** For the `catch` of a promise: gives undefined for such errors, and throws others. */
+export const ignoring = (isSuch: (error: unknown) => boolean) => (error: unknown): undefined => {
+  if (!isSuch(error)) throw error;
+};
+
 /** The call may succeed later as it is: there was no response, or the API server failed or has too much to do. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof TransportError) return true;

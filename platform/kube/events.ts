@@ -8,7 +8,7 @@ import { withMetadataOnly } from "./resource.ts";
 import { rfc3339 } from "../base/timestamps.ts";
 import { type BucketLimits, createKeyedBuckets } from "../base/token_bucket.ts";
 import { after, type Clock, systemClock } from "../base/clock.ts";
-import { isAlreadyExists, isNotFound, isTransient, messageOf } from "./errors.ts";
+import { ignoring, isAlreadyExists, isNotFound, isTransient, messageOf } from "./errors.ts";
 import {
   cutMessage,
   eventObject,
@@ -129,11 +129,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   async function create(entry: Entry): Promise<void> {
     const { about, text, suffix, count, firstMs, lastMs } = entry;
     const event = eventObject(about, text, { component, suffix, count, firstMs, lastMs });
-    try {
-      await client.create(EVENT, event, { signal, deadlineMs: WRITE_DEADLINE_MS });
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error;
-    }
+    await client.create(EVENT, event, { signal, deadlineMs: WRITE_DEADLINE_MS })
+      .catch(ignoring(isAlreadyExists));
     const { namespace = "", name = "" } = event.metadata ?? {};
     entry.written = { namespace, name };
   }

@@ -1,6 +1,6 @@
 /** Reads and writes of objects that may not exist. */
 import type { CallOptions } from "./client.ts";
-import { isNotFound, isStale } from "./errors.ts";
+import { ignoring, isNotFound, isStale } from "./errors.ts";
 import { formatKey, type Kind, type KubeObject, type ObjectKey } from "./resource.ts";
 
 /** The calls of a client by which objects of one kind are read and written. */
@@ -18,12 +18,7 @@ export async function getOrUndefined<T>(
   key: ObjectKey,
   options?: CallOptions,
 ): Promise<T | undefined> {
-  try {
-    return await client.get(kind, key, options);
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  return await client.get(kind, key, options).catch(ignoring(isNotFound));
 }
 
 /** Outcome of {@link upsert}, and the object as the server has it now. */

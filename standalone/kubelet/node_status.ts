@@ -7,7 +7,7 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { rfc3339, rfc3339Micro } from "../../platform/base/timestamps.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { setCondition } from "../../platform/kube/conditions.ts";
-import { isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
+import { ignoring, isAlreadyExists, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 
@@ -162,13 +162,10 @@ export function createNodeKeeper(
   }
 
   async function renew(): Promise<void> {
-    try {
-      const body = { spec: leaseSpec() };
-      await client.patch(KINDS.lease, leaseKey, { type: "merge", body }, CALL);
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      await createLease();
-    }
+    const body = { spec: leaseSpec() };
+    const renewed = await client.patch(KINDS.lease, leaseKey, { type: "merge", body }, CALL)
+      .catch(ignoring(isNotFound));
+    if (renewed === undefined) await createLease();
   }
 
   return {

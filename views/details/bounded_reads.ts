@@ -2,7 +2,7 @@
 import { type JsonObject, objectAt } from "../../platform/base/json.ts";
 import type { Kind, ObjectKey } from "../../platform/kube/resource.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import { isForbidden } from "../../platform/kube/errors.ts";
+import { ignoring, isForbidden } from "../../platform/kube/errors.ts";
 import { MAX_OBJECT_BYTES, pagesOf } from "../../platform/kube/watching/paged_list.ts";
 import type { Semaphore } from "../../platform/base/semaphore.ts";
 
@@ -66,12 +66,7 @@ export function keeping<T, R>(kind: Kind<T>, read: (object: T) => R): Kind<R> {
 
 /** Returns that nothing may be read where the API server says so. */
 export async function orDenied<T>(read: Promise<Found<T>>): Promise<Found<T>> {
-  try {
-    return await read;
-  } catch (error) {
-    if (isForbidden(error)) return { items: [], isDenied: true };
-    throw error;
-  }
+  return await read.catch(ignoring(isForbidden)) ?? { items: [], isDenied: true };
 }
 
 const countedBytes = ({ budget }: BoundedReads) => (bytes: number) => void (budget.bytes -= bytes);

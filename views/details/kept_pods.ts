@@ -2,7 +2,7 @@
 import { MOST_KEPT_LOGS } from "../../crds/kept_log.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { ShownPod } from "../../crds/wire/details.ts";
-import { isForbidden, isNotFound } from "../../platform/kube/errors.ts";
+import { ignoring, isAbsentOrForbidden } from "../../platform/kube/errors.ts";
 import { type BoundedReads, keeping, listUpTo } from "./bounded_reads.ts";
 import { shownPod } from "./shown_pods.ts";
 
@@ -31,17 +31,13 @@ export function createKeptPods(): ReadKeptPods {
   let isServed = true;
   return async (reads, { namespace, labelSelector, job }) => {
     if (!isServed) return undefined;
-    try {
-      const { items } = await listUpTo(reads, KEPT, { most: MOST_READ, namespace, labelSelector });
-      return items.filter(({ owners }) => owners.includes(job))
-        .sort((one, other) => Date.parse(other.gone) - Date.parse(one.gone))
-        .slice(0, MOST_KEPT_LOGS.ofJob)
-        .map(({ pod }) => pod);
-    } catch (error) {
-      if (!isNotFound(error) && !isForbidden(error)) throw error;
-      isServed = false;
-      return undefined;
-    }
+    const found = await listUpTo(reads, KEPT, { most: MOST_READ, namespace, labelSelector })
+      .catch(ignoring(isAbsentOrForbidden));
+    isServed &&= found !== undefined;
+    return found?.items.filter(({ owners }) => owners.includes(job))
+      .sort((one, other) => Date.parse(other.gone) - Date.parse(one.gone))
+      .slice(0, MOST_KEPT_LOGS.ofJob)
+      .map(({ pod }) => pod);
   };
 }
 

@@ -1,7 +1,7 @@
 /** Kinds that the API server serves, as its discovery says, and that this client may list. */
 import { z } from "zod";
 import type { KubeClient } from "../client.ts";
-import { isForbidden, isNotFound } from "../errors.ts";
+import { ignoring, isAbsentOrForbidden, isForbidden, isNotFound } from "../errors.ts";
 import { apiVersionOf, type Kind, withMetadataOnly } from "../resource.ts";
 
 /** Deadline of one request, in milliseconds. */
@@ -21,12 +21,8 @@ export async function discover<T>(
   signal?: AbortSignal,
 ): Promise<T | undefined> {
   const bounds = { signal, deadlineMs: DEADLINE_MS, maxBytes: MAX_BYTES };
-  try {
-    return schema.parse(JSON.parse((await client.read(`/apis/${path}`, bounds)).text));
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const answer = await client.read(`/apis/${path}`, bounds).catch(ignoring(isNotFound));
+  return answer && schema.parse(JSON.parse(answer.text));
 }
 
 /** Returns the plurals that are served in a version of a group, with their kinds. Throws what the client throws. */
@@ -48,12 +44,9 @@ export async function servedOf<K extends Omit<Kind<unknown>, "parse">>(
 ): Promise<K[]> {
   const plurals = new Map<string, ReadonlyMap<string, string> | undefined>();
   await Promise.all([...new Set(kinds.map(apiVersionOf))].map(async (version) => {
-    try {
-      plurals.set(version, await servedPlurals(client, version, signal));
-    } catch (error) {
-      // Lists tell then whether there are any.
-      if (!isForbidden(error)) throw error;
-    }
+    // Where it may not be known, lists tell whether there are any.
+    const served = await servedPlurals(client, version, signal).catch(ignoring(isForbidden));
+    plurals.set(version, served);
   }));
   return kinds.filter((kind) => plurals.get(apiVersionOf(kind))?.has(kind.plural) ?? true);
 }
@@ -71,7 +64,7 @@ export async function listRefusal(
     await client.list(withMetadataOnly(kind), { limit: 1, signal, deadlineMs: DEADLINE_MS });
     return undefined;
   } catch (error) {
-    if (isNotFound(error) || isForbidden(error)) return error;
+    if (isAbsentOrForbidden(error)) return error;
     throw error;
   }
 }

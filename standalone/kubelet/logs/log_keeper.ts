@@ -7,7 +7,7 @@ import { repeat } from "../../../platform/base/repeat.ts";
 import { createSleeper } from "../../../platform/base/sleeper.ts";
 import { rfc3339Micro } from "../../../platform/base/timestamps.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
-import { isForbidden, isNotFound, messageOf } from "../../../platform/kube/errors.ts";
+import { isAbsentOrForbidden, messageOf } from "../../../platform/kube/errors.ts";
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import { withMetadataOnly } from "../../../platform/kube/resource.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
@@ -93,7 +93,7 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
       return true;
     } catch (error) {
       // The job is gone, or its namespace is being deleted.
-      if (isNotFound(error) || isForbidden(error) || signal.aborted) return false;
+      if (isAbsentOrForbidden(error) || signal.aborted) return false;
       logger.warn("The log of a pod that is gone is not kept", {
         pod: name,
         error: messageOf(error),
