@@ -30,13 +30,6 @@ export interface LedgerOptions {
    * once: at most t + 0.1 times as many writes (at least one) begin in any t seconds. Default 50.
    */
   readonly writesPerSecond?: number;
-  /** Writes per second while {@link Ledger.flush} runs. Default 500, or `writesPerSecond` if more. */
-  readonly flushWritesPerSecond?: number;
-  /**
-   * Concurrent writes; twice as many during a flush. Default 16, or as many as use up the budget if a write
-   * takes a tenth of a second.
-   */
-  readonly maxConcurrent?: number;
   /** Number of jobs that are kept, including those without a pending value. Default 100000. */
   readonly maxJobs?: number;
   /** `ledger_writes_total{result}`. */
@@ -47,6 +40,10 @@ export interface LedgerOptions {
 
 /** Pauses after failed writes. The budget limits retries, too: longer pauses would only delay a success. */
 const RETRY = { firstMs: 500, longestMs: 10_000 } as const;
+/** Writes per second of a flush, if the budget is not more. */
+const FLUSH_WRITES_PER_SECOND = 500;
+/** Concurrent writes, if a budget of which each takes a tenth of a second does not need more. */
+const CONCURRENT = 16;
 /** Factor by which a flush raises the number of concurrent writes. */
 const FLUSH_CONCURRENCY = 2;
 
@@ -57,8 +54,7 @@ export type Ledger = ReturnType<typeof createLedger>;
 export function createLedger(options: LedgerOptions) {
   const { write, clock, random = Math.random, onWrite, onDrop } = options;
   const { intervalMs = 1000, writesPerSecond = 50 } = options;
-  const { flushWritesPerSecond = Math.max(500, writesPerSecond) } = options;
-  const { maxConcurrent = Math.max(16, Math.ceil(writesPerSecond / 10)) } = options;
+  const maxConcurrent = Math.max(CONCURRENT, Math.ceil(writesPerSecond / 10));
   const { maxJobs = 100_000, shown = () => undefined } = options;
   const report = createWriteLog(clock);
   const queue = createLedgerQueue();
@@ -176,13 +172,13 @@ export function createLedger(options: LedgerOptions) {
       await Promise.all(writing);
     },
     /**
-     * Writes what is pending, at `flushWritesPerSecond`, for at most `deadlineMs` including the writes under
+     * Writes what is pending, faster than `run`, for at most `deadlineMs` including the writes under
      * way; takes no more values. Called after the signal of `run` has aborted. Returns the number of values
      * that are left, which count as dropped.
      */
     async flush(deadlineMs: number): Promise<number> {
       flushing = true;
-      budget.limits = limitsOf(flushWritesPerSecond);
+      budget.limits = limitsOf(Math.max(FLUSH_WRITES_PER_SECOND, writesPerSecond));
       const cancel = after(clock, deadlineMs, () => writeAbort.abort());
       await loop;
       queue.makeAllDue(clock.monotonic());
