@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 
-const remembered = z.coerce.number().int().min(1).max(65_535);
+/** Ports below need a right that most users lack; none of them was chosen here. */
+const remembered = z.coerce.number().int().min(1024).max(65_535);
 
 /** The port of the last start; 0, for any, where there is none. */
 async function lastPort(file: string): Promise<number> {

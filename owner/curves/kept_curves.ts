@@ -233,7 +233,7 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     for (let before = Infinity; waiting.size < before;) {
       before = waiting.size;
       const problem = await keepSome(signal);
-      if (problem !== undefined && waiting.size === before) throw problem;
+      if (problem !== undefined && waiting.size >= before) throw problem;
     }
   }
 

@@ -33,6 +33,7 @@ const CASES: Readonly<Record<string, readonly [string | undefined, number[], num
   "somebody else has the port": ["41000", [41_000], [41_000, 0], `${FREE}`],
   "a file that was damaged": ["41000x", [], [0], `${FREE}`],
   "a port that there is not": ["70000", [], [0], `${FREE}`],
+  "a port that needs a right": ["80", [], [0], `${FREE}`],
 };
 
 for (const [name, [before, taken, asks, after]] of Object.entries(CASES)) {

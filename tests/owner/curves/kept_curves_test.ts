@@ -365,18 +365,20 @@ Deno.test("what was pushed right before the end of a term is kept", async () => 
   assert.equal(parseShownCurves(it.store.history(LOG))?.metrics.length, 1);
 });
 
-Deno.test("texts go to the sink in calls of a few megabytes, at the end of a term, too", async () => {
-  const clock = new FakeClock();
-  const uids = Array.from({ length: 12 }, (_, n) => `uid-${n}`);
-  const calls: number[][] = [];
+const START_MS = new FakeClock().now();
+
+/** Kept curves of jobs named as their UIDs, each with these points, and a sink that answers so. */
+function keptWith(
+  history: Pick<NonNullable<ObservationSink["history"]>, "keep" | "read">,
+  points: CurvePoint[] = [],
+) {
   const objectOf = (key: unknown): AnyJob => ({
     apiVersion: TRAINJOB.apiVersion,
     kind: TRAINJOB.kind,
     metadata: { uid: Object(key).name },
   });
-  const points = Array.from({ length: 25_000 }, (): CurvePoint => [clock.now(), 1, 1, 1]);
   const kept = createKeptCurves({
-    clock,
+    clock: new FakeClock(),
     jobs: new Map([[TRAINJOB, { jobs: { get: objectOf, onChange: () => () => {} } }]]),
     store: {
       ...{ record() {}, mark() {}, unmark() {}, end() {} },
@@ -389,13 +391,20 @@ Deno.test("texts go to the sink in calls of a few megabytes, at the end of a ter
     logs: {
       pageOf: () => Promise.resolve(undefined),
       logOf: ({ namespace, name, uid }) => Promise.resolve({ kind: "job", namespace, name, uid }),
-      history: {
-        keep: (news) => Promise.resolve(void calls.push(news.map(({ text = "" }) => text.length))),
-        read: () => Promise.resolve(""),
-      },
+      history,
     },
   });
-  for (const uid of uids) kept.changed({ ...job, name: uid, uid });
+  return { kept, change: (uid: string) => kept.changed({ ...job, name: uid, uid }) };
+}
+
+Deno.test("texts go to the sink in calls of a few megabytes, at the end of a term, too", async () => {
+  const uids = Array.from({ length: 12 }, (_, n) => `uid-${n}`);
+  const calls: number[][] = [];
+  const { kept, change } = keptWith({
+    keep: (news) => Promise.resolve(void calls.push(news.map(({ text = "" }) => text.length))),
+    read: () => Promise.resolve(""),
+  }, Array.from({ length: 25_000 }, (): CurvePoint => [START_MS, 1, 1, 1]));
+  uids.forEach(change);
   await kept.close(60_000);
   const [longest = 0] = calls.flat();
   assert.ok(longest > 400_000);
@@ -460,4 +469,20 @@ Deno.test("what is kept of a job says each time whether it has ended", async () 
   assert.notEqual(store.history(LOG), "");
   assert.equal(store.expire(clock.now() + 1), LOG, "what came late is of a job that ended");
   await end();
+});
+
+Deno.test("a term that ends says what is lost, also if other jobs change meanwhile", async () => {
+  const { kept, change } = keptWith({
+    keep: () => Promise.resolve(),
+    read() {
+      ["uid-2", "uid-3"].forEach(change);
+      return down();
+    },
+  });
+  change("uid-1");
+  const records = await logged(() => kept.close(60_000), "warning");
+  assert.deepEqual(
+    records.map(({ rawMessage }) => rawMessage),
+    ["progress and marks of jobs could not be kept"],
+  );
 });
