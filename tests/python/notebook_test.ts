@@ -40,6 +40,7 @@ testWith(
         env: { KUBECONFIG: kubeconfig },
       });
       const [picture = [], state = [], loss = [], plot = [], compared = [], described = []] = cells;
+      const [last = [], listed = []] = cells.slice(6);
       // It was updated in place: one output, which shows the end.
       assert.equal(picture.length, 1);
       const html = z.string().parse(picture[0]?.["text/html"]);
@@ -54,6 +55,11 @@ testWith(
         assert.match(z.string().parse(png), /^iVBORw0KGgo/);
       }
       assert.match(String(described[0]?.["text/plain"]), /default\/notebook.*\ndefault\/other/s);
+      assert.match(String(last[0]?.["text/plain"]), /step +loss\n.*\n.* 39\.0 +0\.025/);
+      const row = (name: string) =>
+        `('${name}', 'trainjobs.trainer.kubeflow.org', 'Complete', ['<b>hostile', 'loss'])`;
+      const shown = String(listed[0]?.["text/plain"]).replace(/\s+/g, " ");
+      assert.equal(shown, `[${row("notebook")}, ${row("other")}]`);
     }),
 );
 

@@ -15,7 +15,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from kubernetes import client
 
 import milepost
+from milepost.reading.frames import Over
 from milepost.reading.job import Job
+from milepost.reading.listing import ListedJob
 
 ROOT = Path(__file__).parent.parent
 
@@ -65,13 +67,86 @@ class FrameTest(unittest.TestCase):
             milepost.compare(metric="loss")
 
     def test_metrics_are_drawn_as_lines_and_read_as_they_came(self) -> None:
-        job = self.job("a", curve("loss", (0, 1.0), (2000, 3.0)), curve("val", (1000, 5.0)), curve("s", (0, 1), isStep=True))
+        job = self.job("a", curve("loss", (0, 1.0), (2000, 3.0)), curve("val", (1000, 5.0)), curve("p", (0, 1), isProgress=True))
         self.assertEqual(list(job.metrics().columns), ["loss", "val"])
         self.assertEqual(int(job.metrics().isna().sum().sum()), 3)
         drawn = {line.get_label(): list(line.get_ydata()) for line in job.plot().get_lines()}
         self.assertEqual(drawn["loss"], [1.0, 2.0, 3.0])
         with self.assertRaisesRegex(milepost.MetricNotFound, "ns/none has reported no metrics"):
             self.job("none").plot()
+
+    def test_a_row_has_the_step_of_the_training_beside_a_metric_of_that_name(self) -> None:
+        steps = curve("step", (0, 10), (2000, 30), (3000, 40), isStep=True)
+        loss = curve("loss", (0, 4.0), (1000, 3.0), (2000, 2.0))
+        for name, curves, want in (
+            ("plain", (loss, steps), {"step": [10, None, 30], "loss": [4, 3, 2]}),
+            ("named", (loss, curve("step", (1000, 7)), steps),
+             {"step": [10, None, 30], "loss": [4, 3, 2], "step (metric)": [None, 7, None]}),
+            ("metric alone", (curve("step", (1000, 7)),), {"step": [7]}),
+            ("steps alone", (steps,), {"step": []}),
+            ("nothing", (), {}),
+        ):  # fmt: skip
+            with self.subTest(name):
+                frame = self.job("a", *curves).metrics()
+                self.assertEqual(list(frame.columns), list(want))
+                self.assertEqual(frame.index.name, "time")
+                for column, values in want.items():
+                    self.assertEqual([None if pandas.isna(one) else one for one in frame[column]], values, column)
+        job = self.job("a", loss, curve("val", (1000, 5.0)), steps)
+        self.assertEqual([str(line.get_xdata()) for line in job.plot().get_lines()], ["[10. 20. 30.]"] * 2)
+        seconds = job.plot(over="time").get_lines()
+        self.assertEqual([str(line.get_xdata()) for line in seconds], ["[0. 1. 2.]"] * 2)
+        self.assertEqual(list(seconds[1].get_ydata())[1], 5.0)
+
+    def test_jobs_are_compared_over_steps_where_all_have_some(self) -> None:
+        a = self.job("a", curve("loss", (1000, 8.0), (2000, 6.0)), curve("step", (1000, 0), (2000, 100), isStep=True))
+        b = self.job("b", curve("loss", (0, 5.0), (50_000, 1.0)), curve("step", (0, 50), (50_000, 150), isStep=True))
+        plain = self.job("plain", curve("loss", (7000, 3.0), (9000, 2.0)))
+        late = self.job("late", curve("step", (1, 1), isStep=True))
+        at = pandas.to_datetime([0, 1000, 2000, 50_000], unit="ms", utc=True)
+        cases: list[tuple[tuple[Job, ...], Over | None, str, list[Any], list[Any]]] = [
+            ((a, b), None, "step", [0, 50, 100, 150], [8, 7, 6, None]),
+            ((a, b, late), None, "step", [0, 50, 100, 150], [8, 7, 6, None]),
+            ((late, a), None, "step", [0, 100], [8, 6]),
+            ((a, b), "step", "step", [0, 50, 100, 150], [8, 7, 6, None]),
+            ((a, b), "time", "seconds", [0, 1, 50], [8, 6, None]),
+            ((a, plain), None, "seconds", [0, 1, 2], [8, 6, None]),
+            ((a, b, late), "wall clock", "time", list(at), [None, 8, 6, None]),
+        ]
+        for jobs, over, name, places, values in cases:
+            with self.subTest(jobs=jobs, over=over):
+                frame = milepost.compare(*jobs, metric="loss", over=over)
+                self.assertEqual((frame.index.name, list(frame.index)), (name, places))
+                self.assertEqual([None if pandas.isna(one) else one for one in frame["ns/a"]], values)
+                self.assertEqual(list(frame.columns), [f"ns/{job.name}" for job in jobs])
+        with self.assertRaisesRegex(milepost.MetricNotFound, '^ns/plain has pushed no steps: give over="time"$'):
+            milepost.compare(a, plain, metric="loss", over="step")
+        odd: Any = "epoch\x1b"
+        with self.assertRaisesRegex(milepost.BadName, r"^over is 'step', 'time', 'wall clock', and not 'epoch\\+x1b'$"):
+            milepost.compare(a, metric="loss", over=odd)
+        self.job("none", curve("loss", (1000, None)), curve("step", (1000, 1), isStep=True))
+        self.assertTrue(milepost.compare(Job("ns/none", api=client.ApiClient()), metric="loss").empty)
+
+    def test_steps_that_came_again_are_those_of_the_newest_run(self) -> None:
+        for name, steps, want in (
+            ("restarted at a checkpoint", [0, 50, 100, 60, 80], {0: 0, 50: 1, 60: 3, 80: 4}),
+            ("begun anew", [10, 20, 0, 5], {0: 2, 5: 3}),
+            ("the same again", [10, 20, 20, 30], {10: 0, 20: 2, 30: 3}),
+            ("without one, between and after", [10, None, 20, None], {10: 0, 15: 1, 20: 3}),
+            ("without one before", [None, 10, 20], {10: 1, 20: 2}),
+        ):
+            known = [(at, step) for at, step in enumerate(steps) if step is not None]
+            job = self.job("a", curve("loss", *enumerate(range(len(steps)))), curve("step", *known, isStep=True))
+            with self.subTest(name):
+                self.assertEqual(milepost.compare(job, metric="loss")["ns/a"].to_dict(), want)
+
+    def test_jobs_of_a_list_are_compared_whatever_their_kind(self) -> None:
+        self.job("a", curve("loss", (1000, 8.0)))
+        listed = ListedJob("ns", "a", "pytorchjobs.kubeflow.org", "Running", metrics={"loss": 8.0})
+        with mock.patch("milepost.reading.job._api", client.ApiClient):
+            self.assertEqual(list(milepost.compare(listed, metric="loss").columns), ["ns/a"])
+            self.assertEqual(milepost.job(listed).kind, "pytorchjobs.kubeflow.org")
+        self.assertEqual(pandas.DataFrame([listed])["metrics"][0], {"loss": 8.0})
 
 
 class NotebookTest(unittest.TestCase):

@@ -76,10 +76,11 @@ class ReadingTest(unittest.TestCase):
         patched = mock.patch.dict(sys.modules, modules)
         patched.start()
         self.addCleanup(patched.stop)
-        for name in ("job", "manager", "forward"):
+        for name in ("job", "listing", "manager", "forward"):
             sys.modules.pop(f"milepost.reading.{name}", None)
         self.job = importlib.import_module("milepost.reading.job")
         self.manager = importlib.import_module("milepost.reading.manager")
+        self.listing = importlib.import_module("milepost.reading.listing")
 
     def get(self, *path: Any, **_: Any) -> Any:
         self.read.append(path)
@@ -198,7 +199,7 @@ class ReadingTest(unittest.TestCase):
         sys.modules.pop("milepost.reading.job")
         del sys.modules["milepost.reading"].__dict__["job"]
         with mock.patch.dict(sys.modules, {"kubernetes": None}):
-            for ask in (lambda: milepost.job("x"), lambda: milepost.compare("x", metric="loss")):
+            for ask in (lambda: milepost.job("x"), milepost.jobs, lambda: milepost.compare("x", metric="loss")):
                 with self.assertRaisesRegex(milepost.NotInstalled, r'needs the package kubernetes: pip install "milepost\[notebook\]"'):
                     ask()
 
@@ -356,6 +357,40 @@ class ReadingTest(unittest.TestCase):
                     self.assertRaisesRegex(self.manager.Unreachable, want),
                 ):
                     self.manager.curves_of(self.api(), "team", "job", "kind", "https://m")
+
+    def test_jobs_are_read_in_windows_each_once_and_within_bounds(self) -> None:
+        asked: list[dict[str, Any]] = []
+        there = 450
+
+        def answer(_api: Any, path: str, query: dict[str, Any], *_: Any) -> bytes:
+            self.assertEqual(path, "jobs")
+            asked.append(query)
+            # A job that is new since the first window moves the others.
+            at = query["offset"] - (1 if len(asked) > 1 else 0)
+            rows = [
+                {"uid": f"u{one}", "namespace": "team", "name": f"j{one}", "kind": "trainjobs.trainer.kubeflow.org",
+                 "state": "Running", "metrics": [{"name": "loss\x1b", "value": "0.5"}, {"name": "lr", "value": "one"}]}
+                for one in range(at, min(at + query["limit"], there))
+            ]  # fmt: skip
+            return json.dumps({"rows": rows, "total": there}).encode()
+
+        with mock.patch.object(self.listing, "answer_of", answer):
+            found = milepost.jobs("team", state="Running", api=object())
+            self.assertEqual([job.name for job in found], [f"j{one}" for one in range(len(found))])
+            self.assertEqual((found[0].namespace, found[0].kind, found[0].state), ("team", "trainjobs.trainer.kubeflow.org", "Running"))
+            self.assertEqual(repr(found[0].metrics), repr({"loss\x1b": 0.5, "lr": float("nan")}))
+            self.assertEqual(asked[0], {"namespace": "team", "state": "Running", "offset": 0, "limit": 200})
+            for limit, there, want in ((450, 449, [200, 200, 50]), (7, 450, [7]), (0, 450, []), (10**6, 5000, [200] * 5), (9, 0, [9])):
+                asked.clear()
+                milepost.jobs(api=object(), limit=limit)
+                self.assertEqual([query["limit"] for query in asked], want)
+        for body in (b"no", b"[]", b"{}", b'{"rows": 1}', b'{"rows": [{}]}', b'{"rows": [{"uid": "u", "metrics": [1]}]}', b'{"rows": []}'):
+            with self.subTest(body=body), mock.patch.object(self.listing, "answer_of", return_value=body):
+                if body == b'{"rows": []}':
+                    self.assertEqual(milepost.jobs(api=object()), [])
+                    continue
+                with self.assertRaisesRegex(milepost.Unreachable, "the manager's answer is no list of jobs"):
+                    milepost.jobs(api=object())
 
     def test_no_token_goes_into_an_error_or_over_plain_http(self) -> None:
         for token in ("", "Bearer to\nken"):

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from .control import Stop
 from .errors import BadName, JobNotFound, MetricNotFound, NotInstalled, ReadingError, Unreachable, needs
-from .kinds import TRAIN_JOBS
 from .run import Run
 
 if TYPE_CHECKING:
     import os
 
     from .control_plane import Local
+    from .reading.frames import Over
     from .reading.job import Job, Named
+    from .reading.listing import ListedJob
 
 __all__ = [
     "BadName", "JobNotFound", "MetricNotFound", "NotInstalled", "ReadingError", "Run", "Stop", "Unreachable",
-    "compare", "job", "local",
+    "compare", "job", "jobs", "local",
 ]  # fmt: skip
 
 
@@ -25,7 +26,7 @@ def job(
     name: str | Named,
     *,
     namespace: str | None = None,
-    kind: str = TRAIN_JOBS,
+    kind: str | None = None,
     api: Any = None,
     address: str | None = None,
     ca: str | None = None,
@@ -33,7 +34,7 @@ def job(
     """Returns the job `NAMESPACE/NAME`, or that of the Kubeflow SDK's TrainJob. Needs `milepost[notebook]`.
 
     Without a namespace it is in `namespace`, else in that of the kubeconfig. `kind` is such as
-    "pytorchjobs.kubeflow.org". `api` is a `kubernetes.client.ApiClient` for another cluster than the kubeconfig's.
+    "pytorchjobs.kubeflow.org"; without it, it is a TrainJob, or of the kind of a job of `jobs`. `api` is a `kubernetes.client.ApiClient` for another cluster than the kubeconfig's.
     `address` is where curves are read, such as "https://manager:8082", and `ca` a file with the CA of its certificate,
     where neither is found by itself. Raises `JobNotFound`, or another `ReadingError`.
     """
@@ -41,12 +42,39 @@ def job(
     return made
 
 
-def compare(*names: str | Named, metric: str) -> Any:
+def jobs(
+    namespace: str | None = None,
+    *,
+    kind: str | None = None,
+    state: str | None = None,
+    limit: int = 1000,
+    api: Any = None,
+    address: str | None = None,
+    ca: str | None = None,
+) -> list[ListedJob]:
+    """Returns the jobs of all kinds that the kubeconfig's user may list, the newest first. Needs `milepost[notebook]`.
+
+    They are of all namespaces, for which it needs the right to list jobs in all of them, or of `namespace`; of `kind`,
+    such as "pytorchjobs.kubeflow.org", and in `state`, such as "Running", if these are given. There are at most `limit`,
+    and never more than 1000. Each has namespace, name, kind, state, progress, when it was created, and its newest
+    metrics; `pandas.DataFrame(milepost.jobs())` is a table of them. `api`, `address` and `ca` are as those of `job`.
+    Raises `Unreachable`.
+    """
+    listed: list[ListedJob] = _reading().jobs(
+        namespace, kind=kind, state=state, limit=limit, api=api, address=address, ca=ca
+    )
+    return listed
+
+
+def compare(*names: str | Named, metric: str, over: Over | None = None) -> Any:
     """Returns one metric of several jobs as a pandas frame, a line for each job. Needs `milepost[notebook]`.
 
-    A row is so many seconds after a job's first report. Raises `MetricNotFound` with the metrics that there are.
+    A row is of a "step" of the training, if all these jobs push it, else of a "time": so many seconds after a job's first
+    report of the metric. `over` says which, or "wall clock" for times in UTC. Of a step that was trained again after a
+    restart the newest value counts, and none of the steps beyond it that came before; `over="time"` has them all. Raises
+    `MetricNotFound` with the metrics that there are.
     """
-    return _reading().compare(*names, metric=metric)
+    return _reading().compare(*names, metric=metric, over=over)
 
 
 def local(data_dir: str | os.PathLike[str] | None = None, *, patience: float = 60.0) -> Local:

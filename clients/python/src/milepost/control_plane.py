@@ -17,7 +17,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from .command import NoProgram, environment, program
 from .errors import ReadingError
-from .kinds import TRAIN_JOBS
 
 if TYPE_CHECKING:
     from .reading.job import Job, Named
@@ -110,7 +109,7 @@ class Local:
         from . import _reading
 
         reading = _reading()
-        made: Job = reading.Job(name, namespace=namespace, kind=kind or TRAIN_JOBS, api=reading.api_of(self.kubeconfig))
+        made: Job = reading.Job(name, namespace=namespace, kind=kind, api=reading.api_of(self.kubeconfig))
         return made
 
     def stop(self) -> None:

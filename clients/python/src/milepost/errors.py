@@ -22,7 +22,7 @@ class ReadingError(Exception):
 
 
 class BadName(ReadingError, ValueError):
-    """The name of a job is none."""
+    """The name of a job is none, or a word is none of those that an argument takes."""
 
 
 class JobNotFound(ReadingError, LookupError):

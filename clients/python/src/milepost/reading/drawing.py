@@ -29,7 +29,7 @@ def _element(tag: str, attributes: dict[str, Any], *children: Any) -> Element:
     return element
 
 
-def _number(value: Any) -> float:
+def number_in(value: Any) -> float:
     """Returns a number of an answer; nan for what is none."""
     try:
         return float(value)
@@ -64,7 +64,7 @@ def _curve(metric: str, points: Sequence[Sequence[float]]) -> list[Element]:
     """Returns the range of a metric, and its last value at each of points (time, least, greatest, last)."""
     if not points:
         return []
-    read = [(_number(point[0]), _number(point[3])) for point in points]
+    read = [(number_in(point[0]), number_in(point[3])) for point in points]
     known = [(time, value) for time, value in read if math.isfinite(time) and math.isfinite(value)]
     values = [value for _, value in known]
     between = f"{number_of(min(values))} to {number_of(max(values))}, " if values else ""

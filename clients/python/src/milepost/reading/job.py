@@ -14,6 +14,8 @@ from ..errors import BadName, JobNotFound, MetricNotFound, ReadingError, Unreach
 from ..kinds import TRAIN_JOBS, place_of_kind, word_of
 from ..spelling import spelled
 from .drawing import html_of
+from .frames import Lines, Over, is_metric, lines_over
+from .listing import JOBS_MAX, ListedJob, jobs_of
 from .manager import DEADLINE_S, curves_of
 
 # More names than these are not looked at for the one that was meant.
@@ -32,14 +34,15 @@ _STATES = {
 class Named(Protocol):
     """An object that stands for a job, such as a TrainJob of the Kubeflow SDK."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
 
 class Job:
     """A job. `refresh` reads it again; `watch` does so until it has ended.
 
     It is named by `NAMESPACE/NAME`, by its name in the kubeconfig's namespace or in `namespace`, or by an object with a
-    name, such as the Kubeflow SDK's TrainJob.
+    name, such as the Kubeflow SDK's TrainJob. Without `kind` it is a TrainJob, or what a `ListedJob` is.
     """
 
     def __init__(
@@ -47,14 +50,14 @@ class Job:
         name: str | Named,
         *,
         namespace: str | None = None,
-        kind: str = TRAIN_JOBS,
+        kind: str | None = None,
         api: Any = None,
         address: str | None = None,
         ca: str | None = None,
     ) -> None:
         before, self.name = _parts_of(name)
         self.namespace: str = before or namespace or getattr(name, "namespace", None) or _namespace()
-        self.kind = kind
+        self.kind = kind or (name.kind if isinstance(name, ListedJob) else TRAIN_JOBS)
         self._address = address
         self._ca = ca
         self._api = api if api is not None else _api()
@@ -131,31 +134,35 @@ class Job:
         return None if self.failure else self.status.get("estimatedRemainingSeconds")
 
     def curves(self) -> list[dict[str, Any]]:
-        """Returns of each metric its name and points: time in milliseconds, least, greatest and last value."""
+        """Returns of each metric its name and points: time in milliseconds, least, greatest and last value.
+
+        The job's own progress and step come, too: `isProgress` and `isStep` tell them from metrics of those names. Points
+        of one time are of one step. There are at most 128 of a metric, each of a bucket of time.
+        """
         return curves_of(self._api, self.namespace, self.name, self.kind, self._address, self._ca)
 
     def metrics(self) -> Any:
-        """Returns the metrics over time as a pandas frame: a row for each time, a column for each metric."""
-        pandas = _pandas()
-        columns = {
-            curve["name"]: pandas.Series(
-                [point[3] for point in curve["points"]],
-                index=pandas.to_datetime([point[0] for point in curve["points"]], unit="ms", utc=True),
-                dtype=float,
-            )
-            for curve in self.curves()
-            if _is_metric(curve)
-        }
-        frame = pandas.DataFrame(columns)
-        frame.index.name = "time"
-        return frame
+        """Returns the metrics over time as a pandas frame: a row for each time, a column for each metric.
 
-    def plot(self, **options: Any) -> Any:
-        """Draws the metrics over time. Metrics that come at different times have lines without gaps."""
-        frame = self.metrics()
-        if frame.empty:
-            raise MetricNotFound(f"{self.namespace}/{self.name} has reported no metrics")
-        return _without_gaps(frame).plot(**options)
+        Where pods push the step of the training, it is the first column, `step`, and NaN in rows without one. A metric
+        that is called `step`, too, is then the column `step (metric)`.
+        """
+        return self._lines().frame()
+
+    def plot(self, *, over: Over | None = None, **options: Any) -> Any:
+        """Draws the metrics. Those that come at different times have lines without gaps.
+
+        They are drawn over the "step", where pods push it, else over the "wall clock"; `over` says which, or "time": the
+        seconds since the job's first report. Raises `MetricNotFound` if there are none.
+        """
+        lines = self._lines()
+        if lines.values.empty:
+            raise MetricNotFound(f"{lines.job} has reported no metrics")
+        drawn = {name: (lines, name) for name in lines.values}
+        return lines_over(drawn, over or ("step" if lines.has_steps else "wall clock")).plot(**options)
+
+    def _lines(self) -> Lines:
+        return Lines.of(f"{self.namespace}/{self.name}", self.curves())
 
     def watch(self, *, every: float = 1.0, patience: float | None = None) -> Iterator[Job]:
         """Yields the job whenever it has changed, last when it has ended. `patience` is in seconds."""
@@ -190,7 +197,7 @@ class Job:
         metric, points, problem = "", [], ""
         try:
             for curve in self.curves():
-                if _is_metric(curve) and curve["points"]:
+                if is_metric(curve) and curve["points"]:
                     metric, points = curve["name"], curve["points"]
                     break
         except Unreachable as error:
@@ -216,24 +223,6 @@ def _parts_of(name: object) -> tuple[str, str]:
     if any(one.strip() in ("", ".", "..") for one in parts):
         raise BadName(f"{text!r} names no job: give NAMESPACE/NAME, or NAME for one in the namespace of the kubeconfig")
     return before, after
-
-
-def _is_metric(curve: dict[str, Any]) -> bool:
-    """Returns whether a curve is of a metric's numbers: progress, step, and when it was none, come as curves, too."""
-    return not any(curve.get(it) for it in ("isProgress", "isStep", "isNonFinite"))
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise needs(error) from None
-    return pandas
-
-
-def _without_gaps(frame: Any) -> Any:
-    """Returns the frame with values between those of each column, so that each is a line."""
-    return frame.interpolate(method="index", limit_area="inside")
 
 
 def _refused(error: Any) -> Unreachable:
@@ -281,26 +270,34 @@ def _namespace() -> str:
         return _NAMESPACE_OF_POD.read_text().strip() if _NAMESPACE_OF_POD.exists() else "default"
 
 
-def compare(*names: str | Named, metric: str) -> Any:
-    """Returns a metric of several jobs as a pandas frame: a column for each job, by seconds from its first report.
+def jobs(
+    namespace: str | None = None,
+    *,
+    kind: str | None = None,
+    state: str | None = None,
+    limit: int = JOBS_MAX,
+    api: Any = None,
+    address: str | None = None,
+    ca: str | None = None,
+) -> list[ListedJob]:
+    """Returns the jobs that the kubeconfig's user may list, the newest first. Raises `Unreachable`."""
+    filters = {"namespace": namespace, "kind": kind, "state": state}
+    return jobs_of(api if api is not None else _api(), filters, limit, address, ca)
+
+
+def compare(*names: str | Named, metric: str, over: Over | None = None) -> Any:
+    """Returns a metric of several jobs as a pandas frame: a column for each job, by its step or by time.
 
     Between a job's own values there are values on the line between them, so that each job is a line without gaps.
-    Raises `MetricNotFound` with the metrics that there are, if no job has this one.
+    Raises `MetricNotFound` with the metrics that there are, if no job has this one, or if `over` is "step" and one of
+    them has no steps.
     """
-    pandas = _pandas()
     if not names:
         raise BadName("compare what? Give the names of jobs")
-    columns = {}
-    there: set[str] = set()
-    for name in names:
-        one = name if isinstance(name, Job) else Job(name)
-        frame = one.metrics()
-        there |= set(frame.columns)
-        values = frame[metric].dropna() if metric in frame else pandas.Series(dtype=float)
-        seconds = (values.index - values.index[0]).total_seconds() if len(values) else None
-        columns[f"{one.namespace}/{one.name}"] = pandas.Series(values.to_numpy(), index=seconds, dtype=float)
+    compared = [(name if isinstance(name, Job) else Job(name))._lines() for name in names]
+    there = {name for lines in compared for name in lines.values}
     if metric not in there:
         raise MetricNotFound(f"no metric {metric}; {alternatives(metric, there, 'these jobs have reported none yet')}")
-    frame = _without_gaps(pandas.DataFrame(columns).sort_index())
-    frame.index.name = "seconds"
-    return frame
+    # A job without values has no place on either.
+    all_step = all(lines.has_steps for lines in compared if metric in lines.values)
+    return lines_over({lines.job: (lines, metric) for lines in compared}, over or ("step" if all_step else "time"))

@@ -114,10 +114,10 @@ def _connection(
         raise Unreachable(f"port {port} of the manager's pod {pod} cannot be forwarded: {error}; {_ELSEWHERE}") from error
 
 
-def curves_of(
-    api: Any, namespace: str, job: str, kind: str, address: str | None = None, ca: str | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
-    """Returns the curves of a job: of each metric its name and points. Throws `Unreachable`.
+def answer_of(
+    api: Any, path: str, parameters: dict[str, Any], address: str | None = None, ca: str | None = None,
+) -> bytes:  # fmt: skip
+    """Returns the manager's answer to a question of `/view/v1/`. Throws `Unreachable`.
 
     `ca` is the file of the CA of the manager's certificate; by default it is the one that the manager publishes.
     """
@@ -125,24 +125,35 @@ def curves_of(
     token = str(api.configuration.auth_settings().get("BearerToken", {}).get("value") or "")
     # Said here, because http.client would write a token that it does not like into its error.
     if not token or not all(" " <= one <= "~" for one in token):
-        raise Unreachable("curves are shown to tokens, and this kubeconfig has none: use one with a token")
-    query = urllib.parse.urlencode({"job": f"{kind}/{namespace}/{job}"})
+        raise Unreachable("the manager shows jobs to tokens, and this kubeconfig has none: use one with a token")
+    query = urllib.parse.urlencode(parameters)
     try:
         trust = ssl.create_default_context(cafile=ca, cadata=None if ca else _authority(api))
         with _connection(api, address, token, trust) as (connection, base):
-            connection.request("GET", f"{base}/view/v1/curves?{query}", headers={"Authorization": token})
+            connection.request("GET", f"{base}/view/v1/{path}?{query}", headers={"Authorization": token})
             answer = connection.getresponse()
             place, body = answer.headers["Location"], answer.read(ANSWER_MAX + 1)
         if answer.status != 200:
             raise Unreachable(_refusal(answer.status, place, body))
         if len(body) > ANSWER_MAX:
             raise Unreachable(f"the manager's answer has more than {ANSWER_MAX >> 20} MiB")
-        curves = json.loads(body)["curves"]
     except Unreachable:
         raise
     except Exception as error:
         raise Unreachable(f"the manager cannot be read: {type(error).__name__}: {error}") from error
-    return list(curves[0]["metrics"]) if curves else []
+    return body
+
+
+def curves_of(
+    api: Any, namespace: str, job: str, kind: str, address: str | None = None, ca: str | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Returns the curves of a job: of each metric its name and points. Throws `Unreachable`."""
+    body = answer_of(api, "curves", {"job": f"{kind}/{namespace}/{job}"}, address, ca)
+    try:
+        curves = json.loads(body)["curves"]
+        return list(curves[0]["metrics"]) if curves else []
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise Unreachable(f"the manager's answer has no curves: {type(error).__name__}: {error}") from error
 
 
 def _refusal(code: int, place: str | None, body: bytes) -> str:
@@ -155,4 +166,4 @@ def _refusal(code: int, place: str | None, body: bytes) -> str:
         text = str(json.loads(text)["message"])
     except (ValueError, KeyError, TypeError):
         pass
-    return f"the manager refuses to show curves: {code} {text.strip()}"
+    return f"the manager refuses: {code} {text.strip()}"

@@ -1,0 +1,99 @@
+"""Curves of jobs as pandas frames: over the time, over the steps of the training, and several as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..errors import BadName, MetricNotFound, needs
+
+# What lines are over, in the words of the page: the steps, the seconds since a job's first report, or times.
+Over = Literal["step", "time", "wall clock"]
+_INDEX_NAMES: dict[Over, str] = {"step": "step", "time": "seconds", "wall clock": "time"}
+_STEP = "step"
+_STEP_METRIC = "step (metric)"
+
+
+def is_metric(curve: dict[str, Any]) -> bool:
+    """Returns whether a curve is of a metric's numbers: progress, step, and when it was none, come as curves, too."""
+    return not any(curve.get(it) for it in ("isProgress", "isStep", "isNonFinite"))
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Metrics of a job by time: `values` is a frame with a column for each, `steps` a series, empty if pods push none."""
+
+    job: str
+    values: Any
+    steps: Any
+
+    @classmethod
+    def of(cls, job: str, curves: Sequence[dict[str, Any]]) -> Lines:
+        """Returns the lines of the curves of a job, which errors call so. Raises `NotInstalled` without pandas."""
+        pandas = _pandas()
+        series = [
+            pandas.Series(
+                [point[3] for point in curve["points"]],
+                index=pandas.to_datetime([point[0] for point in curve["points"]], unit="ms", utc=True),
+                dtype=float,
+            )
+            for curve in curves
+        ]
+        pairs = list(zip(curves, series, strict=True))
+        values = pandas.DataFrame({curve["name"]: one for curve, one in pairs if is_metric(curve)})
+        steps = [one for curve, one in pairs if curve.get("isStep")]
+        return cls(job, values, steps[0] if steps else pandas.Series(dtype=float))
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether pods push the step of the training."""
+        return len(self.steps) > 0
+
+    def frame(self) -> Any:
+        """Returns the metrics with the step of each row before them, if there are steps."""
+        frame = self.values
+        if self.has_steps:
+            frame = frame.rename(columns={_STEP: _STEP_METRIC})
+            frame.insert(0, _STEP, self.steps.reindex(frame.index))
+        frame.index.name = "time"
+        return frame
+
+    def line(self, metric: str, over: Over) -> Any:
+        """Returns the values of a metric at their places. Raises `MetricNotFound` if steps are asked for and there are none."""
+        values = self.values[metric].dropna()
+        if over == "wall clock":
+            return values
+        if over == "time":
+            return values.set_axis((values.index - self.values.index.min()).total_seconds())
+        if not self.has_steps:
+            raise MetricNotFound(f'{self.job} has pushed no steps: give over="time"')
+        # A value without a step is between those before and after it; before the first step it has no place.
+        steps = self.steps.reindex(self.steps.index.union(values.index)).interpolate(method="index").reindex(values.index)
+        # What was trained again after a restart replaces what came before, from its first step on.
+        is_newest = steps <= steps[::-1].cummin()[::-1]
+        return values[is_newest].set_axis(steps[is_newest]).groupby(level=0).last()
+
+
+def lines_over(columns: Mapping[str, tuple[Lines, str]], over: Over) -> Any:
+    """Returns metrics of jobs as columns without gaps: values between those of each are on its line.
+
+    A job that has no such metric has an empty column. Raises `MetricNotFound` if one has no steps and they are asked for.
+    """
+    pandas = _pandas()
+    if over not in get_args(Over):
+        raise BadName(f"over is {', '.join(map(repr, get_args(Over)))}, and not {over!r}")
+    made = {column: lines.line(metric, over) for column, (lines, metric) in columns.items() if metric in lines.values}
+    frame = pandas.DataFrame(made, dtype=float).sort_index().interpolate(method="index", limit_area="inside")
+    # Those without values come now: an index of another kind would make that of all one of mere objects.
+    frame = frame.reindex(columns=list(columns))
+    frame.index.name = _INDEX_NAMES[over]
+    return frame
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise needs(error) from None
+    return pandas
