@@ -64,7 +64,8 @@ Deno.test("every page that promises compatibility unchanged says what is refused
       path !== "README.md" && !path.startsWith("docs/start/") && !path.startsWith("docs/guides/")
     ) continue;
     for (const part of text.split(/\n\n|\n(?=[-|] )/)) {
-      if (part.includes("unchanged") && !part.includes("refused")) {
+      // As code it is the name of a field, and promises nothing.
+      if (part.replace(/`[^`]*`/g, "").includes("unchanged") && !part.includes("refused")) {
         problems.push(`${path}: ${part}`);
       }
     }
