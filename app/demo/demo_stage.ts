@@ -30,8 +30,8 @@ export interface DemoPlay<T> {
   /** Where to watch it, before the address of the page. */
   readonly watch: string;
   readonly about: string;
-  /** Returns the outcome; undefined if the demo was ended before. */
-  readonly play: (stage: Stage) => Promise<T | undefined>;
+  /** Returns the outcome, which does not count if the demo was ended before. */
+  readonly play: (stage: Stage) => Promise<T>;
   readonly show: (outcome: T, display: Display) => void | Promise<void>;
 }
 
@@ -48,7 +48,7 @@ function displayOf(options: DemoOptions): Display {
   return chooseDisplay({ ...options, clock, ...(terminal && { terminal }) });
 }
 
-/** Plays a demo, and returns its outcome. Leaves no process and no file of its own. */
+/** Plays a demo, and returns its outcome; undefined if it was ended before. Leaves no process and no file of its own. */
 export async function playOnStage<T>(
   options: DemoOptions,
   { watch, about, play, show }: DemoPlay<T>,
@@ -70,7 +70,7 @@ export async function playOnStage<T>(
     display.note(about);
     const outcome = await play({ standalone, display, seconds, signal });
     if (limit.aborted) throw new Error(`the demo took more than ${limitSeconds} s`);
-    if (outcome === undefined) return undefined;
+    if (options.signal.aborted) return undefined;
     await show(outcome, display);
     if (left !== undefined) {
       display.note("The page stays until you press Ctrl-C.");

@@ -7,10 +7,7 @@ export async function runDemoOnScreen(options: DemoOptions): Promise<void> {
   const summaries = await playOnStage(options, {
     watch: "Watch them in a browser",
     about: "Three TrainJobs: one on two nodes, one that fails, one that is paused first.",
-    async play(stage) {
-      const summaries = await playScenario(stage);
-      return options.signal.aborted ? undefined : summaries;
-    },
+    play: playScenario,
     show: (summaries, display) => display.finished(summaries),
   });
   if (summaries !== undefined && !wentAsPlanned(summaries)) {

@@ -34,10 +34,7 @@ export async function runTrialsOnScreen(options: TrialsDemoOptions): Promise<voi
   const trials = await playOnStage(options, {
     watch: "Watch them in a browser, under Trials",
     about: "Six learning rates, two at a time; examples/trial-controller has the rule.",
-    async play(stage) {
-      const trials = await playTrials(stage);
-      return options.signal.aborted ? undefined : trials;
-    },
+    play: playTrials,
     async show(trials) {
       await Deno.writeTextFile(options.svg, chartOf(trials));
       tell(options, trials);

@@ -6,6 +6,7 @@ import { JOB_CONDITIONS, JOB_KEYS } from "../../../crds/job_names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
+import { isConditionTrue } from "../../../platform/kube/conditions.ts";
 import { createInformer } from "../../../platform/kube/watching/informer.ts";
 import { installTrialCrd } from "../../standalone/prerequisites.ts";
 import type { Standalone } from "../../standalone/standalone.ts";
@@ -41,10 +42,12 @@ async function applyTrials({ client, server, status }: Standalone, seconds: numb
   }
 }
 
+const ENDS = [JOB_CONDITIONS.complete, JOB_CONDITIONS.failed] as const;
+
 /** The TrainJobs, and how the controller's Job ended. */
 interface Followed {
   readonly trials: FollowedJobs;
-  readonly ended: "Complete" | "Failed" | undefined;
+  readonly ended: typeof ENDS[number] | undefined;
 }
 
 /** Follows TrainJobs and the controller's Job until that has ended or `signal` aborts. */
@@ -56,20 +59,16 @@ async function follow(
   const over = new AbortController();
   const until = AbortSignal.any([signal, over.signal]);
   const shared = { client, namespace: NAMESPACE, clock: systemClock };
-  let ended: "Complete" | "Failed" | undefined;
+  let ended: Followed["ended"];
   const trials = followJobs({ display, clock: systemClock, signal: until });
   const jobs = createInformer({ ...shared, kind: KINDS.trainJob });
   jobs.onChange(({ object }) => trials.take(object));
   const fieldSelector = `metadata.name=${TRIAL_CONTROLLER}`;
   const controller = createInformer({ ...shared, kind: KINDS.job, fieldSelector });
   controller.onChange(({ object }) => {
-    for (const type of [JOB_CONDITIONS.complete, JOB_CONDITIONS.failed]) {
-      if (!object.status?.conditions?.some((it) => it.type === type && it.status === "True")) {
-        continue;
-      }
-      ended = type;
-      trials.settled().then(() => over.abort());
-    }
+    const { conditions } = object.status ?? {};
+    ended = ENDS.find((type) => isConditionTrue(conditions, type));
+    if (ended !== undefined) trials.settled().then(() => over.abort());
   });
   await Promise.all([jobs.run(until), controller.run(until)]);
   return { trials, ended };
