@@ -58,27 +58,22 @@ export async function startObservationLog(options: ObservationLogOptions): Promi
   const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
   // Memory is not the operator's disk.
   const store = openStore(path, path === undefined ? undefined : options.historyBytes);
-  try {
-    const server = await startObservationServer({ hostname: bindAddress, port, tls, store, clock });
-    if (tls === undefined) {
-      log.warn("no client can write without --tls-cert, --tls-key and --client-ca");
-    }
-    const loops = new AbortController();
-    onAbort(loops.signal, deleteOldLogs(store, clock, options));
-    const { signal } = loops;
-    const use = (next: ServerTls) => server.updateTls(next);
-    const reloading = tls && followTls(tls, () => readTls(options), use, { clock, log, signal });
-    return {
-      port: server.port,
-      async stop() {
-        loops.abort();
-        await reloading;
-        await server.stop(DRAIN_MS);
-        store.close();
-      },
-    };
-  } catch (error) {
-    store.close();
-    throw error;
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => store.close());
+  const server = await startObservationServer({ hostname: bindAddress, port, tls, store, clock });
+  cleanup.defer(() => server.stop(DRAIN_MS));
+  if (tls === undefined) {
+    log.warn("no client can write without --tls-cert, --tls-key and --client-ca");
   }
+  const loops = new AbortController();
+  const { signal } = loops;
+  onAbort(signal, deleteOldLogs(store, clock, options));
+  const use = (next: ServerTls) => server.updateTls(next);
+  const reloading = tls && followTls(tls, () => readTls(options), use, { clock, log, signal });
+  cleanup.defer(async () => {
+    loops.abort();
+    await reloading;
+  });
+  const started = cleanup.move();
+  return { port: server.port, stop: () => started.disposeAsync() };
 }
