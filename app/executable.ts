@@ -1,4 +1,5 @@
 /** This program as a command, for the pods that the kubelet runs. */
+import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** Name of the command in containers, as in the image. */
@@ -30,11 +31,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
  */
 export function provideCommand(folder: string): void {
   const file = `${folder}/${COMMAND}`;
-  try {
-    Deno.removeSync(file);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
+  rmSync(file, { force: true });
   if (Deno.build.standalone) return Deno.symlinkSync(Deno.execPath(), file);
   const cache = denoFolder();
   const line = [
