@@ -63,9 +63,7 @@ const AGE: Column = {
 };
 /** How far a job is; empty for many that have failed or wait. */
 const MEASURES: readonly Column[] = [PERCENT, BAR, ETA];
-/** From left to right. */
-const FIXED = [KIND, STATE, PERCENT, BAR, ETA] as const;
-/** The columns of a terminal of at least so many columns. */
+/** The columns of a terminal of at least so many columns, from left to right. */
 const BY_WIDTH: readonly { readonly from: number; readonly columns: readonly Column[] }[] = [
   { from: 100, columns: [KIND, STATE, BAR, ETA, AGE] },
   { from: 72, columns: [STATE, BAR, ETA] },
@@ -155,7 +153,7 @@ function lineOf(
   end: string,
 ): string {
   const gap = " ".repeat(GAP);
-  const fixed = FIXED.filter((it) => shown.includes(it)).map(cells.of);
+  const fixed = shown.filter((it) => it !== AGE).map(cells.of);
   return [
     fit(cells.name, name, end),
     ...fixed,

@@ -96,16 +96,9 @@ export async function runGetCommand(
     readJob(cluster, job, signal),
     cluster.ask({ jobs: [job.uid], points: CURVE_LIMITS.points }, signal, [job]),
   ]);
-  const { curves: [curves], reason: outage } = "curves" in answer
-    ? { ...answer, reason: undefined }
-    : { ...answer, curves: [] };
-  const missing = [
-    ...new Set([
-      ...facts.missing,
-      ...cluster.missing(),
-      ...(outage === undefined ? [] : [outage]),
-    ]),
-  ];
+  const [curves] = "curves" in answer ? answer.curves : [];
+  const outages = "curves" in answer ? [] : [answer.reason];
+  const missing = [...new Set([...facts.missing, ...cluster.missing(), ...outages])];
   const all = { ...facts, ...(curves && { curves }), missing };
   // Its object is kubectl's to print.
   if (settings.json) return print(`${safeJson({ ...all, object: undefined })}\n`);
