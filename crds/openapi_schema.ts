@@ -71,13 +71,13 @@ const WELL_KNOWN: Readonly<Record<string, () => OpenApiSchema>> = {
 };
 
 /** The zero values that Kubernetes' OpenAPI gives as defaults: in a CRD they would hide a missing field. */
-function isZero(value: unknown): boolean {
+export function isZeroDefault(value: unknown): boolean {
   return value === "" || value === 0 || value === false ||
     (isObject(value) && Object.keys(value).length === 0);
 }
 
 function withoutZeroDefault(schema: OpenApiSchema): OpenApiSchema {
-  if (isZero(schema.default)) delete schema.default;
+  if (isZeroDefault(schema.default)) delete schema.default;
   return schema;
 }
 

@@ -164,9 +164,8 @@ export type JobStop = z.infer<typeof jobStopSchema>;
 /** State of a TrainJob before its controller has set one. */
 const INITIAL_STATE = "Created" satisfies typeof TRAINJOB_STATES[number];
 
-const trainJobStatusSchema = z.looseObject({
-  conditions: listMap(schemas.condition, ["type"]).max(8).optional(),
-  jobsStatus: listMap(jobStatusSchema, ["name"]).max(100).optional(),
+/** What Milepost adds to the status of each kind that it runs. */
+export const statusParts = {
   trainerStatus: trainerStatusSchema.optional().meta({
     description: "What the job's pods last reported.",
   }),
@@ -174,6 +173,12 @@ const trainJobStatusSchema = z.looseObject({
     description: "The decision to stop the job early. It holds once it is here.",
   }),
   failure: jobFailureSchema.optional(),
+};
+
+const trainJobStatusSchema = z.looseObject({
+  conditions: listMap(schemas.condition, ["type"]).max(8).optional(),
+  jobsStatus: listMap(jobStatusSchema, ["name"]).max(100).optional(),
+  ...statusParts,
   startTime: z.string().optional().meta({
     format: "date-time",
     description: "When the job was last resumed. Absent while it is suspended, and until then.",

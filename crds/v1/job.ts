@@ -9,8 +9,7 @@ import {
   schemas,
 } from "../../platform/kube/kubernetes.ts";
 import { atomicList, checked, int32, int64 } from "../schema_marks.ts";
-import { jobFailureSchema } from "../job_failure.ts";
-import { jobStopSchema, trainerStatusSchema } from "../trainjob.ts";
+import { statusParts } from "../trainjob.ts";
 import type { V1Kind } from "./kinds.ts";
 
 const podTemplateSpec = kubernetesSchema<PodTemplateSpec>("io.k8s.api.core.v1.PodTemplateSpec");
@@ -158,13 +157,7 @@ export const v1StatusSchema = z.looseObject({
     description:
       "By replica type, the indexes whose pods have succeeded, such as 0,2-4. They are not made again.",
   }),
-  trainerStatus: trainerStatusSchema.optional().meta({
-    description: "What the job's pods last reported.",
-  }),
-  stop: jobStopSchema.optional().meta({
-    description: "The decision to stop the job early. It holds once it is here.",
-  }),
-  failure: jobFailureSchema.optional(),
+  ...statusParts,
 });
 export type V1Status = z.infer<typeof v1StatusSchema>;
 

@@ -9,6 +9,7 @@ import {
 } from "../../../platform/base/json.ts";
 import kubernetesSchemas from "../../../crds/kubernetes_schemas.json" with { type: "json" };
 import { type Fill, fillOf } from "./kubernetes_defaults.ts";
+import { isZeroDefault } from "../../../crds/openapi_schema.ts";
 import { under } from "../../../crds/status_cause.ts";
 
 /** OpenAPI schemas of Kubernetes by name. */
@@ -51,11 +52,6 @@ export interface Structure {
 
 const QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const LIST_TYPES = ["atomic", "set", "map"] as const;
-
-function isZero(value: unknown): boolean {
-  return value === "" || value === 0 || value === false ||
-    (isObject(value) && Object.keys(value).length === 0);
-}
 
 /**
  * Reads an OpenAPI schema as a structure. A `native` one is of Kubernetes' published OpenAPI: objects without
@@ -114,7 +110,7 @@ export function createStructure(root: unknown, native: boolean): Structure {
       quantity,
       listType: LIST_TYPES.find((name) => name === listType),
       mapKeys: asTexts(keywords["x-kubernetes-list-map-keys"]),
-      default: native && isZero(value) ? undefined : value,
+      default: native && isZeroDefault(value) ? undefined : value,
       fill: native ? fillOf(refs[0] ?? "") : undefined,
     };
     if (isObject(schema)) known.set(schema, structure);
