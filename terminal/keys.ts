@@ -3,14 +3,10 @@
 const SEQUENCES: Readonly<Record<string, string>> = {
   "\x1b[A": "up",
   "\x1b[B": "down",
-  "\x1bOA": "up",
-  "\x1bOB": "down",
   "\x1b[5~": "page up",
   "\x1b[6~": "page down",
   "\x1b[H": "home",
   "\x1b[F": "end",
-  "\x1bOH": "home",
-  "\x1bOF": "end",
   "\x1b[1~": "home",
   "\x1b[4~": "end",
   "\r": "enter",
@@ -78,7 +74,8 @@ export class KeyReader {
     const keys: Key[] = [];
     for (const [it] of text.matchAll(KEY)) {
       if (it === PASTE.begins || it === PASTE.ends) this.#isPasting = it === PASTE.begins;
-      const named = SEQUENCES[it] ?? heldWithCtrl(it);
+      // In application mode terminals send arrows, Home and End behind another introducer.
+      const named = SEQUENCES[it.replace("\x1bO", "\x1b[")] ?? heldWithCtrl(it);
       if (/^[^\p{Cc}]$/u.test(it)) keys.push({ key: it, isPasted: this.#isPasting });
       else if (named !== undefined && (!this.#isPasting || named === "interrupt")) {
         keys.push({ key: named, isPasted: false });

@@ -68,14 +68,15 @@ class Top {
   readonly #sleeper: Sleeper;
   readonly #over = new AbortController();
   readonly #curves;
-  readonly #waits;
+  /** What the jobs on the screen wait for. */
+  readonly waits;
   readonly signal: AbortSignal;
 
   constructor(private readonly parts: TopParts, private readonly screen: FullScreen) {
     this.#sleeper = createSleeper(parts.clock);
     this.#curves = createWatchedCurves(parts.cluster, () => this.wake());
     const { cluster, clock } = parts;
-    this.#waits = createWatchedWaits(cluster, { clock, onNews: () => this.wake() });
+    this.waits = createWatchedWaits(cluster, { clock, onNews: () => this.wake() });
     this.signal = AbortSignal.any([parts.signal, this.#over.signal]);
   }
 
@@ -200,10 +201,10 @@ class Top {
     const job = viewOf(this.#state) && this.#state.job;
     const seen = job === undefined ? this.#shown(all) : [job];
     this.#curves.look(seen.flatMap((row) => this.#refOf(row) ?? []));
-    const outages = [this.#curves.outage(), this.#waits.outage()];
+    const outages = [this.#curves.outage(), this.waits.outage()];
     const hasNotice = this.#notice !== undefined && this.#notice.untilMs > clock.monotonic();
     const view: TopView = {
-      window: { ...all, rows: this.#waits.look(job === undefined ? this.#shown(all) : []) },
+      window: { ...all, rows: this.waits.look(job === undefined ? this.#shown(all) : []) },
       where: namespaces.length === 0 ? "all namespaces" : namespaces.join(", "),
       isThere: cluster.isThere(),
       missing: [...new Set([...cluster.missing(), ...outages.filter((it) => it !== undefined)])],
@@ -230,11 +231,6 @@ class Top {
       await this.#sleeper.sleep(POLL_MS - DRAW_MS, this.signal);
     }
     this.#curves.look([]);
-  }
-
-  /** Reads what the jobs on the screen wait for. */
-  async readWaits(): Promise<void> {
-    await this.#waits.run(this.signal);
   }
 
   /** Reads the job that is shown. */
@@ -265,7 +261,7 @@ export async function runTop(parts: TopParts): Promise<void> {
   parts.terminal.onResize(() => top.resized(), top.signal);
   const stop = parts.cluster.list.onChange(() => top.wake());
   try {
-    await Promise.all([top.drawOn(), top.readOn(), top.readWaits()]);
+    await Promise.all([top.drawOn(), top.readOn(), top.waits.run(top.signal)]);
   } finally {
     stop();
   }
