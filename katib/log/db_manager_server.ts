@@ -50,9 +50,6 @@ function credentialsOf({ cert, key, clientCa }: ServerTls): ServerCredentials {
   return ServerCredentials.createSsl(Buffer.from(clientCa), [pair], true);
 }
 
-/** A running server. */
-export type ObservationServer = Awaited<ReturnType<typeof startObservationServer>>;
-
 /** Starts a server. Rejects if the port is taken, or if certificate and key do not fit. */
 export async function startObservationServer(
   options: ObservationServerOptions,

@@ -164,6 +164,3 @@ export async function startClusterUi(
     },
   };
 }
-
-/** A page that is served. */
-export type ClusterUi = Awaited<ReturnType<typeof startClusterUi>>;

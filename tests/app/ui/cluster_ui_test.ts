@@ -1,7 +1,7 @@
 /** Tests of `milepost ui --in-cluster` on a whole standalone: two users, each of whom sees and changes what it may. */
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { type ClusterUi, startClusterUi } from "../../../app/ui/in_cluster/cluster_ui.ts";
+import { startClusterUi } from "../../../app/ui/in_cluster/cluster_ui.ts";
 import type { Standalone } from "../../../app/standalone/standalone.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { JOB_KINDS } from "../../../crds/job_kinds.ts";
@@ -76,7 +76,7 @@ async function user(client: KubeClient, namespace: string, name: string, verbs: 
 
 /** What the tests share. */
 interface World extends AsyncDisposable {
-  readonly page: ClusterUi;
+  readonly page: Awaited<ReturnType<typeof startClusterUi>>;
   readonly url: string;
   readonly ca: string;
   readonly ada: string;

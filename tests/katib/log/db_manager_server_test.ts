@@ -10,10 +10,7 @@ import {
 import { encodeJson } from "../../../katib/log/grpc_history.ts";
 import { openLogStore } from "../../../katib/log/log_store.ts";
 import type { ClientTls } from "../../../katib/log/peer_protocol.ts";
-import {
-  type ObservationServer,
-  startObservationServer,
-} from "../../../katib/log/db_manager_server.ts";
+import { startObservationServer } from "../../../katib/log/db_manager_server.ts";
 import { decodeLogReply, HISTORY_METHODS, METHODS, type WireRow } from "../../../katib/log/wire.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { makeTls, type TlsFiles } from "./tls_files.ts";
@@ -26,7 +23,7 @@ const row = (time: string, value: string, name = "loss"): WireRow => ({
 const whole = (trialName: string) => ({ trialName, metricName: "", startTime: "", endTime: "" });
 
 interface World {
-  readonly server: ObservationServer;
+  readonly server: Awaited<ReturnType<typeof startObservationServer>>;
   readonly files: TlsFiles;
   readonly address: string;
   /** A client; without certificates it speaks plaintext. */
