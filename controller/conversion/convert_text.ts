@@ -14,15 +14,11 @@ import { V1_RESOURCES } from "../../crds/v1/v1_resources.ts";
 import { V1_KIND_LIST } from "../../crds/v1/kinds.ts";
 import { V1_API_VERSION } from "../../crds/v1/names.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
+import { namedObjectSchema } from "../../platform/kube/kubernetes.ts";
 import { withoutNulls } from "../../platform/base/json.ts";
 import { jobShape } from "./job_shape.ts";
 
-const objectSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string() }),
-});
-type AnyObject = z.infer<typeof objectSchema>;
+type AnyObject = z.infer<typeof namedObjectSchema>;
 
 /** A kind of jobs that are converted. */
 interface FormerKind {
@@ -95,7 +91,7 @@ function objectsOf(text: string): ReadObject[] {
     const own = text.slice(document.range[0], document.range[1]).replace(/^---.*\n/, "").trim();
     const isYaml = !/^[{%]/.test(own);
     return (list.success ? list.data.items : [value]).map((one) => {
-      const parsed = objectSchema.safeParse(one);
+      const parsed = namedObjectSchema.safeParse(one);
       if (!parsed.success) {
         throw new ConfigurationError("each object must have apiVersion, kind and metadata.name");
       }

@@ -1,8 +1,7 @@
 /** Snapshot of a TrainJob's runtime in a ConfigMap (docs/decisions/0003). Pure. */
 import { parse, stringify } from "yaml";
-import { z } from "zod";
 import { KINDS } from "../../crds/kinds.ts";
-import type { ConfigMap } from "../../platform/kube/kubernetes.ts";
+import { type ConfigMap, namedObjectSchema } from "../../platform/kube/kubernetes.ts";
 import { childNames, LABELS, RUNTIME_SNAPSHOT_KEY } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { runtimeRefOf, runtimeScope, type TrainJob } from "../../crds/trainjob.ts";
@@ -12,12 +11,6 @@ import { ownerText } from "./children.ts";
 import { ownerReferenceTo, owns } from "./observed.ts";
 
 const PREFIX = "unable to get runtime snapshot: invalid runtime snapshot:";
-
-const headSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string() }),
-});
 
 /** The runtime of a snapshot, or why it cannot be read. */
 export type ReadSnapshot =
@@ -60,7 +53,7 @@ function quoted(ref: { name: string; apiGroup: string; kind: string }): string {
 
 function decode(text: string, trainJob: TrainJob): ReadSnapshot {
   const document: unknown = parse(text);
-  const head = headSchema.parse(document);
+  const head = namedObjectSchema.parse(document);
   const found = {
     name: head.metadata.name,
     apiGroup: groupOf(head.apiVersion),

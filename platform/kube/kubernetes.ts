@@ -45,6 +45,13 @@ export type SubjectAccessReview = Wire<k8s.V1SubjectAccessReview>;
 export type MutatingWebhookConfiguration = Wire<k8s.V1MutatingWebhookConfiguration>;
 export type ValidatingWebhookConfiguration = Wire<k8s.V1ValidatingWebhookConfiguration>;
 
+/** An object of any kind that has a name. */
+export const namedObjectSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+});
+
 /** An object of a kind whose fields nothing here reads. */
 export interface AnyObject {
   apiVersion?: string;

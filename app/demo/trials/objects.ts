@@ -1,6 +1,7 @@
 /** The objects of `examples/trial-controller/`, for the control plane of the demo. */
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
+import { namedObjectSchema } from "../../../platform/kube/kubernetes.ts";
 import { builtIn } from "../../../platform/kube/kubernetes_kinds.ts";
 import type { Kind } from "../../../platform/kube/resource.ts";
 import manifests from "../../../examples/trial-controller/controller.yaml" with { type: "text" };
@@ -8,15 +9,10 @@ import manifests from "../../../examples/trial-controller/controller.yaml" with 
 /** Name of all its objects, as in `examples/trial-controller/`. */
 export const TRIAL_CONTROLLER = "trial-controller";
 
-const objectSchema = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
-});
 /** Any object of the manifests. */
-export type AnyObject = z.infer<typeof objectSchema>;
+export type AnyObject = z.infer<typeof namedObjectSchema>;
 
-const jobSchema = objectSchema.extend({
+const jobSchema = namedObjectSchema.extend({
   spec: z.looseObject({
     template: z.looseObject({
       spec: z.looseObject({
@@ -50,7 +46,7 @@ export function controllerObjects(
   env: Readonly<Record<string, string>>,
 ): AnyObject[] {
   return parseAllDocuments(manifests).map((document) => {
-    const object = objectSchema.parse(document.toJS());
+    const object = namedObjectSchema.parse(document.toJS());
     const placed = { ...object, metadata: { ...object.metadata, namespace } };
     const subjects = z.object({ subjects: z.array(z.looseObject({})) }).safeParse(object).data;
     if (object.kind === "Job") return withEnv(placed, env);
