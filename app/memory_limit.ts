@@ -1,4 +1,5 @@
 /** Memory limit of the process: as given, else the least of its control group's and the machine's. */
+import { ifThere } from "../platform/base/if_there.ts";
 
 /** A limit, and where it was found. */
 export interface MemoryLimit {
@@ -52,19 +53,12 @@ export function findMemoryLimit({ given, read, machineBytes }: MemorySources): M
   return least;
 }
 
-function readOrUndefined(path: string): string | undefined {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return undefined; // This version is not mounted.
-  }
-}
-
 /** Finds the limit of this process. Call it before permissions are given up. */
 export function memoryLimitHere(given: number | undefined): MemoryLimit {
   return findMemoryLimit({
     given,
-    read: readOrUndefined,
+    // One of the two versions is not mounted.
+    read: (path) => ifThere(() => Deno.readTextFileSync(path)),
     machineBytes: Deno.systemMemoryInfo().total,
   });
 }

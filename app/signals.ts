@@ -1,5 +1,6 @@
 /** SIGTERM, SIGINT, SIGHUP, and the end of a wrapper that started this process, as an AbortSignal. */
 import { every, systemClock } from "../platform/base/clock.ts";
+import { ifThere } from "../platform/base/if_there.ts";
 
 /**
  * A Ctrl-C comes to all processes of a terminal, and `deno task` passes it on to its child besides: what
@@ -30,13 +31,9 @@ function followWrapper(onEnd: () => void): void {
 
 /** Whether this process was started to outlive its terminal, by nohup for one; false without `/proc`. */
 function ignoresHangup(): boolean {
-  try {
-    const status = Deno.readTextFileSync("/proc/self/status");
-    const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1];
-    return mask !== undefined && (BigInt(`0x${mask}`) & HANGUP_BIT) !== 0n;
-  } catch {
-    return false;
-  }
+  const status = ifThere(() => Deno.readTextFileSync("/proc/self/status")) ?? "";
+  const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(status)?.[1];
+  return mask !== undefined && (BigInt(`0x${mask}`) & HANGUP_BIT) !== 0n;
 }
 
 /** A signal that aborts on the first request to stop; a second request ends the process at once. */

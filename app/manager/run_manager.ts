@@ -3,6 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { systemClock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
+import { ifThere } from "../../platform/base/if_there.ts";
 import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { type ConfigurationSources, readConfiguration } from "../configuration/configuration.ts";
@@ -34,12 +35,9 @@ const POD_NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namesp
 const STOP_WITHIN_MS = 9_500;
 
 function podNamespace(): { podNamespace?: string } {
-  try {
-    const text = Deno.readTextFileSync(POD_NAMESPACE_FILE).trim();
-    return text === "" ? {} : { podNamespace: text };
-  } catch {
-    return {}; // Not in a pod, or one without a service account.
-  }
+  // It is not there outside of pods, and in one without a service account.
+  const text = ifThere(() => Deno.readTextFileSync(POD_NAMESPACE_FILE))?.trim() ?? "";
+  return text === "" ? {} : { podNamespace: text };
 }
 
 /** Runs the manager from its start to its end; an interrupted start is no error. */

@@ -1,7 +1,7 @@
 /** Hosts files of namespaces: the names of their pods and Services for the processes' own resolvers. */
 import { getLogger } from "@logtape/logtape";
 import { messageOf } from "../../../platform/kube/errors.ts";
-import { ifThere } from "../processes/if_there.ts";
+import { ifThere } from "../../../platform/base/if_there.ts";
 import { SUFFIXES } from "./name_replacement.ts";
 import type { PodIdentity } from "./addresses.ts";
 

@@ -1,6 +1,6 @@
 /** Process table of `/proc`: processes with start time, session and mark. */
 import { CONTAINER_MARK_ENV } from "../../../crds/pod_names.ts";
-import { ifThere } from "./if_there.ts";
+import { ifThere } from "../../../platform/base/if_there.ts";
 
 /** Facts of `/proc/<pid>/stat`. */
 export interface ProcessFacts {

@@ -6,7 +6,7 @@ import { messageOf } from "../../../platform/kube/errors.ts";
 import { machineFile, withHostsFileFirst } from "../names/hosts_file.ts";
 import type { MountedPath } from "./mount_paths.ts";
 import { PRIVATE_ROOT, writePrivateRoot } from "./private_root.ts";
-import { ifThere } from "../processes/if_there.ts";
+import { ifThere } from "../../../platform/base/if_there.ts";
 import { removeIfThere } from "../processes/removal.ts";
 
 /** The user whose processes run. */

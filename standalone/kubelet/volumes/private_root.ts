@@ -5,7 +5,7 @@
 import { rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { ConfigProblem } from "../containers/field_refs.ts";
-import { ifThere } from "../processes/if_there.ts";
+import { ifThere } from "../../../platform/base/if_there.ts";
 import type { MountedPath } from "./mount_paths.ts";
 
 /** Names in the folder of {@link writePrivateRoot}. */
