@@ -70,7 +70,7 @@ def compare(*names: str | Named, metric: str, over: Over | None = None) -> Any:
     """Returns one metric of several jobs as a pandas frame, a line for each job. Needs `milepost[notebook]`.
 
     A row is of a "step" of the training, if all these jobs push it, else of a "time": so many seconds after a job's first
-    report of the metric. `over` says which, or "wall clock" for times in UTC. Of a step that was trained again after a
+    report. `over` says which, or "wall clock" for times in UTC. Of a step that was trained again after a
     restart the newest value counts, and none of the steps beyond it that came before; `over="time"` has them all. Raises
     `MetricNotFound` with the metrics that there are.
     """
