@@ -20,8 +20,12 @@ export const standaloneSettings = z.strictObject({
   historyAge: historySettings.historyAge.describe(
     "time after a job's end for which its curves are kept, and after a pod's end its logs, such as 720h; 0s: as long as the job",
   ),
-  port: port(0).describe("port of the API server; 0 takes any free port"),
-  statusPort: port(0).describe("port of the status endpoint"),
+  port: port(0).describe(
+    "port of the API server; 0 takes that of the last start on the data folder, or any free port",
+  ),
+  statusPort: port(0).describe(
+    "port of the status endpoint; 0 takes that of the last start on the data folder, or any free port",
+  ),
   ui: boolean(true).describe("serve the page for browsers of this machine"),
   uiPort: port(0).describe(
     "port of that page; 0 takes that of the last start on the data folder, or any free port",

@@ -25,6 +25,7 @@ import { LogProblem } from "../../standalone/kubelet/logs/log_keys.ts";
 import { findGpus } from "../../standalone/kubelet/gpus/discovery.ts";
 import { type NodeOffer, runScheduler } from "../../standalone/kubelet/scheduler.ts";
 import { provideCommand } from "../executable.ts";
+import { portOfUrl, startAt } from "./last_port.ts";
 import { installPrerequisites, LOG_KEEPER } from "./prerequisites.ts";
 import { KUBELET_FOLDER, takeDataFolder } from "../../standalone/kubelet/data_folder.ts";
 import { addToKubeconfig } from "../../standalone/kubeconfig/kubeconfig_file.ts";
@@ -161,15 +162,19 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   cleanup.defer(() => folder.release());
   const users = staticUsers();
   let kubelet: Kubelet | undefined;
-  const api = await openApiServer({
-    ...(folder.isTemporary ? {} : { dataDir: `${folder.path}/api` }),
-    port: options.port,
-    signingKey: options.signingKey,
-    hostname: HOST,
-    users: Object.values(users),
-    gonePod: (namespace, name) => kubelet?.gonePod({ namespace, name }),
-    podLogs: (request) => readLogs(kubelet, request),
-  });
+  const startApi = (port: number) =>
+    openApiServer({
+      ...(folder.isTemporary ? {} : { dataDir: `${folder.path}/api` }),
+      port,
+      signingKey: options.signingKey,
+      hostname: HOST,
+      users: Object.values(users),
+      gonePod: (namespace, name) => kubelet?.gonePod({ namespace, name }),
+      podLogs: (request) => readLogs(kubelet, request),
+    });
+  // Whoever has the kubeconfig open goes on after a restart.
+  const portFile = folder.isTemporary ? undefined : `${folder.path}/api-port`;
+  const api = await startAt(options.port, portFile, startApi, portOfUrl);
   cleanup.defer(() => api.close());
   const clientAs = (token: string, onRequest?: (report: RequestReport) => void) =>
     createClient({

@@ -16,11 +16,11 @@ import type { ManagerClient } from "../../views/followed_curves.ts";
 import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import type { HistoryBounds } from "../../katib/log/kept_ages.ts";
-import { findJobKinds, startManager } from "../manager/manager.ts";
+import { findJobKinds, type Manager, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from "./control_plane.ts";
 import { createManagerAccess, type ManagerAccess } from "../../page/user_cluster/manager_access.ts";
-import { atLastPort } from "./page_port.ts";
+import { portOfUrl, startAt } from "./last_port.ts";
 import { grantTrialResources, publishStatusPort } from "./prerequisites.ts";
 import { installRuntimes } from "./runtimes.ts";
 
@@ -103,36 +103,42 @@ export async function startStandalone(
     },
   });
   cleanup.defer(() => plane.stop());
-  const configuration = readConfiguration({
-    environment: {},
-    flags: {
-      bindAddress: HOST,
-      webhookPort: "0",
-      statusPort: String(statusPort),
-      metricsPort: "0",
-      healthPort: "0",
-      leaderElect: "false",
-      featureGates: "TrainJobProgress=true",
-      apiServerAddresses: HOST,
-      trialResource: trialResource.map(formatTrialResource).join(","),
-      readWithApiTokens: "true",
-      // There is no Katib DB manager here, even if Katib's CRDs are installed.
-      observationSink: options.dataDir === undefined
-        ? "memory"
-        : `sqlite:${plane.folder}/observations.sqlite`,
-      ...(historyBytes !== undefined && { historyBytes: String(historyBytes) }),
-      ...(historyAge !== undefined && { historyAge: `${historyAge}ms` }),
-      ...settings,
-    },
-  });
-  const kinds = await findJobKinds(configuration, plane.client);
+  const configurationAt = (statusPort: number) =>
+    readConfiguration({
+      environment: {},
+      flags: {
+        bindAddress: HOST,
+        webhookPort: "0",
+        statusPort: String(statusPort),
+        metricsPort: "0",
+        healthPort: "0",
+        leaderElect: "false",
+        featureGates: "TrainJobProgress=true",
+        apiServerAddresses: HOST,
+        trialResource: trialResource.map(formatTrialResource).join(","),
+        readWithApiTokens: "true",
+        // There is no Katib DB manager here, even if Katib's CRDs are installed.
+        observationSink: options.dataDir === undefined
+          ? "memory"
+          : `sqlite:${plane.folder}/observations.sqlite`,
+        ...(historyBytes !== undefined && { historyBytes: String(historyBytes) }),
+        ...(historyAge !== undefined && { historyAge: `${historyAge}ms` }),
+        ...settings,
+      },
+    });
+  const kinds = await findJobKinds(configurationAt(statusPort), plane.client);
   await grantTrialResources(plane.client, kinds);
-  const manager = await startManager(configuration, {
-    kinds,
-    client: plane.managerClient,
-    metrics,
-    host: HOST,
-  });
+  const startManagerAt = (port: number) =>
+    startManager(configurationAt(port), {
+      kinds,
+      client: plane.managerClient,
+      metrics,
+      host: HOST,
+    });
+  const fileOf = (server: string) => options.dataDir && `${plane.folder}/${server}-port`;
+  // Pods that run again after a restart push where they were told to.
+  const portOf = ({ ports }: Manager) => ports.status;
+  const manager = await startAt(statusPort, fileOf("status"), startManagerAt, portOf);
   cleanup.defer(() => manager.stop());
   const forget = onAbort(signal, () => void manager.stop());
   await manager.whenReady();
@@ -146,9 +152,7 @@ export async function startStandalone(
   const startPage = (port: number) => startPageOf(plane, access, { port, kinds });
   const page = uiPort === undefined
     ? undefined
-    : uiPort !== 0 || options.dataDir === undefined
-    ? await startPage(uiPort)
-    : await atLastPort(`${plane.folder}/page-port`, startPage);
+    : await startAt(uiPort, fileOf("page"), startPage, portOfUrl);
   cleanup.defer(() => page?.close(PAGE_DRAIN_MS));
   const started = cleanup.move();
   return {

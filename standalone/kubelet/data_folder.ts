@@ -98,6 +98,8 @@ export async function takeDataFolder(dataDir: string | undefined): Promise<DataF
     path,
     isTemporary,
     async release() {
+      // A program that is just being started has the file, too, until it runs: only this lets go for both.
+      await lock.unlock();
       lock.close();
       if (isTemporary) await removeIfThere(path, { recursive: true });
     },

@@ -12,7 +12,7 @@ import { until } from "../../support/until.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { jobDetails } from "../../../views/details/details_of_job.ts";
 
-Deno.test("standalone has the runtimes that a machine can run, and leaves changed ones alone", async () => {
+Deno.test("standalone has the runtimes that a machine can run, leaves changed ones alone, and keeps its ports", async () => {
   const dataDir = await Deno.makeTempDir({ prefix: "milepost-test-" });
   const all = (nodesOfPlain: number) => [
     ["deepspeed-distributed", 1],
@@ -27,15 +27,27 @@ Deno.test("standalone has the runtimes that a machine can run, and leaves change
     (await client.list(KINDS.clusterTrainingRuntime)).items
       .map(({ metadata, spec }) => [metadata.name, spec?.mlPolicy?.numNodes]);
   try {
-    await withStandalone(async ({ client }) => {
+    let where: readonly string[] = [];
+    await withStandalone(async ({ client, server, status }) => {
+      where = [server, status];
       assert.deepEqual(await runtimes(client), all(1));
       const body = { spec: { mlPolicy: { numNodes: 3 } } };
       await client.patch(KINDS.clusterTrainingRuntime, { name: "plain" }, { type: "merge", body });
       await client.delete(KINDS.clusterTrainingRuntime, { name: "torch-distributed" });
     }, { dataDir });
-    await withStandalone(async ({ client }) => {
+    await withStandalone(async ({ client, server, status }) => {
+      assert.deepEqual(await runtimes(client), all(3));
+      assert.deepEqual([server, status], where, "clients and pods go on where they were told to");
+    }, { dataDir });
+    const [api, endpoint] = where.map((url) =>
+      Deno.listen({ hostname: "127.0.0.1", port: Number(new URL(url).port) })
+    );
+    await withStandalone(async ({ client, server, status }) => {
+      assert.ok(!where.includes(server) && !where.includes(status));
       assert.deepEqual(await runtimes(client), all(3));
     }, { dataDir });
+    api?.close();
+    endpoint?.close();
   } finally {
     await Deno.remove(dataDir, { recursive: true });
   }

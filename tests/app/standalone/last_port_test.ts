@@ -1,6 +1,6 @@
-/** Tests of the port of the page over restarts. */
+/** Tests of ports over restarts. */
 import assert from "node:assert/strict";
-import { atLastPort } from "../../../app/standalone/page_port.ts";
+import { startAt } from "../../../app/standalone/last_port.ts";
 import { ConfigurationError } from "../../../platform/kube/errors.ts";
 
 const FREE = 40_007;
@@ -21,10 +21,12 @@ function scene(taken: readonly number[] = []) {
     asked.push(port);
     return taken.includes(port)
       ? Promise.reject(new ConfigurationError(`port ${port} is taken`))
-      : Promise.resolve({ url: `http://127.0.0.1:${port || FREE}` });
+      : Promise.resolve({ port: port || FREE });
   };
   return { asked, start };
 }
+
+const portOf = ({ port }: { readonly port: number }) => port;
 
 /** What the file has, which ports are taken; which are asked for, and what the file has then. */
 const CASES: Readonly<Record<string, readonly [string | undefined, number[], number[], string]>> = {
@@ -37,19 +39,29 @@ const CASES: Readonly<Record<string, readonly [string | undefined, number[], num
 };
 
 for (const [name, [before, taken, asks, after]] of Object.entries(CASES)) {
-  Deno.test(`the page is at the port that it had: ${name}`, () =>
+  Deno.test(`a server is at the port that it had: ${name}`, () =>
     withFolder(async (folder) => {
-      const file = `${folder}/page-port`;
+      const file = `${folder}/port`;
       if (before !== undefined) await Deno.writeTextFile(file, before);
       const { asked, start } = scene(taken);
-      const { url } = await atLastPort(file, start);
+      const { port } = await startAt(0, file, start, portOf);
       assert.deepEqual([asked, await Deno.readTextFile(file)], [asks, after]);
-      assert.equal(url, `http://127.0.0.1:${after}`);
+      assert.equal(`${port}`, after);
     }));
 }
 
-Deno.test("a page that cannot start at any port says why", () =>
+Deno.test("a server that cannot start at any port says why", () =>
   withFolder(async (folder) => {
     const { start } = scene([0]);
-    await assert.rejects(atLastPort(`${folder}/page-port`, start), /port 0 is taken/);
+    await assert.rejects(startAt(0, `${folder}/port`, start, portOf), /port 0 is taken/);
+  }));
+
+Deno.test("a server whose port was chosen, or that keeps nothing, is there, and nothing is remembered", () =>
+  withFolder(async (folder) => {
+    const file = `${folder}/port`;
+    const { asked, start } = scene();
+    await startAt(41_001, file, start, portOf);
+    await startAt(0, undefined, start, portOf);
+    assert.deepEqual(asked, [41_001, 0]);
+    await assert.rejects(Deno.stat(file), Deno.errors.NotFound);
   }));

@@ -1,4 +1,4 @@
-/** Port of the page over restarts: that of the last start on a data folder while it is free, so that a bookmark stays good. */
+/** Ports over restarts: those of the last start on a data folder while they are free, so that pods and bookmarks find them. */
 import { z } from "zod";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 
@@ -14,16 +14,27 @@ async function lastPort(file: string): Promise<number> {
   return remembered.safeParse(text).data ?? 0;
 }
 
-/** Starts a server of a URL at the port that `file` remembers, or at a free one if somebody else has that now, and remembers it. */
-export async function atLastPort<Server extends { readonly url: string }>(
-  file: string,
+/**
+ * Starts a server at a port. Where any will do (0) and a file is given, that is the port that the file remembers, or a free
+ * one if somebody else has it now; the file remembers which.
+ */
+export async function startAt<Server>(
+  asked: number,
+  file: string | undefined,
   start: (port: number) => Promise<Server>,
+  portOf: (server: Server) => number | undefined,
 ): Promise<Server> {
+  if (asked !== 0 || file === undefined) return await start(asked);
   const port = await lastPort(file);
   const server = await start(port).catch((error) => {
     if (port === 0 || !(error instanceof ConfigurationError)) throw error;
     return start(0);
   });
-  await Deno.writeTextFile(file, new URL(server.url).port, { mode: 0o600 });
+  await Deno.writeTextFile(file, String(portOf(server) ?? ""), { mode: 0o600 });
   return server;
+}
+
+/** Returns the port of a URL that names one. */
+export function portOfUrl({ url }: { readonly url: string }): number {
+  return Number(new URL(url).port);
 }
