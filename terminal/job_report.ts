@@ -26,7 +26,10 @@ export interface JobFacts
 
 /** How it is drawn. */
 export interface ReportLook extends Look {
+  /** Width of curves and of what is wrapped. */
   readonly columns: number;
+  /** Where longer lines, such as those of tables, are cut. Default `columns`; Infinity for what is no screen. */
+  readonly cutAt?: number;
   readonly nowMs: number;
   /** Of one curve. */
   readonly plotRows: number;
@@ -204,10 +207,10 @@ export const notShown = (why: string, columns: number): string[] =>
 function finished({ missing }: JobFacts, look: ReportLook, lines: readonly string[]): string[] {
   const more = missing.flatMap((it) => notShown(it, look.columns));
   return [...lines, ...(more.length === 0 ? [] : ["", ...more])]
-    .map((line) => cut(line, look.columns, ellipsisOf(look)));
+    .map((line) => cut(line, look.cutAt ?? look.columns, ellipsisOf(look)));
 }
 
-/** Returns the report; each line takes at most the width of the look. */
+/** Returns the report; no line is longer than the look says. */
 export function jobReport(facts: JobFacts, look: ReportLook): string[] {
   const { metrics = [] } = facts.curves ?? {};
   const curves = metrics.filter(isMetric);

@@ -107,6 +107,7 @@ export async function runGetCommand(
     ...lookOfProcess(settings),
     ...REPORT,
     columns,
+    cutAt: Deno.stdout.isTerminal() ? columns : Infinity,
     nowMs: clock.now(),
   });
   print(`${lines.join("\n")}\n`);

@@ -155,3 +155,14 @@ Deno.test("an object is YAML of which no line is too long, and nothing steers th
     "",
   ]);
 });
+
+Deno.test("a table of a report is cut at a screen's edge, and whole where there is none", () => {
+  const pod = { uid: "p1", name: `mnist-${"long-".repeat(20)}0-0`, phase: "Running", restarts: 4 };
+  const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 6 } as const;
+  const facts = { ...FACTS, pods: [{ ...pod, containers: [], rank: "node-0", node: "n1" }] };
+  const rowOf = (cutAt?: number) =>
+    jobReport(facts, { ...look, columns: 80, cutAt, events: 1 })
+      .find((line) => line.startsWith("node-0")) ?? "";
+  assert.match(rowOf(), /…$/);
+  assert.match(rowOf(Infinity), /0-0 +Running +n1 +4 /);
+});
