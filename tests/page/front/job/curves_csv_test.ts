@@ -1,25 +1,11 @@
 /** Tests of charts as CSV. */
 import assert from "node:assert/strict";
-import type { Curve } from "../../../../page/front/feed/view_answers_read.ts";
 import { csvOf } from "../../../../page/front/job/curves_csv.ts";
 import { chartsOf } from "../../../../page/front/job/job_charts.ts";
 import type { TimeRange } from "../../../../page/front/charts/zoom_range.ts";
 import type { AxisKind } from "../../../../page/front/url_state.ts";
+import { curveOf } from "./curve.ts";
 
-const curve = (
-  name: string,
-  points: Curve["points"],
-  flags: Partial<Curve> = {},
-): Curve => ({
-  name,
-  isProgress: false,
-  isStep: false,
-  isNonFinite: false,
-  source: undefined,
-  cut: undefined,
-  ...flags,
-  points,
-});
 const JOBS = [{
   key: "a",
   label: 'team/a"b',
@@ -27,9 +13,11 @@ const JOBS = [{
     key: "a",
     marks: [],
     curves: [
-      curve("=loss", [[1000, 1, 3, 2], [3000, 4, 4, 4]]),
-      curve("=loss", [[2000, 0, 0, 0]], { isNonFinite: true }),
-      curve("step", [[1000, 0, 10, 10], [2000, 20, 20, 20], [3000, 30, 30, 30]], { isStep: true }),
+      curveOf("=loss", [[1000, 1, 3, 2], [3000, 4, 4, 4]]),
+      curveOf("=loss", [[2000, 0, 0, 0]], { isNonFinite: true }),
+      curveOf("step", [[1000, 0, 10, 10], [2000, 20, 20, 20], [3000, 30, 30, 30]], {
+        isStep: true,
+      }),
     ],
   },
 }];

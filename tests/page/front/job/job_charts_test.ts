@@ -7,18 +7,10 @@ import {
   timesOf,
   wholeOf,
 } from "../../../../page/front/job/job_charts.ts";
+import { curveOf } from "./curve.ts";
 
-type Flags = Partial<Pick<Curve, "isProgress" | "isStep" | "isNonFinite" | "source">>;
-const curve = (name: string, points: [ms: number, value: number][], flags: Flags = {}): Curve => ({
-  name,
-  isProgress: false,
-  isStep: false,
-  isNonFinite: false,
-  source: undefined,
-  cut: undefined,
-  ...flags,
-  points: points.map(([ms, value]) => [ms, value, value, value]),
-});
+const curve = (name: string, points: [ms: number, value: number][], flags: Partial<Curve> = {}) =>
+  curveOf(name, points.map(([ms, value]) => [ms, value, value, value]), flags);
 const job = (key: string, curves: Curve[], markMs: number[] = []): ShownJob => ({
   key,
   label: key,
