@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { KINDS } from "../../crds/kinds.ts";
 import { MANAGER } from "../../crds/names.ts";
 import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
+import { ownJobSet } from "../support/own_jobset.ts";
 import { shellRuntime, trainJob } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import type { AuditEvent } from "./control_plane/audit.ts";
@@ -30,33 +31,6 @@ function writers(events: readonly AuditEvent[], jobSet: string): string[] {
     return `${user.username === MILEPOST ? "milepost" : "upstream"} ${objectRef?.resource}${part}`;
   });
   return [...new Set(told)].sort();
-}
-
-/** A JobSet as a user writes it, without a TrainJob. */
-function ownJobSet(name: string, managedBy?: string) {
-  return KINDS.jobSet.parse({
-    apiVersion: "jobset.x-k8s.io/v1alpha2",
-    kind: "JobSet",
-    metadata: { name, namespace: "default" },
-    spec: {
-      ...managedBy === undefined ? {} : { managedBy },
-      replicatedJobs: [{
-        name: "node",
-        replicas: 1,
-        template: {
-          spec: {
-            backoffLimit: 0,
-            template: {
-              spec: {
-                restartPolicy: "Never",
-                containers: [{ name: "main", image: "none", command: ["true"] }],
-              },
-            },
-          },
-        },
-      }],
-    },
-  });
 }
 
 /** Waits until a JobSet is complete, and answers who made it so. */
@@ -103,7 +77,10 @@ Deno.test("`--jobset auto` leaves JobSets to upstream's controller as soon as th
 
       await t.step("a user's JobSet is executed by the controller that it names", async () => {
         await client.create(KINDS.jobSet, ownJobSet("theirs"));
-        await client.create(KINDS.jobSet, ownJobSet("ours", MILEPOST_JOBSET_CONTROLLER));
+        await client.create(
+          KINDS.jobSet,
+          ownJobSet("ours", { managedBy: MILEPOST_JOBSET_CONTROLLER }),
+        );
         await completed(cluster, "theirs");
         await completed(cluster, "ours");
       });
