@@ -63,8 +63,9 @@ export function behind(
 ): Position | undefined {
   const last = sortableTime(rows.at(-1)?.time ?? "");
   if (last === undefined) return from;
-  const first = rows.findIndex(({ time }) => sortableTime(time) === last);
-  const seen = rows.length - first;
+  // Rows stand by time: the few of the last one are found from the end.
+  const before = rows.findLastIndex(({ time }) => sortableTime(time) !== last);
+  const seen = rows.length - 1 - before;
   // Rows of that time that stood on the pages before.
   return { time: last, seen: last === from?.time ? from.seen + seen : seen };
 }
