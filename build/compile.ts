@@ -6,6 +6,7 @@
  */
 import { Command, CommanderError } from "commander";
 import { fileURLToPath } from "node:url";
+import { messageOf } from "../platform/kube/errors.ts";
 import { BUNDLE, bundle, V8_FLAGS } from "./bundle.ts";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
@@ -77,10 +78,6 @@ export async function compile(options: CompileOptions): Promise<void> {
   if (!success) throw new Error(explainFailure(new TextDecoder().decode(stderr)));
 }
 
-/** Returns an error's message as one line. */
-export const lineOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : `${error}`).replaceAll(/\s*\n\s*/g, " ");
-
 async function main(args: string[]): Promise<number> {
   const command = new Command("compile")
     .option("--target <target>", "amd64, arm64 or a target triple of deno compile")
@@ -96,7 +93,7 @@ async function main(args: string[]): Promise<number> {
     return 0;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    await Deno.stderr.write(new TextEncoder().encode(`compile: ${lineOf(error)}\n`));
+    await Deno.stderr.write(new TextEncoder().encode(`compile: ${messageOf(error)}\n`));
     return error instanceof CommanderError ? 2 : 1;
   }
 }

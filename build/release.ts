@@ -10,9 +10,10 @@
 import { Command, CommanderError } from "commander";
 import { createHash } from "node:crypto";
 import { BUNDLE, bundle } from "./bundle.ts";
-import { compile, lineOf, TARGETS } from "./compile.ts";
+import { compile, TARGETS } from "./compile.ts";
 import { VERSION } from "../app/version.ts";
 import { settingsFor } from "../deploy/generate.ts";
+import { messageOf } from "../platform/kube/errors.ts";
 import { packChart, writeManifests } from "./release/deployment_files.ts";
 import { krewManifest } from "./release/krew.ts";
 import { notesOf } from "./release/notes.ts";
@@ -124,7 +125,7 @@ async function makeParts(options: ReleaseOptions, work: string): Promise<Record<
   const missing: Record<string, string> = {};
   for (const [name, make] of Object.entries(makers)) {
     await make().catch((error: unknown) => {
-      missing[name] = lineOf(error);
+      missing[name] = messageOf(error);
     });
   }
   return missing;
@@ -170,7 +171,7 @@ async function main(args: string[]): Promise<number> {
     return options.check || Object.keys(missing).length === 0 ? 0 : 1;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
-    await Deno.stderr.write(new TextEncoder().encode(`release: ${lineOf(error)}\n`));
+    await Deno.stderr.write(new TextEncoder().encode(`release: ${messageOf(error)}\n`));
     return error instanceof CommanderError ? 2 : 1;
   }
 }
