@@ -10,7 +10,7 @@ import { FRESH_JSON, okResponse } from "../../platform/http/json_responses.ts";
 import {
   bodyTooLarge,
   conflict,
-  type FailureShape,
+  failureOf,
   invalid,
   notFound,
   notNow,
@@ -26,9 +26,8 @@ import {
 } from "../../crds/wire/stop_request.ts";
 import type { StopRequest } from "../../owner/observations/observations.ts";
 
-const elsewhere = (message: string): FailureShape => ({ code: 422, reason: "Invalid", message });
 /** What is said of a job that cannot be stopped. */
-const FAILURES = { ended: conflict, gone: notFound, elsewhere };
+const FAILURES = { ended: conflict, gone: notFound, elsewhere: failureOf(422, "Invalid") };
 
 const refuseStop = (why: keyof typeof FAILURES, reason: string) =>
   refusal(`job_${why}`, FAILURES[why](reason));
