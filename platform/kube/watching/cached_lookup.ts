@@ -71,8 +71,8 @@ export function createLookup<T extends { metadata?: { uid?: string } }>(
     const running = read({ namespace, name });
     const answer = running.then((found) => {
       const object = fits(found, uid) ? found : undefined;
-      const isFoundForMs = sinceMs + FOUND_FOR_MS - clock.monotonic();
-      answers.set(id, { object }, object === undefined ? absentForMs : isFoundForMs);
+      const foundForMs = sinceMs + FOUND_FOR_MS - clock.monotonic();
+      answers.set(id, { object }, object === undefined ? absentForMs : foundForMs);
       return object;
     });
     const reading = { answer, sinceMs };
