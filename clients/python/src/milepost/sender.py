@@ -16,7 +16,7 @@ from .notices import Notices, shown
 from .pacing import Pace
 from .samples import Estimate, Sample, metric_of, samples_of
 
-# A history has at most 1,000 samples and 1 MiB.
+# A history has at most 1,000 samples and 1 MiB, of which room is left for what its last sample says again.
 SAMPLES_MAX = 1000
 BYTES_MAX = 950_000
 # A request has at most 64 KiB: the metrics of a sample, and half a KiB for all else.
