@@ -2,6 +2,7 @@
 import type { Container, EnvVar } from "../../platform/kube/kubernetes.ts";
 import { isObject } from "../../platform/base/json.ts";
 import { NODE } from "../../crds/names.ts";
+import { allContainers } from "../../crds/pod_containers.ts";
 import { V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts";
 import { trainingContainer } from "../jobs/defaults.ts";
 import { allReplicas, type Replica, replicaName, type Run } from "../jobs/run.ts";
@@ -56,11 +57,12 @@ export function renamedContainer(names: NodeNames, container: Container): Contai
 
 /** Returns the names of replicas that templates write out. */
 export function namedReplicas(run: Run, names: NodeNames): string[] {
-  const texts = run.replicas.flatMap(({ template: { spec } }) =>
-    [...spec?.initContainers ?? [], ...spec?.containers ?? []].flatMap((
-      { command = [], args = [], env = [] },
-    ) => [...command, ...args, ...env.map(({ value = "" }) => value)])
-  );
+  const texts = run.replicas.flatMap(({ template }) => allContainers(template))
+    .flatMap(({ command = [], args = [], env = [] }) => [
+      ...command,
+      ...args,
+      ...env.map(({ value = "" }) => value),
+    ]);
   const words = new Set(texts.flatMap((text) => text.match(WORD) ?? []));
   return [...names.keys()].filter((it) => words.has(it));
 }
@@ -101,7 +103,7 @@ export function templateRefusals(run: Run, labels: readonly string[] = LABEL_KEY
     const { spec } = template;
     const at = `spec.${run.kind.specsKey}[${type}].template.spec`;
     const trains = trainingContainer(run.kind, template);
-    const others = [...spec?.initContainers ?? [], ...spec?.containers ?? []]
+    const others = allContainers(template)
       .filter((it) => it !== trains && it.name === NODE);
     return [
       ...labelsIn(labels, spec, at).map(([path, label]) =>

@@ -2,6 +2,7 @@
 import type { FieldProblem } from "../../crds/field_problem.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { allContainers } from "../../crds/pod_containers.ts";
 import type { PersistentVolumeClaim, PodSpec } from "../../platform/kube/kubernetes.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import { compareQuantities, parseQuantity } from "../../platform/base/quantity.ts";
@@ -13,8 +14,8 @@ import { isSuccessful } from "./policy/success.ts";
 import { terminalCondition } from "./policy/terminal_condition.ts";
 
 /** Reports whether a container or an init container of the pod mounts a volume of that name. */
-export function mountsVolume(pod: PodSpec | undefined, volume: string): boolean {
-  return [...pod?.containers ?? [], ...pod?.initContainers ?? []]
+export function mountsVolume(spec: PodSpec | undefined, volume: string): boolean {
+  return allContainers({ spec })
     .some(({ volumeMounts }) => volumeMounts?.some(({ name }) => name === volume));
 }
 

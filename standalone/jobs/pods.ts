@@ -1,5 +1,5 @@
 /** Reading of a Job's pods: phase, tracking, times, completion index. Pure. */
-import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
+import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { MAX_INDEX } from "../../crds/completion_indexes.ts";
 import { JOB_KEYS } from "../../crds/job_names.ts";
@@ -33,11 +33,6 @@ export function isTerminating(pod: Pod): boolean {
 /** Whether the pod's Ready condition is True. */
 export function isReady(pod: Pod): boolean {
   return isConditionTrue(pod.status?.conditions, "Ready");
-}
-
-/** All containers of the pod, the init containers first. */
-export function containersOf({ spec }: Pod): Container[] {
-  return [...spec?.initContainers ?? [], ...spec?.containers ?? []];
 }
 
 /** Number of restarts of the pod's containers in place. */

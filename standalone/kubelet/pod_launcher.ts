@@ -1,6 +1,7 @@
 /** Pod launcher: folder, volumes and programs of one pod. */
 import { KINDS } from "../../crds/kinds.ts";
 import type { Container, Pod } from "../../platform/kube/kubernetes.ts";
+import { allContainers } from "../../crds/pod_containers.ts";
 import { POD_REASONS } from "../../crds/pod_names.ts";
 import { isForbidden, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
@@ -13,7 +14,6 @@ import { StartProblem } from "./processes/processes.ts";
 import { createTokenSource, type TokenSource } from "./volumes/tokens.ts";
 import type { ObjectSource } from "./volumes/volume_files.ts";
 import { createVolumes, type PodVolumes } from "./volumes/pod_volumes.ts";
-import { containersOf } from "../jobs/pods.ts";
 import { removeIfThere } from "./processes/removal.ts";
 
 const CALL_MS = 10_000;
@@ -61,7 +61,7 @@ export class PodLauncher {
       claims: around.claims,
       memoryFolder: `${this.#memoryFolder}/volumes`,
     });
-    this.#specs = new Map(containersOf(pod).map((spec) => [spec.name, spec]));
+    this.#specs = new Map(allContainers(pod).map((spec) => [spec.name, spec]));
   }
 
   /** Gives the pod's GPUs back. None of its processes may run. */

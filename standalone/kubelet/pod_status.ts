@@ -3,8 +3,7 @@ import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { POD_CONDITIONS, POD_REASONS } from "../../crds/pod_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { setCondition } from "../../platform/kube/conditions.ts";
-import { containerStatuses } from "../../crds/pod_containers.ts";
-import { containersOf } from "../jobs/pods.ts";
+import { allContainers, containerStatuses } from "../../crds/pod_containers.ts";
 import {
   type ContainerView,
   type Ended,
@@ -72,7 +71,7 @@ function stateOf(input: StatusInput, view: ContainerView, id: string): Container
 }
 
 function containerStatus(input: StatusInput, view: ContainerView): ContainerStatus {
-  const image = containersOf(input.pod).find(({ name }) => name === view.name)?.image ?? "";
+  const image = allContainers(input.pod).find(({ name }) => name === view.name)?.image ?? "";
   const id = containerId(input.pod, view);
   const state = stateOf(input, view, id);
   const last = state.waiting && view.phase.kind === "ended" ? view.phase.ended : view.last;
@@ -211,9 +210,9 @@ export function recall(
 /** Returns the containers whose next start is put off, with what a kubelet says of each. */
 export function backOffsOf(
   { metadata: { name, namespace, uid } = {} }: Pod,
-  { initContainerStatuses = [], containerStatuses = [] }: PodStatus,
+  status: PodStatus,
 ) {
-  return [...initContainerStatuses, ...containerStatuses]
+  return containerStatuses({ status })
     .filter(({ state }) => state?.waiting?.reason === POD_REASONS.crashLoopBackOff)
     .map(({ name: container, restartCount: restarts }) => ({
       container,

@@ -1,5 +1,5 @@
 /** Counts of extended resources, such as nvidia.com/gpu, in a pod and its containers. Pure. */
-import { isSidecar } from "../../../crds/pod_containers.ts";
+import { allContainers, isSidecar } from "../../../crds/pod_containers.ts";
 import type { Container, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import { roundUp } from "../../../platform/base/quantity.ts";
 
@@ -36,7 +36,7 @@ export function deviceShares(spec: PodSpec, resource: string): DeviceShares {
 
 /** Returns the amount of each extended resource (its name has a slash) that the pod needs, if above 0. */
 export function extendedRequests(spec: PodSpec): Map<string, number> {
-  const names = [...spec.initContainers ?? [], ...spec.containers].flatMap(({ resources }) =>
+  const names = allContainers({ spec }).flatMap(({ resources }) =>
     Object.keys({ ...resources?.requests, ...resources?.limits })
   ).filter((name) => name.includes("/"));
   const amounts = [...new Set(names)].sort().map((name) =>

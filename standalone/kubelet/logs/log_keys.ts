@@ -2,8 +2,7 @@
 import type { Pod } from "../../../platform/kube/kubernetes.ts";
 import type { ObjectKey } from "../../../platform/kube/resource.ts";
 import { POD_REASONS } from "../../../crds/pod_names.ts";
-import { containerStatuses } from "../../../crds/pod_containers.ts";
-import { containersOf } from "../../jobs/pods.ts";
+import { allContainers, containerStatuses } from "../../../crds/pod_containers.ts";
 import type { LogKey, LogStore } from "./logs.ts";
 
 /** A pod whose log is asked for; without a UID any of that name. */
@@ -51,7 +50,7 @@ export function logKeyOf(
   if (logs.isDiscarded(uid)) {
     throw new LogProblem(`the log of pod "${name}" was removed: ${OVER_BOUNDS}`, 404);
   }
-  if (!containersOf(pod).some(({ name }) => name === container)) {
+  if (!allContainers(pod).some(({ name }) => name === container)) {
     throw new LogProblem(`container ${container} is not valid for pod ${name}`, 400);
   }
   const status = containerStatuses(pod).find(({ name }) => name === container);

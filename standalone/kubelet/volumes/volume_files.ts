@@ -9,7 +9,7 @@ import type {
 } from "../../../platform/kube/kubernetes.ts";
 import type * as k8s from "@kubernetes/client-node";
 import { ConfigProblem, type PodFacts, readField, readResource } from "../containers/field_refs.ts";
-import { containersOf } from "../../jobs/pods.ts";
+import { allContainers } from "../../../crds/pod_containers.ts";
 import type { TokenSource } from "./tokens.ts";
 
 /** One file of a volume. */
@@ -89,7 +89,7 @@ function contents(
 
 /** The container that a resourceFieldRef of a volume names. */
 function containerOf(pod: Pod, name: string | undefined): Container {
-  const found = containersOf(pod).find((container) => container.name === name);
+  const found = allContainers(pod).find((container) => container.name === name);
   if (!found) throw new ConfigProblem(`resourceFieldRef: there is no container "${name ?? ""}"`);
   return found;
 }
