@@ -1,4 +1,5 @@
 /** Wait of a pod that has not begun to run: for a place on a node, an image or a container. Pure. */
+import { findCondition } from "../platform/kube/conditions.ts";
 import type { Pod } from "../platform/kube/kubernetes.ts";
 import { containerStatuses } from "./pod_containers.ts";
 import { NODES, POD_CONDITIONS, POD_REASONS } from "./pod_names.ts";
@@ -21,7 +22,7 @@ const ORDINARY: readonly string[] = [POD_REASONS.containerCreating, POD_REASONS.
 
 /** Returns what a pod waits for; undefined if it does not say. */
 export function waitOfPod(pod: Pick<Pod, "status">): PodWait | undefined {
-  const scheduled = pod.status?.conditions?.find(({ type }) => type === POD_CONDITIONS.scheduled);
+  const scheduled = findCondition(pod.status?.conditions, POD_CONDITIONS.scheduled);
   if (scheduled?.status === "False") {
     const { reason = "", message = "" } = scheduled;
     return { on: "scheduler", reason, message };
