@@ -213,7 +213,7 @@ export function nextObject(
     next.spec = current.spec;
   }
   if (sameKey(resource, KEYS.customResourceDefinitions)) {
-    next.status = { ...objectAt(current, "status"), ...specStatus({ ...next, status }) };
+    next.status = { ...objectAt(next, "status"), ...specStatus(next) };
   }
   if (resource.generation && !sameJson(wanted(next, resource), wanted(current, resource))) {
     metadata.generation = (current.metadata.generation ?? 0) + 1;
