@@ -7,6 +7,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { soonest } from "../../platform/base/soonest.ts";
 import {
   type Controller,
+  type ControllerOptions,
   createController,
   type ReconcileResult,
 } from "../../platform/kube/controller.ts";
@@ -14,7 +15,7 @@ import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Cache } from "../../platform/kube/watching/informer.ts";
 import { controllerKey, controllerOf } from "../../platform/kube/owner_references.ts";
 import { createOwnWrites, UNSEEN_MS } from "../../platform/kit/own_writes.ts";
-import { type Source, watch, watchOwned } from "../../platform/kube/sources.ts";
+import { watch, watchOwned } from "../../platform/kube/sources.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import { keyOf, parseKey } from "../../platform/kube/resource.ts";
 import { act, releasePod } from "./plan_execution.ts";
@@ -56,20 +57,18 @@ export interface ReconcilerOptions {
   readonly podBackoff?: Backoff;
 }
 
-/** One pass at a time for each key. */
-export interface JobReconciler {
-  reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult>;
-  /** The caches that it watches; they feed its memory of own writes. */
-  readonly sources: readonly Source[];
-}
-
 function isOurs(job: Job): boolean {
   const managedBy = job.spec?.managedBy;
   return managedBy === undefined || managedBy === JOB_CONTROLLER;
 }
 
-/** A reconciler with its memory of own writes. */
-export function createJobReconciler(options: ReconcilerOptions): JobReconciler {
+/**
+ * A reconciler with its memory of own writes, which is fed by the caches that wake the controller. It makes one pass at a
+ * time for each key.
+ */
+export function createJobReconciler(
+  options: ReconcilerOptions,
+): Required<Pick<ControllerOptions, "reconcile" | "sources">> {
   const { client, informers, events, clock, random } = options;
   const backoff = options.podBackoff ?? KUBERNETES_POD_BACKOFF;
   const podWrites = createOwnWrites<Pod>({ clock, groupOf: (pod) => jobOf(pod) ?? "" });
