@@ -1,6 +1,7 @@
 /** This program as a command, for the pods that the kubelet runs. */
 import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { shellQuoted } from "../platform/base/shell_words.ts";
 
 /** Name of the command in containers, as in the image. */
 const COMMAND = "milepost";
@@ -23,8 +24,6 @@ function denoFolder(): string | undefined {
   return cache && `${cache}/deno`;
 }
 
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-
 /**
  * Puts this program into a folder as a command: a link to the executable, or a script that runs Deno
  * with the sources or the bundle. It replaces one that is there.
@@ -35,9 +34,9 @@ export function provideCommand(folder: string): void {
   if (Deno.build.standalone) return Deno.symlinkSync(Deno.execPath(), file);
   const cache = denoFolder();
   const line = [
-    ...cache ? [`DENO_DIR=${quoted(cache)}`] : [],
+    ...cache ? [`DENO_DIR=${shellQuoted(cache)}`] : [],
     "exec",
-    ...[Deno.execPath(), ...denoArguments()].map(quoted),
+    ...[Deno.execPath(), ...denoArguments()].map(shellQuoted),
     '"$@"',
   ].join(" ");
   Deno.writeTextFileSync(file, `#!/bin/sh\n${line}\n`, { mode: 0o700 });

@@ -1,6 +1,7 @@
 /** The CustomResourceDefinitions of the v1 kinds, and JSON patches of those that upstream installs. */
 import { z } from "zod";
 import { isObject } from "../../platform/base/json.ts";
+import { shellQuoted } from "../../platform/base/shell_words.ts";
 import type { JsonPatchOperation } from "../../platform/kube/connection/request.ts";
 import {
   COLUMNS,
@@ -137,14 +138,11 @@ export function v1CrdPatch(kind: V1Kind): Extract<JsonPatchOperation, { value: u
   ];
 }
 
-/** Text in single quotes for a shell. */
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-
 /** The patches as commands of kubectl, for `milepost crds --v1 --patch | sh`. */
 export function v1PatchCommands(): string {
   const commands = V1_KIND_LIST.map((kind) =>
     `kubectl patch customresourcedefinition ${v1CrdName(kind)} --type=json ` +
-    `--patch=${quoted(JSON.stringify(v1CrdPatch(kind)))}\n`
+    `--patch=${shellQuoted(JSON.stringify(v1CrdPatch(kind)))}\n`
   );
   return [
     "# Progress in the definitions of the Training Operator; a line for each kind. Apply them by `sh`.\n",

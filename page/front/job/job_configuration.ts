@@ -7,6 +7,7 @@ import {
   objectsAt,
   textAt,
 } from "../../../platform/base/json.ts";
+import { shellWord } from "../../../platform/base/shell_words.ts";
 
 /** What the pods of one role run. */
 export interface Configuration {
@@ -21,10 +22,6 @@ const LONGEST = 1_000;
 const shortened = (text: string) =>
   text.length > LONGEST ? `${text.slice(0, LONGEST)}… (the whole is in YAML)` : text;
 
-/** Returns a word as a shell would be given it, where it has blanks or quotes. */
-const quoted = (word: string) =>
-  /^[^\s'"\\]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-
 /** Reads a container, or the trainer of a TrainJob. */
 function factsOf(container: JsonObject, ...first: readonly (readonly [string, unknown])[]) {
   const command = [...asTexts(container["command"]), ...asTexts(container["args"])];
@@ -36,7 +33,7 @@ function factsOf(container: JsonObject, ...first: readonly (readonly [string, un
   );
   const facts = [...first, ["Image", container["image"]], [
     "Command",
-    command.map(quoted).join(" "),
+    command.map(shellWord).join(" "),
   ]]
     .filter(([, it]) => it !== undefined && it !== "");
   return [...facts, ...variables].map(([name, it]) =>

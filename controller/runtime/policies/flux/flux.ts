@@ -7,6 +7,7 @@ import type {
   Volume,
   VolumeMount,
 } from "../../../../platform/kube/kubernetes.ts";
+import { shellWord } from "../../../../platform/base/shell_words.ts";
 import { LABELS, NODE, policyChildNames, STEPS } from "../../../../crds/names.ts";
 import { FLUX } from "../../../../crds/policy_names.ts";
 import type { Child } from "../../child.ts";
@@ -60,11 +61,6 @@ function instanceOf(draft: Draft): FluxInstance {
   };
 }
 
-/** A word of a command for the shell; plain words stay as they are. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
 /**
  * The program with its arguments as one line of shell: the TrainJob's command, else the runtime's, and the
  * TrainJob's arguments. A single word may be a whole line, as upstream takes it.
@@ -73,7 +69,7 @@ function programLine({ trainJob }: Draft, container: Container | undefined): str
   const { command = container?.command ?? [], args = [] } = trainJob.spec.trainer ?? {};
   const words = [...command, ...args];
   const line = words.length === 1 ? words.join().trim().split(/\s+/) : words;
-  return line.filter((word) => word !== "" || words.length > 1).map(quoted).join(" ");
+  return line.filter((word) => word !== "" || words.length > 1).map(shellWord).join(" ");
 }
 
 function volumesOf(trainJob: string): Volume[] {

@@ -19,7 +19,7 @@ const CASES: Readonly<Record<string, readonly [spec: unknown, want: readonly Con
       trainer: {
         numNodes: 2,
         command: ["python", "train.py"],
-        args: ["--name", "it's a try"],
+        args: ["--name", "it's a try", "--files=*.csv"],
         env,
       },
     },
@@ -28,7 +28,7 @@ const CASES: Readonly<Record<string, readonly [spec: unknown, want: readonly Con
       facts: [
         ["Runtime", "torch"],
         ["Nodes", "2"],
-        ["Command", String.raw`python train.py --name 'it'\''s a try'`],
+        ["Command", String.raw`python train.py --name 'it'\''s a try' '--files=*.csv'`],
         ...VARIABLES,
       ],
     }],
