@@ -2,7 +2,7 @@
 import { FAILURE_LIMITS, type JobFailure } from "../../crds/job_failure.ts";
 import { linesToError, ONLY_IN_LOG } from "../../platform/base/error_line.ts";
 import { lastBytes, logText } from "../../platform/base/hostile_text.ts";
-import { KubeError, TooLargeError } from "../../platform/kube/errors.ts";
+import { KubeError, TooLargeError, TransportError } from "../../platform/kube/errors.ts";
 import { type BoundedReads, readText } from "./bounded_reads.ts";
 import { logPath } from "./log_query.ts";
 
@@ -47,10 +47,10 @@ export async function wordsOfLog(
       const text = await lastLines(reads, { namespace, pod }, query);
       const words = linesToError(logText(text ?? ""), READ.shownLines);
       if (words !== "") return lastBytes(words, FAILURE_LIMITS.messageBytes);
-    } catch {
+    } catch (error) {
       // The job's own words stay; whoever asks for the log is told what is wrong with it.
-      reads.signal.throwIfAborted();
-      return undefined;
+      if (error instanceof TransportError) return undefined;
+      throw error;
     }
   }
   return undefined;
