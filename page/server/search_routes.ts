@@ -6,14 +6,14 @@ import { badRequest, failureResponse, notFound } from "../../platform/http/refus
 import { NAME_PATTERN, queryOf } from "../../platform/http/routes.ts";
 import { EXPERIMENTS } from "../trials/katib_objects.ts";
 import { listSearches, readSearch } from "../trials/katib_search.ts";
-import { SEARCH_LIMITS, type SearchReader } from "../trials/search.ts";
+import { DIRECTIONS, SEARCH_LIMITS, type SearchReader } from "../trials/search.ts";
 import { shownSearch, withinAnswer } from "../trials/shown_search.ts";
 
 const namespace = z.string().regex(new RegExp(`^${NAME_PATTERN}$`));
 const namespacesSchema = z.array(namespace).max(SEARCH_LIMITS.namespaces);
 const choiceSchema = z.strictObject({
   metric: z.string().min(1).max(SEARCH_LIMITS.textLength).optional(),
-  direction: z.enum(["minimize", "maximize"]).optional(),
+  direction: z.enum(DIRECTIONS).optional(),
 });
 
 const parametersOf = ({ url }: HttpRequest) => new URLSearchParams(queryOf(url));

@@ -10,20 +10,13 @@ import {
   textAt,
 } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
-import { type FoundSearch, SEARCH_LIMITS, shortText } from "./search.ts";
-import type {
-  Direction,
-  Objective,
-  Parameter,
-  SearchRow,
-  Strategy,
-} from "../../crds/wire/searches.ts";
+import { DIRECTIONS, type FoundSearch, SEARCH_LIMITS, shortText } from "./search.ts";
+import type { Objective, Parameter, SearchRow, Strategy } from "../../crds/wire/searches.ts";
 import { finite } from "./shown_search.ts";
 
 /** Id of searches, in addresses. */
 export const EXPERIMENTS = `experiments.${KATIB.group}`;
 
-const DIRECTIONS: readonly Direction[] = ["minimize", "maximize"];
 const STRATEGIES: readonly Strategy[] = ["min", "max", "latest"];
 
 /** Returns the objective of a spec of an Experiment or a Trial. */

@@ -8,7 +8,13 @@ import { keeping } from "../../views/details/bounded_reads.ts";
 import { EXPERIMENTS } from "./katib_objects.ts";
 import type { ReadTrial } from "./katib_trials.ts";
 import { objectiveOfJobs, type ReadJob } from "./labelled_jobs.ts";
-import { type FoundSearch, type FoundTrial, SEARCH_LIMITS, searchNamedBy } from "./search.ts";
+import {
+  DIRECTIONS,
+  type FoundSearch,
+  type FoundTrial,
+  SEARCH_LIMITS,
+  searchNamedBy,
+} from "./search.ts";
 import { shownSearch } from "./shown_search.ts";
 
 /** A search by its label, with how many trials it has. */
@@ -97,8 +103,9 @@ function bestOf({ bestSoFar }: ShownSearch): BestTrial | undefined {
 
 /** Returns the best by each direction; undefined if there is none. */
 function bestByEach(found: FoundSearch): SearchRow["bestBy"] {
-  const [minimize, maximize] = (["minimize", "maximize"] as const)
-    .map((direction) => bestOf(shownSearch(found, { direction })));
+  const [minimize, maximize] = DIRECTIONS.map((direction) =>
+    bestOf(shownSearch(found, { direction }))
+  );
   return minimize && maximize && { minimize, maximize };
 }
 

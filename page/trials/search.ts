@@ -4,6 +4,7 @@ import type { BoundedReads } from "../../views/details/bounded_reads.ts";
 import { textAt } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type {
+  Direction,
   Objective,
   Parameter,
   SearchFacts,
@@ -11,6 +12,9 @@ import type {
   TrialFacts,
 } from "../../crds/wire/searches.ts";
 import { copiedText } from "../../owner/curves/bounded_text.ts";
+
+/** What may be better of an objective. */
+export const DIRECTIONS = ["minimize", "maximize"] as const satisfies readonly Direction[];
 
 /** A metric of a trial, as texts. */
 export interface TrialMetric {
