@@ -48,19 +48,10 @@ export class Bucket {
 }
 
 /** Buckets by key. The longest unused are forgotten (and so are full again) beyond `maxKeys`. */
-export interface KeyedBuckets {
-  /** Takes a token of `key`, or `amount`. Returns 0, or the milliseconds to wait for them. */
-  take(key: string, nowMs: number, amount?: number): number;
-  /** Takes a token of `key`, or `amount`, even if there is none: {@link Bucket.charge}. */
-  charge(key: string, nowMs: number, amount?: number): void;
-  /** Returns the milliseconds until `key` has a token, or `amount`; 0 if it has. Takes nothing. */
-  waitMs(key: string, nowMs: number, amount?: number): number;
-  /** Returns the tokens of `key` that are taken. */
-  used(key: string, nowMs: number): number;
-}
+export type KeyedBuckets = ReturnType<typeof createKeyedBuckets>;
 
 /** Creates {@link KeyedBuckets} with the same limits for each key. */
-export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): KeyedBuckets {
+export function createKeyedBuckets(limits: BucketLimits, maxKeys: number) {
   let latestMs = 0;
   const buckets = createRecentMemory<Bucket>({
     now: () => latestMs,
@@ -83,9 +74,17 @@ export function createKeyedBuckets(limits: BucketLimits, maxKeys: number): Keyed
   }
 
   return {
-    take: (key, nowMs, amount) => bucketOf(key, nowMs).take(nowMs, amount),
-    charge: (key, nowMs, amount) => bucketOf(key, nowMs).charge(nowMs, amount),
-    waitMs: (key, nowMs, amount) => find(key, nowMs)?.waitMs(nowMs, amount) ?? 0,
-    used: (key, nowMs) => limits.burst - (find(key, nowMs)?.tokens(nowMs) ?? limits.burst),
+    /** Takes a token of `key`, or `amount`. Returns 0, or the milliseconds to wait for them. */
+    take: (key: string, nowMs: number, amount?: number): number =>
+      bucketOf(key, nowMs).take(nowMs, amount),
+    /** Takes a token of `key`, or `amount`, even if there is none: {@link Bucket.charge}. */
+    charge: (key: string, nowMs: number, amount?: number): void =>
+      bucketOf(key, nowMs).charge(nowMs, amount),
+    /** Returns the milliseconds until `key` has a token, or `amount`; 0 if it has. Takes nothing. */
+    waitMs: (key: string, nowMs: number, amount?: number): number =>
+      find(key, nowMs)?.waitMs(nowMs, amount) ?? 0,
+    /** Returns the tokens of `key` that are taken. */
+    used: (key: string, nowMs: number): number =>
+      limits.burst - (find(key, nowMs)?.tokens(nowMs) ?? limits.burst),
   };
 }

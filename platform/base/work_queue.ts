@@ -17,29 +17,7 @@ export interface WorkQueueOptions {
 }
 
 /** A rate-limited, de-duplicating queue of keys. */
-export interface WorkQueue {
-  /** Queues the key now. A key that is being worked on is queued again afterwards. */
-  add(key: string): void;
-  /** Queues the key after `ms` milliseconds; an earlier time that is set already stays. */
-  addAfter(key: string, ms: number): void;
-  /**
-   * Queues the key after the next delay of its own, which doubles with each failure, or after
-   * `atLeastMs` if that is later. Returns the delay in milliseconds.
-   */
-  addRateLimited(key: string, atLeastMs?: number): number;
-  /** Forgets the failures of the key. */
-  forget(key: string): void;
-  /** Failures since the last {@link forget}. */
-  failures(key: string): number;
-  /** Resolves with the next key, or with undefined when the queue is shut down. */
-  take(): Promise<string | undefined>;
-  /** Ends the work on a key that was taken. Call it once for each key taken. */
-  done(key: string): void;
-  /** Keys that wait for a worker. */
-  readonly depth: number;
-  /** Ends the timer and every {@link take}. Queued keys are dropped, later ones ignored. */
-  shutDown(): void;
-}
+export type WorkQueue = ReturnType<typeof createWorkQueue>;
 
 /** Calls `work`, which must not throw, with one key after the other, until the queue is shut down. */
 export async function workOn(
@@ -55,7 +33,7 @@ export async function workOn(
 }
 
 /** Creates an empty queue. Its timer runs only while a worker waits in {@link WorkQueue.take}. */
-export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
+export function createWorkQueue(options: WorkQueueOptions = {}) {
   const { clock = systemClock, random = Math.random, backoff = DEFAULT_BACKOFF, onDepth } = options;
   /** Keys to work on, oldest first; a Set keeps the order and drops duplicates. */
   const ready = new Set<string>();
@@ -117,32 +95,44 @@ export function createWorkQueue(options: WorkQueueOptions = {}): WorkQueue {
   }
 
   return {
+    /** Queues the key now. A key that is being worked on is queued again afterwards. */
     add,
+    /** Queues the key after `ms` milliseconds; an earlier time that is set already stays. */
     addAfter,
-    addRateLimited(key, atLeastMs = 0) {
+    /**
+     * Queues the key after the next delay of its own, which doubles with each failure, or after
+     * `atLeastMs` if that is later. Returns the delay in milliseconds.
+     */
+    addRateLimited(key: string, atLeastMs = 0): number {
       const count = (failures.get(key) ?? 0) + 1;
       failures.set(key, count);
       const delay = Math.max(backoffMs(count, backoff, random), atLeastMs);
       addAfter(key, delay);
       return delay;
     },
-    forget: (key) => void failures.delete(key),
-    failures: (key) => failures.get(key) ?? 0,
-    take() {
+    /** Forgets the failures of the key. */
+    forget: (key: string): void => void failures.delete(key),
+    /** Failures since the last {@link forget}. */
+    failures: (key: string): number => failures.get(key) ?? 0,
+    /** Resolves with the next key, or with undefined when the queue is shut down. */
+    take(): Promise<string | undefined> {
       if (down) return Promise.resolve(undefined);
       addDue();
       const taken = new Promise<string | undefined>((resolve) => waiters.push(resolve));
       serve();
       return taken;
     },
-    done(key) {
+    /** Ends the work on a key that was taken. Call it once for each key taken. */
+    done(key: string): void {
       inHand.delete(key);
       if (dirty.delete(key)) add(key);
     },
-    get depth() {
+    /** Keys that wait for a worker. */
+    get depth(): number {
       return ready.size;
     },
-    shutDown() {
+    /** Ends the timer and every {@link take}. Queued keys are dropped, later ones ignored. */
+    shutDown(): void {
       down = true;
       ready.clear();
       dirty.clear();

@@ -132,32 +132,28 @@ export class HeldBody {
 }
 
 /** The bodies that a server holds. */
-export interface HeldBodies {
-  /** Begins to hold the body of a request, until {@link HeldBodies.release}. */
-  hold(message: IncomingMessage, peer: string, nowMs: number): HeldBody;
-  release(body: HeldBody, nowMs: number): void;
-  /** Lets those in that wait, and returns the requests whose bodies come too slowly. */
-  check(nowMs: number): IncomingMessage[];
-}
+export type HeldBodies = ReturnType<typeof createHeldBodies>;
 
 /** Creates {@link HeldBodies}. */
-export function createHeldBodies(options: Omit<BodyMeans, "waiting">): HeldBodies {
+export function createHeldBodies(options: Omit<BodyMeans, "waiting">) {
   const bodies = new Set<HeldBody>();
   const waiting = new Set<HeldBody>();
   const means = { ...options, waiting };
   const letIn = (nowMs: number) => waiting.forEach((body) => body.enter(nowMs));
 
   return {
-    hold(message, peer, nowMs) {
+    /** Begins to hold the body of a request, until {@link HeldBodies.release}. */
+    hold(message: IncomingMessage, peer: string, nowMs: number): HeldBody {
       const body = new HeldBody(message, peer, means, nowMs);
       bodies.add(body);
       return body;
     },
-    release(body, nowMs) {
+    release(body: HeldBody, nowMs: number): void {
       bodies.delete(body);
       if (body.release()) letIn(nowMs);
     },
-    check(nowMs) {
+    /** Lets those in that wait, and returns the requests whose bodies come too slowly. */
+    check(nowMs: number): IncomingMessage[] {
       letIn(nowMs);
       return [...bodies].filter((body) => body.isSlow(nowMs, waiting.size > 0))
         .map(({ message }) => message);

@@ -12,12 +12,6 @@ export type RouteMatch<R> =
   | { readonly route: R; readonly names: readonly string[] }
   | { readonly route?: undefined; readonly allow: string };
 
-/** Routes of a server. */
-export interface Routes<R> {
-  /** Returns what a request is for; undefined if no route has its path. */
-  find(method: string, path: string): RouteMatch<R> | undefined;
-}
-
 /** Pattern of a name in a path. */
 export const NAME_PATTERN = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
 
@@ -46,8 +40,8 @@ function patternOf(path: string): RegExp {
   return new RegExp(`^${literal.replaceAll(/\{[^}]*\}/g, `(${NAME_PATTERN})`)}$`);
 }
 
-/** Creates {@link Routes} from a table. */
-export function createRoutes<R extends Route>(table: readonly R[]): Routes<R> {
+/** Creates the routes of a server from a table. */
+export function createRoutes<R extends Route>(table: readonly R[]) {
   const rows = Map.groupBy(table, ({ path }) => path);
   const paths = [...rows].map(([path, routes]): Path<R> => ({
     pattern: patternOf(path),
@@ -56,7 +50,8 @@ export function createRoutes<R extends Route>(table: readonly R[]): Routes<R> {
     allow: routes.map(({ method }) => method).sort().join(", "),
   }));
   return {
-    find(method, path) {
+    /** Returns what a request is for; undefined if no route has its path. */
+    find(method: string, path: string): RouteMatch<R> | undefined {
       for (const { pattern, suffix, byMethod, allow } of paths) {
         if (!path.endsWith(suffix)) continue;
         const names = pattern.exec(path);

@@ -22,14 +22,7 @@ import {
 export type DropCause = "queue_full" | "rate_limited" | "refused" | "closed";
 
 /** Writes events in the background, from the first one on. */
-export interface EventRecorder {
-  /** Queues an event; never waits, never throws. */
-  record(about: EventSubject, event: EventText): void;
-  /** Resolves when all that was recorded before is written or given up. */
-  flush(): Promise<void>;
-  /** Writes what is queued for two seconds at most. Call it when all who record have ended: nothing is written after it. */
-  close(): Promise<void>;
-}
+export type EventRecorder = ReturnType<typeof createEventRecorder>;
 
 /** Options of {@link createEventRecorder}. */
 export interface EventRecorderOptions {
@@ -75,7 +68,7 @@ interface Entry {
 }
 
 /** Creates a recorder, which its owner has to close. */
-export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+export function createEventRecorder(options: EventRecorderOptions) {
   const { client, component, clock = systemClock, random = Math.random, onDropped } = options;
   const known = createBoundedCache<Entry>(REMEMBERED);
   const buckets = createKeyedBuckets(LIMITS, REMEMBERED);
@@ -188,5 +181,12 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
     cancel();
   }
 
-  return { record, flush, close: () => closing ??= lastWords() };
+  return {
+    /** Queues an event; never waits, never throws. */
+    record,
+    /** Resolves when all that was recorded before is written or given up. */
+    flush,
+    /** Writes what is queued for two seconds at most. Call it when all who record have ended: nothing is written after it. */
+    close: (): Promise<void> => closing ??= lastWords(),
+  };
 }

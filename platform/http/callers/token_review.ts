@@ -24,14 +24,7 @@ export type ReviewOutcome = "authenticated" | "refused" | "unavailable";
 export type ReviewToken = (request: ReviewRequest, signal: AbortSignal) => Promise<boolean>;
 
 /** Outcomes by hash, until the token expires. */
-export interface ReviewCache {
-  /** Returns what is known without a question. */
-  known(hash: string): "authenticated" | "refused" | undefined;
-  /** Asks, unless it is known; askers of one token share the question. Never throws. */
-  review(request: ReviewRequest): Promise<ReviewOutcome>;
-  /** Ends what runs, and resolves when nothing does. */
-  close(): Promise<void>;
-}
+export type ReviewCache = ReturnType<typeof createReviewCache>;
 
 /** Options of {@link createReviewCache}. */
 export interface ReviewCacheOptions {
@@ -57,7 +50,7 @@ interface Entry {
 }
 
 /** Creates a {@link ReviewCache} with bounded memory and a budget. */
-export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
+export function createReviewCache(options: ReviewCacheOptions) {
   const { ask, clock, onRefused, onReview } = options;
   const reviews = createReviewCalls<ReviewOutcome>({
     clock,
@@ -94,11 +87,13 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
   }
 
   return {
-    known(hash) {
+    /** Returns what is known without a question. */
+    known(hash: string): "authenticated" | "refused" | undefined {
       const outcome = entryOf(hash)?.outcome;
       return outcome === "unavailable" ? undefined : outcome;
     },
-    async review(request) {
+    /** Asks, unless it is known; askers of one token share the question. Never throws. */
+    async review(request: ReviewRequest): Promise<ReviewOutcome> {
       const entry = entryOf(request.hash);
       if (entry !== undefined) return entry.outcome;
       const { hash, identity: { subject }, awaited: first } = request;
@@ -115,7 +110,8 @@ export function createReviewCache(options: ReviewCacheOptions): ReviewCache {
         }),
       );
     },
-    close: () => reviews.close(),
+    /** Ends what runs, and resolves when nothing does. */
+    close: (): Promise<void> => reviews.close(),
   };
 }
 

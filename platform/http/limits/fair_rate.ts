@@ -4,16 +4,7 @@ import { type Clock, every } from "../../base/clock.ts";
 import { Bucket, createKeyedBuckets } from "../../base/token_bucket.ts";
 
 /** The budget. `nowMs` is monotonic. Of a user's share, and of all, `first` ones may take what the others leave. */
-export interface FairRate {
-  /** Takes one of the user's share: 0, or milliseconds to wait for one. */
-  takeShare(user: string, nowMs: number, first: boolean): number;
-  /** Resolves when it is the turn of the user, who has taken a share for it; with false if that is too late. */
-  takeTurn(
-    nowMs: number,
-    first: boolean,
-    whose: { readonly subject?: string | undefined; readonly signal: AbortSignal },
-  ): Promise<boolean>;
-}
+export type FairRate = ReturnType<typeof createFairRate>;
 
 /** Options of {@link createFairRate}. */
 export interface FairRateOptions {
@@ -48,7 +39,7 @@ interface Queue {
 const lengthOf = ({ first, others }: Queue) => first.length + others.length;
 
 /** Creates {@link FairRate}. */
-export function createFairRate(options: FairRateOptions): FairRate {
+export function createFairRate(options: FairRateOptions) {
   const { clock, perSecond, userBurst } = options;
   const userReserve = Math.floor(userBurst * RESERVED_PART);
   const share = { ratePerSecond: perSecond * USER_PART, burst: userBurst + userReserve };
@@ -117,11 +108,20 @@ export function createFairRate(options: FairRateOptions): FairRate {
   }
 
   return {
-    takeShare(user, nowMs, first) {
+    /** Takes one of the user's share: 0, or milliseconds to wait for one. */
+    takeShare(user: string, nowMs: number, first: boolean): number {
       const waitMs = shares.waitMs(user, nowMs, first ? 1 : 1 + userReserve);
       return waitMs > 0 ? waitMs : shares.take(user, nowMs);
     },
-    takeTurn(nowMs, first, { subject: user = "", signal }) {
+    /** Resolves when it is the turn of the user, who has taken a share for it; with false if that is too late. */
+    takeTurn(
+      nowMs: number,
+      first: boolean,
+      { subject: user = "", signal }: {
+        readonly subject?: string | undefined;
+        readonly signal: AbortSignal;
+      },
+    ): Promise<boolean> {
       const queue = queues.get(user) ?? { first: [], others: [] };
       if (signal.aborted || (!queues.has(user) && queues.size >= MAX_WAITING_USERS)) {
         return Promise.resolve(false);

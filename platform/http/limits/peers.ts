@@ -9,30 +9,7 @@ import { type BucketLimits, createKeyedBuckets } from "../../base/token_bucket.t
  * does not shut out its neighbours. What is only over the budget of the /64 does not concern peers from which
  * a pod was proved lately.
  */
-export interface Peers {
-  /**
-   * A request from there could not prove who calls. One that cost nothing to refuse, such as a token
-   * that was refused before, counts only where no pod was proved lately: pods share an address with
-   * misconfigured ones, too, and those come again and again.
-   */
-  failed(peer: string, nowMs: number, cost: "nothing" | "signature"): void;
-  /** A request from there came from a pod that may speak of its job. */
-  proved(peer: string, nowMs: number): void;
-  /** Returns whether a request from there came from such a pod lately. */
-  isProved(peer: string, nowMs: number): boolean;
-  /** 0, or for how long tokens from there that are not known yet are not verified. */
-  waitMs(peer: string, nowMs: number): number;
-  /**
-   * Returns whether the peer is shunned now: authentication failed too often, and no pod was proved
-   * lately. An address that pods share with a client that fails is never shunned.
-   */
-  isShunned(peer: string, nowMs: number): boolean;
-  /**
-   * Decides whether to refuse a new connection before its handshake, and returns true if so. Each connection
-   * that is taken from a peer that was shunned in the last minute counts as a failure in advance.
-   */
-  refuseConnection(peer: string, nowMs: number): boolean;
-}
+export type Peers = ReturnType<typeof createPeers>;
 
 /** Options of {@link createPeers}. */
 export interface PeersOptions {
@@ -73,7 +50,7 @@ function isWithin(atMs: number | undefined, forMs: number, nowMs: number): boole
 }
 
 /** Creates {@link Peers} with bounded memory. */
-export function createPeers(options: PeersOptions): Peers {
+export function createPeers(options: PeersOptions) {
   const { failures, maxKeys, provedForMs = 900_000, suspectedForMs = 60_000 } = options;
   const own = createFailures(failures, { maxKeys, suspectedForMs });
   const networks = createFailures(limitsOfNetwork(failures), { maxKeys, suspectedForMs });
@@ -90,17 +67,34 @@ export function createPeers(options: PeersOptions): Peers {
   }
 
   return {
-    failed(peer, nowMs, cost) {
+    /**
+     * A request from there could not prove who calls. One that cost nothing to refuse, such as a token
+     * that was refused before, counts only where no pod was proved lately: pods share an address with
+     * misconfigured ones, too, and those come again and again.
+     */
+    failed(peer: string, nowMs: number, cost: "nothing" | "signature"): void {
       if (cost === "nothing" && isProved(peer, nowMs)) return;
       own.charge(peer, nowMs);
       const network = networkKey(peer);
       if (network !== undefined) networks.charge(network, nowMs);
     },
-    proved: (peer, nowMs) => void provedAtMs.set(peer, nowMs),
+    /** A request from there came from a pod that may speak of its job. */
+    proved: (peer: string, nowMs: number): void => void provedAtMs.set(peer, nowMs),
+    /** Returns whether a request from there came from such a pod lately. */
     isProved,
+    /** 0, or for how long tokens from there that are not known yet are not verified. */
     waitMs,
-    isShunned: (peer, nowMs) => waitMs(peer, nowMs) > 0 && !isProved(peer, nowMs),
-    refuseConnection(peer, nowMs) {
+    /**
+     * Returns whether the peer is shunned now: authentication failed too often, and no pod was proved
+     * lately. An address that pods share with a client that fails is never shunned.
+     */
+    isShunned: (peer: string, nowMs: number): boolean =>
+      waitMs(peer, nowMs) > 0 && !isProved(peer, nowMs),
+    /**
+     * Decides whether to refuse a new connection before its handshake, and returns true if so. Each connection
+     * that is taken from a peer that was shunned in the last minute counts as a failure in advance.
+     */
+    refuseConnection(peer: string, nowMs: number): boolean {
       if (isProved(peer, nowMs)) return false;
       if (own.isExhausted(peer, nowMs)) return true;
       const network = networkKey(peer);

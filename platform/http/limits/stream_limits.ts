@@ -24,12 +24,7 @@ export interface StreamSlot {
 }
 
 /** Slots of open streams. */
-export interface StreamSlots {
-  /** Takes a slot, or the places of several. Returns the limit that was reached if there is none. */
-  take(subject: string, places?: number): StreamSlot | StreamLimitReason;
-  /** Number of slots that are taken. */
-  open(): number;
-}
+export type StreamSlots = ReturnType<typeof createStreamSlots>;
 
 /** Part of all slots that is for subjects that have none: a few of them cannot take the last ones. */
 const NEWCOMERS_PART = 0.1;
@@ -38,7 +33,7 @@ const NEWCOMERS_PART = 0.1;
 export function createStreamSlots(
   limits: StreamLimits,
   onChange?: (open: number) => void,
-): StreamSlots {
+) {
   /** Has never more keys than there are streams. */
   const bySubject = new Map<string, number>();
   let open = 0;
@@ -53,8 +48,10 @@ export function createStreamSlots(
   }
 
   return {
-    open: () => open,
-    take(subject, places = 1) {
+    /** Number of slots that are taken. */
+    open: (): number => open,
+    /** Takes a slot, or the places of several. Returns the limit that was reached if there is none. */
+    take(subject: string, places = 1): StreamSlot | StreamLimitReason {
       const held = bySubject.get(subject) ?? 0;
       if (held + places > limits.perSubject) return "subject_stream_limit";
       if (open + places > (held === 0 ? limits.total : forAll)) return "stream_limit";

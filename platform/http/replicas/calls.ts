@@ -52,14 +52,7 @@ export type CallOutcome =
   };
 
 /** Calls other replicas. */
-export interface ReplicaCalls {
-  /** Never throws. */
-  call(call: ReplicaCall, bounds: CallBounds): Promise<CallOutcome>;
-  /** New calls use these. */
-  updateTls(tls: ReplicaTls): void;
-  /** Closes the connections. */
-  close(): void;
-}
+export type ReplicaCalls = ReturnType<typeof createReplicaCalls>;
 
 /** Splits `<ip>:<port>`; IPv6 addresses stand in brackets. Undefined if it is no address. */
 export function parseAddress(address: string): { host: string; port: number } | undefined {
@@ -102,7 +95,7 @@ function exchange(
 }
 
 /** Creates {@link ReplicaCalls}; connections are made when they are needed. */
-export function createReplicaCalls(options: ReplicaCallsOptions): ReplicaCalls {
+export function createReplicaCalls(options: ReplicaCallsOptions) {
   const { serverName: servername, clock, maxCalls, maxConnections, idleMs } = options;
   const log = getLogger(["milepost", "http"]);
   const agentOf = ({ cert, key, ca }: ReplicaTls) =>
@@ -140,7 +133,8 @@ export function createReplicaCalls(options: ReplicaCallsOptions): ReplicaCalls {
   }
 
   return {
-    async call(call, bounds) {
+    /** Never throws. */
+    async call(call: ReplicaCall, bounds: CallBounds): Promise<CallOutcome> {
       if (underWay >= maxCalls) return { outcome: "saturated" };
       underWay += 1;
       try {
@@ -149,7 +143,8 @@ export function createReplicaCalls(options: ReplicaCallsOptions): ReplicaCalls {
         underWay -= 1;
       }
     },
-    updateTls(tls) {
+    /** New calls use these. */
+    updateTls(tls: ReplicaTls): void {
       const old = agent;
       agent = agentOf(tls);
       // Calls under way end on their connections.
@@ -159,7 +154,8 @@ export function createReplicaCalls(options: ReplicaCallsOptions): ReplicaCalls {
         replaced.delete(old);
       });
     },
-    close() {
+    /** Closes the connections. */
+    close(): void {
       agent.destroy();
       for (const old of replaced) old.destroy();
       closed.abort();

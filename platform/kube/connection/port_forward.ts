@@ -27,12 +27,7 @@ export interface PortForwardOptions {
 }
 
 /** A port-forward. */
-export interface PortForward {
-  /** The proxy's, on loopback. */
-  readonly proxyUrl: string;
-  /** Ends all connections; resolves when nothing runs. */
-  close(): Promise<void>;
-}
+export type PortForward = ReturnType<typeof startPortForward>;
 
 /** Of the API's framing: the first byte of each message is a channel, the first message of a channel the port. */
 const PROTOCOL = "v4.channel.k8s.io";
@@ -120,7 +115,7 @@ async function sendAll(
 /** Starts one. Connections are refused while there is no target. */
 export function startPortForward(
   { transport, target, onFailure, maxWaiting = MAX_WAITING }: PortForwardOptions,
-): PortForward {
+) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const closed = new AbortController();
   const running = new Set<Promise<void>>();
@@ -182,8 +177,10 @@ export function startPortForward(
   })();
 
   return {
+    /** The proxy's, on loopback. */
     proxyUrl: `http://127.0.0.1:${listener.addr.port}`,
-    async close() {
+    /** Ends all connections; resolves when nothing runs. */
+    async close(): Promise<void> {
       closed.abort();
       listener.close();
       // A listener that is closed while it waits may throw.

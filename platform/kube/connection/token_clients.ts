@@ -5,20 +5,16 @@ import { withoutUser } from "./kubeconfig.ts";
 import { createTransport } from "./transport.ts";
 
 /** Clients by token. */
-export interface TokenClients {
-  /** Returns a client that sends this token, and no other credentials. */
-  of(token: string): KubeClient;
-  /** Closes the connections. */
-  close(): void;
-}
+export type TokenClients = ReturnType<typeof createTokenClients>;
 
 /** Creates them for the connection's server; its own credentials are not used. */
 export function createTokenClients(
   { connection, ...options }: Pick<ClientOptions, "connection" | "clock" | "deadlineMs">,
-): TokenClients {
+) {
   const transport = createTransport(withoutUser(connection));
   return {
-    of: (token) =>
+    /** Returns a client that sends this token, and no other credentials. */
+    of: (token: string): KubeClient =>
       createClientOver({
         ...transport,
         send: (request, signal) => {
@@ -26,6 +22,7 @@ export function createTokenClients(
           return transport.send({ ...request, headers }, signal);
         },
       }, options),
-    close: () => transport.close(),
+    /** Closes the connections. */
+    close: (): void => transport.close(),
   };
 }

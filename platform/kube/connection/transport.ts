@@ -26,19 +26,7 @@ export interface SocketRequest {
 }
 
 /** Sends requests to one API server. */
-export interface Transport {
-  /**
-   * Resolves when the headers of the response have come. Throws `TransportError` if none come, and the
-   * signal's reason if it is aborted; abort also ends the body.
-   */
-  send(request: HttpRequest, signal: AbortSignal): Promise<Response>;
-  /** Opens a WebSocket. Throws as {@link send} does; an open one is the caller's to close. */
-  connect(request: SocketRequest, signal: AbortSignal): Promise<WebSocket>;
-  /** Returns the bearer token that is sent now; undefined if the user proves itself by other means. */
-  bearerToken(signal: AbortSignal): Promise<string | undefined>;
-  /** Closes the connections that are kept open. */
-  close(): void;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
 /** TLS material; a change of it means new connections. */
 interface Identity {
@@ -153,7 +141,7 @@ function openClient(
 }
 
 /** A transport over the runtime's `fetch`. Throws {@link ConfigurationError} for what is not supported. */
-export function createTransport(connection: Connection): Transport {
+export function createTransport(connection: Connection) {
   checkCluster(connection);
   const { cluster } = connection;
   const base = cluster.server.replace(/\/$/, "");
@@ -192,11 +180,16 @@ export function createTransport(connection: Connection): Transport {
   }
 
   return {
-    async bearerToken(signal) {
+    /** Returns the bearer token that is sent now; undefined if the user proves itself by other means. */
+    async bearerToken(signal: AbortSignal): Promise<string | undefined> {
       const { headers } = await credentialsFor(signal);
       return /^Bearer (\S+)$/.exec(headers["Authorization"] ?? "")?.[1];
     },
-    async connect({ path, protocol, onMessage }, signal) {
+    /** Opens a WebSocket. Throws as {@link send} does; an open one is the caller's to close. */
+    async connect(
+      { path, protocol, onMessage }: SocketRequest,
+      signal: AbortSignal,
+    ): Promise<WebSocket> {
       const credentials = await credentialsFor(signal);
       const socket = new WebSocket(`${base.replace(/^http/, "ws")}${path}`, {
         protocols: [protocol],
@@ -210,7 +203,11 @@ export function createTransport(connection: Connection): Transport {
       await opened(socket, signal);
       return socket;
     },
-    async send(request, signal) {
+    /**
+     * Resolves when the headers of the response have come. Throws `TransportError` if none come, and the
+     * signal's reason if it is aborted; abort also ends the body.
+     */
+    async send(request: HttpRequest, signal: AbortSignal): Promise<Response> {
       const credentials = await credentialsFor(signal);
       const { method, path, body, mayLeave, newConnection } = request;
       const headers = { ...request.headers, ...credentials.headers };
@@ -231,6 +228,7 @@ export function createTransport(connection: Connection): Transport {
         throw new TransportError(`${method} ${base}: ${whatFailed(cause)}`, { cause });
       }
     },
+    /** Closes the connections that are kept open. */
     close: closeAll,
   };
 }

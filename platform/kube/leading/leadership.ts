@@ -33,34 +33,7 @@ export interface Candidacy {
 }
 
 /** The one source of what a replica knows of leadership. */
-export interface Leadership {
-  /**
-   * Whether this replica leads and has renewed its Lease in time by the monotonic clock. Ask before each
-   * act of a leader. It stays true while the work of an aborted term is ending.
-   */
-  readonly leading: boolean;
-  /** The fence of what only the leader may do. */
-  readonly fence: Fence;
-  /** Whether this replica leads and its term has not begun to end: whether it takes new work. */
-  readonly active: boolean;
-  /** The highest number of the Lease's changes of hands that was seen: a fencing token, it never falls. */
-  readonly transitions: number;
-  /** Whether a leader was ever seen. */
-  readonly known: boolean;
-  /**
-   * Returns the deadline for an act of the leader, at most `mostMs`, in milliseconds: an act that begins
-   * while this replica leads ends before the next one can lead.
-   */
-  deadlineMs(mostMs: number): number;
-  /** Where requests for the leader belong; "here" only while {@link active}. */
-  locate(): LeaderLocation;
-  /** Reads the Lease soon, because a request found no leader. */
-  refresh(): void;
-  /** Calls the listener when a term of this replica begins and when it begins to end. Returns a function that stops this. */
-  onChange(listener: () => void): () => void;
-  /** Competes until `signal` aborts; releases the Lease after the term has ended. Call it once. */
-  run(candidacy: Candidacy, signal: AbortSignal): Promise<void>;
-}
+export type Leadership = ReturnType<typeof createLeadership>;
 
 /** The part of {@link Leadership} by which requests find the leader. */
 export type LeaderLocator = Pick<Leadership, "locate" | "refresh">;
@@ -79,7 +52,7 @@ const GRACE_SHARE = 0.8;
  * Creates the leadership of this replica. Without an election it leads as long as it runs, because there
  * is no other replica.
  */
-export function createLeadership(election: ElectionOptions | undefined): Leadership {
+export function createLeadership(election: ElectionOptions | undefined) {
   const { leaseMs = DEFAULT_TIMES.leaseMs, renewMs = DEFAULT_TIMES.renewMs } = election ?? {};
   const graceMs = election === undefined ? Infinity : (leaseMs - renewMs) * GRACE_SHARE;
   const listeners = createListeners();
@@ -126,21 +99,34 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
   }
 
   return {
-    get leading() {
+    /**
+     * Whether this replica leads and has renewed its Lease in time by the monotonic clock. Ask before each
+     * act of a leader. It stays true while the work of an aborted term is ending.
+     */
+    get leading(): boolean {
       return isLeading();
     },
+    /** The fence of what only the leader may do. */
     fence,
-    get active() {
+    /** Whether this replica leads and its term has not begun to end: whether it takes new work. */
+    get active(): boolean {
       return isActive();
     },
-    get transitions() {
+    /** The highest number of the Lease's changes of hands that was seen: a fencing token, it never falls. */
+    get transitions(): number {
       return elector?.view.transitions ?? 0;
     },
-    get known() {
+    /** Whether a leader was ever seen. */
+    get known(): boolean {
       return known;
     },
-    deadlineMs: (mostMs) => Math.min(mostMs, graceMs),
-    locate() {
+    /**
+     * Returns the deadline for an act of the leader, at most `mostMs`, in milliseconds: an act that begins
+     * while this replica leads ends before the next one can lead.
+     */
+    deadlineMs: (mostMs: number): number => Math.min(mostMs, graceMs),
+    /** Where requests for the leader belong; "here" only while {@link active}. */
+    locate(): LeaderLocation {
       if (isActive()) return { kind: "here" };
       const { leader, lease } = elector?.view ?? {};
       const address = lease?.metadata?.annotations?.[election?.addressAnnotation ?? ""];
@@ -151,9 +137,12 @@ export function createLeadership(election: ElectionOptions | undefined): Leaders
       // Its own number, also if it is lower than one that was seen before the Lease was deleted.
       return { kind: "elsewhere", address, transitions: lease?.spec?.leaseTransitions ?? 0 };
     },
-    refresh: () => elector?.refresh(),
+    /** Reads the Lease soon, because a request found no leader. */
+    refresh: (): void => elector?.refresh(),
+    /** Calls the listener when a term of this replica begins and when it begins to end. Returns a function that stops this. */
     onChange: listeners.add,
-    async run({ address, works }, signal) {
+    /** Competes until `signal` aborts; releases the Lease after the term has ended. Call it once. */
+    async run({ address, works }: Candidacy, signal: AbortSignal): Promise<void> {
       if (election === undefined) {
         const over = new AbortController();
         known = leadsAlone = true;
