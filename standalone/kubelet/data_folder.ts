@@ -16,15 +16,6 @@ const TEMPORARY = "temporary";
 /** Folder of a kubelet in a data folder. */
 export const KUBELET_FOLDER = "kubelet";
 
-/** A folder that is ours until it is released. */
-export interface DataFolder {
-  readonly path: string;
-  /** Whether it is removed when it is released. */
-  readonly isTemporary: boolean;
-  /** Releases it for another process; removes a temporary one. */
-  release(): Promise<void>;
-}
-
 /**
  * Ends what a kubelet of this folder left when it was killed: its pods' processes, whose number is returned,
  * and its folder in memory.
@@ -80,10 +71,11 @@ async function open(path: string): Promise<Deno.FsFile> {
 }
 
 /**
- * Takes a folder, or makes a temporary one, and removes the temporary ones of runs that were killed. Throws a ConfigurationError if it cannot be used or
- * another process has it; the lock goes with the process, however that ends.
+ * Takes a folder, or makes a temporary one, which is ours until it is released, and removes the temporary ones of runs
+ * that were killed. Throws a ConfigurationError if it cannot be used or another process has it; the lock goes with the
+ * process, however that ends.
  */
-export async function takeDataFolder(dataDir: string | undefined): Promise<DataFolder> {
+export async function takeDataFolder(dataDir: string | undefined) {
   const isTemporary = dataDir === undefined;
   const path = isTemporary ? await Deno.makeTempDir({ prefix: PREFIX }) : resolve(dataDir);
   const lock = await open(path);
@@ -96,8 +88,10 @@ export async function takeDataFolder(dataDir: string | undefined): Promise<DataF
   await removeAllAbandoned();
   return {
     path,
+    /** Whether it is removed when it is released. */
     isTemporary,
-    async release() {
+    /** Releases it for another process; removes a temporary one. */
+    async release(): Promise<void> {
       // A program that is just being started has the file, too, until it runs: only this lets go for both.
       await lock.unlock();
       lock.close();

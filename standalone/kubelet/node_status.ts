@@ -30,11 +30,7 @@ export interface MachineFacts {
 }
 
 /** Keeps the Node registered until `signal` aborts. */
-export interface NodeKeeper {
-  /** Creates or updates the Node. Throws errors of the client. */
-  register(): Promise<void>;
-  run(signal: AbortSignal): Promise<void>;
-}
+export type NodeKeeper = ReturnType<typeof createNodeKeeper>;
 
 const LEASE_SECONDS = 40;
 const RENEW_MS = 10_000;
@@ -119,7 +115,7 @@ function nodeStatus(
 /** A keeper of the Node that `facts` describes. */
 export function createNodeKeeper(
   { client, clock, facts }: { client: KubeClient; clock: Clock; facts: MachineFacts },
-): NodeKeeper {
+) {
   const key = { name: facts.name };
   const leaseKey = { namespace: NODES.leaseNamespace, name: facts.name };
 
@@ -169,8 +165,9 @@ export function createNodeKeeper(
   }
 
   return {
+    /** Creates or updates the Node. Throws errors of the client. */
     register,
-    async run(signal) {
+    async run(signal: AbortSignal): Promise<void> {
       let statusAt = clock.monotonic() + STATUS_MS;
       while (!signal.aborted) {
         let waitMs = RENEW_MS;

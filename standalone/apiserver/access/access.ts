@@ -1,24 +1,15 @@
 /** Access control of the server: authentication, authorization, reviews and service-account tokens. */
 import type { Store } from "../storage/sqlite_store.ts";
-import { type Authenticator, createAuthenticator, type StaticToken } from "./authenticator.ts";
-import { type Authorizer, createAuthorizer } from "./authorizer.ts";
+import { createAuthenticator, type StaticToken } from "./authenticator.ts";
+import { createAuthorizer } from "./authorizer.ts";
 import { jwksDocument, openIdConfiguration } from "./openid_discovery.ts";
-import { type CreateReview, createReviews } from "./review_resources.ts";
+import { createReviews } from "./review_resources.ts";
 import { createServiceAccountTokens } from "./service_account_tokens.ts";
 import { loadSigningKeys } from "./signing_keys.ts";
-import { type CreateToken, createTokenRequests } from "./token_requests.ts";
+import { createTokenRequests } from "./token_requests.ts";
 
 /** Access control over one store. */
-export interface Access {
-  readonly authenticator: Authenticator;
-  readonly authorizer: Authorizer;
-  readonly createReview: CreateReview;
-  readonly createToken: CreateToken;
-  /** The OpenID configuration by which others verify service-account tokens. */
-  openIdConfiguration(): unknown;
-  /** The keys that sign service-account tokens. */
-  jwks(): unknown;
-}
+export type Access = Awaited<ReturnType<typeof createAccess>>;
 
 /** Options of {@link createAccess}. */
 export interface AccessOptions {
@@ -37,7 +28,7 @@ export interface AccessOptions {
 }
 
 /** Creates access control over one store. The first call on a store generates its signing key, unless one is given. */
-export async function createAccess(options: AccessOptions): Promise<Access> {
+export async function createAccess(options: AccessOptions) {
   const { store, now, users, serverUrl } = options;
   const keys = await loadSigningKeys(store.database, options.signingKey);
   const tokens = createServiceAccountTokens({ keys, store, now });
@@ -48,7 +39,9 @@ export async function createAccess(options: AccessOptions): Promise<Access> {
     authorizer,
     createReview: createReviews({ authenticator, authorizer }),
     createToken: createTokenRequests({ store, tokens }),
-    openIdConfiguration: () => openIdConfiguration(serverUrl()),
-    jwks: () => jwksDocument(keys),
+    /** The OpenID configuration by which others verify service-account tokens. */
+    openIdConfiguration: (): unknown => openIdConfiguration(serverUrl()),
+    /** The keys that sign service-account tokens. */
+    jwks: (): unknown => jwksDocument(keys),
   };
 }

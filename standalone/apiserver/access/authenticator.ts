@@ -17,12 +17,7 @@ export interface AuthenticatorOptions {
 }
 
 /** Authenticates requests and tokens. */
-export interface Authenticator {
-  /** Returns the user of an `Authorization` header; undefined if the header is missing or its token is unknown. */
-  authenticate(authorizationHeader: string | undefined): Promise<User | undefined>;
-  /** Returns the user of a token for any of the audiences; static tokens are valid for the server's own. */
-  authenticateToken(token: string, audiences: readonly string[]): Promise<Verdict>;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 const BEARER = /^Bearer +([^\s,]+) *$/i;
 
@@ -32,7 +27,7 @@ function hashOf(token: string): string {
 }
 
 /** Creates an authenticator. Throws a RangeError for an empty or duplicate static token. */
-export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+export function createAuthenticator(options: AuthenticatorOptions) {
   const users = new Map<string, User>();
   for (const { token, user } of options.staticTokens) {
     if (token === "") throw new RangeError(`the static token of ${user.name} must not be empty`);
@@ -54,8 +49,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
   }
 
   return {
+    /** Returns the user of a token for any of the audiences; static tokens are valid for the server's own. */
     authenticateToken,
-    async authenticate(header) {
+    /** Returns the user of an `Authorization` header; undefined if the header is missing or its token is unknown. */
+    async authenticate(header: string | undefined): Promise<User | undefined> {
       const token = BEARER.exec(header ?? "")?.[1];
       if (token === undefined) return undefined;
       const verdict = await authenticateToken(token, AUDIENCES);

@@ -17,13 +17,7 @@ export interface Decision {
 }
 
 /** Authorizes requests by the roles and bindings in the store. */
-export interface Authorizer {
-  authorize(user: User, attributes: Attributes): Decision;
-  /** Returns every rule that the user has in the namespace; without a namespace, the cluster-wide ones. */
-  rulesOf(user: User, namespace: string | undefined): PolicyRule[];
-  /** Returns the rules of a role that a binding in the namespace refers to; undefined if there is no such role. */
-  roleRules(roleRef: unknown, namespace: string | undefined): PolicyRule[] | undefined;
-}
+export type Authorizer = ReturnType<typeof createAuthorizer>;
 
 const ALL: PolicyRule[] = [
   { verbs: ["*"], apiGroups: ["*"], resources: ["*"], resourceNames: [], nonResourceURLs: [] },
@@ -55,7 +49,7 @@ function subjectText(subject: unknown, namespace: string | undefined): string {
 }
 
 /** Creates an authorizer over the objects of the store. */
-export function createAuthorizer(options: { store: ObjectReader }): Authorizer {
+export function createAuthorizer(options: { store: ObjectReader }) {
   const { store } = options;
 
   function roleRules(roleRef: unknown, namespace: string | undefined): PolicyRule[] | undefined {
@@ -95,15 +89,17 @@ export function createAuthorizer(options: { store: ObjectReader }): Authorizer {
   }
 
   return {
+    /** Returns the rules of a role that a binding in the namespace refers to; undefined if there is no such role. */
     roleRules,
-    authorize(user, attributes) {
+    authorize(user: User, attributes: Attributes): Decision {
       if (user.groups.includes(MASTERS_GROUP)) return { allowed: true, reason: "" };
       if (nodeMay(user, attributes, store)) {
         return { allowed: true, reason: "allowed by the node authorizer" };
       }
       return byRoles(user, attributes);
     },
-    rulesOf(user, namespace) {
+    /** Returns every rule that the user has in the namespace; without a namespace, the cluster-wide ones. */
+    rulesOf(user: User, namespace: string | undefined): PolicyRule[] {
       if (user.groups.includes(MASTERS_GROUP)) return ALL;
       return [...bindingsOf(user, namespace)].flatMap((binding) =>
         roleRules(binding.roleRef, binding.metadata.namespace) ?? []

@@ -13,14 +13,14 @@ export interface ReviewOptions {
   readonly authorizer: Authorizer;
 }
 
-/** Carries out a review; `resource` is its plural, such as `tokenreviews`. */
-export type CreateReview = (resource: string, body: unknown, user: User) => Promise<unknown>;
-
 const AUTHENTICATION = "authentication.k8s.io/v1";
 const AUTHORIZATION = "authorization.k8s.io/v1";
 
-/** Creates a function that carries out every kind of review. It throws a StatusError: 400 or 404. */
-export function createReviews(options: ReviewOptions): CreateReview {
+/**
+ * Creates a function that carries out every kind of review; `resource` is its plural, such as `tokenreviews`. It throws a
+ * StatusError: 400 or 404.
+ */
+export function createReviews(options: ReviewOptions) {
   const reviews: Readonly<Record<string, (body: unknown, user: User) => unknown>> = {
     tokenreviews: (body) => reviewToken(body, options),
     selfsubjectreviews: (_body, user) =>
@@ -31,7 +31,7 @@ export function createReviews(options: ReviewOptions): CreateReview {
       accessReview("SelfSubjectAccessReview", body, user, options),
     selfsubjectrulesreviews: (body, user) => reviewRules(body, user, options),
   };
-  return async (resource, body, user) => {
+  return async (resource: string, body: unknown, user: User): Promise<unknown> => {
     const review = reviews[resource];
     if (review === undefined) {
       throw new StatusError(404, "NotFound", `the server has no review ${resource}`);

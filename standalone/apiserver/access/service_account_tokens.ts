@@ -54,18 +54,7 @@ export type Verdict =
   | { readonly ok: false; readonly reason: string };
 
 /** Issues and verifies tokens. */
-export interface ServiceAccountTokens {
-  /** Returns a signed token and when it expires, in milliseconds since the epoch. */
-  issue(
-    subject: TokenSubject,
-    options: { audiences: string[]; expirationSeconds: number },
-  ): Promise<{ token: string; expiresAtMs: number }>;
-  /**
-   * Verifies signature, issuer and times, that one of the audiences is the token's, and that every
-   * object that it names still exists with its UID.
-   */
-  verify(token: string, audiences: readonly string[]): Promise<Verdict>;
-}
+export type ServiceAccountTokens = ReturnType<typeof createServiceAccountTokens>;
 
 /** Options of {@link createServiceAccountTokens}. */
 export interface ServiceAccountTokensOptions {
@@ -78,11 +67,15 @@ export interface ServiceAccountTokensOptions {
 /** Creates an issuer and verifier over one key. */
 export function createServiceAccountTokens(
   options: ServiceAccountTokensOptions,
-): ServiceAccountTokens {
+) {
   const { keys, store, now } = options;
   const publicKey = importJWK(keys.publicJwk, SIGNING_ALGORITHM);
   return {
-    async issue(subject, { audiences, expirationSeconds }) {
+    /** Returns a signed token and when it expires, in milliseconds since the epoch. */
+    async issue(
+      subject: TokenSubject,
+      { audiences, expirationSeconds }: { audiences: string[]; expirationSeconds: number },
+    ): Promise<{ token: string; expiresAtMs: number }> {
       const issuedAt = Math.floor(now() / 1000);
       const extended = subject.pod !== undefined &&
         expirationSeconds === LEGACY_EXPIRATION_SECONDS &&
@@ -112,7 +105,11 @@ export function createServiceAccountTokens(
       };
     },
 
-    async verify(token, audiences) {
+    /**
+     * Verifies signature, issuer and times, that one of the audiences is the token's, and that every
+     * object that it names still exists with its UID.
+     */
+    async verify(token: string, audiences: readonly string[]): Promise<Verdict> {
       if (token.length > TOKEN_MAX_LENGTH) return { ok: false, reason: "token_too_long" };
       let payload: JWTPayload;
       try {

@@ -28,16 +28,13 @@ export interface TokenRequestOptions {
   readonly tokens: ServiceAccountTokens;
 }
 
-/** Issues the token of a TokenRequest; see {@link createTokenRequests}. */
-export type CreateToken = (serviceAccount: ApiObject, body: unknown) => Promise<unknown>;
-
 /**
  * Creates a function that issues tokens for TokenRequests. It throws a StatusError: 422 for a lifetime
  * out of bounds, 404 for a bound object that is missing, 409 if that has another UID, and 400 for a
  * pod of another service account.
  */
-export function createTokenRequests(options: TokenRequestOptions): CreateToken {
-  return async (serviceAccount, body) => {
+export function createTokenRequests(options: TokenRequestOptions) {
+  return async (serviceAccount: ApiObject, body: unknown): Promise<unknown> => {
     const { name, namespace = "", uid } = serviceAccount.metadata;
     const expirationSeconds = secondsOf(body);
     const requested = asTexts(at(body, "spec", "audiences"));

@@ -11,22 +11,18 @@ export type Restriction = (
 ) => Readonly<Record<string, string>>;
 
 /** GPUs and the pods that have them. */
-export interface GpuPool {
-  /**
-   * Gives the pod what it asks for, until it is released; undefined while too few GPUs are free. A pod
-   * that has its GPUs gets the same again.
-   */
-  take(pod: Pod): Restriction | undefined;
-  /** Takes the pod's GPUs back. Its processes must have ended. */
-  release(pod: Pod): void;
-}
+export type GpuPool = ReturnType<typeof createGpuPool>;
 
 /** A pool of these GPUs. */
-export function createGpuPool(gpus: readonly Gpu[]): GpuPool {
+export function createGpuPool(gpus: readonly Gpu[]) {
   const owners = new Map<Gpu, string>();
   const uidOf = (pod: Pod) => pod.metadata?.uid ?? "";
   return {
-    take(pod) {
+    /**
+     * Gives the pod what it asks for, until it is released; undefined while too few GPUs are free. A pod
+     * that has its GPUs gets the same again.
+     */
+    take(pod: Pod): Restriction | undefined {
       const uid = uidOf(pod);
       const { total, ranges } = deviceShares(pod.spec ?? { containers: [] }, NODES.gpu);
       let own = gpus.filter((gpu) => owners.get(gpu) === uid);
@@ -42,7 +38,8 @@ export function createGpuPool(gpus: readonly Gpu[]): GpuPool {
         return { ...env, [VISIBLE_DEVICES_ENV]: visible.map(({ uuid }) => uuid).join(",") };
       };
     },
-    release(pod) {
+    /** Takes the pod's GPUs back. Its processes must have ended. */
+    release(pod: Pod): void {
       for (const [gpu, uid] of owners) if (uid === uidOf(pod)) owners.delete(gpu);
     },
   };

@@ -43,24 +43,12 @@ export interface LogKeeperOptions extends LogKeeping {
 }
 
 /** The keeper. */
-export interface LogKeeper {
-  /** Keeps the logs of a pod whose object is gone, if its job is there. Returns whether it does. Never throws. */
-  keep(pod: Pod, signal: AbortSignal): Promise<boolean>;
-  /** Returns a pod that is gone and whose logs are kept; of several of its name the newest, or the one before that UID. */
-  find(pod: PodRef, before?: string): Pod | undefined;
-  /** UIDs of all such pods. */
-  uids(): ReadonlySet<string | undefined>;
-  /** Says that a pod has ended. */
-  wake(): void;
-  /** Resolves when what is kept is known, or `signal` aborts. */
-  whenSynced(signal: AbortSignal): Promise<boolean>;
-  run(signal: AbortSignal): Promise<void>;
-}
+export type LogKeeper = ReturnType<typeof createLogKeeper>;
 
 const uidOf = ({ metadata }: Pod) => metadata?.uid ?? "";
 
 /** Creates a keeper. */
-export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
+export function createLogKeeper(options: LogKeeperOptions) {
   const { client, clock, kinds, bounds, logs, pods } = options;
   const kept = createInformer({ client, clock, kind: KINDS.keptLog });
   const sleeper = createSleeper(clock);
@@ -149,8 +137,10 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
   }
 
   return {
+    /** Keeps the logs of a pod whose object is gone, if its job is there. Returns whether it does. Never throws. */
     keep,
-    find({ namespace, name, uid }, before) {
+    /** Returns a pod that is gone and whose logs are kept; of several of its name the newest, or the one before that UID. */
+    find({ namespace, name, uid }: PodRef, before?: string): Pod | undefined {
       const named = kept.list(namespace)
         .filter(({ spec: { pod: { metadata } } }) => metadata?.name === name)
         .sort((one, other) => Date.parse(other.spec.gone) - Date.parse(one.spec.gone))
@@ -158,10 +148,14 @@ export function createLogKeeper(options: LogKeeperOptions): LogKeeper {
       if (before === undefined) return named.find((it) => uid === undefined || uidOf(it) === uid);
       return named[named.findIndex((it) => uidOf(it) === before) + 1];
     },
-    uids: () => new Set(kept.list().map(({ metadata }) => metadata?.name)),
+    /** UIDs of all such pods. */
+    uids: (): ReadonlySet<string | undefined> =>
+      new Set(kept.list().map(({ metadata }) => metadata?.name)),
+    /** Says that a pod has ended. */
     wake: sleeper.wake,
-    whenSynced: (signal) => kept.whenSynced(signal),
-    async run(signal) {
+    /** Resolves when what is kept is known, or `signal` aborts. */
+    whenSynced: (signal: AbortSignal): Promise<boolean> => kept.whenSynced(signal),
+    async run(signal: AbortSignal): Promise<void> {
       kept.onChange(({ type, object }) => {
         if (type === "deleted") logs.remove(object.metadata?.name ?? "");
         else if (type === "added") sleeper.wake();

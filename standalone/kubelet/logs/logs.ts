@@ -24,24 +24,7 @@ export interface LogWriter {
 }
 
 /** Store of container logs. */
-export interface LogStore {
-  open(key: LogKey): LogWriter;
-  /** Files of one start that are there, the oldest first. */
-  files(key: LogKey): Promise<string[]>;
-  /** Whether a start has written nothing. */
-  isEmpty(key: LogKey): boolean;
-  /** Whether a start is being written. */
-  isOpen(key: LogKey): boolean;
-  /** Resolves at the next write to, or the closing of, a start; at once if it is closed. */
-  changed(key: LogKey, signal: AbortSignal): Promise<void>;
-  /** Returns the bytes of all logs of a pod. */
-  size(podUid: string): Promise<number>;
-  /** Removes all logs of a pod. */
-  remove(podUid: string): Promise<void>;
-  /** Removes them, and remembers that there were some, if there were. */
-  discard(podUid: string): Promise<void>;
-  isDiscarded(podUid: string): boolean;
-}
+export type LogStore = ReturnType<typeof createLogStore>;
 
 /** Options of {@link createLogStore}. */
 export interface LogStoreOptions {
@@ -141,7 +124,7 @@ class RotatingFile {
 }
 
 /** A store of logs in a folder. */
-export function createLogStore(options: LogStoreOptions): LogStore {
+export function createLogStore(options: LogStoreOptions) {
   const { folder, now, mostBytes = DEFAULT_MOST_BYTES } = options;
   const encoder = new TextEncoder();
   const open = new Set<string>();
@@ -150,7 +133,7 @@ export function createLogStore(options: LogStoreOptions): LogStore {
   const pathOf = (key: LogKey) => `${folderOf(key)}/${key.attempt}.log`;
 
   return {
-    open(key) {
+    open(key: LogKey): LogWriter {
       Deno.mkdirSync(folderOf(key), { recursive: true, mode: 0o700 });
       const path = pathOf(key);
       const file = new RotatingFile(path, mostBytes);
@@ -187,7 +170,8 @@ export function createLogStore(options: LogStoreOptions): LogStore {
         },
       };
     },
-    async files(key) {
+    /** Files of one start that are there, the oldest first. */
+    async files(key: LogKey): Promise<string[]> {
       const found: string[] = [];
       for (const path of [`${pathOf(key)}.old`, pathOf(key)]) {
         const info = await Deno.stat(path).catch(() => undefined);
@@ -195,9 +179,12 @@ export function createLogStore(options: LogStoreOptions): LogStore {
       }
       return found;
     },
-    isEmpty: (key) => !(statSync(pathOf(key), { throwIfNoEntry: false })?.size),
-    isOpen: (key) => open.has(pathOf(key)),
-    changed(key, signal) {
+    /** Whether a start has written nothing. */
+    isEmpty: (key: LogKey): boolean => !(statSync(pathOf(key), { throwIfNoEntry: false })?.size),
+    /** Whether a start is being written. */
+    isOpen: (key: LogKey): boolean => open.has(pathOf(key)),
+    /** Resolves at the next write to, or the closing of, a start; at once if it is closed. */
+    changed(key: LogKey, signal: AbortSignal): Promise<void> {
       if (!open.has(pathOf(key)) || signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
         const wake = () => {
@@ -209,11 +196,14 @@ export function createLogStore(options: LogStoreOptions): LogStore {
         const forget = onAbort(signal, wake);
       });
     },
-    size: (podUid) => sizeOf(`${folder}/${podUid}`),
-    async remove(podUid) {
+    /** Returns the bytes of all logs of a pod. */
+    size: (podUid: string): Promise<number> => sizeOf(`${folder}/${podUid}`),
+    /** Removes all logs of a pod. */
+    async remove(podUid: string): Promise<void> {
       await removeIfThere(`${folder}/${podUid}`, { recursive: true });
     },
-    async discard(podUid) {
+    /** Removes them, and remembers that there were some, if there were. */
+    async discard(podUid: string): Promise<void> {
       try {
         await removeAllBut(`${folder}/${podUid}`, () => false);
         await Deno.writeTextFile(`${folder}/${podUid}/${DISCARDED}`, "", { mode: 0o600 });
@@ -221,6 +211,6 @@ export function createLogStore(options: LogStoreOptions): LogStore {
         if (!(error instanceof Deno.errors.NotFound)) throw error;
       }
     },
-    isDiscarded: (podUid) => existsSync(`${folder}/${podUid}/${DISCARDED}`),
+    isDiscarded: (podUid: string): boolean => existsSync(`${folder}/${podUid}/${DISCARDED}`),
   };
 }

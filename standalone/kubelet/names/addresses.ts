@@ -19,14 +19,7 @@ export interface PodAddress {
 }
 
 /** Addresses of one kubelet. */
-export interface AddressBook {
-  /** The address of a pod, the same at every call until it is released. Throws when 65536 are in use. */
-  addressOf(identity: PodIdentity): PodAddress;
-  /** The identities that have an address, in the order in which they came. */
-  identities(): PodIdentity[];
-  /** Forgets the pods for which `keep` returns false. */
-  prune(keep: (identity: PodIdentity) => boolean): void;
-}
+export type AddressBook = ReturnType<typeof createAddressBook>;
 
 /** Most addresses that one book hands out; the range has four million. */
 const MOST_ADDRESSES = 65_536;
@@ -68,7 +61,7 @@ export function identityKey(identity: PodIdentity): string {
  * A book whose addresses derive from the identity and `salt` (the data folder), so that kubelets
  * with folders of their own share a machine; inside one book no two pods share an address.
  */
-export function createAddressBook(salt: string): AddressBook {
+export function createAddressBook(salt: string) {
   const hosts = new Map<string, { host: number; identity: PodIdentity }>();
   const taken = new Set<number>();
 
@@ -83,7 +76,8 @@ export function createAddressBook(salt: string): AddressBook {
   }
 
   return {
-    addressOf(identity) {
+    /** The address of a pod, the same at every call until it is released. Throws when 65536 are in use. */
+    addressOf(identity: PodIdentity): PodAddress {
       const key = identityKey(identity);
       const known = hosts.get(key);
       if (known) return addressAt(known.host);
@@ -91,8 +85,10 @@ export function createAddressBook(salt: string): AddressBook {
       hosts.set(key, { host, identity });
       return addressAt(host);
     },
-    identities: () => [...hosts.values()].map(({ identity }) => identity),
-    prune(keep) {
+    /** The identities that have an address, in the order in which they came. */
+    identities: (): PodIdentity[] => [...hosts.values()].map(({ identity }) => identity),
+    /** Forgets the pods for which `keep` returns false. */
+    prune(keep: (identity: PodIdentity) => boolean): void {
       for (const [key, { host, identity }] of hosts) {
         if (keep(identity)) continue;
         hosts.delete(key);

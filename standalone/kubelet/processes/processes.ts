@@ -44,15 +44,7 @@ export class StartProblem extends Error {
 }
 
 /** Starts programs and records them, so that a later kubelet finds leftover processes. */
-export interface Processes {
-  start(spec: ProcessSpec): RunningProcess;
-  /** Kills leftover processes of an earlier kubelet of this folder. Returns their number. */
-  endLeftovers(): Promise<number>;
-  /** Ends all that runs: SIGTERM, and after `graceMs` SIGKILL. */
-  close(graceMs: number): Promise<void>;
-  /** Sends SIGKILL to all that runs, and does not wait. */
-  killAll(): void;
-}
+export type Processes = ReturnType<typeof createProcesses>;
 
 /** Options of {@link createProcesses}. */
 export interface ProcessesOptions {
@@ -152,7 +144,7 @@ function leftoverSessions(bookFolder: string): Set<number> {
 }
 
 /** Programs of one kubelet. */
-export function createProcesses(options: ProcessesOptions): Processes {
+export function createProcesses(options: ProcessesOptions) {
   const { clock, bookFolder, markPrefix, find = findProcesses } = options;
   const running = new Set<RunningProcess>();
   let closing = false;
@@ -206,7 +198,8 @@ export function createProcesses(options: ProcessesOptions): Processes {
   const isMine = (mark: string) => mark.startsWith(markPrefix);
   return {
     start,
-    async endLeftovers() {
+    /** Kills leftover processes of an earlier kubelet of this folder. Returns their number. */
+    async endLeftovers(): Promise<number> {
       const sessions = leftoverSessions(bookFolder);
       const count = await sweep(options, { sessions, isMine, pipes: new Set() }, () => true);
       for (const { name } of Deno.readDirSync(bookFolder)) {
@@ -214,11 +207,13 @@ export function createProcesses(options: ProcessesOptions): Processes {
       }
       return count;
     },
-    async close(graceMs) {
+    /** Ends all that runs: SIGTERM, and after `graceMs` SIGKILL. */
+    async close(graceMs: number): Promise<void> {
       closing = true;
       await Promise.all([...running].map((process) => process.stop(graceMs)));
     },
-    killAll() {
+    /** Sends SIGKILL to all that runs, and does not wait. */
+    killAll(): void {
       const sessions = new Set([...running].map(({ pid }) => pid));
       for (const pid of find({ sessions, isMine, pipes: new Set() })) signal(pid, "SIGKILL");
     },

@@ -18,18 +18,7 @@ const logger = getLogger(["milepost", "standalone"]);
 const CALL_MS = 10_000;
 
 /** The folders of claims. */
-export interface ClaimFolders {
-  /**
-   * Returns the folder of a claim for the pod of that UID, and makes it at its first use, from when on the
-   * claim is Bound. Throws a `ConfigProblem` if there is no such claim or if it asks for more than an empty folder,
-   * and errors of the client.
-   */
-  open(namespace: string, name: string, podUid: string): Promise<string>;
-  /** Ends the use by a pod. */
-  release(podUid: string): void;
-  /** Removes the folders of claims that are gone and that no pod uses, until `signal` aborts. */
-  run(signal: AbortSignal): Promise<void>;
-}
+export type ClaimFolders = ReturnType<typeof createClaimFolders>;
 
 /** Options of {@link createClaimFolders}. */
 export interface ClaimFolderOptions {
@@ -69,7 +58,7 @@ function boundStatus({ spec }: PersistentVolumeClaim) {
 /** The folders of claims below one folder. */
 export function createClaimFolders(
   { client, clock, folder, signal, recordEvent }: ClaimFolderOptions,
-): ClaimFolders {
+) {
   const kind = KINDS.persistentVolumeClaim;
   const claims = createInformer({ client, clock, kind });
   /** UIDs of pods by the UIDs of the claims that they use. */
@@ -107,7 +96,12 @@ export function createClaimFolders(
   }
 
   return {
-    async open(namespace, name, podUid) {
+    /**
+     * Returns the folder of a claim for the pod of that UID, and makes it at its first use, from when on the
+     * claim is Bound. Throws a `ConfigProblem` if there is no such claim or if it asks for more than an empty folder,
+     * and errors of the client.
+     */
+    async open(namespace: string, name: string, podUid: string): Promise<string> {
       const options = { deadlineMs: CALL_MS, signal };
       const claim = await getOrUndefined(client, kind, { namespace, name }, options);
       const uid = claim?.metadata?.uid;
@@ -130,13 +124,15 @@ export function createClaimFolders(
       await bind(claim);
       return `${folder}/${uid}`;
     },
-    release(podUid) {
+    /** Ends the use by a pod. */
+    release(podUid: string): void {
       for (const [claim, pods] of users) {
         if (pods.delete(podUid) && pods.size === 0) users.delete(claim);
       }
       sweepSoon();
     },
-    async run(signal) {
+    /** Removes the folders of claims that are gone and that no pod uses, until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
       const stop = claims.onChange(({ type, object }) => {
         unseen.delete(object.metadata?.uid ?? "");
         if (type === "deleted") sweepSoon();

@@ -6,15 +6,7 @@ import { removeIfThere } from "../processes/removal.ts";
 import { type VolumeContext, type VolumeFiles, volumeFiles } from "./volume_files.ts";
 
 /** The volumes of one pod. */
-export interface PodVolumes {
-  /** Folder in which a volume's files are. */
-  folderOf(name: string): string;
-  /**
-   * Updates all volumes; writes only what changed. Throws a `ConfigProblem` if a source is missing, and
-   * errors of the client, when the others are up to date.
-   */
-  refresh(pod: Pod): Promise<void>;
-}
+export type PodVolumes = ReturnType<typeof createVolumes>;
 
 /** The volumes of a pod below `folder`, one folder each. */
 export function createVolumes(
@@ -25,7 +17,7 @@ export function createVolumes(
     /** Folders of claims; without them no pod with a claim comes here. */
     readonly claims?: Pick<ClaimFolders, "open">;
   },
-): PodVolumes {
+) {
   const written = new Map<string, VolumeFiles>();
   const linked = new Set<string>();
   let version = 0;
@@ -68,8 +60,13 @@ export function createVolumes(
   }
 
   return {
+    /** Folder in which a volume's files are. */
     folderOf,
-    async refresh(pod) {
+    /**
+     * Updates all volumes; writes only what changed. Throws a `ConfigProblem` if a source is missing, and
+     * errors of the client, when the others are up to date.
+     */
+    async refresh(pod: Pod): Promise<void> {
       const failures: unknown[] = [];
       for (const volume of pod.spec?.volumes ?? []) {
         // A ConfigMap that was deleted must not keep the tokens of another volume from being renewed.

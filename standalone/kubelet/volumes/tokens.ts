@@ -14,12 +14,7 @@ export interface TokenSpec {
 }
 
 /** The tokens of one pod. */
-export interface TokenSource {
-  /** A token with at least a fifth of its life left, if the API server grants one. */
-  token(spec: TokenSpec): Promise<string>;
-  /** When the first of the tokens is due, in milliseconds since the epoch. */
-  readonly renewAt: number | undefined;
-}
+export type TokenSource = ReturnType<typeof createTokenSource>;
 
 /** Share of a token's life after which it is renewed. */
 const RENEW_AFTER = 0.8;
@@ -44,7 +39,7 @@ export function createTokenSource(
     clock: Clock;
     signal: AbortSignal;
   },
-): TokenSource {
+) {
   const issued = new Map<string, Issued>();
   const account = {
     namespace: pod.metadata?.namespace,
@@ -69,7 +64,8 @@ export function createTokenSource(
   }
 
   return {
-    async token(spec) {
+    /** A token with at least a fifth of its life left, if the API server grants one. */
+    async token(spec: TokenSpec): Promise<string> {
       const key = `${spec.audience ?? ""}/${spec.expirationSeconds ?? ""}`;
       const old = issued.get(key);
       if (old && clock.now() < old.renewAt) return old.token;
@@ -83,7 +79,8 @@ export function createTokenSource(
         return old.token;
       }
     },
-    get renewAt() {
+    /** When the first of the tokens is due, in milliseconds since the epoch. */
+    get renewAt(): number | undefined {
       return soonest([...issued.values()].map(({ renewAt }) => renewAt));
     },
   };
