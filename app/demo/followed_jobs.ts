@@ -27,16 +27,7 @@ export interface FollowedJob {
 }
 
 /** The jobs so far. */
-export interface FollowedJobs {
-  /** Takes a change in, and shows it. */
-  take(job: TrainJob): void;
-  /** What a job was last shown as. */
-  shown(name: string): JobRow | undefined;
-  /** Resolves when every end that was taken in is shown. */
-  settled(): Promise<void>;
-  /** In the order of their creation. */
-  all(): readonly FollowedJob[];
-}
+export type FollowedJobs = ReturnType<typeof followJobs>;
 
 /** Options of {@link followJobs}. */
 export interface FollowOptions {
@@ -49,7 +40,7 @@ export interface FollowOptions {
 }
 
 /** Follows jobs. */
-export function followJobs({ display, clock, order = [], signal }: FollowOptions): FollowedJobs {
+export function followJobs({ display, clock, order = [], signal }: FollowOptions) {
   const jobs = new Map<string, FollowedJob>();
   const rows = new Map<string, JobRow>();
   /** By name, the waits for the last progress. */
@@ -71,7 +62,8 @@ export function followJobs({ display, clock, order = [], signal }: FollowOptions
   }
 
   return {
-    take(job) {
+    /** Takes a change in, and shows it. */
+    take(job: TrainJob): void {
       const row = rowOf(TRAINJOB, job);
       const { name } = row;
       const before = jobs.get(name);
@@ -83,10 +75,13 @@ export function followJobs({ display, clock, order = [], signal }: FollowOptions
         waits.set(name, { over, done: wait(name, over.signal) });
       } else if (!waits.has(name)) show(row);
     },
-    shown: (name) => rows.get(name),
-    async settled() {
+    /** What a job was last shown as. */
+    shown: (name: string): JobRow | undefined => rows.get(name),
+    /** Resolves when every end that was taken in is shown. */
+    async settled(): Promise<void> {
       await Promise.all([...waits.values()].map(({ done }) => done));
     },
-    all: () => [...names()].flatMap((name) => jobs.get(name) ?? []),
+    /** In the order of their creation. */
+    all: (): readonly FollowedJob[] => [...names()].flatMap((name) => jobs.get(name) ?? []),
   };
 }
