@@ -9,6 +9,7 @@ import type { JobSet } from "../../crds/jobset.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { createRecentMemory } from "../../platform/base/recent_memory.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isConditionTrue, trueCondition } from "../../platform/kube/conditions.ts";
@@ -113,12 +114,7 @@ function fingerprint(
 export function createPlanCache(options: PlanCacheOptions): PlanCache {
   const { jobs, trials, client, jobSets, settings, notify, deadlineMs, clock } = options;
   const perf = { now: () => clock.monotonic() };
-  const plans = createBoundedCache<Remembered>(REMEMBERED, {
-    ttl: IDLE_MS,
-    updateAgeOnGet: true,
-    perf,
-  });
-  let sweptMs = perf.now();
+  const plans = createRecentMemory<Remembered>({ ...perf, max: REMEMBERED, idleMs: IDLE_MS });
   /** Reads of objects that are not in the caches, so that impostors cost few requests. */
   const reads = createBoundedCache<Promise<unknown>>(READ.max, { ttl: READ.ttl, perf });
   const podLabels = new Map(
@@ -221,16 +217,8 @@ export function createPlanCache(options: PlanCacheOptions): PlanCache {
     if (known?.by === by) return known.planned;
     const planned = derivePlan(view, now);
     plans.set(uid, { by, planned });
-    sweep();
     notify(planned.notices);
     return planned;
-  }
-
-  function sweep(): void {
-    const nowMs = clock.monotonic();
-    if (nowMs - sweptMs < IDLE_MS / 2) return;
-    sweptMs = nowMs;
-    plans.purgeStale();
   }
 
   return {
