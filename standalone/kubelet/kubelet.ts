@@ -49,13 +49,11 @@ class RunningKubelet {
   readonly node: NodeOffer;
   /** The reason why mount paths and Service names are rewritten; undefined if they are real. */
   readonly rewritingReason: string | undefined;
-  readonly #options: KubeletOptions;
   readonly #pods: Informer<Pod>;
   readonly #keeper: NodeKeeper;
   readonly #around: PodSurroundings;
   readonly #logKeeper: LogKeeper | undefined;
   readonly #book: AddressBook;
-  readonly #folders: ReturnType<typeof dataFolders>;
   readonly #services;
   readonly #hosts: HostsFiles;
   readonly #workers: PodWorkers;
@@ -64,13 +62,11 @@ class RunningKubelet {
   readonly #onExit = () => this.#around.processes.killAll();
 
   constructor(
-    options: KubeletOptions,
-    folders: ReturnType<typeof dataFolders>,
+    private readonly options: KubeletOptions,
+    private readonly folders: ReturnType<typeof dataFolders>,
     mounting: MountNamespaces | NoMountNamespaces,
   ) {
     const { client, nodeName, clock = systemClock } = options;
-    this.#options = options;
-    this.#folders = folders;
     const id = kubeletId(folders);
     const markPrefix = `${id}/`;
     const inMemory = memoryFolder(id, folders);
@@ -222,8 +218,8 @@ class RunningKubelet {
   async #removeStale(): Promise<void> {
     const live = new Set(this.#pods.list().map(({ metadata }) => metadata?.uid));
     const kept = live.union(this.#logKeeper?.uids() ?? new Set());
-    await removeAllBut(this.#folders.pods, (name) => live.has(name));
-    await removeAllBut(this.#folders.logs, (name) => kept.has(name));
+    await removeAllBut(this.folders.pods, (name) => live.has(name));
+    await removeAllBut(this.folders.logs, (name) => kept.has(name));
   }
 
   /** Keeps addresses of pods that are there and of those that a subdomain still waits for. */
@@ -245,7 +241,7 @@ class RunningKubelet {
   async close(): Promise<void> {
     this.#stopped.abort();
     const { processes, launchAgent, memoryFolder } = this.#around;
-    await processes.close(this.#options.closeGraceMs ?? 2000);
+    await processes.close(this.options.closeGraceMs ?? 2000);
     await launchAgent.close();
     await this.#workers.settled();
     globalThis.removeEventListener("unload", this.#onExit);

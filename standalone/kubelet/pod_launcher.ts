@@ -34,7 +34,6 @@ function objectSource(
 
 /** Folder, volumes and programs of one pod. */
 export class PodLauncher {
-  readonly #around: PodSurroundings;
   readonly #facts: PodFacts;
   readonly #uid: string;
   readonly #folder: string;
@@ -46,8 +45,7 @@ export class PodLauncher {
   #refreshAt: number | undefined;
   #refusedAt: number | undefined;
 
-  constructor(pod: Pod, podIP: string, around: PodSurroundings) {
-    this.#around = around;
+  constructor(pod: Pod, podIP: string, private readonly around: PodSurroundings) {
     this.#uid = pod.metadata?.uid ?? "";
     this.#folder = `${around.podsFolder}/${this.#uid}`;
     this.#memoryFolder = `${around.memoryFolder}/${this.#uid}`;
@@ -66,14 +64,14 @@ export class PodLauncher {
 
   /** Gives the pod's GPUs back. None of its processes may run. */
   releaseGpus(pod: Pod): void {
-    this.#around.gpus?.release(pod);
+    this.around.gpus?.release(pod);
   }
 
   /** Removes the pod's folders. */
   async removeFolder(): Promise<void> {
     await removeIfThere(this.#memoryFolder, { recursive: true });
     await removeIfThere(this.#folder, { recursive: true });
-    this.#around.claims?.release(this.#uid);
+    this.around.claims?.release(this.#uid);
   }
 
   /**
@@ -96,13 +94,13 @@ export class PodLauncher {
       for (const container of due) container.wait(POD_REASONS.containerCreating, message);
       return;
     }
-    const restrict = this.#around.gpus?.take(pod);
-    if (this.#around.gpus !== undefined && restrict === undefined) {
+    const restrict = this.around.gpus?.take(pod);
+    if (this.around.gpus !== undefined && restrict === undefined) {
       const message = "waiting for GPUs that other pods have";
       for (const container of due) container.wait(POD_REASONS.containerCreating, message);
       return;
     }
-    this.#refreshAt ??= this.#around.clock.now() + this.#around.refreshMs;
+    this.#refreshAt ??= this.around.clock.now() + this.around.refreshMs;
     await Promise.all(due.map((container) => this.#startOne(pod, container, isEnding, restrict)));
   }
 
@@ -123,10 +121,10 @@ export class PodLauncher {
         volumes: this.#volumes,
         objects: this.#objects,
         facts: this.#facts,
-        names: this.#around.namesFor(pod.metadata?.namespace ?? ""),
-        baseEnv: this.#around.baseEnv,
-        services: this.#around.services,
-        realPaths: this.#around.realPaths,
+        names: this.around.namesFor(pod.metadata?.namespace ?? ""),
+        baseEnv: this.around.baseEnv,
+        services: this.around.services,
+        realPaths: this.around.realPaths,
       });
       const env = restrict?.(container.name, launch.env) ?? launch.env;
       if (!isEnding()) container.start({ ...launch, env });
@@ -146,7 +144,7 @@ export class PodLauncher {
    */
   async refresh(pod: Pod): Promise<number | undefined> {
     if (this.#refreshAt === undefined) return undefined;
-    const { clock, refreshMs } = this.#around;
+    const { clock, refreshMs } = this.around;
     const due = () => Math.min(this.#refreshAt ?? Infinity, this.#tokens.renewAt ?? Infinity);
     if (clock.now() >= due()) {
       this.#refreshAt = clock.now() + refreshMs;
@@ -161,13 +159,13 @@ export class PodLauncher {
     // Of a ConfigMap or a Secret that is missing a kubelet tells at once.
     const isOfPod = isNotFound(error) && /\bpods? "/.test(messageOf(error));
     if (!isForbidden(error) && !isOfPod) return false;
-    const now = this.#around.clock.monotonic();
+    const now = this.around.clock.monotonic();
     this.#refusedAt ??= now;
     return now - this.#refusedAt < KNOWN_MS;
   }
 
   #warn(pod: Pod, reason: string, message: string): void {
     const event = { type: "Warning" as const, reason, message };
-    if (!this.#around.signal.aborted) this.#around.recordEvent(pod, event);
+    if (!this.around.signal.aborted) this.around.recordEvent(pod, event);
   }
 }

@@ -48,8 +48,6 @@ function isOlder(pod: Pod, than: Pod): boolean {
 
 /** One pod. */
 export class PodWorker {
-  readonly #around: PodSurroundings;
-  readonly #address: PodAddress;
   readonly #launcher: PodLauncher;
   readonly #writes: PodWrites;
   readonly #containers: ManagedContainer[];
@@ -60,17 +58,17 @@ export class PodWorker {
   readonly #toldBackOffs = new Map<string, number>();
   readonly #stops = new Set<Promise<void>>();
   readonly #startedAt: number;
-  #pod: Pod;
   #gone = false;
   #over: boolean;
   #interrupted = false;
   readonly #sleeper: Sleeper;
 
-  constructor(pod: Pod, address: PodAddress, around: PodSurroundings) {
-    this.#pod = pod;
-    this.#around = around;
+  constructor(
+    private pod: Pod,
+    private readonly address: PodAddress,
+    private readonly around: PodSurroundings,
+  ) {
     this.#sleeper = createSleeper(around.clock);
-    this.#address = address;
     this.#enrollment = around.launchAgent.enroll(
       pod,
       address,
@@ -95,18 +93,18 @@ export class PodWorker {
 
   /** Namespace of the pod. */
   get namespace(): string | undefined {
-    return this.#pod.metadata?.namespace;
+    return this.pod.metadata?.namespace;
   }
 
   /** Name of the pod. */
   get name(): string | undefined {
-    return this.#pod.metadata?.name;
+    return this.pod.metadata?.name;
   }
 
   /** Takes a newer version of the pod. */
   update(pod: Pod): void {
-    if (isOlder(pod, this.#pod)) return;
-    this.#pod = pod;
+    if (isOlder(pod, this.pod)) return;
+    this.pod = pod;
     this.wake();
   }
 
@@ -127,37 +125,37 @@ export class PodWorker {
     while (!signal.aborted) {
       const wakeAt = await this.#step().catch((error) => {
         logger.error("A pod's worker failed; retrying", { pod: this.name, error });
-        return this.#around.clock.now() + RETRY_MS;
+        return this.around.clock.now() + RETRY_MS;
       });
       if (this.#gone && this.#idle()) break;
-      await this.#sleeper.sleep((wakeAt ?? Infinity) - this.#around.clock.now(), signal);
+      await this.#sleeper.sleep((wakeAt ?? Infinity) - this.around.clock.now(), signal);
     }
     await Promise.all(this.#stops);
     await Promise.all(this.#containers.map((container) => container.settled()));
     this.#enrollment?.leave();
     if (!this.#gone) return;
-    this.#launcher.releaseGpus(this.#pod);
+    this.#launcher.releaseGpus(this.pod);
     await this.#launcher.removeFolder();
-    await this.#around.releaseLogs(this.#pod);
+    await this.around.releaseLogs(this.pod);
   }
 
   #manage(spec: Container, role: ContainerRole): ManagedContainer {
-    const { clock, recordEvent } = this.#around;
-    const known = recall(this.#pod, spec.name, clock.now());
+    const { clock, recordEvent } = this.around;
+    const known = recall(this.pod, spec.name, clock.now());
     if (known?.interrupted) this.#interrupted = true;
     return new ManagedContainer({
-      ...this.#around,
+      ...this.around,
       spec,
       role,
       known,
-      podUid: this.#pod.metadata?.uid ?? "",
-      address: this.#address.loopback,
-      graceMs: (this.#pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000,
-      firstReason: this.#pod.spec?.initContainers?.length
+      podUid: this.pod.metadata?.uid ?? "",
+      address: this.address.loopback,
+      graceMs: (this.pod.spec?.terminationGracePeriodSeconds ?? 30) * 1000,
+      firstReason: this.pod.spec?.initContainers?.length
         ? POD_REASONS.podInitializing
         : POD_REASONS.containerCreating,
       onChange: () => this.wake(),
-      onEvent: (type, reason, message) => recordEvent(this.#pod, { type, reason, message }),
+      onEvent: (type, reason, message) => recordEvent(this.pod, { type, reason, message }),
     });
   }
 
@@ -168,20 +166,20 @@ export class PodWorker {
   /** Reports once what is different for this pod: fields that are not enforced, and commands that are replaced. */
   #tellDifferences(): void {
     if (this.#over || this.#refusal) return;
-    for (const { reason, message } of differences(this.#pod, this.#enrollment)) {
+    for (const { reason, message } of differences(this.pod, this.#enrollment)) {
       this.#tell("Normal", reason, message);
     }
   }
 
   #isEnding(): boolean {
-    return this.#gone || this.#around.signal.aborted ||
-      this.#pod.metadata?.deletionTimestamp !== undefined;
+    return this.#gone || this.around.signal.aborted ||
+      this.pod.metadata?.deletionTimestamp !== undefined;
   }
 
   /** Why the pod as a whole has failed. */
   #failure(now: number): { reason: string; message: string } | undefined {
     if (this.#refusal) return { reason: POD_REASONS.unsupported, message: this.#refusal };
-    const seconds = this.#pod.spec?.activeDeadlineSeconds;
+    const seconds = this.pod.spec?.activeDeadlineSeconds;
     if (seconds === undefined || now < this.#startedAt + seconds * 1000) return undefined;
     return {
       reason: POD_REASONS.deadlineExceeded,
@@ -192,27 +190,27 @@ export class PodWorker {
   /** Observes, decides, acts. Returns the time of the next pass, in milliseconds since the epoch. */
   async #step(): Promise<number | undefined> {
     if (this.#over) return await this.#afterEnd();
-    const now = this.#around.clock.now();
+    const now = this.around.clock.now();
     const failure = this.#failure(now);
     const ending = this.#isEnding() || failure !== undefined;
     let plan = this.#plan(now, ending);
     for (const name of plan.stop) this.#stop(name);
     if (plan.start.length > 0) {
       const due = this.#containers.filter(({ name }) => plan.start.includes(name));
-      await this.#launcher.start(this.#pod, due, () => this.#isEnding());
-      plan = this.#plan(this.#around.clock.now(), ending);
+      await this.#launcher.start(this.pod, due, () => this.#isEnding());
+      plan = this.#plan(this.around.clock.now(), ending);
     }
-    const refreshAt = plan.done ? undefined : await this.#launcher.refresh(this.#pod);
+    const refreshAt = plan.done ? undefined : await this.#launcher.refresh(this.pod);
     if (this.#gone) return undefined;
     const final: Plan = plan.done && failure ? { ...plan, phase: "Failed" } : plan;
-    if (plan.done) this.#launcher.releaseGpus(this.#pod);
+    if (plan.done) this.#launcher.releaseGpus(this.pod);
     const retryAt = await this.#writeStatus(final, failure);
     if (retryAt === undefined && plan.done) {
       this.#over = true;
       if (this.#refusal) this.#tell("Warning", POD_REASONS.unsupported, this.#refusal);
       return await this.#afterEnd();
     }
-    const deadline = this.#pod.spec?.activeDeadlineSeconds;
+    const deadline = this.pod.spec?.activeDeadlineSeconds;
     const times = [plan.wakeAt, refreshAt, retryAt];
     if (deadline !== undefined && !failure) times.push(this.#startedAt + deadline * 1000);
     return soonest(times);
@@ -220,7 +218,7 @@ export class PodWorker {
 
   #plan(now: number, ending: boolean): Plan {
     return planPod({
-      restartPolicy: restartPolicyOf(this.#pod),
+      restartPolicy: restartPolicyOf(this.pod),
       containers: this.#containers.map((container) => container.view),
       ending,
       now,
@@ -229,7 +227,7 @@ export class PodWorker {
 
   /** Begins to end a container; again if the grace period has become shorter. */
   #stop(name: string): void {
-    const graceMs = this.#gone ? Math.min(ORPHAN_GRACE_MS, graceOf(this.#pod)) : graceOf(this.#pod);
+    const graceMs = this.#gone ? Math.min(ORPHAN_GRACE_MS, graceOf(this.pod)) : graceOf(this.pod);
     if (graceMs >= (this.#stopping.get(name) ?? Infinity)) return;
     this.#stopping.set(name, graceMs);
     const container = this.#containers.find((one) => one.name === name);
@@ -240,7 +238,7 @@ export class PodWorker {
   }
 
   #tell(type: "Normal" | "Warning", reason: string, message: string): void {
-    this.#around.recordEvent(this.#pod, { type, reason, message });
+    this.around.recordEvent(this.pod, { type, reason, message });
   }
 
   /** Writes the status if it changed. Returns when to try again if that failed. */
@@ -248,30 +246,30 @@ export class PodWorker {
     plan: Plan,
     failure: { reason: string; message: string } | undefined,
   ): Promise<number | undefined> {
-    const { clock, node } = this.#around;
+    const { clock, node } = this.around;
     const status = podStatus({
-      pod: this.#pod,
+      pod: this.pod,
       containers: this.#containers.map((container) => container.view),
       plan,
-      restartPolicy: restartPolicyOf(this.#pod),
+      restartPolicy: restartPolicyOf(this.pod),
       failure: plan.phase === "Failed" ? failure : undefined,
       disruption: plan.phase === "Failed" && this.#interrupted && !failure
         ? INTERRUPTED
         : undefined,
-      podIP: this.#address.podIP,
+      podIP: this.address.podIP,
       hostIP: node.hostIP,
       startedAt: this.#startedAt,
       now: clock.now(),
     });
     this.#tellBackOffs(status);
-    const { stored, retryAt } = await this.#writes.writeStatus(this.#pod, status);
-    if (stored && !isOlder(stored, this.#pod)) this.#pod = stored;
+    const { stored, retryAt } = await this.#writes.writeStatus(this.pod, status);
+    if (stored && !isOlder(stored, this.pod)) this.pod = stored;
     return retryAt;
   }
 
   /** Reports once for each end of a container that its next start is put off. */
   #tellBackOffs(status: PodStatus): void {
-    for (const { container, restarts, message } of backOffsOf(this.#pod, status)) {
+    for (const { container, restarts, message } of backOffsOf(this.pod, status)) {
       if (this.#toldBackOffs.get(container) === restarts) continue;
       this.#toldBackOffs.set(container, restarts);
       this.#tell("Warning", POD_REASONS.backOff, message);
@@ -281,6 +279,6 @@ export class PodWorker {
   /** Cleans up a pod that is over: removes its volumes, and its object if it is being deleted. */
   async #afterEnd(): Promise<number | undefined> {
     await this.#launcher.removeFolder();
-    return this.#gone ? undefined : await this.#writes.removeObject(this.#pod);
+    return this.#gone ? undefined : await this.#writes.removeObject(this.pod);
   }
 }

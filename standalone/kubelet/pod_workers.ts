@@ -17,12 +17,9 @@ export interface PodWorkersOptions {
 
 /** The workers of all pods. */
 export class PodWorkers {
-  readonly #options: PodWorkersOptions;
   readonly #workers = new Map<string, { worker: PodWorker; done: Promise<void> }>();
 
-  constructor(options: PodWorkersOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: PodWorkersOptions) {}
 
   /** Takes a pod that is new or has changed. Its worker runs until the pod is gone or `signal` aborts. */
   take(pod: Pod, signal: AbortSignal): void {
@@ -32,7 +29,7 @@ export class PodWorkers {
     if (known) return known.worker.update(pod);
     // A pod of that name went while the watch was interrupted: no deletion was reported.
     this.#removeNamesakes(pod);
-    const { book, around, onEnd } = this.#options;
+    const { book, around, onEnd } = this.options;
     const worker = new PodWorker(pod, book.addressOf(identityOf(pod)), around);
     const done = worker.run(signal).catch((error) => {
       logger.error("A pod's worker failed", { pod: pod.metadata?.name, error });

@@ -23,17 +23,14 @@ export interface StatusWrite {
 
 /** Writes of one pod. */
 export class PodWrites {
-  readonly #around: PodSurroundings;
   #written = "";
   #removed = false;
 
-  constructor(around: PodSurroundings) {
-    this.#around = around;
-  }
+  constructor(private readonly around: PodSurroundings) {}
 
   /** Writes the status if it differs from the one that was written last. */
   async writeStatus({ metadata }: Pod, status: PodStatus): Promise<StatusWrite> {
-    const { client, clock, signal } = this.#around;
+    const { client, clock, signal } = this.around;
     const { namespace, name = "", uid } = metadata ?? {};
     const text = JSON.stringify(status);
     if (text === this.#written) return {};
@@ -54,7 +51,7 @@ export class PodWrites {
 
   /** Removes the object of a pod that is being deleted. Returns when to try again if that failed. */
   async removeObject(pod: Pod): Promise<number | undefined> {
-    const { client, clock, signal } = this.#around;
+    const { client, clock, signal } = this.around;
     if (this.#removed || pod.metadata?.deletionTimestamp === undefined) return undefined;
     try {
       const call = { deadlineMs: CALL_MS, signal, gracePeriodSeconds: 0 };

@@ -44,7 +44,6 @@ const FORGIVE_AFTER = 2;
 
 /** A container. Its methods change its view and call `onChange`. */
 export class ManagedContainer {
-  readonly #options: ContainerOptions;
   #phase: ContainerPhase;
   #restarts: number;
   #last: Ended | undefined;
@@ -58,8 +57,7 @@ export class ManagedContainer {
   #launch: Launch | undefined;
   #supervision: Promise<void> = Promise.resolve();
 
-  constructor(options: ContainerOptions) {
-    this.#options = options;
+  constructor(private readonly options: ContainerOptions) {
     this.#phase = options.known?.phase ?? { kind: "waiting", reason: options.firstReason };
     this.#restarts = options.known?.restarts ?? 0;
     this.#last = options.known?.last;
@@ -68,14 +66,14 @@ export class ManagedContainer {
 
   /** The name in the pod. */
   get name(): string {
-    return this.#options.spec.name;
+    return this.options.spec.name;
   }
 
   /** Its present state. */
   get view(): ContainerView {
     return {
       name: this.name,
-      role: this.#options.role,
+      role: this.options.role,
       phase: this.#phase,
       restarts: this.#restarts,
       last: this.#last,
@@ -88,15 +86,15 @@ export class ManagedContainer {
   /** Waits before the next attempt to start, longer each time. */
   wait(reason: string, message: string): void {
     const delayMs = exponentialMs(++this.#attempts, START_BACKOFF);
-    this.#notBefore = this.#options.clock.now() + delayMs;
+    this.#notBefore = this.options.clock.now() + delayMs;
     if (this.#phase.kind === "ended") this.#countRestart();
     this.#phase = { kind: "waiting", reason, message };
-    this.#options.onChange();
+    this.options.onChange();
   }
 
   /** Records a failed start as an end with exit code 128. */
   failStart(message: string): void {
-    const now = this.#options.clock.now();
+    const now = this.options.clock.now();
     if (this.#phase.kind === "ended") this.#countRestart();
     this.#end(
       { exitCode: 128, reason: POD_REASONS.startError, message, startedAt: now, finishedAt: now },
@@ -105,7 +103,7 @@ export class ManagedContainer {
 
   /** Starts the program. Throws a `StartProblem` if that fails. */
   start(launch: Launch): void {
-    const { clock, logs, podUid, processes } = this.#options;
+    const { clock, logs, podUid, processes } = this.options;
     const restarts = this.#restarts + (this.#phase.kind === "ended" ? 1 : 0);
     const log = logs.open({ podUid, container: this.name, attempt: restarts });
     try {
@@ -123,18 +121,18 @@ export class ManagedContainer {
     this.#attempts = 0;
     const startedAt = clock.now();
     this.#phase = { kind: "running", startedAt };
-    this.#options.onEvent("Normal", POD_REASONS.started, `Started container ${this.name}`);
+    this.options.onEvent("Normal", POD_REASONS.started, `Started container ${this.name}`);
     this.#supervision = this.#supervise(this.#process, launch, startedAt, () => log.close());
-    this.#options.onChange();
+    this.options.onChange();
   }
 
   /** Ends it: preStop hook, SIGTERM, after the grace SIGKILL. Resolves when all of it is gone. */
   async stop(graceMs: number): Promise<void> {
     const process = this.#process;
     if (!process) return await this.#supervision;
-    const begun = this.#options.clock.monotonic();
+    const begun = this.options.clock.monotonic();
     await this.#preStop(graceMs);
-    const left = graceMs - (this.#options.clock.monotonic() - begun);
+    const left = graceMs - (this.options.clock.monotonic() - begun);
     await process.stop(Math.max(0, left));
     await this.#supervision;
   }
@@ -145,7 +143,7 @@ export class ManagedContainer {
   }
 
   #mark(restarts: number): string {
-    const { markPrefix, podUid } = this.#options;
+    const { markPrefix, podUid } = this.options;
     return `${markPrefix}${podUid}/${this.name}/${restarts}`;
   }
 
@@ -167,13 +165,13 @@ export class ManagedContainer {
     closeLog();
     const message = await this.#lastWords(launch.messageFile, exitCode);
     await probing;
-    const finishedAt = this.#options.clock.now();
+    const finishedAt = this.options.clock.now();
     const reason = exitCode === 0 ? POD_REASONS.containerCompleted : POD_REASONS.containerError;
     this.#end({ exitCode, reason, message, startedAt, finishedAt });
   }
 
   #end(ended: Ended): void {
-    const { backOff, clock } = this.#options;
+    const { backOff, clock } = this.options;
     this.#process = undefined;
     this.#started = false;
     this.#ready = false;
@@ -182,16 +180,16 @@ export class ManagedContainer {
     this.#crashes++;
     this.#notBefore = clock.now() + restartDelayMs(this.#crashes, backOff);
     this.#phase = { kind: "ended", ended };
-    this.#options.onChange();
+    this.options.onChange();
   }
 
   /** The program's termination message, or the end of its log if the container asks for that. */
   async #lastWords(file: string, exitCode: number): Promise<string | undefined> {
     const text = await Deno.readTextFile(file).catch(() => "");
     if (text !== "") return lastBytes(text, MESSAGE.bytes);
-    const policy = this.#options.spec.terminationMessagePolicy;
+    const policy = this.options.spec.terminationMessagePolicy;
     if (policy !== "FallbackToLogsOnError" || exitCode === 0) return undefined;
-    const { logs, podUid } = this.#options;
+    const { logs, podUid } = this.options;
     const key = { podUid, container: this.name, attempt: this.#restarts };
     const path = (await logs.files(key)).at(-1);
     const lines = path
@@ -208,7 +206,7 @@ export class ManagedContainer {
     const launch = this.#launch;
     if (this.#process === undefined || launch === undefined) return undefined;
     const spec = this.#beside(launch, launch.enter(["/bin/sh", "-c", command]));
-    return this.#options.processes.start({ ...spec, ...streams, leavesDescendants: true });
+    return this.options.processes.start({ ...spec, ...streams, leavesDescendants: true });
   }
 
   /** A command beside the container's program. */
@@ -219,13 +217,13 @@ export class ManagedContainer {
 
   /** Runs a command beside the container's program. */
   #run(launch: Launch, command: readonly string[], timeoutMs: number) {
-    const { clock, processes } = this.#options;
+    const { clock, processes } = this.options;
     const spec = this.#beside(launch, launch.adapt(command));
     return runCommand({ clock, processes, timeoutMs, spec });
   }
 
   #probe(launch: Launch, signal: AbortSignal): Promise<void> {
-    const { spec, clock, onChange, onEvent, address } = this.#options;
+    const { spec, clock, onChange, onEvent, address } = this.options;
     return superviseProbes({
       container: spec,
       clock,
@@ -248,7 +246,7 @@ export class ManagedContainer {
         onUnhealthy: (probe, message) => {
           onEvent("Warning", POD_REASONS.unhealthy, `Container ${this.name} ends: ${message}`);
           const seconds = probe.terminationGracePeriodSeconds;
-          const graceMs = seconds === undefined ? this.#options.graceMs : seconds * 1000;
+          const graceMs = seconds === undefined ? this.options.graceMs : seconds * 1000;
           this.#process?.stop(graceMs);
         },
       },
@@ -256,17 +254,17 @@ export class ManagedContainer {
   }
 
   async #preStop(graceMs: number): Promise<void> {
-    const hook = this.#options.spec.lifecycle?.preStop;
+    const hook = this.options.spec.lifecycle?.preStop;
     if (!hook || !this.#launch || graceMs <= 0) return;
     if (hook.sleep) {
       const ended = new AbortController();
       this.#process?.ended.finally(() => ended.abort());
-      await this.#options.clock.sleep(Math.min(graceMs, hook.sleep.seconds * 1000), ended.signal);
+      await this.options.clock.sleep(Math.min(graceMs, hook.sleep.seconds * 1000), ended.signal);
     }
     if (!hook.exec?.command) return;
     const { exitCode, output } = await this.#run(this.#launch, hook.exec.command, graceMs);
     if (exitCode !== 0) {
-      this.#options.onEvent("Warning", "FailedPreStopHook", output.slice(0, 200));
+      this.options.onEvent("Warning", "FailedPreStopHook", output.slice(0, 200));
     }
   }
 }

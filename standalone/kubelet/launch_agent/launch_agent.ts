@@ -56,14 +56,11 @@ function listenAt(path: string): Deno.UnixListener {
 
 /** The agent of one kubelet. It listens from the first pod of an MPI job on. */
 export class LaunchAgent {
-  readonly #options: LaunchAgentOptions;
   readonly #members = new Members();
   readonly #sessions = new Map<Session, Promise<void>>();
   #listening: { program: string; socket: string; listener: Deno.UnixListener } | undefined;
 
-  constructor(options: LaunchAgentOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: LaunchAgentOptions) {}
 
   /** Takes a pod in; undefined if it is no pod of an MPI job, or if the socket cannot be made. */
   enroll(pod: Pod, podAddress: PodAddress, start: StartCommand): Enrollment | undefined {
@@ -91,7 +88,7 @@ export class LaunchAgent {
   }
 
   #listen() {
-    const { programs, folders } = this.#options;
+    const { programs, folders } = this.options;
     const socket = socketPath(folders);
     const listener = listenAt(socket);
     this.#accept(listener).catch((error) => {
@@ -108,7 +105,7 @@ export class LaunchAgent {
         logger.warn("Too many commands of MPI launchers at a time", { most: MOST_SESSIONS });
         continue;
       }
-      const session = new Session(conn, this.#members, this.#options.clock);
+      const session = new Session(conn, this.#members, this.options.clock);
       const ended = session.run().finally(() => this.#sessions.delete(session));
       this.#sessions.set(session, ended);
     }

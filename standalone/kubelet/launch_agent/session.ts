@@ -53,22 +53,19 @@ function inputPipe() {
 
 /** A connection of an agent. */
 export class Session {
-  readonly #conn: Deno.Conn;
-  readonly #members: Members;
-  readonly #clock: Clock;
   readonly #over = new AbortController();
   #sent: Promise<void> = Promise.resolve();
 
-  constructor(conn: Deno.Conn, members: Members, clock: Clock) {
-    this.#conn = conn;
-    this.#members = members;
-    this.#clock = clock;
-  }
+  constructor(
+    private readonly conn: Deno.Conn,
+    private readonly members: Members,
+    private readonly clock: Clock,
+  ) {}
 
   /** Serves the connection to its end. Never throws. */
   async run(): Promise<void> {
     try {
-      await this.#serve(readFrames(this.#conn.readable));
+      await this.#serve(readFrames(this.conn.readable));
     } catch (error) {
       await this.#send(FRAMES.failure, messageOf(error));
     } finally {
@@ -80,7 +77,7 @@ export class Session {
   close(): void {
     this.#over.abort();
     try {
-      this.#conn.close();
+      this.conn.close();
     } catch {
       // It is closed.
     }
@@ -102,7 +99,7 @@ export class Session {
 
   /** The request; undefined if the agent went. */
   async #request(frames: AsyncGenerator<Frame, void>): Promise<Request | undefined> {
-    const cancel = after(this.#clock, REQUEST_MS, () => this.close());
+    const cancel = after(this.clock, REQUEST_MS, () => this.close());
     const { value } = await frames.next();
     cancel();
     return value ? requestOf(value) : undefined;
@@ -113,12 +110,12 @@ export class Session {
     { token, host, command }: Request,
     streams: CommandStreams,
   ): Promise<RunningProcess> {
-    const holder = this.#members.holder(token);
+    const holder = this.members.holder(token);
     if (holder === undefined) throw new Refusal("the token belongs to no pod of an MPI job");
     let peer: Member | undefined;
     for (let attempt = 0; attempt < ATTEMPTS && !this.#over.signal.aborted; attempt++) {
-      if (attempt > 0) await this.#clock.sleep(ATTEMPT_MS, this.#over.signal);
-      peer = this.#members.peer(holder, host);
+      if (attempt > 0) await this.clock.sleep(ATTEMPT_MS, this.#over.signal);
+      peer = this.members.peer(holder, host);
       const process = peer?.start(command, streams);
       if (process) return process;
     }
@@ -164,6 +161,6 @@ export class Session {
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length;) at += await this.#conn.write(bytes.subarray(at));
+    for (let at = 0; at < bytes.length;) at += await this.conn.write(bytes.subarray(at));
   }
 }

@@ -10,11 +10,9 @@ export type PodRef = ObjectKey & { readonly uid?: string };
 
 /** There is no such log. `code` is the HTTP status that fits. */
 export class LogProblem extends Error {
-  readonly code: 400 | 404;
-  constructor(message: string, code: 400 | 404) {
+  constructor(message: string, readonly code: 400 | 404) {
     super(message);
     this.name = "LogProblem";
-    this.code = code;
   }
 }
 

@@ -17,14 +17,12 @@ function parseLine(line: string): LogLine | undefined {
 
 /** Reads one growing file from where it stopped. */
 class Tail {
-  readonly path: string;
   readonly inode: number | null;
   #file: Deno.FsFile;
   #decoder = new TextDecoder();
   #rest = "";
 
-  constructor(path: string) {
-    this.path = path;
+  constructor(readonly path: string) {
     this.#file = Deno.openSync(path);
     this.inode = this.#file.statSync().ino;
   }

@@ -90,24 +90,20 @@ class LineCutter {
 
 /** A file that is put aside when it is full. */
 class RotatingFile {
-  readonly #path: string;
-  readonly #mostBytes: number;
   #file: Deno.FsFile;
   #size = 0;
 
-  constructor(path: string, mostBytes: number) {
-    this.#path = path;
-    this.#mostBytes = mostBytes;
+  constructor(private readonly path: string, private readonly mostBytes: number) {
     this.#file = this.#create();
   }
 
   #create(): Deno.FsFile {
-    return Deno.openSync(this.#path, { create: true, truncate: true, write: true, mode: 0o600 });
+    return Deno.openSync(this.path, { create: true, truncate: true, write: true, mode: 0o600 });
   }
 
   append(data: Uint8Array): void {
-    if (this.#size > 0 && this.#size + data.length > this.#mostBytes) {
-      Deno.renameSync(this.#path, `${this.#path}.old`);
+    if (this.#size > 0 && this.#size + data.length > this.mostBytes) {
+      Deno.renameSync(this.path, `${this.path}.old`);
       // The full file stays open until there is another one, which a full disk may refuse.
       const next = this.#create();
       this.#file.close();

@@ -89,17 +89,14 @@ export interface HostsFilesOptions {
 
 /** One hosts file for each namespace that has run a pod. */
 export class HostsFiles {
-  readonly #options: HostsFilesOptions;
   readonly #written = new Map<string, string>();
   #isDue = false;
 
-  constructor(options: HostsFilesOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: HostsFilesOptions) {}
 
   /** The file for the pods of a namespace, with the names of this moment. */
   fileFor(namespace: string): string {
-    this.#write(namespace, this.#options.names());
+    this.#write(namespace, this.options.names());
     return this.#pathOf(namespace);
   }
 
@@ -114,7 +111,7 @@ export class HostsFiles {
   }
 
   #writeAll(): void {
-    const names = this.#options.names();
+    const names = this.options.names();
     for (const namespace of this.#written.keys()) {
       try {
         this.#write(namespace, names);
@@ -128,11 +125,11 @@ export class HostsFiles {
   }
 
   #pathOf(namespace: string): string {
-    return `${this.#options.folder}/${namespace}`;
+    return `${this.options.folder}/${namespace}`;
   }
 
   #write(namespace: string, names: readonly NamespaceNames[]): void {
-    const text = hostsText(namespace, names, this.#options.machineHosts());
+    const text = hostsText(namespace, names, this.options.machineHosts());
     if (this.#written.get(namespace) === text) return;
     overwrite(this.#pathOf(namespace), text);
     this.#written.set(namespace, text);
