@@ -20,15 +20,17 @@ import {
 
 /** A call that failed. */
 export class CallError extends Error {
-  /** The status code of gRPC. */
-  readonly code: number;
   /** Whether the peer cannot have received it, so that it can be sent again without a check. */
   readonly wasNotSent: boolean;
 
-  constructor(code: number, message: string, options: { wasNotSent?: boolean } = {}) {
+  constructor(
+    /** The status code of gRPC. */
+    readonly code: number,
+    message: string,
+    options: { wasNotSent?: boolean } = {},
+  ) {
     super(message);
     this.name = "CallError";
-    this.code = code;
     this.wasNotSent = options.wasNotSent ?? false;
   }
 }

@@ -31,11 +31,8 @@ export interface ServiceParts {
 
 /** A call that is refused with a status code of gRPC. */
 class CallRefused extends Error {
-  readonly code: status;
-
-  constructor(code: status, message: string) {
+  constructor(readonly code: status, message: string) {
     super(message);
-    this.code = code;
   }
 }
 

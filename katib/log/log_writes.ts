@@ -22,25 +22,20 @@ export interface PendingAppend {
 
 /** The writes of one log. */
 export class LogWrites {
-  readonly trialName: string;
   /** Monotonic time at which a retry may begin. */
   notBefore = 0;
   #waiting: PendingAppend[] = [];
   #underWay: PendingAppend | undefined;
   readonly #uncertain = new Set<string>();
-  #lostTrack: boolean;
   /** Monotonic time at which every abandoned write has appeared or never will. */
   #settledAt = 0;
 
   /** @param lostTrack Whether the log may have rows of which nothing is known. */
-  constructor(trialName: string, lostTrack: boolean) {
-    this.trialName = trialName;
-    this.#lostTrack = lostTrack;
-  }
+  constructor(readonly trialName: string, private lostTrack: boolean) {}
 
   /** Whether there is nothing to write, and nothing to remember. */
   get isIdle(): boolean {
-    return this.#waiting.length === 0 && this.#uncertain.size === 0 && !this.#lostTrack;
+    return this.#waiting.length === 0 && this.#uncertain.size === 0 && !this.lostTrack;
   }
 
   get hasWork(): boolean {
@@ -75,7 +70,7 @@ export class LogWrites {
 
   /** Returns those rows that may be in the log, and must be looked for before they are sent. */
   doubtful(rows: readonly KnownRow[]): readonly KnownRow[] {
-    return this.#lostTrack ? rows : rows.filter(({ id }) => this.#uncertain.has(id));
+    return this.lostTrack ? rows : rows.filter(({ id }) => this.#uncertain.has(id));
   }
 
   /** Whether rows that are not in the log now will not come into it any more. */
@@ -125,12 +120,12 @@ export class LogWrites {
   /** Notes that the log was deleted. */
   deleted(): void {
     this.#uncertain.clear();
-    this.#lostTrack = false;
+    this.lostTrack = false;
   }
 
   #bound(): void {
     if (this.#uncertain.size <= MAX_UNCERTAIN) return;
     this.#uncertain.clear();
-    this.#lostTrack = true;
+    this.lostTrack = true;
   }
 }

@@ -23,19 +23,16 @@ export interface PeerHealthOptions {
 
 /** Failures of a peer since a call succeeded last. */
 export class PeerHealth {
-  readonly #options: PeerHealthOptions;
   #failures = 0;
   #pausedUntil = 0;
   #problem: string | undefined;
   #loggedAt = -Infinity;
 
-  constructor(options: PeerHealthOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: PeerHealthOptions) {}
 
   /** Milliseconds until the peer is called again. */
   get pauseMs(): number {
-    return Math.max(0, this.#pausedUntil - this.#options.clock.monotonic());
+    return Math.max(0, this.#pausedUntil - this.options.clock.monotonic());
   }
 
   /** Records that a call succeeded. */
@@ -53,7 +50,7 @@ export class PeerHealth {
    * each failure; calls that fail together, such as all calls on one connection, count once.
    */
   failed(problem: string, isPeers: boolean): void {
-    const { clock, random } = this.#options;
+    const { clock, random } = this.options;
     this.#problem = problem;
     if (isPeers && this.pauseMs === 0) {
       this.#failures++;
@@ -67,12 +64,12 @@ export class PeerHealth {
 
   /** Returns an error with the last problem, or with `why` if there is none. */
   unavailable(why: string, { wroteNothing = false } = {}): SinkError {
-    const message = `the DB manager at ${this.#options.address}: ${this.#problem ?? why}`;
+    const message = `the DB manager at ${this.options.address}: ${this.#problem ?? why}`;
     const retryAfterMs = Math.max(1000, this.pauseMs);
     return new SinkError("unavailable", message, { retryAfterMs, wroteNothing });
   }
 
   #properties(): Record<string, unknown> {
-    return { address: this.#options.address, ...this.#options.properties() };
+    return { address: this.options.address, ...this.options.properties() };
   }
 }

@@ -88,21 +88,19 @@ export interface ObservationSink {
 
 /** A failure of a sink, with a message for a line of log. */
 export class SinkError extends Error {
-  /** `unavailable`: down, slow or saturated, to be retried. `refused`: these rows will never be accepted. */
-  readonly kind: "unavailable" | "refused";
   /** Time after which clients should retry, in milliseconds. */
   readonly retryAfterMs: number;
   /** Whether an append has sent nothing, so that the log stays as it was. */
   readonly wroteNothing: boolean;
 
   constructor(
-    kind: SinkError["kind"],
+    /** `unavailable`: down, slow or saturated, to be retried. `refused`: these rows will never be accepted. */
+    readonly kind: "unavailable" | "refused",
     message: string,
     options: { cause?: unknown; retryAfterMs?: number; wroteNothing?: boolean } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = "SinkError";
-    this.kind = kind;
     this.retryAfterMs = options.retryAfterMs ?? 1000;
     this.wroteNothing = options.wroteNothing ?? false;
   }

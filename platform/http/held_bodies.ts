@@ -30,9 +30,6 @@ export interface BodyMeans {
 
 /** A body that is read, or was read and is still in use. */
 export class HeldBody {
-  readonly message: IncomingMessage;
-  readonly #peer: string;
-  readonly #means: BodyMeans;
   #sinceMs: number;
   #received = 0;
   #checkedMs = 0;
@@ -43,10 +40,12 @@ export class HeldBody {
   /** Takes its place and ends its wait if there is room now, or ends it with an error. */
   #enter: ((end: number | Error) => void) | undefined;
 
-  constructor(message: IncomingMessage, peer: string, means: BodyMeans, nowMs: number) {
-    this.message = message;
-    this.#peer = peer;
-    this.#means = means;
+  constructor(
+    readonly message: IncomingMessage,
+    private readonly peer: string,
+    private readonly means: BodyMeans,
+    nowMs: number,
+  ) {
     this.#sinceMs = nowMs;
   }
 
@@ -59,14 +58,14 @@ export class HeldBody {
     const length = declaredLength(message) ?? maxBytes;
     if (length > maxBytes) return undefined;
     if (!this.#take(length)) await this.#room(length);
-    this.#means.read(message);
+    this.means.read(message);
     return await readBounded(message, maxBytes, (bytes) => this.#receive(bytes));
   }
 
   #take(length: number): boolean {
     if (length === 0) return true;
     const amount = length + BODY_BYTES + bufferedBytes(length);
-    if (this.#isOver || !this.#means.budget.take(this.#peer, amount)) return false;
+    if (this.#isOver || !this.means.budget.take(this.peer, amount)) return false;
     this.#taken = amount;
     return true;
   }
@@ -74,7 +73,7 @@ export class HeldBody {
   #room(length: number): Promise<void> {
     if (!isLong(this.message)) throw new OverloadedError();
     const { message } = this;
-    const { waiting } = this.#means;
+    const { waiting } = this.means;
     return new Promise((resolve, reject) => {
       const leave = () => this.#enter?.(new ClientGoneError());
       this.#enter = (end) => {
@@ -100,7 +99,7 @@ export class HeldBody {
   #receive(bytes: number): void {
     if (this.#isOver) throw new OverloadedError();
     this.#received += bytes;
-    if (isLong(this.message)) this.#means.onReceive(bytes);
+    if (isLong(this.message)) this.means.onReceive(bytes);
   }
 
   /**
@@ -109,7 +108,7 @@ export class HeldBody {
    */
   isSlow(nowMs: number, othersWait: boolean): boolean {
     if (this.message.complete || this.#enter !== undefined) return false;
-    const { graceMs, bytesPerSecond } = this.#means.rate;
+    const { graceMs, bytesPerSecond } = this.means.rate;
     const leastOf = (ms: number) => bytesPerSecond * ms / 1000;
     const ageMs = nowMs - this.#sinceMs;
     const came = this.#received - this.#receivedThen;
@@ -125,7 +124,7 @@ export class HeldBody {
   release(): boolean {
     this.#isOver = true;
     if (this.#taken === 0) return false;
-    this.#means.budget.give(this.#peer, this.#taken);
+    this.means.budget.give(this.peer, this.#taken);
     this.#taken = 0;
     return true;
   }

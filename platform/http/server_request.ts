@@ -34,69 +34,66 @@ export interface RequestServer {
 
 /** A request of a server; a class, since there are thousands a second. */
 export class ServerRequest implements HttpRequest {
-  readonly #message: IncomingMessage;
-  readonly #response: ServerResponse;
-  readonly #server: RequestServer;
   #peer?: string;
   #body?: HeldBody;
 
-  constructor(message: IncomingMessage, response: ServerResponse, server: RequestServer) {
-    this.#message = message;
-    this.#response = response;
-    this.#server = server;
-  }
+  constructor(
+    private readonly message: IncomingMessage,
+    private readonly response: ServerResponse,
+    private readonly server: RequestServer,
+  ) {}
 
   get method(): string {
-    return this.#message.method ?? "";
+    return this.message.method ?? "";
   }
 
   get url(): string {
-    return this.#message.url ?? "";
+    return this.message.url ?? "";
   }
 
   get peer(): string {
-    return this.#peer ??= peerKey(this.#message.socket.remoteAddress ?? "");
+    return this.#peer ??= peerKey(this.message.socket.remoteAddress ?? "");
   }
 
   get connection(): object {
-    return this.#message.socket;
+    return this.message.socket;
   }
 
   get clientCertificate(): ClientCertificate | undefined {
-    return clientCertificateOf(this.#message.socket);
+    return clientCertificateOf(this.message.socket);
   }
 
   signal(): AbortSignal {
     const gone = new AbortController();
     const abort = () => gone.abort();
-    const forget = onAbort(this.#server.closing, abort);
-    this.#response.once("close", () => {
+    const forget = onAbort(this.server.closing, abort);
+    this.response.once("close", () => {
       forget();
       abort();
     });
-    if (this.#response.destroyed) abort();
+    if (this.response.destroyed) abort();
     return gone.signal;
   }
 
   header(name: string): string | undefined {
     // The runtime keeps the first of two; a client that sends two may mean the other.
     if (name === "authorization") {
-      const sent = valuesOf(this.#message.rawHeaders, name);
+      const sent = valuesOf(this.message.rawHeaders, name);
       return sent?.length === 1 ? sent[0] : sent?.join(", ");
     }
-    const value = this.#message.headers[name];
+    const value = this.message.headers[name];
     return typeof value === "string" ? value : value?.[0];
   }
 
   readBody(maxBytes: number): Promise<Uint8Array | undefined> {
-    const { bodies, clock } = this.#server;
-    this.#body = bodies.hold(this.#message, this.peer, clock.monotonic());
+    const { bodies, clock } = this.server;
+    this.#body = bodies.hold(this.message, this.peer, clock.monotonic());
     return this.#body.read(maxBytes);
   }
 
   /** Gives back what its body holds of the server's budget; called once, when it is answered. */
   release(): void {
-    const { bodies, clock } = this.#server;
+    const { bodies, clock } = this.server;
     if (this.#body !== undefined) bodies.release(this.#body, clock.monotonic());
   }
 }

@@ -6,14 +6,12 @@ import type { ReconcileResult } from "../kube/controller.ts";
 export class Attempts {
   /** What went wrong, in its order. */
   readonly errors: unknown[] = [];
-  readonly #signal: AbortSignal;
-  readonly #ends: (error: unknown) => boolean;
 
   /** `ends`: reports whether an error ends the pass, by the rejection of its call. */
-  constructor(signal: AbortSignal, ends = (_error: unknown) => false) {
-    this.#signal = signal;
-    this.#ends = ends;
-  }
+  constructor(
+    private readonly signal: AbortSignal,
+    private readonly ends = (_error: unknown) => false,
+  ) {}
 
   /** Whether something went wrong. */
   get failed(): boolean {
@@ -22,9 +20,9 @@ export class Attempts {
 
   /** Calls for each item, 50 at a time, and waits for all. Returns whether all went well. */
   async each<T>(items: readonly T[], call: (item: T) => Promise<unknown>): Promise<boolean> {
-    const errors = await inParallel(items, call, { signal: this.#signal });
+    const errors = await inParallel(items, call, { signal: this.signal });
     for (const error of errors) this.#take(error);
-    this.#signal.throwIfAborted();
+    this.signal.throwIfAborted();
     return errors.length === 0;
   }
 
@@ -45,8 +43,8 @@ export class Attempts {
   }
 
   #take(error: unknown): void {
-    this.#signal.throwIfAborted();
-    if (this.#ends(error)) throw error;
+    this.signal.throwIfAborted();
+    if (this.ends(error)) throw error;
     this.errors.push(error);
   }
 }

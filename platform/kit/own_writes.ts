@@ -62,11 +62,8 @@ export class OwnWrites<T extends KubeObject> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #groups = new Map<string, Set<string>>();
   readonly #underWay = new Map<string, Set<Meanwhile<T>>>();
-  readonly #options: Required<OwnWritesOptions<T>>;
 
-  constructor(options: Required<OwnWritesOptions<T>>) {
-    this.#options = options;
-  }
+  constructor(private readonly options: Required<OwnWritesOptions<T>>) {}
 
   /** How many objects are remembered. */
   get size(): number {
@@ -157,7 +154,7 @@ export class OwnWrites<T extends KubeObject> {
    */
   async observe(group: string, cached: () => readonly T[], reader: Reader<T>): Promise<T[]> {
     const known = this.merge(group, cached());
-    const before = this.#options.clock.monotonic() - UNSEEN_MS;
+    const before = this.options.clock.monotonic() - UNSEEN_MS;
     const unseen = [...this.#groups.get(group) ?? []]
       .filter((key) => (this.#entries.get(key)?.since ?? Infinity) <= before);
     if (unseen.length === 0) return known;
@@ -165,7 +162,7 @@ export class OwnWrites<T extends KubeObject> {
     await attempts.one(async () => {
       for (const key of unseen) {
         const live = await getOrUndefined(client, kind, parseKey(key), { signal });
-        if (live === undefined || this.#options.groupOf(live) !== group) this.forget(key);
+        if (live === undefined || this.options.groupOf(live) !== group) this.forget(key);
       }
     });
     return this.merge(group, cached());
@@ -202,18 +199,18 @@ export class OwnWrites<T extends KubeObject> {
     written: Pick<Entry<T>, "object" | "deleted">,
     { deletedUids, last }: Meanwhile<T>,
   ): void {
-    const object = this.#options.keep(written.object);
+    const object = this.options.keep(written.object);
     if (deletedUids.has(object.metadata?.uid ?? "")) return;
     const old = this.#entries.get(key);
     if (old !== undefined && isStale(object, old)) return;
     this.forget(key);
-    const group = this.#options.groupOf(object);
+    const group = this.options.groupOf(object);
     if (group === undefined) return;
-    const entry = { ...written, object, group, since: this.#options.clock.monotonic() };
+    const entry = { ...written, object, group, since: this.options.clock.monotonic() };
     if (last !== undefined && !isStale(last, entry)) return;
     this.#entries.set(key, entry);
     this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(key));
-    if (this.#entries.size <= this.#options.limit) return;
+    if (this.#entries.size <= this.options.limit) return;
     for (const oldest of this.#entries.keys()) {
       this.forget(oldest);
       break;

@@ -7,11 +7,7 @@ import type { Budget } from "./budget.ts";
  * evaluates.
  */
 export class Members {
-  readonly list: readonly (readonly [string, unknown])[];
-
-  constructor(list: readonly (readonly [string, unknown])[]) {
-    this.list = list;
-  }
+  constructor(readonly list: readonly (readonly [string, unknown])[]) {}
 }
 
 /** Whether a value is an object of either sort. */

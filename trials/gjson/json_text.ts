@@ -46,29 +46,26 @@ export function jsonTextOf(text: string): unknown {
 
 /** Parses a text from left to right. */
 class JsonReader {
-  readonly #text: string;
   #index = 0;
 
-  constructor(text: string) {
-    this.#text = text;
-  }
+  constructor(private readonly text: string) {}
 
   end(): void {
     this.#space();
-    if (this.#index < this.#text.length) throw this.#mistake("more text after the JSON value");
+    if (this.#index < this.text.length) throw this.#mistake("more text after the JSON value");
   }
 
   value(depth: number): unknown {
     if (depth > DEPTH) throw this.#mistake(`more than ${DEPTH} nested brackets`);
     this.#space();
-    const first = this.#text[this.#index];
+    const first = this.text[this.#index];
     if (first === "{") return this.#object(depth);
     if (first === "[") return this.#array(depth);
     if (first === '"') return this.#string();
     const number = this.#take(NUMBER);
     if (number !== undefined) return Number(number);
     for (const [word, value] of WORDS) {
-      if (this.#text.startsWith(word, this.#index)) {
+      if (this.text.startsWith(word, this.#index)) {
         this.#index += word.length;
         return value;
       }
@@ -82,7 +79,7 @@ class JsonReader {
       this.#space();
       const key = this.#string();
       this.#space();
-      if (this.#text[this.#index] !== ":") throw this.#mistake("a colon is missing");
+      if (this.text[this.#index] !== ":") throw this.#mistake("a colon is missing");
       this.#index++;
       members.push([key, this.value(depth + 1)]);
     });
@@ -99,14 +96,14 @@ class JsonReader {
   #list(end: string, element: () => void): void {
     this.#index++;
     this.#space();
-    if (this.#text[this.#index] === end) {
+    if (this.text[this.#index] === end) {
       this.#index++;
       return;
     }
     for (;;) {
       element();
       this.#space();
-      const next = this.#text[this.#index];
+      const next = this.text[this.#index];
       if (next !== "," && next !== end) throw this.#mistake(`"," or "${end}" is missing`);
       this.#index++;
       if (next === end) return;
@@ -115,12 +112,12 @@ class JsonReader {
 
   #string(): string {
     const start = this.#index;
-    const { length } = this.#text;
-    const end = this.#text[start] === '"' ? endOfQuoted(this.#text, start) : length;
+    const { length } = this.text;
+    const end = this.text[start] === '"' ? endOfQuoted(this.text, start) : length;
     if (end >= length) throw this.#mistake("a string is missing or not closed");
     this.#index = end + 1;
     try {
-      const value: unknown = JSON.parse(this.#text.slice(start, end + 1));
+      const value: unknown = JSON.parse(this.text.slice(start, end + 1));
       if (typeof value === "string") return value;
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
@@ -134,7 +131,7 @@ class JsonReader {
 
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#index;
-    const found = pattern.exec(this.#text)?.[0];
+    const found = pattern.exec(this.text)?.[0];
     if (found !== undefined) this.#index += found.length;
     return found;
   }

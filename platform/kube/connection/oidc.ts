@@ -94,11 +94,10 @@ async function refresh(config: OidcConfig) {
 /** The tokens of one user. They are kept in memory; the kubeconfig is not written. */
 export class OidcTokens {
   #config: OidcConfig;
-  readonly #clock: Clock;
   #renewal: Promise<void> | undefined;
 
   /** `config` is that of the `auth-provider`. Throws a ConfigurationError if it is not one. */
-  constructor(config: unknown, clock: Clock = systemClock) {
+  constructor(config: unknown, private readonly clock: Clock = systemClock) {
     const result = configSchema.safeParse(config ?? {});
     if (!result.success) {
       throw new ConfigurationError(
@@ -106,7 +105,6 @@ export class OidcTokens {
       );
     }
     this.#config = result.data;
-    this.#clock = clock;
   }
 
   /** A token that is valid now. Throws if there is none and none can be obtained. */
@@ -121,7 +119,7 @@ export class OidcTokens {
     const token = this.#config["id-token"];
     if (token === undefined) return undefined;
     const end = endOf(token);
-    return end === undefined || end - EARLY_MS > this.#clock.now() ? token : undefined;
+    return end === undefined || end - EARLY_MS > this.clock.now() ? token : undefined;
   }
 
   async #renew(): Promise<void> {
