@@ -63,18 +63,7 @@ export interface ServerOptions extends ListenAddress, Omit<ConnectionOptions, "o
 }
 
 /** A running server. */
-export interface Server {
-  readonly port: number;
-  /** Serves new connections with this identity; open connections stay. Plain servers ignore it. */
-  updateTls(tls: TlsIdentity): void;
-  /** Returns the number of connections that are open now. */
-  connections(): number;
-  /**
-   * Takes no new connections, ends streams, lets what is in hand finish for at most `drainMs`, then
-   * closes everything.
-   */
-  close(drainMs: number): Promise<void>;
-}
+export type Server = Awaited<ReturnType<typeof startServer>>;
 
 /** Bytes of bodies that are read, or in use, unless a budget is given. */
 const BODY_BYTES = 67_108_864;
@@ -129,7 +118,7 @@ function createRuntimeServer(
  * Starts a server. Throws a {@link ConfigurationError} if its port is taken, and an error if its
  * certificate cannot be used.
  */
-export async function startServer(options: ServerOptions): Promise<Server> {
+export async function startServer(options: ServerOptions) {
   const { name, handle, clock, limits, tls, refuses, reserved, admitsClient } = options;
   const log = getLogger(["milepost", "http"]).with({ server: name });
   const closing = new AbortController();
@@ -225,13 +214,19 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 
   return {
     port,
-    updateTls(identity) {
+    /** Serves new connections with this identity; open connections stay. Plain servers ignore it. */
+    updateTls(identity: TlsIdentity): void {
       if ("setSecureContext" in server) {
         server.setSecureContext(contextOf(identity, tls?.minVersion));
       }
     },
+    /** Returns the number of connections that are open now. */
     connections: connections.open,
-    async close(drainMs) {
+    /**
+     * Takes no new connections, ends streams, lets what is in hand finish for at most `drainMs`, then
+     * closes everything.
+     */
+    async close(drainMs: number): Promise<void> {
       closing.abort();
       const cutRest = () => connections.closeAll();
       await closeWithin(server, { clock, drainMs, cutRest });

@@ -2,7 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { createPoll } from "../../base/poll.ts";
-import { createSwitch, type Switch } from "../../base/switch.ts";
+import { createSwitch } from "../../base/switch.ts";
 import type { KubeClient } from "../client.ts";
 import { isNotFound, messageOf } from "../errors.ts";
 import type { Kind } from "../resource.ts";
@@ -25,19 +25,10 @@ export interface ServedSwitchOptions {
 }
 
 /** A kind that may not be served. */
-export interface ServedSwitch {
-  /** On while objects of the kind can be listed. */
-  readonly served: Switch;
-  /** Has it find out soon, because the kind may be served now. */
-  wake(): void;
-  /** Takes note that a list or a watch failed: after a 404 it finds out soon whether the kind is served still. */
-  failed(error: unknown): void;
-  /** Finds out until `signal` aborts; the API server is asked only while the kind is not served, or in doubt. */
-  run(signal: AbortSignal): Promise<void>;
-}
+export type ServedSwitch = ReturnType<typeof createServedSwitch>;
 
 /** Creates it; nothing is known before it runs. */
-export function createServedSwitch(options: ServedSwitchOptions): ServedSwitch {
+export function createServedSwitch(options: ServedSwitchOptions) {
   const { client, kind, onServed, clock = systemClock, random } = options;
   const served = createSwitch();
   const names = { kind: kind.kind, group: kind.group };
@@ -79,13 +70,17 @@ export function createServedSwitch(options: ServedSwitchOptions): ServedSwitch {
     },
   });
   return {
+    /** On while objects of the kind can be listed. */
     served,
+    /** Has it find out soon, because the kind may be served now. */
     wake: poll.wake,
-    failed(error) {
+    /** Takes note that a list or a watch failed: after a 404 it finds out soon whether the kind is served still. */
+    failed(error: unknown): void {
       if (!served.on || !isNotFound(error)) return;
       inDoubt = true;
       poll.wake();
     },
+    /** Finds out until `signal` aborts; the API server is asked only while the kind is not served, or in doubt. */
     run: poll.run,
   };
 }
