@@ -26,14 +26,7 @@ export interface JobFeedsOptions<State extends JobVersion, Value> {
 }
 
 /** Feeds by job. */
-export interface JobFeeds<Value> {
-  /** Calls the listener with what is known of the job, if anything is, and with each change of that. Returns a function that stops this. */
-  follow(job: JobRef, listener: (known: Known<Value>) => void): () => void;
-  /** Returns the number of jobs that are followed. */
-  jobs(): number;
-  /** Ends every feed; resolves when nothing runs any more. */
-  close(): Promise<void>;
-}
+export type JobFeeds<Value> = ReturnType<typeof createJobFeeds<JobVersion, Value>>;
 
 /** Longest time for which the owner waits for news, in milliseconds. */
 const POLL_MS = 10_000;
@@ -47,7 +40,7 @@ const NO_OWNER: Outage = { reason: "no replica owns the status of jobs right now
 /** Creates {@link JobFeeds}; nothing runs without a subscriber. */
 export function createJobFeeds<State extends JobVersion, Value>(
   options: JobFeedsOptions<State, Value>,
-): JobFeeds<Value> {
+) {
   const { poll, valueAfter, clock, random = Math.random, jobsPerCall = 500 } = options;
   const log = getLogger(["milepost", "http"]);
   type Group = FollowedJobs<Value>;
@@ -111,8 +104,10 @@ export function createJobFeeds<State extends JobVersion, Value>(
   }
 
   return {
-    jobs: () => byUid.size,
-    follow(job, listener) {
+    /** Returns the number of jobs that are followed. */
+    jobs: (): number => byUid.size,
+    /** Calls the listener with what is known of the job, if anything is, and with each change of that. Returns a function that stops this. */
+    follow(job: JobRef, listener: (known: Known<Value>) => void): () => void {
       const { feed, group } = byUid.get(job.uid) ?? opened(job);
       const remove = listen(feed, group.knownOf(feed), listener);
       return () => {
@@ -124,7 +119,8 @@ export function createJobFeeds<State extends JobVersion, Value>(
         void group.ended.then(() => group.size === 0 && groups.delete(group));
       };
     },
-    async close() {
+    /** Ends every feed; resolves when nothing runs any more. */
+    async close(): Promise<void> {
       closed.abort();
       await Promise.all([...groups].map((group) => group.ended));
     },
