@@ -28,12 +28,6 @@ export interface NodeOptions extends Omit<z.infer<typeof nodeSettings>, "logLeve
 /** Life of the log endpoint's own certificate, in milliseconds: a year. */
 const CERTIFICATE_LIFE_MS = 365 * 24 * 60 * 60 * 1000;
 
-/** A node that runs the pods that are bound to it. */
-export interface RunningNode {
-  /** Ends its pods' processes. */
-  stop(): Promise<void>;
-}
-
 async function certificateOf(options: NodeOptions, hostIP: string) {
   const files = certificateFiles(options);
   if (files !== undefined) return readCertificate(files);
@@ -72,8 +66,8 @@ async function serveLogs(
   });
 }
 
-/** Registers and runs the node. The cluster's own scheduler binds pods to it. */
-export async function startNode(options: NodeOptions): Promise<RunningNode> {
+/** Registers and runs the node, to which the cluster's own scheduler binds pods. Its end ends their processes. */
+export async function startNode(options: NodeOptions) {
   exceptThisMachine();
   const connection = loadKubeconfig(options.kubeconfig);
   const client = createClient({ connection });

@@ -21,13 +21,6 @@ export interface ObservationLogOptions
   readonly clock?: Clock;
 }
 
-/** A running log. */
-export interface ObservationLog {
-  readonly port: number;
-  /** Ends calls that are under way, and closes the database. */
-  stop(): Promise<void>;
-}
-
 /** For calls that are under way at the end, in milliseconds. */
 const DRAIN_MS = 5_000;
 
@@ -52,7 +45,7 @@ function openStore(path: string | undefined, maxBytes: number | undefined) {
 }
 
 /** Serves until it is stopped. Rejects if a file, the folder or the port cannot be used. */
-export async function startObservationLog(options: ObservationLogOptions): Promise<ObservationLog> {
+export async function startObservationLog(options: ObservationLogOptions) {
   const { dataDir, bindAddress, port, clock = systemClock } = options;
   const tls = readTls(options);
   const path = dataDir === undefined ? undefined : join(dataDir, "observations.db");
@@ -75,5 +68,9 @@ export async function startObservationLog(options: ObservationLogOptions): Promi
     await reloading;
   });
   const started = cleanup.move();
-  return { port: server.port, stop: () => started.disposeAsync() };
+  return {
+    port: server.port,
+    /** Ends calls that are under way, and closes the database. */
+    stop: () => started.disposeAsync(),
+  };
 }

@@ -60,22 +60,7 @@ export interface ControlPlaneOptions {
 }
 
 /** A control plane that runs. */
-export interface ControlPlane {
-  /** URL of the API server. */
-  readonly server: string;
-  readonly kubeconfig: string;
-  /** Its data folder. */
-  readonly folder: string;
-  /** As the administrator. */
-  readonly client: KubeClient;
-  /** The administrator's token. */
-  readonly adminToken: string;
-  /** As the manager's service account, with only its rights. */
-  readonly managerClient: KubeClient;
-  /** The reason why mount paths and Service names of pods are rewritten; undefined if they are real. */
-  readonly rewritingReason: string | undefined;
-  stop(): Promise<void>;
-}
+export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 /** The users that Milepost itself connects as, as Kubernetes names them, with tokens that are created at each start. */
 function staticUsers() {
@@ -155,7 +140,7 @@ async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
 }
 
 /** Starts everything but the manager. Leaves nothing running if it throws. */
-export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+export async function startControlPlane(options: ControlPlaneOptions) {
   await using cleanup = new AsyncDisposableStack();
   exceptThisMachine();
   const folder = await takeDataFolder(options.dataDir);
@@ -235,13 +220,19 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
   const started = cleanup.move();
   return {
+    /** URL of the API server. */
     server: api.url,
     kubeconfig,
+    /** Its data folder. */
     folder: folder.path,
+    /** As the administrator. */
     client,
+    /** The administrator's token. */
     adminToken: api.adminToken,
+    /** The reason why mount paths and Service names of pods are rewritten; undefined if they are real. */
     rewritingReason: kubelet?.rewritingReason,
+    /** As the manager's service account, with only its rights. */
     managerClient: clientAs(users.manager.token, options.onManagerRequest),
-    stop: () => started.disposeAsync(),
+    stop: (): Promise<void> => started.disposeAsync(),
   };
 }

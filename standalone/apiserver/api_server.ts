@@ -31,16 +31,7 @@ export interface ApiServerOptions
 }
 
 /** A running API server. */
-export interface ApiServer {
-  /** `https://127.0.0.1:PORT`. */
-  readonly url: string;
-  /** PEM of the CA that clients trust. */
-  readonly caCertificate: string;
-  /** Bearer token of the administrator (group `system:masters`); the same after a restart. */
-  readonly adminToken: string;
-  /** Ends watches, waits for requests in flight and closes the database. Idempotent. */
-  close(): Promise<void>;
-}
+export type ApiServer = Awaited<ReturnType<typeof startApiServer>>;
 
 /** How long requests in flight may take when the server closes. */
 const CLOSE_TIMEOUT_MS = 2000;
@@ -75,7 +66,7 @@ async function shutDown(server: Deno.HttpServer, cut: AbortController): Promise<
  * Starts the API server. Throws an error that says what to do if the port is in use or the data
  * folder cannot be used.
  */
-export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
+export async function startApiServer(options: ApiServerOptions) {
   const { dataDir, historyLimit, hostname, port, now = systemClock.now } = options;
   const store = openStore({ dataDir, historyLimit });
   try {
@@ -129,10 +120,14 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
       throw error;
     });
     return {
+      /** `https://127.0.0.1:PORT`. */
       url: address.url,
+      /** PEM of the CA that clients trust. */
       caCertificate: certificate.ca,
+      /** Bearer token of the administrator (group `system:masters`); the same after a restart. */
       adminToken,
-      close: () => closed ??= close().then(() => store.close()),
+      /** Ends watches, waits for requests in flight and closes the database. Idempotent. */
+      close: (): Promise<void> => closed ??= close().then(() => store.close()),
     };
   } catch (error) {
     store.close();

@@ -1,7 +1,7 @@
 /** Serial work queue: one key at a time; a key whose handling fails is handled again after a back-off. */
 import { getLogger } from "@logtape/logtape";
 import type { Backoff } from "../../../platform/base/backoff.ts";
-import { createWorkQueue, workOn, type WorkQueue } from "../../../platform/base/work_queue.ts";
+import { createWorkQueue, workOn } from "../../../platform/base/work_queue.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
 /** Delay before a failed key is handled again. */
@@ -10,16 +10,13 @@ const RETRY: Backoff = { firstMs: 50, longestMs: 3_200 };
 const PATIENCE = 2;
 
 /** A queue that works by itself. */
-export interface SerialQueue extends Pick<WorkQueue, "add"> {
-  /** Stops the queue. Resolves when the current key is handled. */
-  stop(): Promise<void>;
-}
+export type SerialQueue = ReturnType<typeof createSerialQueue>;
 
 /** Creates a queue that calls `handle` with each key that is added; a failure is logged under `name`. */
 export function createSerialQueue(
   name: string,
   handle: (key: string) => Promise<void>,
-): SerialQueue {
+) {
   const queue = createWorkQueue({ backoff: RETRY });
   let stopped = false;
   const running = workOn(queue, async (key) => {
@@ -36,7 +33,8 @@ export function createSerialQueue(
   });
   return {
     add: queue.add,
-    async stop() {
+    /** Stops the queue. Resolves when the current key is handled. */
+    async stop(): Promise<void> {
       stopped = true;
       queue.shutDown();
       await running;
