@@ -2,6 +2,7 @@
 import type { JobKind } from "../../crds/job_kind.ts";
 import { MANAGER, OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import { createReaders } from "../../platform/http/callers/readers.ts";
+import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { HttpHandler } from "../../platform/http/message.ts";
 import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
@@ -16,7 +17,7 @@ import { createLogZoom } from "../../owner/curves/log_zoom.ts";
 import { curveAsks } from "../../owner/curves/curve_asks.ts";
 import { mostReviews } from "../../page/api/scope.ts";
 import { createJobView } from "../../page/api/job_view.ts";
-import { serveReads } from "../../status/reading/read_serving.ts";
+import { createJobEnds } from "../../status/reading/job_ends.ts";
 import { createForwardClient } from "../../owner/replicas/forward_client.ts";
 import { startForwardListener } from "../../owner/replicas/forward_listener.ts";
 import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
@@ -129,17 +130,10 @@ export async function servePushes(options: PushServingOptions) {
   });
   const owner = createOwnerClient({ leader: leadership, owned, forward: forwarder.client, clock });
   cleanup.defer(owner.close);
-  const reading = serveReads({
-    jobs: caches.byKind,
-    maxStreams: {
-      total: configuration.maxStreams,
-      perSubject: configuration.maxStreamsPerSubject,
-    },
-    onOpenStreams: (open) => metrics.openStreams.set(open),
-    kinds,
-    owner,
-  });
-  cleanup.defer(() => reading.close());
+  const ends = createJobEnds(caches.byKind);
+  cleanup.defer(ends.close);
+  const { maxStreams: total, maxStreamsPerSubject: perSubject } = configuration;
+  const slots = createStreamSlots({ total, perSubject }, (open) => metrics.openStreams.set(open));
   const endpoint = createStatusEndpoint({
     ...options,
     accept: createOwnerRouter({
@@ -148,7 +142,12 @@ export async function servePushes(options: PushServingOptions) {
       forward: forwarder.client.forward,
       clock,
     }),
-    reading,
+    reading: {
+      read: owner.asks(statusAsks(kinds)),
+      follow: owner.follow.status,
+      slots,
+      onJobEnd: ends.on,
+    },
   });
   cleanup.defer(() => endpoint.close());
   const readers = createReaders({
@@ -168,10 +167,10 @@ export async function servePushes(options: PushServingOptions) {
     clock,
     jobs: caches.byKind,
     trials: caches.trials,
-    slots: reading.slots,
+    slots,
     findJob: createFindJob({ client, caches, clock }),
     owner,
-    onJobEnd: reading.onJobEnd,
+    onJobEnd: ends.on,
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
     onStop: (result) => metrics.stopRequests.inc({ result }),
   });
@@ -180,7 +179,7 @@ export async function servePushes(options: PushServingOptions) {
     readers,
     kinds,
     runningKinds: () => kinds.all.filter(options.isRun),
-    slots: reading.slots,
+    slots,
     jobs: caches.byKind,
     pushed: {
       newestOf: (uid) => owned.term?.statuses.newestOf(uid),
