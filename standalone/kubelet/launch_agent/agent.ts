@@ -1,28 +1,17 @@
 /** Program of the launch agent: mpirun calls it as it would call ssh. */
 import { LAUNCH_AGENT } from "../../../crds/pod_names.ts";
-import { encodeFrame, type Frame, FRAMES, PASSED_SIGNALS, readFrames } from "./frames.ts";
+import {
+  createSender,
+  type Frame,
+  FRAMES,
+  PASSED_SIGNALS,
+  readFrames,
+  writeAll,
+} from "./frames.ts";
 import { parseSshArguments } from "./ssh_arguments.ts";
 
 /** Exit code of ssh if it failed itself. */
 const FAILURE = 255;
-
-interface Output {
-  write(bytes: Uint8Array): Promise<number>;
-}
-
-async function writeAll(output: Output, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await output.write(bytes.subarray(at));
-}
-
-/** A queue of what is sent: frames do not mix. */
-function createSender(output: Output) {
-  let sent = Promise.resolve();
-  return (kind: number, payload: Uint8Array | string = ""): Promise<void> => {
-    // The end of the connection is found where it is read.
-    sent = sent.then(() => writeAll(output, encodeFrame(kind, payload))).catch(() => {});
-    return sent;
-  };
-}
 
 type Send = ReturnType<typeof createSender>;
 

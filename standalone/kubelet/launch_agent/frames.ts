@@ -1,4 +1,4 @@
-/** Frames of the launch agent's connection: one byte for the kind, four for the length, the payload. Pure. */
+/** Frames of the launch agent's connection: one byte for the kind, four for the length, the payload. */
 
 /** Kinds of frames. */
 export const FRAMES = {
@@ -57,6 +57,21 @@ export function encodeFrame(
   new DataView(result.buffer).setUint32(1, bytes.length);
   result.set(bytes, HEADER_BYTES);
   return result;
+}
+
+/** Writes all of the bytes. */
+export async function writeAll(output: Pick<Deno.Conn, "write">, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await output.write(bytes.subarray(at));
+}
+
+/** A queue of what is sent: frames do not mix. Each call waits until the peer takes its frame, or is gone. */
+export function createSender(output: Pick<Deno.Conn, "write">) {
+  let sent = Promise.resolve();
+  return (kind: number, payload: Uint8Array | string = ""): Promise<void> => {
+    // The end of the connection is found where it is read.
+    sent = sent.then(() => writeAll(output, encodeFrame(kind, payload))).catch(() => {});
+    return sent;
+  };
 }
 
 /**

@@ -4,7 +4,7 @@ import { messageOf } from "../../../platform/kube/errors.ts";
 import { after, type Clock } from "../../../platform/base/clock.ts";
 import { signal as signalProcess } from "../processes/process_table.ts";
 import type { RunningProcess } from "../processes/processes.ts";
-import { encodeFrame, type Frame, FRAMES, PASSED_SIGNALS, readFrames } from "./frames.ts";
+import { createSender, type Frame, FRAMES, PASSED_SIGNALS, readFrames } from "./frames.ts";
 import type { CommandStreams, Member, Members } from "./job_pods.ts";
 
 /** What an agent asks for first. */
@@ -54,13 +54,15 @@ function inputPipe() {
 /** A connection of an agent. */
 export class Session {
   readonly #over = new AbortController();
-  #sent: Promise<void> = Promise.resolve();
+  readonly #send: ReturnType<typeof createSender>;
 
   constructor(
     private readonly conn: Deno.Conn,
     private readonly members: Members,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#send = createSender(conn);
+  }
 
   /** Serves the connection to its end. Never throws. */
   async run(): Promise<void> {
@@ -152,15 +154,5 @@ export class Session {
     }
     input.end();
     await process.stop(GRACE_MS);
-  }
-
-  /** Sends a frame after those before it; waits until the agent takes it, or is gone. */
-  #send(kind: number, payload: Uint8Array | string = ""): Promise<void> {
-    this.#sent = this.#sent.then(() => this.#write(encodeFrame(kind, payload))).catch(() => {});
-    return this.#sent;
-  }
-
-  async #write(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length;) at += await this.conn.write(bytes.subarray(at));
   }
 }
