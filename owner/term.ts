@@ -8,6 +8,7 @@ import type { PushAnswer } from "../crds/wire/push_answer.ts";
 import { shownStatus } from "../crds/wire/sample.ts";
 import { aborted } from "../platform/base/aborted.ts";
 import { createBoundedCache } from "../platform/base/bounded_cache.ts";
+import { continueWith } from "../platform/base/continue_with.ts";
 import type { KubeClient } from "../platform/kube/client.ts";
 import type { Leadership } from "../platform/kube/leading/leadership.ts";
 import { isRemoval } from "../platform/kube/watching/informer_cache.ts";
@@ -214,9 +215,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
       statuses.put({ ...push, trainerStatus });
       onPush();
       const answer = observations?.accept(push, signal);
-      return answer instanceof Promise
-        ? answer.then((it) => settled(push, it ?? acceptance))
-        : settled(push, answer ?? acceptance);
+      return continueWith(answer, (it) => settled(push, it ?? acceptance));
     },
     /**
      * Goes on until `signal` aborts. Then unwritten progress is written within `flushMs` if this replica still

@@ -2,6 +2,7 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { continueWith } from "../../platform/base/continue_with.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { ObservationSink } from "./sink.ts";
@@ -193,10 +194,10 @@ export function createObservations(options: ObservationsOptions): Observations {
     if (plan.kind === "unknown") return comeAgain(plan.why);
     if (plan.kind === "gone") return gone(plan.why);
     if (plan.kind !== "plan") return undefined;
-    const isPrimary = plans.isPrimary(plan, push.pod);
-    return isPrimary instanceof Promise
-      ? isPrimary.then((it) => record(plan, it, push, signal))
-      : record(plan, isPrimary, push, signal);
+    return continueWith(
+      plans.isPrimary(plan, push.pod),
+      (isPrimary) => record(plan, isPrimary, push, signal),
+    );
   }
 
   async function settleLog(plan: ObservationPlan, signal: AbortSignal): Promise<void> {
@@ -248,12 +249,8 @@ export function createObservations(options: ObservationsOptions): Observations {
     accept(push, signal) {
       if (closed.signal.aborted) return NOT_OWNER;
       const plan = plans.planFor(push.job, signal);
-      const answer = plan instanceof Promise
-        ? plan.then((it) => recordByPlan(it, push, signal))
-        : recordByPlan(plan, push, signal);
-      return answer instanceof Promise
-        ? answer.then((it) => storedStops.withControl(push.job, it))
-        : storedStops.withControl(push.job, answer);
+      const answer = continueWith(plan, (it) => recordByPlan(it, push, signal));
+      return continueWith(answer, (it) => storedStops.withControl(push.job, it));
     },
     settle(job, signal) {
       const plan = plans.planFor(job, signal);

@@ -1,10 +1,15 @@
 /** Stages that check the caller: its peer address, its token, its rates, and its job. */
 import type { Bearer } from "../../platform/http/callers/bearer.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { continueWith } from "../../platform/base/continue_with.ts";
 import type { Peers } from "../../platform/http/limits/peers.ts";
 import type { KeyedBuckets } from "../../platform/base/token_bucket.ts";
 import type { ReviewCache } from "../../platform/http/callers/token_review.ts";
-import type { TokenVerifier } from "../../platform/http/callers/token_verification.ts";
+import type {
+  TokenVerifier,
+  UndecidedReason,
+  Verification,
+} from "../../platform/http/callers/token_verification.ts";
 import { notNow, type Refusal } from "../../platform/http/refusals.ts";
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { refuse, type StatusReason } from "./status_refusals.ts";
@@ -12,10 +17,6 @@ import { type Exchange, type Outcome, required, type StageRun } from "./exchange
 import type { PushOrigin } from "../../crds/wire/push.ts";
 import { pushAudience } from "./push_audience.ts";
 import type { Ownership, OwnershipDecision } from "../ownership/ownership.ts";
-import {
-  type UndecidedReason,
-  type Verification,
-} from "../../platform/http/callers/token_verification.ts";
 
 /** Time for which the checks of a pod hold within one request, from its arrival, in milliseconds. */
 const OWNED_FOR_MS = 500;
@@ -69,10 +70,7 @@ export function identity(verifier: Pick<TokenVerifier, "verify">): StageRun {
   };
   return (exchange) => {
     const { hash, token } = tokenOf(exchange);
-    const verification = verifier.verify(hash, token);
-    return verification instanceof Promise
-      ? verification.then((settled) => take(exchange, settled))
-      : take(exchange, verification);
+    return continueWith(verifier.verify(hash, token), (settled) => take(exchange, settled));
   };
 }
 
@@ -120,9 +118,7 @@ export function ownership(ownership: Pick<Ownership, "decide">): StageRun {
     const { serviceAccount } = required(exchange.identity, "identity");
     const pod = required(exchange.pod, "pod");
     const decision = ownership.decide({ kind, namespace, job: name, pod, serviceAccount });
-    return decision instanceof Promise
-      ? decision.then((settled) => take(exchange, settled))
-      : take(exchange, decision);
+    return continueWith(decision, (settled) => take(exchange, settled));
   };
 }
 

@@ -3,6 +3,7 @@ import { okResponse } from "../../platform/http/json_responses.ts";
 import { notNow } from "../../platform/http/refusals.ts";
 import { refuse } from "./status_refusals.ts";
 import type { Clock } from "../../platform/base/clock.ts";
+import { continueWith } from "../../platform/base/continue_with.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { type Exchange, type Outcome, required, type StageRun } from "./exchange.ts";
@@ -99,8 +100,6 @@ export function createHandOver(parts: HandOverParts): StageRun {
       return answer(exchange, { ok: true, control: controlNow(originOf(exchange).job) }, warnings);
     }
     const acceptance = inTime(parts, (signal) => accept(push, signal));
-    return acceptance instanceof Promise
-      ? acceptance.then((settled) => answer(exchange, settled, warnings))
-      : answer(exchange, acceptance, warnings);
+    return continueWith(acceptance, (settled) => answer(exchange, settled, warnings));
   };
 }

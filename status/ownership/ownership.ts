@@ -1,5 +1,6 @@
 /** Ownership of pods: decides by UIDs, never by labels, for which job a pod may report. */
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import { continueWith } from "../../platform/base/continue_with.ts";
 import type { JobKind, OwnerLink } from "../../crds/job_kind.ts";
 import type { Kind, KubeMeta, OwnerRef } from "../../platform/kube/resource.ts";
 import type { Lookup } from "../../platform/kube/watching/cached_lookup.ts";
@@ -92,14 +93,6 @@ interface OwningJob {
 }
 
 const denied = (why: ForbiddenReason | "unknown_job"): OwnershipDecision => ({ ok: false, why });
-
-/** Continues at once if nothing has to be waited for: a promise costs more than most steps. */
-function continueWith<T, R>(
-  value: T | Promise<T>,
-  next: (value: T) => R | Promise<R>,
-): R | Promise<R> {
-  return value instanceof Promise ? value.then(next) : next(value);
-}
 
 /** Decides claims; remembers the owner of a pod for as long as the pod exists. */
 export type Ownership = ReturnType<typeof createOwnership>;
