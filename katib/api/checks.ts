@@ -66,8 +66,6 @@ export interface ApiParts extends ReaderParts {
     ask: StopRequest,
     signal: AbortSignal,
   ) => StopAnswer | Promise<StopAnswer>;
-  /** How long the owner may take to answer. Default 5 s. */
-  readonly answerDeadlineMs?: number;
   /** Pages that are read at a time. Default 64. */
   readonly maxReads?: number;
 }

@@ -20,17 +20,19 @@ import type { Observation } from "./messages.ts";
 import { behind } from "../../owner/observations/log_parts.ts";
 import { createWatch, type PageRead } from "./stream.ts";
 
+/** How long the owner may take to answer, in milliseconds. */
+const ANSWER_MS = 5000;
 const LATE = comeAgain(
   "the owner of this job's observation log did not answer in time: try again soon",
 );
 
 /** Reads pages, few at a time, each within a deadline. */
 function askInTime(
-  { ask, clock, answerDeadlineMs = 5000 }: ApiParts,
+  { ask, clock }: ApiParts,
   job: JobRef,
   { from, limit }: { readonly from?: Position | undefined; readonly limit: number },
 ): PageRead | Promise<PageRead> {
-  return answerInTime(clock, answerDeadlineMs, LATE, (signal) => ask({ job, from, limit }, signal));
+  return answerInTime(clock, ANSWER_MS, LATE, (signal) => ask({ job, from, limit }, signal));
 }
 
 /** A page of the log, and what is known of the job. */
