@@ -31,11 +31,6 @@ function graceOf(pod: Pod): number {
   return seconds * 1000;
 }
 
-function roleOf(container: Container, isInit: boolean): ContainerRole {
-  if (!isInit) return "main";
-  return isSidecar(container) ? "sidecar" : "init";
-}
-
 function restartPolicyOf(pod: Pod): RestartPolicy {
   const policy = pod.spec?.restartPolicy;
   return policy === "Never" || policy === "OnFailure" ? policy : "Always";
@@ -86,7 +81,7 @@ export class PodWorker {
     const init = runnable.spec?.initContainers ?? [];
     const main = runnable.spec?.containers ?? [];
     this.#containers = [
-      ...init.map((spec) => this.#manage(spec, roleOf(spec, true))),
+      ...init.map((spec) => this.#manage(spec, isSidecar(spec) ? "sidecar" : "init")),
       ...main.map((spec) => this.#manage(spec, "main")),
     ];
   }

@@ -38,9 +38,7 @@ const UNSUPPORTED_SUBRESOURCES: readonly string[] = [
 
 type Handler = (operation: Operation) => Response | Promise<Response>;
 
-function success(code = 201): JsonObject {
-  return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code };
-}
+const CREATED = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
 
 /** Returns a copy with the value at a path such as `.spec.replicas`. */
 function withValue(object: JsonObject, path: string, value: unknown): JsonObject {
@@ -125,7 +123,7 @@ async function bind(operation: Operation): Promise<Response> {
     };
     return { ...pod, status: { ...objectAt(pod, "status"), conditions: [...others, scheduled] } };
   });
-  return respond(operation, success(), 201);
+  return respond(operation, CREATED, 201);
 }
 
 async function evict(operation: Operation): Promise<Response> {
@@ -136,7 +134,7 @@ async function evict(operation: Operation): Promise<Response> {
     new URLSearchParams(),
   );
   await deleteObject(context, { ...call, subresource: undefined }, options);
-  return respond(operation, success(), 201);
+  return respond(operation, CREATED, 201);
 }
 
 async function token(operation: Operation): Promise<Response> {

@@ -17,20 +17,18 @@ import { checkSyntax } from "./field_checks.ts";
 
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
 
-/** Checks `metadata` at the path. `name` is the syntax of the kind's names. */
-export function checkMetadata(
-  metadata: unknown,
-  name: Syntax = dnsSubdomain,
-  path = "metadata",
-): StatusCause[] {
+const PATH = "metadata";
+
+/** Checks `metadata`. `name` is the syntax of the kind's names. */
+export function checkMetadata(metadata: unknown, name: Syntax = dnsSubdomain): StatusCause[] {
   return [
-    ...checkName(metadata, name, path),
-    ...checkLabels(at(metadata, "labels"), under(path, "labels")),
-    ...checkAnnotations(at(metadata, "annotations"), under(path, "annotations")),
+    ...checkName(metadata, name),
+    ...checkLabels(at(metadata, "labels"), under(PATH, "labels")),
+    ...checkAnnotations(at(metadata, "annotations"), under(PATH, "annotations")),
     ...asTexts(at(metadata, "finalizers")).flatMap((finalizer, index) =>
-      checkSyntax(under(under(path, "finalizers"), index), finalizer, finalizerProblems)
+      checkSyntax(under(under(PATH, "finalizers"), index), finalizer, finalizerProblems)
     ),
-    ...checkOwners(metadata, under(path, "ownerReferences")),
+    ...checkOwners(metadata, under(PATH, "ownerReferences")),
   ];
 }
 
@@ -48,7 +46,7 @@ function finalizerProblems(finalizer: string): string[] {
     : ["name is neither a standard finalizer name nor is it fully qualified"];
 }
 
-function checkName(metadata: unknown, syntax: Syntax, path: string): StatusCause[] {
+function checkName(metadata: unknown, syntax: Syntax): StatusCause[] {
   const name = textAt(metadata, "name") ?? "";
   const generateName = textAt(metadata, "generateName") ?? "";
   const causes: StatusCause[] = [];
@@ -57,17 +55,17 @@ function checkName(metadata: unknown, syntax: Syntax, path: string): StatusCause
     const sample = generateName.replace(/-$/, "a");
     causes.push(
       ...syntax(sample).map((problem) =>
-        invalid(under(path, "generateName"), generateName, problem)
+        invalid(under(PATH, "generateName"), generateName, problem)
       ),
     );
   }
   if (name === "") {
     if (generateName === "") {
-      causes.push(required(under(path, "name"), "name or generateName is required"));
+      causes.push(required(under(PATH, "name"), "name or generateName is required"));
     }
     return causes;
   }
-  return [...causes, ...checkSyntax(under(path, "name"), name, syntax)];
+  return [...causes, ...checkSyntax(under(PATH, "name"), name, syntax)];
 }
 
 /** Checks a map of labels. */
