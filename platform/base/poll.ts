@@ -6,8 +6,8 @@ import { createSleeper } from "./sleeper.ts";
 /** After a question that failed, or when the poll is woken. */
 const BACKOFF: Backoff = { firstMs: 1_000, longestMs: 10_000 };
 
-/** Options of {@link createPoll}. */
-export interface PollOptions {
+/** Creates the poll. */
+export function createPoll(options: {
   readonly clock: Pick<Clock, "sleep">;
   /** A number from 0 up to 1. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
@@ -17,10 +17,7 @@ export interface PollOptions {
   readonly ask: (signal: AbortSignal) => Promise<boolean | void>;
   /** Called with what it throws, unless the poll ends. */
   readonly onFailure?: (error: unknown) => void;
-}
-
-/** Creates the poll. */
-export function createPoll(options: PollOptions) {
+}) {
   const { clock, random = Math.random, everyMs, ask, onFailure = () => {} } = options;
   const first = Promise.withResolvers<void>();
   const sleeper = createSleeper(clock);

@@ -1,22 +1,19 @@
 /** Bounded memory of values that were used lately; unused ones expire. */
 import { createBoundedCache } from "./bounded_cache.ts";
 
-/** Bounds of {@link createRecentMemory}. */
-export interface RecentMemoryOptions {
-  /** Monotonic time, in milliseconds. */
-  readonly now: () => number;
-  /** Most entries; those unused for longest make place. */
-  readonly max: number;
-  /** After how long without use an entry goes, in milliseconds. */
-  readonly idleMs: number;
-}
-
 /**
  * Creates a memory of values by key. Jobs, pods and tokens come and go for as long as the manager runs: with
  * only a bound on their number the memory would fill up to it, however few are alive.
  */
 export function createRecentMemory<V extends object>(
-  { now, max, idleMs }: RecentMemoryOptions,
+  { now, max, idleMs }: {
+    /** Monotonic time, in milliseconds. */
+    readonly now: () => number;
+    /** Most entries; those unused for longest make place. */
+    readonly max: number;
+    /** After how long without use an entry goes, in milliseconds. */
+    readonly idleMs: number;
+  },
 ) {
   /** Time of the current call: the cache reads it several times, and a push uses the cache several times. */
   let nowMs = now();

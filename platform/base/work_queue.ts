@@ -6,16 +6,6 @@ import { DelayedKeys } from "./delayed_keys.ts";
 /** Bounds of the delay after failures of a key, when none are given. */
 const DEFAULT_BACKOFF: Backoff = { firstMs: 5, longestMs: 300_000 };
 
-/** Options of {@link createWorkQueue}. */
-export interface WorkQueueOptions {
-  clock?: Clock;
-  /** A number from 0 up to 1. Default `Math.random`. */
-  random?: () => number;
-  backoff?: Backoff;
-  /** Called with the depth after each change of it. */
-  onDepth?: (depth: number) => void;
-}
-
 /** A rate-limited, de-duplicating queue of keys. */
 export type WorkQueue = ReturnType<typeof createWorkQueue>;
 
@@ -33,7 +23,14 @@ export async function workOn(
 }
 
 /** Creates an empty queue. Its timer runs only while a worker waits in {@link WorkQueue.take}. */
-export function createWorkQueue(options: WorkQueueOptions = {}) {
+export function createWorkQueue(options: {
+  clock?: Clock;
+  /** A number from 0 up to 1. Default `Math.random`. */
+  random?: () => number;
+  backoff?: Backoff;
+  /** Called with the depth after each change of it. */
+  onDepth?: (depth: number) => void;
+} = {}) {
   const { clock = systemClock, random = Math.random, backoff = DEFAULT_BACKOFF, onDepth } = options;
   /** Keys to work on, oldest first; a Set keeps the order and drops duplicates. */
   const ready = new Set<string>();

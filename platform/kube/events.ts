@@ -24,18 +24,6 @@ export type DropCause = "queue_full" | "rate_limited" | "refused" | "closed";
 /** Writes events in the background, from the first one on. */
 export type EventRecorder = ReturnType<typeof createEventRecorder>;
 
-/** Options of {@link createEventRecorder}. */
-export interface EventRecorderOptions {
-  client: Pick<KubeClient, "create" | "patch">;
-  /** `source.component` and `reportingComponent` of events that name none. */
-  component: string;
-  clock?: Clock;
-  /** A number from 0 up to 1. Default `Math.random`. */
-  random?: () => number;
-  /** Called for each event that was not written, with the cause. */
-  onDropped?: (cause: DropCause) => void;
-}
-
 /** Different events that wait to be written. */
 const QUEUE_LENGTH = 1000;
 /** Events, and objects, that are remembered. */
@@ -68,7 +56,16 @@ interface Entry {
 }
 
 /** Creates a recorder, which its owner has to close. */
-export function createEventRecorder(options: EventRecorderOptions) {
+export function createEventRecorder(options: {
+  client: Pick<KubeClient, "create" | "patch">;
+  /** `source.component` and `reportingComponent` of events that name none. */
+  component: string;
+  clock?: Clock;
+  /** A number from 0 up to 1. Default `Math.random`. */
+  random?: () => number;
+  /** Called for each event that was not written, with the cause. */
+  onDropped?: (cause: DropCause) => void;
+}) {
   const { client, component, clock = systemClock, random = Math.random, onDropped } = options;
   const known = createBoundedCache<Entry>(REMEMBERED);
   const buckets = createKeyedBuckets(LIMITS, REMEMBERED);

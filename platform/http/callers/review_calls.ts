@@ -29,16 +29,13 @@ export type TakeTurn = (
   whose: { readonly subject?: string | undefined; readonly signal: AbortSignal },
 ) => boolean | Promise<boolean>;
 
-/** Options of {@link createReviewCalls}. */
-export interface ReviewCallsOptions {
+/** Creates what makes the calls. */
+export function createReviewCalls<A>({ clock, about, take }: {
   readonly clock: Clock;
   /** Subject of the reviews, for the log. */
   readonly about: "tokens" | "rights";
   readonly take: TakeTurn;
-}
-
-/** Creates what makes the calls. */
-export function createReviewCalls<A>({ clock, about, take }: ReviewCallsOptions) {
+}) {
   const log = getLogger(["milepost", "http"]);
   /** Never more than the budget gives, or lets wait, in the time that a call may take. */
   const inFlight = new Map<string, Promise<ReviewAnswer<A>>>();

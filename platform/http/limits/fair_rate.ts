@@ -6,14 +6,6 @@ import { Bucket, createKeyedBuckets } from "../../base/token_bucket.ts";
 /** The budget. `nowMs` is monotonic. Of a user's share, and of all, `first` ones may take what the others leave. */
 export type FairRate = ReturnType<typeof createFairRate>;
 
-/** Options of {@link createFairRate}. */
-export interface FairRateOptions {
-  readonly clock: Clock;
-  readonly perSecond: number;
-  /** What one user may take at once; then it has a tenth of what there is each second. */
-  readonly userBurst: number;
-}
-
 /** Part of the rate that one user has. */
 const USER_PART = 0.1;
 /** What all may take at once, in seconds of the rate, and in bursts of users at least. */
@@ -39,7 +31,12 @@ interface Queue {
 const lengthOf = ({ first, others }: Queue) => first.length + others.length;
 
 /** Creates {@link FairRate}. */
-export function createFairRate(options: FairRateOptions) {
+export function createFairRate(options: {
+  readonly clock: Clock;
+  readonly perSecond: number;
+  /** What one user may take at once; then it has a tenth of what there is each second. */
+  readonly userBurst: number;
+}) {
   const { clock, perSecond, userBurst } = options;
   const userReserve = Math.floor(userBurst * RESERVED_PART);
   const share = { ratePerSecond: perSecond * USER_PART, burst: userBurst + userReserve };

@@ -4,13 +4,6 @@ import type { Clock } from "../../base/clock.ts";
 import { createPeerRate } from "./peer_rate.ts";
 import { DEFAULT_SERVER_LIMITS } from "./server_limits.ts";
 
-/** Options of {@link createLoadShedding}. */
-export interface LoadSheddingOptions {
-  readonly clock: Clock;
-  /** Called for each connection that is refused. */
-  readonly onRefused: () => void;
-}
-
 /** Interval at which the event loop is measured, in milliseconds. */
 const MEASURE_EVERY_MS = 100;
 /** A turn this late means that there is too much to do, in milliseconds; a handshake takes 0.3. */
@@ -28,7 +21,11 @@ const STRANGERS = {
  * Creates what decides, for all ports of the process, which new connections are taken when there are more than one thread
  * can take.
  */
-export function createLoadShedding({ clock, onRefused }: LoadSheddingOptions) {
+export function createLoadShedding({ clock, onRefused }: {
+  readonly clock: Clock;
+  /** Called for each connection that is refused. */
+  readonly onRefused: () => void;
+}) {
   const log = getLogger(["milepost", "http"]);
   const take = createPeerRate(STRANGERS);
   let appliesUntilMs = -Infinity;

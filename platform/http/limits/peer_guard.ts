@@ -15,17 +15,14 @@ export interface PeerGuard {
   open(): number;
 }
 
-/** Bounds of {@link createCounters}. */
-interface CounterLimits {
+/** Creates the counters of one sort of keys: of peers, or of networks. */
+function createCounters({ perKey, fresh: freshLimits, maxKeys }: {
   /** Connections of a key at a time. */
   readonly perKey: number;
   /** New connections of a key. */
   readonly fresh: BucketLimits;
   readonly maxKeys: number;
-}
-
-/** Creates the counters of one sort of keys: of peers, or of networks. */
-function createCounters({ perKey, fresh: freshLimits, maxKeys }: CounterLimits) {
+}) {
   const fresh = createKeyedBuckets(freshLimits, maxKeys);
   /** Never more keys than connections. */
   const held = new Map<string, number>();

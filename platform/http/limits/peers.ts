@@ -11,18 +11,6 @@ import { type BucketLimits, createKeyedBuckets } from "../../base/token_bucket.t
  */
 export type Peers = ReturnType<typeof createPeers>;
 
-/** Options of {@link createPeers}. */
-export interface PeersOptions {
-  /** Failed authentications of a peer. */
-  readonly failures: BucketLimits;
-  /** Peers remembered, each for failures and for proofs. */
-  readonly maxKeys: number;
-  /** How long a proof counts. Default 15 minutes. */
-  readonly provedForMs?: number;
-  /** How long a peer that was over its budget is suspected. Default 1 minute. */
-  readonly suspectedForMs?: number;
-}
-
 /** Creates the record of the failures of one sort of keys: of peers, or of networks. */
 function createFailures(
   limits: BucketLimits,
@@ -50,7 +38,16 @@ function isWithin(atMs: number | undefined, forMs: number, nowMs: number): boole
 }
 
 /** Creates {@link Peers} with bounded memory. */
-export function createPeers(options: PeersOptions) {
+export function createPeers(options: {
+  /** Failed authentications of a peer. */
+  readonly failures: BucketLimits;
+  /** Peers remembered, each for failures and for proofs. */
+  readonly maxKeys: number;
+  /** How long a proof counts. Default 15 minutes. */
+  readonly provedForMs?: number;
+  /** How long a peer that was over its budget is suspected. Default 1 minute. */
+  readonly suspectedForMs?: number;
+}) {
   const { failures, maxKeys, provedForMs = 900_000, suspectedForMs = 60_000 } = options;
   const own = createFailures(failures, { maxKeys, suspectedForMs });
   const networks = createFailures(limitsOfNetwork(failures), { maxKeys, suspectedForMs });

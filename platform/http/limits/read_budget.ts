@@ -16,20 +16,17 @@ export class ReadBudgetError extends TransportError {
 /** Namespaces that are remembered. */
 const MAX_NAMESPACES = 10_000;
 
-/** Options of {@link createReadBudget}. */
-export interface ReadBudgetOptions {
+/**
+ * Creates a {@link ReadBudget}, which throws a {@link ReadBudgetError} if it is spent. A read that its namespace's budget refuses is not taken
+ * from the total.
+ */
+export function createReadBudget(options: {
   readonly clock: Clock;
   /** Of one namespace, so that none takes the reads of the others. Default 50 a second, 200 at once. */
   readonly perNamespace?: BucketLimits;
   /** Of all together. Default 100 a second, 400 at once. */
   readonly total?: BucketLimits;
-}
-
-/**
- * Creates a {@link ReadBudget}, which throws a {@link ReadBudgetError} if it is spent. A read that its namespace's budget refuses is not taken
- * from the total.
- */
-export function createReadBudget(options: ReadBudgetOptions): ReadBudget {
+}): ReadBudget {
   const { clock } = options;
   const { perNamespace = { ratePerSecond: 50, burst: 200 } } = options;
   const { total = { ratePerSecond: 100, burst: 400 } } = options;

@@ -15,17 +15,6 @@ export interface PodPort {
   readonly port: number;
 }
 
-/** Options of {@link startPortForward}. */
-export interface PortForwardOptions {
-  readonly transport: Pick<Transport, "connect">;
-  /** Returns where the next connection leads; undefined if it is refused. */
-  readonly target: () => PodPort | undefined;
-  /** Called when a connection could not be made, or the pod's end of it failed. */
-  readonly onFailure: (target: PodPort, error: unknown) => void;
-  /** Bytes that wait for their reader, in either direction, before a connection is given up. Default 64 MiB. */
-  readonly maxWaiting?: number;
-}
-
 /** A port-forward. */
 export type PortForward = ReturnType<typeof startPortForward>;
 
@@ -114,7 +103,15 @@ async function sendAll(
 
 /** Starts one. Connections are refused while there is no target. */
 export function startPortForward(
-  { transport, target, onFailure, maxWaiting = MAX_WAITING }: PortForwardOptions,
+  { transport, target, onFailure, maxWaiting = MAX_WAITING }: {
+    readonly transport: Pick<Transport, "connect">;
+    /** Returns where the next connection leads; undefined if it is refused. */
+    readonly target: () => PodPort | undefined;
+    /** Called when a connection could not be made, or the pod's end of it failed. */
+    readonly onFailure: (target: PodPort, error: unknown) => void;
+    /** Bytes that wait for their reader, in either direction, before a connection is given up. Default 64 MiB. */
+    readonly maxWaiting?: number;
+  },
 ) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const closed = new AbortController();

@@ -13,8 +13,11 @@ export const REST_MS = 10_000;
 
 const logger = getLogger(["milepost", "kube", "informer"]);
 
-/** Options of {@link createServedSwitch}. */
-export interface ServedSwitchOptions {
+/** A kind that may not be served. */
+export type ServedSwitch = ReturnType<typeof createServedSwitch>;
+
+/** Creates it; nothing is known before it runs. */
+export function createServedSwitch(options: {
   readonly client: Pick<KubeClient, "list">;
   readonly kind: Kind<unknown>;
   readonly clock?: Clock;
@@ -22,13 +25,7 @@ export interface ServedSwitchOptions {
   readonly random?: () => number;
   /** Called when the API server serves the kind after all. */
   readonly onServed?: () => void;
-}
-
-/** A kind that may not be served. */
-export type ServedSwitch = ReturnType<typeof createServedSwitch>;
-
-/** Creates it; nothing is known before it runs. */
-export function createServedSwitch(options: ServedSwitchOptions) {
+}) {
   const { client, kind, onServed, clock = systemClock, random } = options;
   const served = createSwitch();
   const names = { kind: kind.kind, group: kind.group };
