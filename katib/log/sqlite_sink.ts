@@ -9,23 +9,20 @@ import { type ObservationSink, SinkError, type SinkName } from "../../owner/obse
 import { logKeyOf, logKeyText } from "../../trials/recording/observation_row.ts";
 import { createStoreWriter } from "./store_writer.ts";
 
-/** Options of {@link createStoreSink}. */
-export interface StoreSinkOptions {
-  readonly name: SinkName;
-  /** Whether the store is a file. */
-  readonly isDurable: boolean;
-  /** The sink closes it. */
-  readonly store: LogStore;
-  readonly clock: Clock;
-  readonly bounds?: HistoryBounds | undefined;
-}
-
 /** Commits to a file take at most half of the time. */
 const PAUSE_PER_COMMIT = 1;
 
 /** Creates a sink that keeps its logs in the store. */
 export function createStoreSink(
-  { name, isDurable, store, clock, bounds = {} }: StoreSinkOptions,
+  { name, isDurable, store, clock, bounds = {} }: {
+    readonly name: SinkName;
+    /** Whether the store is a file. */
+    readonly isDurable: boolean;
+    /** The sink closes it. */
+    readonly store: LogStore;
+    readonly clock: Clock;
+    readonly bounds?: HistoryBounds | undefined;
+  },
 ): ObservationSink {
   const stop = deleteOldLogs(store, clock, bounds);
   const writer = createStoreWriter({
@@ -107,17 +104,14 @@ export function createSqliteSink(
   return createStoreSink({ name: "sqlite", isDurable: true, store, clock, bounds });
 }
 
-/** Bounds of {@link createMemorySink}. */
-export interface MemorySinkOptions {
+/** Creates an empty sink. Its rows are not on JavaScript's heap, where garbage collection visits them. */
+export function createMemorySink(options: {
   /** Size of all logs; beyond it plain logs are dropped, and then appends fail. Default 128 MiB. */
   readonly maxBytes?: number;
   /** Most rows of the log of a job without a trial, which loses its oldest ones. Default 100000. */
   readonly maxPlainRows?: number;
   readonly clock?: Clock;
-}
-
-/** Creates an empty sink. Its rows are not on JavaScript's heap, where garbage collection visits them. */
-export function createMemorySink(options: MemorySinkOptions = {}): ObservationSink {
+} = {}): ObservationSink {
   const { clock = systemClock, ...limits } = options;
   return createStoreSink({ name: "memory", isDurable: false, store: openLogStore(limits), clock });
 }

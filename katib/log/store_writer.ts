@@ -5,19 +5,6 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import type { LogStore, StoreAppend } from "./log_store.ts";
 import { SinkError } from "../../owner/observations/sink.ts";
 
-/** Options of {@link createStoreWriter}. */
-export interface StoreWriterOptions {
-  readonly store: Pick<LogStore, "append">;
-  readonly clock: Clock;
-  /**
-   * Pause after a commit, as a multiple of its duration: a commit that waits for the disk blocks everything
-   * else in the process.
-   */
-  readonly pausePerCommit: number;
-  /** Most rows that wait; more are refused as unavailable. Default 50000. */
-  readonly maxWaitingRows?: number;
-}
-
 interface Waiting {
   readonly append: StoreAppend;
   readonly settle: (error: SinkError | undefined) => void;
@@ -27,7 +14,17 @@ interface Waiting {
 export type StoreWriter = ReturnType<typeof createStoreWriter>;
 
 /** Creates a writer. The caller closes the store. */
-export function createStoreWriter(options: StoreWriterOptions) {
+export function createStoreWriter(options: {
+  readonly store: Pick<LogStore, "append">;
+  readonly clock: Clock;
+  /**
+   * Pause after a commit, as a multiple of its duration: a commit that waits for the disk blocks everything
+   * else in the process.
+   */
+  readonly pausePerCommit: number;
+  /** Most rows that wait; more are refused as unavailable. Default 50000. */
+  readonly maxWaitingRows?: number;
+}) {
   const { store, clock, pausePerCommit, maxWaitingRows = 50_000 } = options;
   const waiting = new Set<Waiting>();
   const stop = new AbortController();

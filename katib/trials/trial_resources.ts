@@ -63,17 +63,6 @@ export function trialResourceRules(kinds: readonly JobKind[]): PolicyRule[] {
   }));
 }
 
-/** Options of {@link createTrialResources}. */
-export interface TrialResourcesOptions {
-  readonly client: Pick<KubeClient, "create" | "read">;
-  readonly clock: Pick<Clock, "sleep">;
-  readonly kinds: readonly JobKind[];
-  /** The user that lacks rights, in messages. */
-  readonly account: string;
-  /** A number from 0 up to 1, for jitter. Default `Math.random`. */
-  readonly random?: () => number;
-}
-
 /** Whether a kind can be followed, and what is missing. */
 interface Found {
   readonly on: boolean;
@@ -84,7 +73,15 @@ interface Found {
 export type TrialResources = ReturnType<typeof createTrialResources>;
 
 /** Creates {@link TrialResources} for the kinds that are trial resources; nothing is known before it runs. */
-export function createTrialResources(options: TrialResourcesOptions) {
+export function createTrialResources(options: {
+  readonly client: Pick<KubeClient, "create" | "read">;
+  readonly clock: Pick<Clock, "sleep">;
+  readonly kinds: readonly JobKind[];
+  /** The user that lacks rights, in messages. */
+  readonly account: string;
+  /** A number from 0 up to 1, for jitter. Default `Math.random`. */
+  readonly random?: () => number;
+}) {
   const { client, clock, account, random } = options;
   const kinds = options.kinds.filter(({ isForeign }) => isForeign);
   const switches = new Map(kinds.map((kind) => [kind, createSwitch()]));
