@@ -15,16 +15,6 @@ import type { TermChanges } from "./term.ts";
 /** Calls the listener with each news of the job, of the present ones at once. Returns a function that stops this. */
 export type Follow<Value> = (job: JobRef, listener: (value: Value) => void) => () => void;
 
-/** Options of {@link createOwnerClient}. */
-export interface OwnerClientOptions {
-  /** Locates the leader, which owns the state. */
-  readonly leader: LeaderLocator;
-  /** The state of this replica. */
-  readonly owned: Pick<OwnedState, "ask" | "changes">;
-  readonly forward: Pick<ForwardClient, "ask" | "changes">;
-  readonly clock: Clock;
-}
-
 /** Follows values, each of which is told once. */
 const values = <Value>({ follow }: JobFeeds<Value>): Follow<Value> => (job, listener) => {
   let last: Value | undefined;
@@ -39,7 +29,14 @@ const values = <Value>({ follow }: JobFeeds<Value>): Follow<Value> => (job, list
 export type OwnerClient = ReturnType<typeof createOwnerClient>;
 
 /** Creates an {@link OwnerClient}; it follows the owner only while somebody follows a job. */
-export function createOwnerClient(options: OwnerClientOptions) {
+export function createOwnerClient(options: {
+  /** Locates the leader, which owns the state. */
+  readonly leader: LeaderLocator;
+  /** The state of this replica. */
+  readonly owned: Pick<OwnedState, "ask" | "changes">;
+  readonly forward: Pick<ForwardClient, "ask" | "changes">;
+  readonly clock: Clock;
+}) {
   const { leader, owned, forward, clock } = options;
 
   function feedsOf<Value>(

@@ -3,15 +3,6 @@ import { type LogKey, logKeyText } from "../../trials/recording/observation_row.
 import type { ObservationPlan } from "../../trials/plan/observation_plan.ts";
 import type { LogActor } from "./log_actor.ts";
 
-/** Options of {@link createActors}. */
-export interface ActorsOptions {
-  readonly create: (plan: ObservationPlan) => LogActor;
-  /** Whether it must be kept, since work is under way that only it knows of. */
-  readonly isBusy: (actor: LogActor) => boolean;
-  /** Most actors, not counting those that are busy. */
-  readonly max: number;
-}
-
 /** Actors that are considered for eviction for each new one: if many are busy it takes a few calls. */
 const CONSIDERED = 32;
 
@@ -19,7 +10,13 @@ const CONSIDERED = 32;
 export type Actors = ReturnType<typeof createActors>;
 
 /** Creates {@link Actors}, empty. */
-export function createActors({ create, isBusy, max }: ActorsOptions) {
+export function createActors({ create, isBusy, max }: {
+  readonly create: (plan: ObservationPlan) => LogActor;
+  /** Whether it must be kept, since work is under way that only it knows of. */
+  readonly isBusy: (actor: LogActor) => boolean;
+  /** Most actors, not counting those that are busy. */
+  readonly max: number;
+}) {
   /** By log; the most recently used actor comes last. */
   const actors = new Map<string, LogActor>();
   /** Logs by the UID of their TrainJob. */

@@ -8,16 +8,6 @@ import { createSemaphore } from "../../platform/base/semaphore.ts";
 import { type ObservationSink, SinkError } from "./sink.ts";
 import { type LogKey } from "../../trials/recording/observation_row.ts";
 
-/** Options of {@link createDeletions}. */
-export interface DeletionsOptions {
-  readonly sink: Pick<ObservationSink, "delete">;
-  readonly clock: Clock;
-  /** Returns a number from 0 up to 1. */
-  readonly random: () => number;
-  /** Deadline of one call, in milliseconds. */
-  readonly sinkMs: number;
-}
-
 /** Conditions of a deletion. */
 export interface DeletionConditions {
   /** The deletion begins when this has settled. */
@@ -33,7 +23,14 @@ const AT_ONCE = 8;
 const RETRY = { firstMs: 1_000, longestMs: 5_000 } as const;
 
 /** Creates what deletes logs in the background. */
-export function createDeletions({ sink, clock, random, sinkMs }: DeletionsOptions) {
+export function createDeletions({ sink, clock, random, sinkMs }: {
+  readonly sink: Pick<ObservationSink, "delete">;
+  readonly clock: Clock;
+  /** Returns a number from 0 up to 1. */
+  readonly random: () => number;
+  /** Deadline of one call, in milliseconds. */
+  readonly sinkMs: number;
+}) {
   const log = getLogger(["milepost", "katib"]);
   const closed = new AbortController();
   const running = new Set<Promise<void>>();

@@ -6,19 +6,16 @@ import type { Actors } from "./actors.ts";
 import type { Observations, PlanSource } from "./observations.ts";
 import type { PlainLogs } from "./plain_logs.ts";
 
-/** Options of {@link createObservationReader}. */
-export interface ObservationReaderOptions {
-  readonly plans: Pick<PlanSource, "planFor">;
-  readonly actors: Pick<Actors, "of">;
-  readonly plainLogs: Pick<PlainLogs, "snapshotOf" | "read">;
-  /** Whether the log of a plan is among `plainLogs`. */
-  readonly isInPlainLogs: (plan: ObservationPlan) => boolean;
-  readonly sink: Pick<ObservationSink, "read" | "traits">;
-}
-
 /** Creates the reader of one term. */
 export function createObservationReader(
-  options: ObservationReaderOptions,
+  options: {
+    readonly plans: Pick<PlanSource, "planFor">;
+    readonly actors: Pick<Actors, "of">;
+    readonly plainLogs: Pick<PlainLogs, "snapshotOf" | "read">;
+    /** Whether the log of a plan is among `plainLogs`. */
+    readonly isInPlainLogs: (plan: ObservationPlan) => boolean;
+    readonly sink: Pick<ObservationSink, "read" | "traits">;
+  },
 ): Pick<Observations, "logOf" | "snapshotOf" | "pageOf"> {
   const { plans, actors, plainLogs, isInPlainLogs, sink } = options;
 

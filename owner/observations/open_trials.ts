@@ -9,8 +9,13 @@ import type { Actors } from "./actors.ts";
 import type { PlanSource } from "./observations.ts";
 import type { LogActor } from "./log_actor.ts";
 
-/** Options of {@link createOpenTrials}. */
-export interface OpenTrialsOptions {
+/** Interval between checks for logs whose state is not known, in milliseconds. */
+const INTERVAL_MS = 5_000;
+/** Pauses after failed reads. */
+const RETRY = { firstMs: 250, longestMs: INTERVAL_MS } as const;
+
+/** Creates the open trials of one term. */
+export function createOpenTrials(options: {
   readonly plans: Pick<PlanSource, "openPlans">;
   readonly actors: Pick<Actors, "get" | "of">;
   readonly clock: Clock;
@@ -22,15 +27,7 @@ export interface OpenTrialsOptions {
   readonly atOnce: number;
   /** Called every few seconds, to evict logs that are not needed. */
   readonly evict: () => void;
-}
-
-/** Interval between checks for logs whose state is not known, in milliseconds. */
-const INTERVAL_MS = 5_000;
-/** Pauses after failed reads. */
-const RETRY = { firstMs: 250, longestMs: INTERVAL_MS } as const;
-
-/** Creates the open trials of one term. */
-export function createOpenTrials(options: OpenTrialsOptions) {
+}) {
   const { plans, actors, clock, random, onRead, atOnce, evict } = options;
   const log = getLogger(["milepost", "katib"]);
   /** Jobs whose log was read in this term. */

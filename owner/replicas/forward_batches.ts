@@ -3,19 +3,6 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { type ForwardResult, MAX_BATCH, MAX_BATCH_BYTES } from "./forwarding.ts";
 import type { CallBounds } from "../../platform/http/replicas/calls.ts";
 
-/** Options of {@link createForwardBatches}. */
-export interface ForwardBatchesOptions {
-  /** Sends encoded pushes in one call; returns one result for each, in their order. Never throws. */
-  readonly send: (
-    address: string,
-    pushes: readonly Uint8Array[],
-    bounds: CallBounds,
-  ) => Promise<readonly ForwardResult[]>;
-  readonly clock: Clock;
-  /** Pushes that wait or are under way, in all; more are refused as saturated. */
-  readonly maxPushes: number;
-}
-
 /** Hands over one encoded push. Never throws. */
 export type ForwardInBatch = (
   address: string,
@@ -53,7 +40,17 @@ function takeBatch(waiting: Waiting[]): Waiting[] {
 }
 
 /** Creates a {@link ForwardInBatch}. A push goes at once where few calls are under way. */
-export function createForwardBatches(options: ForwardBatchesOptions): ForwardInBatch {
+export function createForwardBatches(options: {
+  /** Sends encoded pushes in one call; returns one result for each, in their order. Never throws. */
+  readonly send: (
+    address: string,
+    pushes: readonly Uint8Array[],
+    bounds: CallBounds,
+  ) => Promise<readonly ForwardResult[]>;
+  readonly clock: Clock;
+  /** Pushes that wait or are under way, in all; more are refused as saturated. */
+  readonly maxPushes: number;
+}): ForwardInBatch {
   const { send, clock, maxPushes } = options;
   const lanes = new Map<string, Lane>();
   let held = 0;
