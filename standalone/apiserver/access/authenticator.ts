@@ -9,13 +9,6 @@ export interface StaticToken {
   readonly user: { readonly name: string; readonly uid?: string; readonly groups: string[] };
 }
 
-/** Options of {@link createAuthenticator}. */
-export interface AuthenticatorOptions {
-  /** Tokens of the administrator (group `system:masters`), the kubelet and the controllers. */
-  readonly staticTokens: readonly StaticToken[];
-  readonly serviceAccountTokens: ServiceAccountTokens;
-}
-
 /** Authenticates requests and tokens. */
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
@@ -27,7 +20,11 @@ function hashOf(token: string): string {
 }
 
 /** Creates an authenticator. Throws a RangeError for an empty or duplicate static token. */
-export function createAuthenticator(options: AuthenticatorOptions) {
+export function createAuthenticator(options: {
+  /** Tokens of the administrator (group `system:masters`), the kubelet and the controllers. */
+  readonly staticTokens: readonly StaticToken[];
+  readonly serviceAccountTokens: ServiceAccountTokens;
+}) {
   const users = new Map<string, User>();
   for (const { token, user } of options.staticTokens) {
     if (token === "") throw new RangeError(`the static token of ${user.name} must not be empty`);

@@ -56,17 +56,14 @@ export type Verdict =
 /** Issues and verifies tokens. */
 export type ServiceAccountTokens = ReturnType<typeof createServiceAccountTokens>;
 
-/** Options of {@link createServiceAccountTokens}. */
-export interface ServiceAccountTokensOptions {
-  readonly keys: SigningKeys;
-  readonly store: ObjectReader;
-  /** Current time in milliseconds since the epoch. */
-  readonly now: () => number;
-}
-
 /** Creates an issuer and verifier over one key. */
 export function createServiceAccountTokens(
-  options: ServiceAccountTokensOptions,
+  options: {
+    readonly keys: SigningKeys;
+    readonly store: ObjectReader;
+    /** Current time in milliseconds since the epoch. */
+    readonly now: () => number;
+  },
 ) {
   const { keys, store, now } = options;
   const publicKey = importJWK(keys.publicJwk, SIGNING_ALGORITHM);

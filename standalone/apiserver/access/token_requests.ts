@@ -22,18 +22,15 @@ import {
 
 const DEFAULT_SECONDS = 3600;
 
-/** Options of {@link createTokenRequests}. */
-export interface TokenRequestOptions {
-  readonly store: ObjectReader;
-  readonly tokens: ServiceAccountTokens;
-}
-
 /**
  * Creates a function that issues tokens for TokenRequests. It throws a StatusError: 422 for a lifetime
  * out of bounds, 404 for a bound object that is missing, 409 if that has another UID, and 400 for a
  * pod of another service account.
  */
-export function createTokenRequests(options: TokenRequestOptions) {
+export function createTokenRequests(options: {
+  readonly store: ObjectReader;
+  readonly tokens: ServiceAccountTokens;
+}) {
   return async (serviceAccount: ApiObject, body: unknown): Promise<unknown> => {
     const { name, namespace = "", uid } = serviceAccount.metadata;
     const expirationSeconds = secondsOf(body);

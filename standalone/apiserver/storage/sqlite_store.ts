@@ -8,14 +8,6 @@ import { expired } from "../objects/status_error.ts";
 import { openDatabase, type SavedObject } from "./database.ts";
 import type { Change, ObjectReader, ResourceKey } from "./store.ts";
 
-/** Options of {@link openStore}. */
-export interface StoreOptions {
-  /** Folder for the database, created with mode 0700; without it the database is in memory. */
-  readonly dataDir?: string;
-  /** Least number of changes that are kept for watches that start in the past; at most twice as many are. */
-  readonly historyLimit?: number;
-}
-
 function tableName({ group, resource }: ResourceKey): string {
   return `${group}/${resource}`;
 }
@@ -187,6 +179,11 @@ export class Store implements ObjectReader {
  * Opens the store. Throws an error that says what to do if the folder cannot be used, or another process
  * has it open.
  */
-export function openStore({ dataDir, historyLimit = 5_000 }: StoreOptions = {}): Store {
+export function openStore({ dataDir, historyLimit = 5_000 }: {
+  /** Folder for the database, created with mode 0700; without it the database is in memory. */
+  readonly dataDir?: string;
+  /** Least number of changes that are kept for watches that start in the past; at most twice as many are. */
+  readonly historyLimit?: number;
+} = {}): Store {
   return new Store(openDatabase(dataDir), historyLimit);
 }

@@ -31,15 +31,12 @@ const HOLDS_MS = { token: 120_000, allowed: 300_000, denied: 30_000 } as const;
 /** Most answers that are remembered. */
 const MOST = 1000;
 
-/** Options of {@link createAccessCheck}. */
-export interface AccessCheckOptions {
+/** Creates an access check that asks the API server, and remembers its answers for a while. */
+export function createAccessCheck({ client, clock, nodeName }: {
   readonly client: Pick<KubeClient, "create">;
   readonly clock: Clock;
   readonly nodeName: string;
-}
-
-/** Creates an access check that asks the API server, and remembers its answers for a while. */
-export function createAccessCheck({ client, clock, nodeName }: AccessCheckOptions): CheckAccess {
+}): CheckAccess {
   const users = createExpiringMemory<User | "unknown">(clock, MOST);
   const rights = createExpiringMemory<boolean>(clock, MOST);
   const bounds = { deadlineMs: DEADLINE_MS };

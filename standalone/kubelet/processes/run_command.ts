@@ -3,14 +3,6 @@ import type { Clock } from "../../../platform/base/clock.ts";
 import { answerInTime } from "../../../platform/base/deadline.ts";
 import { type Processes, type ProcessSpec, StartProblem } from "./processes.ts";
 
-/** Options of {@link runCommand}. */
-export interface RunCommandOptions {
-  readonly spec: Omit<ProcessSpec, "onOutput">;
-  readonly processes: Processes;
-  readonly clock: Clock;
-  readonly timeoutMs: number;
-}
-
 /** Output beyond this many bytes is dropped. */
 const OUTPUT_BYTES = 16_384;
 
@@ -19,7 +11,12 @@ const OUTPUT_BYTES = 16_384;
  * because it takes too long, has failed; the output says why.
  */
 export async function runCommand(
-  { spec, processes, clock, timeoutMs }: RunCommandOptions,
+  { spec, processes, clock, timeoutMs }: {
+    readonly spec: Omit<ProcessSpec, "onOutput">;
+    readonly processes: Processes;
+    readonly clock: Clock;
+    readonly timeoutMs: number;
+  },
 ): Promise<{ exitCode: number; output: string }> {
   const decoder = new TextDecoder();
   let output = "";

@@ -20,18 +20,6 @@ const CALL_MS = 10_000;
 /** The folders of claims. */
 export type ClaimFolders = ReturnType<typeof createClaimFolders>;
 
-/** Options of {@link createClaimFolders}. */
-export interface ClaimFolderOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  /** Folder of the claims' folders, which are named by the UIDs of the claims. */
-  readonly folder: string;
-  /** Aborts when the kubelet stops: calls end with it. */
-  readonly signal: AbortSignal;
-  /** Records an event about a claim. */
-  readonly recordEvent: (claim: PersistentVolumeClaim, event: EventText) => void;
-}
-
 /** Returns the fields of a claim that an empty folder cannot fulfil. */
 function unsupportedFields({ spec = {} }: PersistentVolumeClaim): string[] {
   const { volumeMode, volumeName, selector, dataSource, dataSourceRef } = spec;
@@ -57,7 +45,16 @@ function boundStatus({ spec }: PersistentVolumeClaim) {
 
 /** The folders of claims below one folder. */
 export function createClaimFolders(
-  { client, clock, folder, signal, recordEvent }: ClaimFolderOptions,
+  { client, clock, folder, signal, recordEvent }: {
+    readonly client: KubeClient;
+    readonly clock: Clock;
+    /** Folder of the claims' folders, which are named by the UIDs of the claims. */
+    readonly folder: string;
+    /** Aborts when the kubelet stops: calls end with it. */
+    readonly signal: AbortSignal;
+    /** Records an event about a claim. */
+    readonly recordEvent: (claim: PersistentVolumeClaim, event: EventText) => void;
+  },
 ) {
   const kind = KINDS.persistentVolumeClaim;
   const claims = createInformer({ client, clock, kind });

@@ -42,15 +42,6 @@ export interface NoMountNamespaces {
   readonly reason: string;
 }
 
-/** Options of {@link openMountNamespaces}. */
-export interface MountNamespaceOptions {
-  /** An existing folder of the kubelet. */
-  readonly folder: string;
-  readonly user: ProcessUser;
-  /** Search path for util-linux's programs, beside the system's usual folders. */
-  readonly searchPath?: string;
-}
-
 const NSSWITCH = "/etc/nsswitch.conf";
 const SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin";
 /** How long the attempt at start may take, in milliseconds. */
@@ -181,7 +172,13 @@ function hostsMounts(folder: string): MountNamespaces["hostsMounts"] {
 
 /** Tries mount namespaces out, since no setting of a machine says whether they work. Never throws. */
 export async function openMountNamespaces(
-  { folder, user, searchPath = "" }: MountNamespaceOptions,
+  { folder, user, searchPath = "" }: {
+    /** An existing folder of the kubelet. */
+    readonly folder: string;
+    readonly user: ProcessUser;
+    /** Search path for util-linux's programs, beside the system's usual folders. */
+    readonly searchPath?: string;
+  },
 ): Promise<MountNamespaces | NoMountNamespaces> {
   const path = `${searchPath}:${SYSTEM_PATH}`;
   const scratch = `${folder}/try-out`;
