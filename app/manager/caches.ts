@@ -38,23 +38,6 @@ import {
 import { createSemaphore } from "../../platform/base/semaphore.ts";
 import type { ManagerPart } from "./rights.ts";
 
-/** Options of {@link createCaches}. */
-export interface CacheOptions {
-  readonly kinds: JobKinds;
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly v1Kinds: Pick<V1Kinds, "of">;
-  readonly trialResources: Pick<TrialResources, "of">;
-  /** The parts that the manager runs: a cache that none of them reads is not filled. */
-  readonly parts: ReadonlySet<ManagerPart>;
-  /** The manager's own namespace. */
-  readonly namespace: string;
-  /** Called when the watch of a resource has to begin again. */
-  readonly onRestart: (resource: string, cause: string) => void;
-  /** Called for each object of a resource that is skipped because it cannot be read. */
-  readonly onSkipped: (resource: string) => void;
-}
-
 /** The parts that read a cache; all others are read by the controller, which always runs. */
 const READERS: Readonly<Record<string, readonly ManagerPart[]>> = {
   batchJobs: ["executor", "progress"],
@@ -85,7 +68,21 @@ export interface V1KindCaches {
 const PAGES_AT_A_TIME = 2;
 
 /** The informers, not yet running. */
-export function createCaches(options: CacheOptions) {
+export function createCaches(options: {
+  readonly kinds: JobKinds;
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly v1Kinds: Pick<V1Kinds, "of">;
+  readonly trialResources: Pick<TrialResources, "of">;
+  /** The parts that the manager runs: a cache that none of them reads is not filled. */
+  readonly parts: ReadonlySet<ManagerPart>;
+  /** The manager's own namespace. */
+  readonly namespace: string;
+  /** Called when the watch of a resource has to begin again. */
+  readonly onRestart: (resource: string, cause: string) => void;
+  /** Called for each object of a resource that is skipped because it cannot be read. */
+  readonly onSkipped: (resource: string) => void;
+}) {
   const { kinds, client, clock } = options;
   const places = createSemaphore(PAGES_AT_A_TIME);
   const common = (kind: Pick<Kind<unknown>, "plural">) => ({
