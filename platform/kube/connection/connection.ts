@@ -12,14 +12,6 @@ import { FileAuth } from "@kubernetes/client-node/dist/file_auth.js";
 import { GoogleCloudPlatformAuth } from "@kubernetes/client-node/dist/gcp_auth.js";
 import { OidcTokens } from "./oidc.ts";
 
-/** What one context of a kubeconfig names. */
-export interface ConnectionParts {
-  readonly context: Context;
-  readonly cluster: Cluster;
-  /** Absent: nobody. */
-  readonly user?: User | undefined;
-}
-
 /** Name of the `auth-provider` that is ours to know. */
 const OIDC = "oidc";
 
@@ -36,17 +28,14 @@ function reader(file: string | undefined, data: string | undefined): () => strin
 }
 
 /** Certificates of one user of one cluster. */
-interface Material {
-  readonly ca: () => string | undefined;
-  readonly cert: () => string | undefined;
-  readonly key: () => string | undefined;
-}
+const materialOf = (cluster: Cluster, user: User | undefined) => ({
+  ca: reader(cluster.caFile, cluster.caData),
+  cert: reader(user?.certFile, user?.certData),
+  key: reader(user?.keyFile, user?.keyData),
+});
 
-/** One way to one API server. */
+/** One way to one API server: what one context of a kubeconfig names; without a user, as nobody. */
 export class Connection {
-  readonly context: Context;
-  readonly cluster: Cluster;
-  readonly user: User | undefined;
   // They remember tokens, so they live as long as the connection.
   readonly #authenticators: readonly Authenticator[] = [
     new ExecAuth(),
@@ -54,18 +43,11 @@ export class Connection {
     new GoogleCloudPlatformAuth(),
     new AzureAuth(),
   ];
-  readonly #material: Material;
+  readonly #material: ReturnType<typeof materialOf>;
   #oidc: OidcTokens | undefined;
 
-  constructor({ context, cluster, user }: ConnectionParts) {
-    this.context = context;
-    this.cluster = cluster;
-    this.user = user;
-    this.#material = {
-      ca: reader(cluster.caFile, cluster.caData),
-      cert: reader(user?.certFile, user?.certData),
-      key: reader(user?.keyFile, user?.keyData),
-    };
+  constructor(readonly context: Context, readonly cluster: Cluster, readonly user?: User) {
+    this.#material = materialOf(cluster, user);
   }
 
   /**

@@ -170,7 +170,7 @@ function check(config: Kubeconfig, origin: string): Connection {
     );
   }
   if (user) checkUser(user, `${origin}, user ${user.name}`);
-  return new Connection({ context, cluster, user });
+  return new Connection(context, cluster, user);
 }
 
 function inCluster(env: (name: string) => string | undefined): Connection {
@@ -234,7 +234,7 @@ export interface ServerAddress {
 
 /** The connection to the same server without any credentials. */
 export function withoutUser({ context, cluster }: Connection): Connection {
-  return new Connection({ context, cluster });
+  return new Connection(context, cluster);
 }
 
 /** The connection to a server whose address and credentials are at hand. */

@@ -122,6 +122,7 @@ Deno.test("a connection carries the token of a user of OpenID Connect", async ()
     user: { name: "u", authProvider: { name: "oidc", config: { "id-token": token } } },
   };
   const options: RequestOptions = {};
-  await new Connection(parts).applyToHTTPSOptions(options);
+  const { context, cluster, user } = parts;
+  await new Connection(context, cluster, user).applyToHTTPSOptions(options);
   assert.deepEqual(options.headers, { Authorization: `Bearer ${token}` });
 });

@@ -239,9 +239,8 @@ Deno.test("`createTransport()` asks whether a request may leave when its credent
           await super.applyToHTTPSOptions(options);
         }
       }
-      const transport = createTransport(
-        new SlowConnection(connectionTo({ server: url, caPem })),
-      );
+      const { context, cluster, user } = connectionTo({ server: url, caPem });
+      const transport = createTransport(new SlowConnection(context, cluster, user));
       let mayLeave = true;
       const send = (path: string) =>
         transport.send({
@@ -293,7 +292,7 @@ Deno.test("`createTransport()` refuses by name what it cannot do", () => {
   ) {
     const connection = connectionTo({ server: "https://127.0.0.1:1" });
     const { context, cluster } = connection;
-    const other = new Connection({ context, cluster: { ...cluster, ...option } });
+    const other = new Connection(context, { ...cluster, ...option });
     assert.throws(
       () => createTransport(other),
       (error) => error instanceof ConfigurationError && message.test(error.message),
