@@ -10,21 +10,17 @@ import { AzureAuth } from "@kubernetes/client-node/dist/azure_auth.js";
 import { ExecAuth } from "@kubernetes/client-node/dist/exec_auth.js";
 import { FileAuth } from "@kubernetes/client-node/dist/file_auth.js";
 import { GoogleCloudPlatformAuth } from "@kubernetes/client-node/dist/gcp_auth.js";
+import { textOfBase64 } from "../../base/base64.ts";
 import { OidcTokens } from "./oidc.ts";
 
 /** Name of the `auth-provider` that is ours to know. */
 const OIDC = "oidc";
 
-function decoded(data: string | undefined): string | undefined {
-  if (!data) return undefined;
-  return new TextDecoder().decode(Uint8Array.fromBase64(data));
-}
-
 /** A file is read each time: it may have been renewed. */
 function reader(file: string | undefined, data: string | undefined): () => string | undefined {
   if (file) return () => readFileSync(file, "utf8");
   let text: string | undefined;
-  return () => text ??= decoded(data);
+  return () => data ? text ??= textOfBase64(data) : undefined;
 }
 
 /** Certificates of one user of one cluster. */

@@ -13,6 +13,7 @@ import {
 } from "@kubernetes/client-node/dist/config_types.js";
 import { parse as parseYaml } from "yaml";
 import { z } from "zod";
+import { textOfBase64 } from "../../base/base64.ts";
 import { Connection } from "./connection.ts";
 import { ConfigurationError, messageOf } from "../errors.ts";
 
@@ -115,9 +116,7 @@ function exists(file: string): boolean {
 
 function pemOf(file: string | undefined, data: string | undefined, what: string) {
   if (file) return readText(file, what);
-  return data
-    ? new TextDecoder().decode(orExplain(what, () => Uint8Array.fromBase64(data)))
-    : undefined;
+  return data ? orExplain(what, () => textOfBase64(data)) : undefined;
 }
 
 function checkCluster(cluster: Cluster, where: string): void {

@@ -1,5 +1,6 @@
 /** Call of one admission webhook: the AdmissionReview and the interpretation of the response. */
 import { z } from "zod";
+import { textOfBase64 } from "../../../platform/base/base64.ts";
 import { isObject } from "../../../platform/base/json.ts";
 import { userInfo } from "../access/user.ts";
 import { applyJsonPatch } from "../objects/json_patch.ts";
@@ -90,10 +91,6 @@ function obstacle({ clientConfig: { url, service } }: Webhook): string | undefin
   return `service "${service.name}.${service.namespace}.svc" cannot be reached from this server`;
 }
 
-function decodeBase64(text: string): string {
-  return new TextDecoder().decode(Uint8Array.fromBase64(text));
-}
-
 /** Returns what `work` does. Throws a {@link WebhookFailure} that says what has failed, and why. */
 async function orFailure<T>(what: string, work: () => T | Promise<T>): Promise<T> {
   try {
@@ -122,7 +119,7 @@ export async function callWebhook(
     call({
       url,
       body: JSON.stringify(reviewOf(request, uid)),
-      ...(caBundle !== undefined && caBundle !== "" && { ca: decodeBase64(caBundle) }),
+      ...(caBundle !== undefined && caBundle !== "" && { ca: textOfBase64(caBundle) }),
       timeoutMs: webhook.timeoutSeconds * 1000,
     }));
   if (status !== 200) {
@@ -166,7 +163,7 @@ async function patched(object: unknown, response: Response, mutating: boolean): 
   }
   const next = await orFailure(
     "the patch cannot be applied",
-    () => applyJsonPatch(object, JSON.parse(decodeBase64(patch))),
+    () => applyJsonPatch(object, JSON.parse(textOfBase64(patch))),
   );
   if (!isObject(next)) throw new WebhookFailure("the patch leaves no object");
   return next;

@@ -6,6 +6,7 @@ import type {
   Pod,
   Secret,
 } from "../../../platform/kube/kubernetes.ts";
+import { textOfBase64 } from "../../../platform/base/base64.ts";
 import { ConfigProblem, type PodFacts, readField, readResource } from "./field_refs.ts";
 
 /** The ConfigMaps and Secrets of the pod's namespace that its containers name. */
@@ -50,11 +51,6 @@ export function expand(text: string, env: Readonly<Record<string, string>>): str
   });
 }
 
-/** Text of a Secret's value. */
-function decodeBase64(value: string): string {
-  return new TextDecoder().decode(Uint8Array.fromBase64(value));
-}
-
 /** The values of an object as texts; undefined if there is no such object. */
 function textsOf(
   { kind, name }: { kind: DataKind; name: string },
@@ -63,7 +59,7 @@ function textsOf(
   const object = objects[kind](name);
   const data = object && (object.data ?? {});
   if (kind === "configMap" || data === undefined) return data;
-  return Object.fromEntries(Object.entries(data).map(([key, it]) => [key, decodeBase64(it)]));
+  return Object.fromEntries(Object.entries(data).map(([key, it]) => [key, textOfBase64(it)]));
 }
 
 /** An object for a message. */
