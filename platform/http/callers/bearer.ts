@@ -58,12 +58,6 @@ export function bearerOf(
     : { kind: "malformed" };
 }
 
-/** Last header of a connection: nearly always the next one is the same. */
-interface LastHeader {
-  readonly header: string;
-  readonly bearer: Bearer;
-}
-
 /**
  * Reads the Authorization header of requests. A token that a connection repeats is not hashed again;
  * what is known of it is looked up each time.
@@ -71,7 +65,8 @@ interface LastHeader {
 export function createBearerReader(
   isKnown: (hash: string) => boolean,
 ): (request: HttpRequest) => Bearer {
-  const last = new WeakMap<object, LastHeader>();
+  /** By connection: nearly always the next one is the same. */
+  const last = new WeakMap<object, { readonly header: string; readonly bearer: Bearer }>();
   return (request) => {
     const { connection } = request;
     const header = request.header("authorization");
