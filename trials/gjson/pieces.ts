@@ -10,15 +10,11 @@ export interface Selector {
   readonly at: number;
 }
 
-/** A multipath `[a,b]` or `{"x":a,b}`. */
-export interface Multipath {
-  readonly selectors: readonly Selector[];
-  /** Index after the closing bracket. */
-  readonly end: number;
-}
-
-/** Parses the multipath at the start of a text. Returns undefined if its brackets are not closed. */
-export function parseMultipath(text: string): Multipath | undefined {
+/**
+ * Parses the multipath at the start of a text, `[a,b]` or `{"x":a,b}`; `end` is the index after its closing bracket.
+ * Returns undefined if its brackets are not closed.
+ */
+export function parseMultipath(text: string) {
   const selectors: Selector[] = [];
   let start = 1;
   let colon: number | undefined;
@@ -58,19 +54,11 @@ export function lastComponent(path: string): string {
   return path;
 }
 
-/** A modifier and its argument: `@name`, `@name:argument`. */
-export interface ModifierCall {
-  readonly name: string;
-  /** Empty if there is none. */
-  readonly argument: string;
-  /** Index of the argument's first character. */
-  readonly argumentAt: number;
-  /** Index after the modifier and its argument. */
-  readonly end: number;
-}
-
-/** Parses the modifier at the start of a text. Returns undefined if its argument is not closed. */
-export function parseModifier(text: string): ModifierCall | undefined {
+/**
+ * Parses the modifier at the start of a text, `@name` or `@name:argument`, up to the index `end`. The argument, which
+ * begins at `argumentAt`, is empty if there is none. Returns undefined if it is not closed.
+ */
+export function parseModifier(text: string) {
   const nameEnd = 1 + text.slice(1).search(/[:|.]|$/);
   const name = text.slice(1, nameEnd);
   const argumentAt = nameEnd + 1;

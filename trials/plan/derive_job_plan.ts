@@ -10,12 +10,6 @@ import { graceOf } from "./grace.ts";
 import { aboutJob, type Notice } from "./notice.ts";
 import type { ObservationPlan, PlanSettings } from "./observation_plan.ts";
 
-/** The plan if there is something to keep, and the warnings for its author. */
-export interface DerivedJobPlan {
-  readonly plan?: ObservationPlan;
-  readonly notices: readonly Notice[];
-}
-
 /** Returns a warning for a job that is older than the webhook, which refuses such annotations. */
 function ignored(job: JobRef, key: string, problems: readonly FieldProblem[]): Notice[] {
   if (problems.length === 0) return [];
@@ -57,13 +51,13 @@ function stepNotices(job: JobRef, annotation: string, places: readonly string[])
 
 /**
  * Derives the plan of a job without a Trial: all its metrics are recorded, in a log of its own. A job without
- * rules and template is recorded if `keepsPlainJobs`.
+ * rules and template is recorded if `keepsPlainJobs`. The notices are warnings for its author.
  */
 export function deriveJobPlan(
   kind: JobKind,
   object: AnyJob,
   { keepsPlainJobs, keepsSteps }: Pick<PlanSettings, "keepsPlainJobs" | "keepsSteps">,
-): DerivedJobPlan {
+) {
   const job = jobRefOf(kind, object);
   const { annotations } = object.metadata;
   const { annotation, own, problems } = readOwnRules(annotations);

@@ -7,15 +7,6 @@ import type { RecordScope } from "./pod_sample.ts";
 /** Names and values of rows. */
 export type Content = readonly Report[];
 
-/** The part of a sample that is recorded. */
-export interface SampleContent {
-  /** Each name once. */
-  readonly content: Content;
-  /** The same values as they were pushed. */
-  readonly reports: readonly Report[];
-  readonly warnings: readonly string[];
-}
-
 /** Hexadecimal digits of the hash that are kept, as integers below 2^48. */
 const DIGEST_DIGITS = 12;
 
@@ -33,8 +24,11 @@ export function shownText(value: string): string {
   return WORST.has(value) ? "NaN" : value;
 }
 
-/** Selects the values of a sample that are in the scope; of a repeated name the last, with a warning. */
-export function contentOf(scope: RecordScope, metrics: readonly Report[]): SampleContent {
+/**
+ * Selects the values of a sample that are in the scope; of a repeated name the last, with a warning. `content` is what is
+ * recorded, and `reports` are the same values as they were pushed.
+ */
+export function contentOf(scope: RecordScope, metrics: readonly Report[]) {
   const { objective, names } = scope;
   const byName = new Map<string, Report>();
   const warnings: string[] = [];
