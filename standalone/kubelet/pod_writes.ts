@@ -13,14 +13,6 @@ const CALL_MS = 10_000;
 /** Wait after a write that failed, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** Result of a write of the status. */
-export interface StatusWrite {
-  /** The pod as it is stored now, if it was written. */
-  readonly stored?: Pod;
-  /** When to try again after a failure, in milliseconds since the epoch. */
-  readonly retryAt?: number;
-}
-
 /** Writes of one pod. */
 export class PodWrites {
   #written = "";
@@ -28,8 +20,11 @@ export class PodWrites {
 
   constructor(private readonly around: PodSurroundings) {}
 
-  /** Writes the status if it differs from the one that was written last. */
-  async writeStatus({ metadata }: Pod, status: PodStatus): Promise<StatusWrite> {
+  /**
+   * Writes the status if it differs from the one that was written last. Returns the pod as it is stored then, or when to
+   * try again after a failure, in milliseconds since the epoch.
+   */
+  async writeStatus({ metadata }: Pod, status: PodStatus) {
     const { client, clock, signal } = this.around;
     const { namespace, name = "", uid } = metadata ?? {};
     const text = JSON.stringify(status);

@@ -15,13 +15,8 @@ export interface View {
   readonly now: () => number;
 }
 
-interface MediaType {
-  readonly type: string;
-  readonly parameters: Readonly<Record<string, string>>;
-}
-
 /** Parses an Accept header; keeps its order. */
-export function mediaTypes(header: string): MediaType[] {
+export function mediaTypes(header: string) {
   return header.split(",").map((entry) => {
     const [type = "", ...parameters] = entry.split(";").map((part) => part.trim());
     return {

@@ -22,13 +22,8 @@ function verbOf(method: string, name: string | undefined, watch: boolean): strin
 /** Subresources of a namespace; anything else after its name is a resource in it. */
 const NAMESPACE_SUBRESOURCES = new Set(["status", "finalize"]);
 
-interface ScopedPath {
-  namespace?: string;
-  parts: string[];
-}
-
 /** Splits `namespaces/NS/pods/…` into namespace and the rest. */
-function scopedPathOf(parts: string[]): ScopedPath {
+function scopedPathOf(parts: string[]) {
   const [first, namespace, next] = parts;
   if (first !== "namespaces" || namespace === undefined || next === undefined) return { parts };
   if (NAMESPACE_SUBRESOURCES.has(next)) return { namespace, parts };

@@ -1,14 +1,5 @@
 /** Arguments of the launch agent, which are those of ssh: `[OPTION]… [USER@]HOST COMMAND…`. Pure. */
 
-/** What a caller asks for. */
-export interface SshArguments {
-  readonly host: string;
-  /** For a shell: the words of the command, joined by blanks, as ssh does. */
-  readonly command: string;
-  /** Whether the command gets the agent's standard input. */
-  readonly hasInput: boolean;
-}
-
 /** ssh's options that have a value, in the same word or in the next one. */
 const WITH_VALUE = new Set("BbcDEeFIiJLlmOoPpQRSWw");
 
@@ -20,8 +11,11 @@ function lettersOf(word: string): { letters: string; wantsNext: boolean } {
   return { letters: letters.slice(0, at + 1), wantsNext: at === letters.length - 1 };
 }
 
-/** Parses the arguments; undefined without a host or a command. Options of ssh have no effect here, but for `-n`. */
-export function parseSshArguments(words: readonly string[]): SshArguments | undefined {
+/**
+ * Parses the arguments; undefined without a host or a command. `command` is for a shell: its words, joined by blanks, as
+ * ssh does. Options of ssh have no effect here, but for `-n`: the command does not get the agent's standard input.
+ */
+export function parseSshArguments(words: readonly string[]) {
   let hasInput = true;
   let at = 0;
   for (; at < words.length; at++) {

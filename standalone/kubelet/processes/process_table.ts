@@ -2,25 +2,18 @@
 import { CONTAINER_MARK_ENV } from "../../../crds/pod_names.ts";
 import { ifThere } from "../../../platform/base/if_there.ts";
 
-/** Facts of `/proc/<pid>/stat`. */
-export interface ProcessFacts {
-  readonly session: number;
-  /** Start in clock ticks since boot: with the pid it names one process for ever. */
-  readonly startTicks: string;
-  /** Ended, but its parent has not asked for the result. */
-  readonly zombie: boolean;
-}
-
 const readText = (path: string) => ifThere(() => Deno.readTextFileSync(path));
 
-/** The facts of a process; undefined if there is no such process. */
-export function processFacts(pid: number): ProcessFacts | undefined {
+/** The facts of `/proc/<pid>/stat`; undefined if there is no such process. */
+export function processFacts(pid: number) {
   const stat = readText(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return {
     session: Number(fields[3]),
+    /** Start in clock ticks since boot: with the pid it names one process for ever. */
     startTicks: fields[19] ?? "",
+    /** Ended, but its parent has not asked for the result. */
     zombie: fields[0] === "Z" || fields[0] === "X",
   };
 }
