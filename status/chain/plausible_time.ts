@@ -8,12 +8,6 @@ export interface Bounds {
   readonly startMs?: number;
 }
 
-/** A status with a plausible time, and the bound to which its time was adjusted. */
-interface Moved {
-  readonly status: Sample;
-  readonly to?: keyof Bounds;
-}
-
 /** Objects hold whole seconds: a clock that is ahead by less gets no warning. */
 const UNNOTICED_MS = 1000;
 
@@ -27,7 +21,8 @@ function isPlausible({ lastUpdatedTime }: Sample, bounds: Bounds): boolean {
   return timeMs <= bounds.nowMs && timeMs >= Math.min(bounds.startMs ?? -Infinity, bounds.nowMs);
 }
 
-function moved(status: Sample, { nowMs, startMs = -Infinity }: Bounds): Moved {
+/** The status with a plausible time, and the bound to which its time was adjusted. */
+function moved(status: Sample, { nowMs, startMs = -Infinity }: Bounds) {
   const timeMs = Date.parse(status.lastUpdatedTime);
   if (timeMs > nowMs) {
     const to = timeMs - nowMs < UNNOTICED_MS ? undefined : "nowMs";
