@@ -125,8 +125,9 @@ export function crdManifests(): CustomResourceDefinition[] {
       columns: [
         { name: "State", type: "string", jsonPath: ".status.state" },
         COLUMNS.progress,
+        // A path cannot ask how the job is: of one that has ended it is what was said last, not what is left.
         {
-          name: "ETA",
+          name: "Last ETA",
           type: "integer",
           jsonPath: ".status.trainerStatus.estimatedRemainingSeconds",
           priority: 1,

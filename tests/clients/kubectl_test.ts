@@ -66,7 +66,7 @@ Deno.test({
         const [header, row] = (await ok(["get", "trainjobs"])).split("\n");
         assert.match(header ?? "", /^NAME +STATE +PROGRESS % +AGE$/);
         assert.match(row ?? "", /^one +Complete +/);
-        assert.match(await ok(["get", "trainjobs", "-o", "wide"]), /ETA/);
+        assert.match(await ok(["get", "trainjobs", "-o", "wide"]), /LAST ETA/);
         assert.match(await ok(["get", "trainjobs", "-A"]), /default +one/);
         assert.match(await ok(["get", "trainjob", "one", "-o", "yaml"]), /type: Complete/);
         assert.equal(

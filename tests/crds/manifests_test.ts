@@ -57,7 +57,7 @@ Deno.test("crdManifests() has the four kinds with scope, version and status", ()
   );
 });
 
-Deno.test("crdManifests() shows STATE, PROGRESS %, ETA and FAILURE (wide) and AGE of a TrainJob", () => {
+Deno.test("crdManifests() shows STATE, PROGRESS %, LAST ETA and FAILURE (wide) and AGE of a TrainJob", () => {
   assert.deepEqual(
     crd("TrainJob").spec.versions[0]?.additionalPrinterColumns?.map((it) => [
       it.name,
@@ -67,7 +67,7 @@ Deno.test("crdManifests() shows STATE, PROGRESS %, ETA and FAILURE (wide) and AG
     [
       ["State", ".status.state", 0],
       ["Progress %", ".status.trainerStatus.progressPercentage", 0],
-      ["ETA", ".status.trainerStatus.estimatedRemainingSeconds", 1],
+      ["Last ETA", ".status.trainerStatus.estimatedRemainingSeconds", 1],
       ["Failure", ".status.failure.headline", 1],
       ["Age", ".metadata.creationTimestamp", 0],
     ],
