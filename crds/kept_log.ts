@@ -13,6 +13,8 @@ export const keptLogSchema = z.object({
     pod: z.unknown().transform((value) => KUBERNETES_KINDS.pod.parse(value)),
     /** When its object went, RFC 3339. */
     gone: z.string(),
+    /** Whether its containers ran and printed nothing. */
+    isSilent: z.boolean().optional(),
   }),
 });
 export type KeptLog = z.infer<typeof keptLogSchema>;

@@ -184,7 +184,10 @@ class FollowedLogs {
       try {
         await this.#readOnce(pod, log);
         // A stream also ends where it was cut, so the end of a pod is that of a stream begun after it.
-        if (!choice.follow || wasOver) return;
+        if (!choice.follow || wasOver) {
+          const isWhole = choice.since === undefined && choice.tail !== 0;
+          return isWhole && log.taken === 0 ? warn(`${pod.name} has printed nothing`) : undefined;
+        }
         wasOver = await this.#isOver(pod);
         if (wasOver) continue;
       } catch (error) {

@@ -140,9 +140,9 @@ function markLines({ curves }: JobFacts, { nowMs }: ReportLook): string[] {
   ];
 }
 
-function phaseOf({ phase, reason = "", deleting, gone }: ShownPod): string {
+function phaseOf({ phase, reason = "", deleting, gone, isSilent }: ShownPod): string {
   const words = [deleting ? "Terminating" : phase, reason].join(" ").trim();
-  return gone ? `${words}, deleted` : words;
+  return [words, gone ? "deleted" : [], isSilent ? "printed nothing" : []].flat().join(", ");
 }
 
 function podLines({ pods }: JobFacts, { nowMs }: ReportLook): string[] {

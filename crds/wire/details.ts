@@ -32,6 +32,8 @@ export interface ShownPod {
   readonly deleting?: boolean;
   /** There is no such pod any more, and its log is kept. */
   readonly gone?: boolean;
+  /** It is gone, and has printed nothing. */
+  readonly isSilent?: boolean;
 }
 
 /** An event. */

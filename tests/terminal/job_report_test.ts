@@ -105,6 +105,14 @@ Deno.test("a report draws metrics, and neither progress nor step", () => {
   assert.match(broken, /^norm NaN$/m);
 });
 
+Deno.test("a pod that is gone and printed nothing says so", () => {
+  const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 0 } as const;
+  const pod = { uid: "p1", name: "mnist-1", phase: "Running", restarts: 0, containers: ["node"] };
+  const pods = [{ ...pod, gone: true, isSilent: true }];
+  const lines = reasonReport({ ...FACTS, pods }, { ...look, columns: 80, events: 100 });
+  assert.match(lines.join("\n"), /mnist-1 +Running, deleted, printed nothing/);
+});
+
 Deno.test("the reasons are conditions, the newest first, pods and events, with their whole messages", () => {
   const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 0 } as const;
   const lines = reasonReport(FACTS, { ...look, columns: 80, events: 100 });

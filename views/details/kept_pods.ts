@@ -12,7 +12,7 @@ const MOST_READ = 1_000;
 const KEPT = keeping(KINDS.keptLog, ({ metadata, spec }) => ({
   gone: spec.gone,
   owners: metadata.ownerReferences?.map(({ uid }) => uid) ?? [],
-  pod: { ...shownPod(spec.pod), gone: true },
+  pod: { ...shownPod(spec.pod), gone: true, ...(spec.isSilent && { isSilent: true }) },
 }));
 
 /** A job's pods in one namespace. */

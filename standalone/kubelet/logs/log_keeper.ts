@@ -2,6 +2,7 @@
 import { getLogger } from "@logtape/logtape";
 import type { JobKinds } from "../../../crds/job_kinds.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { containerStatuses } from "../../../crds/pod_containers.ts";
 import type { Clock } from "../../../platform/base/clock.ts";
 import { repeat } from "../../../platform/base/repeat.ts";
 import { createSleeper } from "../../../platform/base/sleeper.ts";
@@ -14,7 +15,7 @@ import { createInformer } from "../../../platform/kube/watching/informer.ts";
 import { deleteExactly } from "../../../platform/kit/deletion.ts";
 import { endedAt, hasEnded } from "../../jobs/pods.ts";
 import { beyondBounds, type LogBounds } from "./log_bounds.ts";
-import type { PodRef } from "./log_keys.ts";
+import { hasRun, type PodRef } from "./log_keys.ts";
 import type { LogStore } from "./logs.ts";
 
 const logger = getLogger(["milepost", "standalone"]);
@@ -73,10 +74,13 @@ export function createLogKeeper(options: LogKeeperOptions) {
   async function keep(pod: Pod, signal: AbortSignal): Promise<boolean> {
     const { name, namespace, labels } = pod.metadata ?? {};
     try {
-      const job = await logs.size(uidOf(pod)) > 0 ? await jobOf(pod, signal) : undefined;
+      const isSilent = await logs.size(uidOf(pod)) === 0;
+      // One that never began leaves nothing; of one that ran and printed nothing that is what there is to say.
+      if (isSilent && !containerStatuses(pod).some(hasRun)) return false;
+      const job = await jobOf(pod, signal);
       if (job === undefined) return false;
       const metadata = { name: uidOf(pod), namespace, labels, ownerReferences: [job] };
-      const spec = { pod, gone: rfc3339Micro(clock.now()) };
+      const spec = { pod, gone: rfc3339Micro(clock.now()), ...(isSilent && { isSilent }) };
       await client.create(KINDS.keptLog, { metadata, spec }, { ...CALL, signal });
       return true;
     } catch (error) {

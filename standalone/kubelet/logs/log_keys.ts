@@ -19,7 +19,7 @@ export class LogProblem extends Error {
 type ContainerStatus = ReturnType<typeof containerStatuses>[number];
 
 /** Returns whether a container has run at least once, by its status. */
-function hasRun({ lastState, state }: ContainerStatus): boolean {
+export function hasRun({ lastState, state }: ContainerStatus): boolean {
   return Boolean(lastState?.terminated || state?.running || state?.terminated);
 }
 

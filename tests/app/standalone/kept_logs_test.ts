@@ -71,6 +71,31 @@ Deno.test("logs of a job are read when its pods are gone, after a restart too, u
   }
 });
 
+Deno.test("a rank that printed nothing and is gone has a row that says so, and a line in the logs", () =>
+  withStandalone(async ({ client }) => {
+    const script = 'test "$JOB_COMPLETION_INDEX" = 1 || echo words; exec sleep 600';
+    const command = ["sh", "-c", script];
+    const spec = { trainer: { numNodes: 2, command } };
+    await client.create(KINDS.trainJob, trainJob("half", "plain", { spec }));
+    await until("one has spoken, and both run", async () => {
+      const { pods } = await detailsOf(client, "half");
+      const areBothThere = pods.length === 2 && pods.every(({ phase }) => phase === "Running");
+      return areBothThere && (await jobLog(client, "half")).includes("node-0 | words");
+    });
+    const body = { spec: { suspend: true } };
+    await client.patch(KINDS.trainJob, { namespace, name: "half" }, { type: "merge", body });
+    await until("both are gone", async () => (await keptIn(client)).length === 2);
+    const { pods } = await detailsOf(client, "half");
+    assert.deepEqual(
+      pods.map(({ rank, gone, isSilent }) => [rank, gone, isSilent ?? false]),
+      [["node-0", true, false], ["node-1", true, true]],
+    );
+    assert.deepEqual(
+      (await jobLog(client, "half")).map((it) => it.replace(/half-\S+/, "POD")),
+      ["node-0 | words", "warning: POD has printed nothing"],
+    );
+  }));
+
 const PYTORCHJOB = JOB_KINDS.byId("pytorchjobs.kubeflow.org") ?? TRAINJOB;
 
 Deno.test("a v1 pod that was made again has the log of the one before as its previous one", () =>
