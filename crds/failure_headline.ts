@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<string, string>> = {
   [POD_REASONS.evicted]: "was evicted",
   [POD_REASONS.deadlineExceeded]: "exceeded its deadline",
   [POD_REASONS.startError]: "could not start",
+  [POD_REASONS.terminatedByKubelet]: "was ended by its kubelet",
 };
 
 /** By the exit codes of shells and container runtimes. */

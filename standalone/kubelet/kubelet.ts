@@ -152,7 +152,11 @@ class RunningKubelet {
     else logger.info("Mount paths and Service names of pods are rewritten", { reason });
     globalThis.addEventListener("unload", this.#onExit);
     const count = await this.#around.processes.endLeftovers();
-    if (count > 0) logger.warn("Killed leftover processes of an earlier kubelet", { count });
+    if (count > 0) {
+      const what = "An earlier run was killed: ended the processes that its pods had left, which " +
+        "have failed (exit code 137); jobs go on if they may restart them";
+      logger.warn(what, { processes: count });
+    }
     await this.#keeper.register();
   }
 

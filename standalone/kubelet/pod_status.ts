@@ -172,7 +172,7 @@ function endedOf(state: ContainerState | undefined, now: number): Ended | undefi
 
 /** The end of a container that was running when the kubelet ended. */
 export const INTERRUPTED =
-  "the kubelet was started again; it ended the processes that the one before had left";
+  "Milepost ended or was killed while this ran; its next start ended what was left of the processes";
 
 /**
  * Reads the container status of an earlier kubelet: state, restarts and last end. A container that ran
@@ -192,7 +192,7 @@ export function recall(
     const startedAt = running.startedAt ? Date.parse(running.startedAt) : now;
     const ended: Ended = {
       exitCode: 137,
-      reason: POD_REASONS.containerError,
+      reason: POD_REASONS.terminatedByKubelet,
       message: INTERRUPTED,
       startedAt,
       finishedAt: now,

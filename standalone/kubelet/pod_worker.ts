@@ -158,8 +158,9 @@ export class PodWorker {
     return this.#containers.every((container) => container.view.phase.kind !== "running");
   }
 
-  /** Reports once what is different for this pod: fields that are not enforced, and commands that are replaced. */
+  /** Reports once that an earlier kubelet had left it, and what is different for this pod: fields that are not enforced, and commands that are replaced. */
   #tellDifferences(): void {
+    if (this.#interrupted) this.#tell("Warning", POD_REASONS.terminatedByKubelet, INTERRUPTED);
     if (this.#over || this.#refusal) return;
     for (const { reason, message } of differences(this.pod, this.#enrollment)) {
       this.#tell("Normal", reason, message);

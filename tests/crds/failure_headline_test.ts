@@ -14,6 +14,14 @@ const CASES: readonly (readonly [Partial<JobFailure>, string])[] = [
   [{ exitCode: 3, reason: "Error" }, "node-0 exited 3"],
   [{ exitCode: 137, reason: "OOMKilled" }, "node-0 ran out of memory (OOMKilled)"],
   [{ exitCode: 137, reason: "Error" }, "node-0 was ended by SIGKILL"],
+  [
+    {
+      exitCode: 137,
+      reason: "TerminationByKubelet",
+      message: "Milepost was killed while this ran",
+    },
+    "node-0 was ended by its kubelet: Milepost was killed while this ran",
+  ],
   [{ exitCode: 139, message: "epoch 3" }, "node-0 was ended by SIGSEGV"],
   [
     { exitCode: 137, reason: "OOMKilled", message: `${TRACEBACK}\nepoch 3` },

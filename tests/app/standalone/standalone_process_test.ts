@@ -172,6 +172,38 @@ Deno.test("standalone ends what an earlier one left in a temporary folder when i
   });
 });
 
+Deno.test("standalone killed with -9 ends what trained on, and says so at its next start and of the pod", async () => {
+  await inFolder(async (folder) => {
+    const args = ["--data-dir", `${folder}/data`];
+    const first = await startStandaloneProcess(args);
+    const processes = await startStubbornJob(first);
+    const before = (await processes()).map(([pid]) => pid);
+    await first.stop("SIGKILL");
+    assert.deepEqual((await processes()).map(([pid]) => pid), before);
+    const second = await startStandaloneProcess(args);
+    try {
+      assert.match(second.log(), /An earlier run was killed: ended the processes/);
+      const now = (await processes()).map(([pid]) => pid);
+      assert.deepEqual(now.filter((pid) => before.includes(pid)), []);
+      using client = disposable(clientOf(second));
+      const told = await until("the pod says so", async () => {
+        const { items } = await client.list(KINDS.event, { namespace: "default" });
+        return items.find(({ reason }) => reason === "TerminationByKubelet");
+      });
+      assert.match(told.message ?? "", /^Milepost ended or was killed while this ran/);
+      const { items } = await client.list(KINDS.pod, { namespace: "default" });
+      const ended = items.flatMap(({ status }) => status?.containerStatuses ?? [])
+        .map(({ state, lastState }) => state?.terminated ?? lastState?.terminated);
+      assert.deepEqual(ended.map((it) => [it?.exitCode, it?.reason]), [
+        [137, "TerminationByKubelet"],
+      ]);
+    } finally {
+      await second.stop();
+    }
+    assert.deepEqual(await processes(), []);
+  });
+});
+
 Deno.test("standalone stops when its terminal is closed", async () => {
   const process = await startStandaloneProcess([]);
   const processes = await startStubbornJob(process);
