@@ -64,6 +64,14 @@ export function storedStopOf({ status }: JobWithStatus): JobStop | undefined {
   return status?.stop === undefined ? undefined : jobStopSchema.safeParse(status.stop).data;
 }
 
+/** Returns when the grace of a job that is being stopped ends, RFC 3339; undefined if it is not, or has ended. */
+export function stopsByOf(kind: JobKind, job: JobWithStatus): string | undefined {
+  if (endOf(kind, job) !== undefined || earlyStopOf(kind, job) !== undefined) return undefined;
+  const { time = "", graceSeconds = 0 } = storedStopOf(job) ?? {};
+  const stopsByMs = Date.parse(time) + graceSeconds * 1000;
+  return Number.isNaN(stopsByMs) ? undefined : new Date(stopsByMs).toISOString();
+}
+
 /** The condition that says that the job is suspended. */
 export function suspensionOf(
   { conditions }: JobKind,

@@ -27,6 +27,8 @@ export interface JobRow extends JobName {
   readonly updated?: string;
   /** RFC 3339. */
   readonly created: string;
+  /** Of one that is being stopped, when its grace ends, RFC 3339; `stoppingText()` has the words. */
+  readonly stopsBy?: string;
   /** When it ended, RFC 3339. */
   readonly ended?: string;
   /** The Trial that controls it. */

@@ -8,6 +8,7 @@ import {
   obstacleOf,
   progressOf,
   shownStateOf,
+  stopsByOf,
 } from "../../crds/job_state.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { isOpenState } from "../../crds/names.ts";
@@ -78,6 +79,7 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
     ...compact({
       message: shortened(headline ?? reasonOf(kind, job)?.message),
       restarts,
+      stopsBy: stopsByOf(kind, job),
       ended: endTimeOf(kind, job),
       trial: trialReference(job.metadata)?.name,
       experiment: labels?.[KATIB.experimentLabel],

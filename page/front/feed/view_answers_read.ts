@@ -30,6 +30,7 @@ const rowOf = fields(
     updatedMs: timeOf,
     createdMs: timeOf,
     endedMs: timeOf,
+    stopsByMs: timeOf,
     experiment: someText,
   } satisfies FieldsOf<JobRow>,
 );

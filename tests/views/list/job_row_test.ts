@@ -106,6 +106,26 @@ const CASES: Readonly<Record<string, Case>> = {
     }),
     want: { state: "EarlyStopped", message: "loss 9 > 1", ended: "2026-01-02T00:00:00Z" },
   },
+  "a stop says when its grace ends": {
+    job: job({
+      status: { state: "Running", stop: { reason: "R", time: AT, message: "", graceSeconds: 30 } },
+    }),
+    want: { state: "Running", stopsBy: "2026-01-01T00:00:30.000Z" },
+  },
+  "a stop without a grace ends at once": {
+    kind: PYTORCH,
+    job: job({ status: { stop: { reason: "R", time: AT, message: "" } } }),
+    want: { stopsBy: "2026-01-01T00:00:00.000Z" },
+  },
+  "a job that was stopped has no grace any more": {
+    job: job({
+      status: {
+        conditions: [True("EarlyStopped", { message: "m" })],
+        stop: { reason: "R", time: AT, message: "", graceSeconds: 30 },
+      },
+    }),
+    want: { state: "EarlyStopped", stopsBy: undefined },
+  },
   "a suspended job": {
     job: job({
       status: { state: "Running", conditions: [True("Suspended")], trainerStatus: progress },
