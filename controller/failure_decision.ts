@@ -23,6 +23,8 @@ export interface FailureInputs {
   readonly hasEnded: boolean;
   /** Whether the job may have what its programs said. */
   readonly tellsMessages: boolean;
+  /** The restarts after which the job fails, at the most, if that is known. */
+  readonly restartLimit?: number | undefined;
   readonly nowMs: number;
 }
 
@@ -44,12 +46,14 @@ const isSame = (one: JobFailure | undefined, other: JobFailure) =>
 function shown(
   { first: { failure }, restarts }: SeenFailures,
   tellsMessages: boolean,
+  restartLimit?: number,
 ): JobFailure | undefined {
   const isProgram = failure.exitCode !== undefined;
   const told = {
     ...failure,
     message: tellsMessages || !isProgram ? failure.message : undefined,
     restarts: restarts > 0 ? restarts : undefined,
+    restartLimit,
   };
   const whole = compact({ headline: headlineOf(told), ...told });
   // The rest of the status is written in the same request, and must not be refused with it.
@@ -58,18 +62,22 @@ function shown(
 
 function restartEvent(failure: JobFailure): EventText {
   const times = failure.restarts === 1 ? "once" : `${failure.restarts} times`;
-  const message = `${fullHeadlineOf(failure)}; started again ${times}`;
+  const limit = failure.restartLimit;
+  const end = limit === undefined ? "" : `; the job fails after at most ${limit}`;
+  const message = `${fullHeadlineOf(failure)}; started again ${times}${end}`;
   return { type: "Warning", reason: EVENT_REASONS.restarting, message };
 }
 
 function history(failure: JobFailure | undefined, sinceMs: number): JobFailure | undefined {
   if (failure === undefined || failure.recoveredTime !== undefined) return failure;
-  const { headline: _, ...others } = failure;
+  const { headline: _, restartLimit: _limit, ...others } = failure;
   return { ...others, recoveredTime: rfc3339(sinceMs) };
 }
 
 /** Of a job that goes on: whether it fails again and again, or has overcome that. */
-function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureDecision {
+function whileOpen(
+  { old, seen, tellsMessages, restartLimit, nowMs }: FailureInputs,
+): FailureDecision {
   const isTold = old !== undefined && old.recoveredTime === undefined;
   if (seen === undefined) {
     const dueMs = isTold ? Date.parse(old.time) + FORGIVEN_MS - nowMs : Infinity;
@@ -78,7 +86,7 @@ function whileOpen({ old, seen, tellsMessages, nowMs }: FailureInputs): FailureD
   }
   const { recoversMs = Infinity } = seen;
   const restarts = Math.max(seen.restarts, old?.restarts ?? 0);
-  const failure = shown({ ...seen, restarts }, tellsMessages);
+  const failure = shown({ ...seen, restarts }, tellsMessages, restartLimit);
   if (failure === undefined || isSame(old, failure) && !isTold) return { failure: old };
   const isNews = Math.max(seen.withNext, restarts) >= TOLD_RESTARTS;
   if (!isTold && !isNews) return { failure: old };

@@ -39,6 +39,9 @@ export const jobFailureSchema = z.looseObject({
   restarts: int32().min(0).optional().meta({
     description: "How often a pod was started again after a failure.",
   }),
+  restartLimit: int32().min(0).optional().meta({
+    description: "The restarts after which the job fails, at the most. Absent if none are known.",
+  }),
   recoveredTime: time().optional().meta({
     description:
       "Since when the failure is history: the job runs again without failing, was suspended, or ended otherwise.",

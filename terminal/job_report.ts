@@ -7,7 +7,7 @@ import type { JobDetails, ShownPod } from "../crds/wire/details.ts";
 import { clockText } from "../platform/base/local_time.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
-import { ageOf, leftText, restartsText, valueText } from "./readings.ts";
+import { ageOf, changeText, leftText, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeLines, safeText, wrapped } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
@@ -46,7 +46,7 @@ const INDENT = "      ";
 
 function headLines({ kind, row, wait }: JobFacts, look: ReportLook): string[] {
   const { nowMs } = look;
-  const restarts = restartsText(row);
+  const change = changeText(row, nowMs);
   const name = `${kind} ${safeText(`${row.namespace}/${row.name}`)}`;
   const age = row.ended === undefined
     ? `created ${ageOf(row.created, nowMs)} ago`
@@ -56,7 +56,7 @@ function headLines({ kind, row, wait }: JobFacts, look: ReportLook): string[] {
     [
       styled(look, "bold", name),
       styled(look, styleOfState(row.state), row.state),
-      ...(restarts === undefined ? [] : [styled(look, "red", restarts)]),
+      ...(change === undefined ? [] : [styled(look, "red", change)]),
       age,
       ...(trial === undefined ? [] : [`trial of ${safeText(row.experiment ?? trial)}`]),
     ].join("  "),

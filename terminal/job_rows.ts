@@ -1,7 +1,7 @@
 /** Rows of jobs on a terminal: as many columns as its width has room for, or whole. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
 import { type Points, progressBar, sparkline } from "./plots.ts";
-import { ageOf, leftText, restartsText, toldMessage, valueText } from "./readings.ts";
+import { ageOf, changeText, leftText, toldMessage, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeText } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
@@ -100,7 +100,7 @@ function layoutOf(rows: readonly JobRow[], look: RowsLook): Layout {
   const room = columns - shown.reduce((sum, { width }) => sum + GAP + width, 0);
   const longest = rows.reduce((most, row) => Math.max(most, columnsOf(nameOf(row, look))), 0);
   const hasMetrics = rows.some((row) =>
-    (row.metrics ?? []).length > 0 || reasonText(row) !== undefined
+    (row.metrics ?? []).length > 0 || reasonText(row, look) !== undefined
   );
   const wanted = Math.min(NAME.most, Math.max(NAME.least, longest));
   const most = hasMetrics ? Math.max(NAME.least, Math.floor(columns * NAME.share)) : room;
@@ -115,20 +115,21 @@ function layoutWith(layout: Layout, row: JobRow, look: RowsLook): Layout {
   const areEmpty = measures.every((it) => it.cell(row, look) === "");
   const freed = measures.reduce((sum, { width }) => sum + GAP + width, 0);
   const metrics = layout.metrics === 0 ? freed - GAP : layout.metrics + freed;
-  if (reasonText(row) === undefined || !areEmpty || metrics < LEAST_METRICS) return layout;
+  if (reasonText(row, look) === undefined || !areEmpty || metrics < LEAST_METRICS) return layout;
   return { ...layout, metrics, shown: layout.shown.filter((it) => !measures.includes(it)) };
 }
 
-/** What is told of a job that fails or waits, instead of its metrics. */
-function reasonText(row: JobRow): string | undefined {
+/** What is told of a job that fails, waits or is being stopped, instead of its metrics. */
+function reasonText(row: JobRow, { nowMs }: Pick<RowsLook, "nowMs">): string | undefined {
   const message = toldMessage(row);
-  return message && [restartsText(row) ?? [], safeText(message)].flat().join(": ");
+  const told = [changeText(row, nowMs) ?? [], message === undefined ? [] : safeText(message)];
+  return told.flat().join(": ") || undefined;
 }
 
 /** Returns the newest values, each with the line of those before it, as many as there is room for. */
 function metricsText(row: JobRow, columns: number, look: RowsLook): string {
   const { pointsOf, characters } = look;
-  const reason = reasonText(row);
+  const reason = reasonText(row, look);
   if (reason !== undefined) return cut(reason, columns, ellipsisOf(look));
   let text = "";
   for (const { name, value } of row.metrics ?? []) {

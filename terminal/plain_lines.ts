@@ -1,10 +1,10 @@
 /** Lines about jobs for a pipe or a log: no bars, nothing drawn over. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
-import { leftText, restartsText, toldMessage, valueText } from "./readings.ts";
+import { changeText, leftText, toldMessage, valueText } from "./readings.ts";
 import { safeText } from "./shown_text.ts";
 
 /** Returns a job as a line without a bar. */
-export function plainLine(row: JobRow): string {
+export function plainLine(row: JobRow, nowMs: number): string {
   const { namespace, name, state, progress, metrics = [] } = row;
   const left = leftText(row);
   return [
@@ -12,12 +12,12 @@ export function plainLine(row: JobRow): string {
     state,
     progress === undefined ? "" : `${progress} %`,
     left === undefined ? "" : `${left} left`,
-    restartsText(row) ?? "",
+    changeText(row, nowMs) ?? "",
     ...metrics.map(({ name, value }) => `${safeText(name)} ${valueText(value)}`),
     safeText(toldMessage(row) ?? ""),
   ].filter((it) => it !== "").join("  ");
 }
 
-/** Returns what a job is told anew for: its state, each further tenth of its progress, and each restart. */
-export const plainStep = ({ state, progress = -1, restarts = 0 }: JobRow): string =>
-  `${state} ${Math.floor(progress / 10)} ${restarts}`;
+/** Returns what a job is told anew for: its state, each further tenth of its progress, each restart, and a stop that begins. */
+export const plainStep = ({ state, progress = -1, restarts = 0, stopsBy = "" }: JobRow): string =>
+  `${state} ${Math.floor(progress / 10)} ${restarts} ${stopsBy}`;

@@ -31,7 +31,7 @@ export async function printChanges({ cluster, json, print, warn, clock, signal }
       const step = stepOf(row);
       if (printed.get(row.uid)?.step === step) continue;
       printed.set(row.uid, { step, row });
-      print(`${json ? step : plainLine(row)}\n`);
+      print(`${json ? step : plainLine(row, clock.now())}\n`);
     }
     const there = new Set(rows.map(({ uid }) => uid));
     for (const [uid, { row }] of printed) {

@@ -1,6 +1,7 @@
 /** Readings: lengths of time and values of metrics as short texts. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
 import { humanDuration } from "../platform/base/human_duration.ts";
+import { stoppingText } from "../platform/base/stopping_text.ts";
 import { shortNumber, shortValue } from "../platform/base/short_number.ts";
 import { safeText } from "./shown_text.ts";
 
@@ -21,9 +22,16 @@ export function ageOf(time: string | undefined, nowMs: number): string {
 export const leftText = ({ remainingSeconds }: JobRow): string | undefined =>
   remainingSeconds === undefined ? undefined : durationText(remainingSeconds);
 
-/** Returns how often the pods of a job were started again, of one that fails and is started again now. */
-export const restartsText = ({ restarts }: JobRow): string | undefined =>
-  restarts === undefined ? undefined : `restarting (${restarts}×)`;
+/** Returns what happens to a job that runs: it is being stopped, or fails and is started again. */
+export function changeText(
+  { restarts, restartLimit, stopsBy }: JobRow,
+  nowMs: number,
+): string | undefined {
+  if (stopsBy !== undefined) return stoppingText(Date.parse(stopsBy), nowMs, durationText);
+  if (restarts === undefined) return undefined;
+  const limit = restartLimit === undefined ? "" : `, fails after at most ${restartLimit}`;
+  return `restarting (${restarts}×${limit})`;
+}
 
 /** Returns why a job is as it is, as others wrote it, of one that has failed, restarts or has not begun to run. */
 export const toldMessage = ({ state, restarts, message }: JobRow): string | undefined =>

@@ -74,7 +74,7 @@ function terminalDisplay(
 }
 
 /** A line for each change of a state, and for each further tenth of progress. */
-function plainDisplay(write: DisplayParts["write"]): Display {
+function plainDisplay(write: DisplayParts["write"], clock: DisplayParts["clock"]): Display {
   const shown = new Map<string, string>();
   return {
     note: (text) => write(`${text}\n`),
@@ -82,7 +82,7 @@ function plainDisplay(write: DisplayParts["write"]): Display {
       const step = plainStep(row);
       if (shown.get(row.uid) === step) return;
       shown.set(row.uid, step);
-      write(`${plainLine(row)}\n`);
+      write(`${plainLine(row, clock.now())}\n`);
     },
     finished: (summaries) => write(`\n${summaryTable(summaries)}\n`),
   };
@@ -111,5 +111,7 @@ function jsonDisplay(write: DisplayParts["write"]): Display {
 /** The display to use: JSON on request, rows on a terminal, else plain lines. */
 export function chooseDisplay({ json, terminal, write, clock }: DisplayParts): Display {
   if (json) return jsonDisplay(write);
-  return terminal === undefined ? plainDisplay(write) : terminalDisplay(write, terminal, clock);
+  return terminal === undefined
+    ? plainDisplay(write, clock)
+    : terminalDisplay(write, terminal, clock);
 }

@@ -54,6 +54,7 @@ export function withFailures(
     state,
     hasEnded: hasEnded(job.status?.conditions),
     tellsMessages: failureMessages && allowsLastWords(run.annotations),
+    restartLimit: run.spec.runPolicy?.backoffLimit,
     nowMs,
   });
   if (state === "Suspended") failures.forget(key, run.uid);

@@ -28,6 +28,7 @@ import {
   type ResourceProblem,
   wasStopped,
 } from "./observed.ts";
+import { restartLimitOf } from "./restart_limit.ts";
 import { awaitsSuspension } from "./taken_away.ts";
 import { shorten } from "../shorten.ts";
 import { stateOf } from "./state.ts";
@@ -173,6 +174,7 @@ export function decideStatus(
     state: state ?? "Created",
     hasEnded: isFinished(trainJob.status),
     tellsMessages: observed.tellsMessages ?? true,
+    restartLimit: jobSet && restartLimitOf(jobSet),
     nowMs,
   });
   const { failure, recheckMs = Infinity } = failing;

@@ -17,6 +17,8 @@ export interface JobRow extends JobName {
   readonly message?: string;
   /** Of one whose pods fail and are started again now: how often they were. */
   readonly restarts?: number;
+  /** Of such a job: after how many it fails at the most, if that is known. */
+  readonly restartLimit?: number;
   /** 0 to 100. */
   readonly progress?: number;
   /** Absent while its pods fail and are started again. */

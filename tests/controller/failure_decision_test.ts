@@ -64,6 +64,14 @@ const CASES: Record<string, readonly [Partial<FailureInputs>, Want]> = {
     { old: old({ restarts: 7 }), seen: seen(1) },
     { failure: old({ restarts: 7 }) },
   ],
+  "after how many restarts the job fails, if that is known": [
+    { seen: seen(2), restartLimit: 6 },
+    {
+      failure: old({ restarts: 2, restartLimit: 6 }),
+      event: 'node-0 exited 1: ValueError: b (pod "p", container "node"); started again 2 times; ' +
+        "the job fails after at most 6",
+    },
+  ],
   "that it has recovered": [
     { old: old(), seen: seen(2, { recovers: 0 }) },
     { failure: recovered(0) },

@@ -105,6 +105,13 @@ Deno.test("a report draws metrics, and neither progress nor step", () => {
   assert.match(broken, /^norm NaN$/m);
 });
 
+Deno.test("a job that is being stopped says in its title how long it has", () => {
+  const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 0 } as const;
+  const row = { ...FACTS.row, state: "Running", stopsBy: "2026-11-23T22:00:18Z" } as const;
+  const [title] = reasonReport({ ...FACTS, row }, { ...look, columns: 80, events: 100 });
+  assert.match(title ?? "", /Running {2}stopping, 18s left {2}created/);
+});
+
 Deno.test("a pod that is gone and printed nothing says so", () => {
   const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 0 } as const;
   const pod = { uid: "p1", name: "mnist-1", phase: "Running", restarts: 0, containers: ["node"] };

@@ -18,6 +18,16 @@ const CASES = [
     `restarting (4×): ${TOLD}`,
     `restarting (4×)  loss 1  ${TOLD}`,
   ],
+  [
+    { ...row, state: "Running", restarts: 4, restartLimit: 6 },
+    `restarting (4×, fails after at most 6): ${TOLD}`,
+    `restarting (4×, fails after at most 6)  loss 1  ${TOLD}`,
+  ],
+  [
+    { ...row, state: "Running", message: undefined, stopsBy: "1970-01-01T00:00:18Z" },
+    "stopping, 18s left",
+    "stopping, 18s left  loss 1",
+  ],
   [{ ...row, state: "Running" }, "loss 1", "loss 1"],
   [{ ...row, state: "EarlyStopped" }, "loss 1", "loss 1"],
   [
@@ -31,7 +41,7 @@ for (const [job, told, plain] of CASES) {
     const { lines } = jobRows([job], { ...look, characters: "unicode" });
     match(lines[0] ?? "", /^digits /);
     equal(lines[0]?.includes(told), true);
-    equal(plainLine(job), `ml/digits  ${job.state}  ${plain}`);
+    equal(plainLine(job, 0), `ml/digits  ${job.state}  ${plain}`);
   });
 }
 
@@ -41,4 +51,5 @@ Deno.test("a failure has a column where no job has metrics, and a step of its ow
   equal(lines[0]?.includes(TOLD), true);
   const running = { ...bare, state: "Running" } as const;
   equal(plainStep(running) === plainStep({ ...running, restarts: 2 }), false);
+  equal(plainStep(running) === plainStep({ ...running, stopsBy: "2026-01-01T00:00:00Z" }), false);
 });

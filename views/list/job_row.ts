@@ -66,8 +66,9 @@ export function rowWith(
 export function rowOf(kind: JobKind, job: AnyJob): JobRow {
   const { uid = "", namespace = "", name = "", labels, creationTimestamp } = job.metadata;
   const state = shownStateOf(kind, job);
-  const { headline, restarts: count } = failureOf(job) ?? {};
+  const { headline, restarts: count, restartLimit: most } = failureOf(job) ?? {};
   const restarts = headline !== undefined && isOpenState(state) ? count : undefined;
+  const restartLimit = restarts === undefined ? undefined : most;
   return {
     uid,
     kind: kind.id,
@@ -79,6 +80,7 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
     ...compact({
       message: shortened(headline ?? reasonOf(kind, job)?.message),
       restarts,
+      restartLimit,
       stopsBy: stopsByOf(kind, job),
       ended: endTimeOf(kind, job),
       trial: trialReference(job.metadata)?.name,

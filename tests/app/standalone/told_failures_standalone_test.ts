@@ -79,4 +79,5 @@ Deno.test("a pod that is started again and again is told while its job runs", as
   const { failure, job } = await jobThat("again", ({ restarts = 0 }) => restarts >= 2);
   equal(failure.headline, "node-0 exited 7");
   equal(job.status?.state, "Running");
+  equal(failure.restartLimit, 9);
 });

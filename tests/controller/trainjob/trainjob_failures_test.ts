@@ -119,13 +119,18 @@ Deno.test("a job whose pod fails again and again says so before its second resta
     return world.trainJob.status;
   };
   equal((await see(10, [10]))?.failure, undefined);
-  deepEqual((await see(40, [10, 40]))?.failure, { ...failed, time: at(40), restarts: 1 });
+  deepEqual((await see(40, [10, 40]))?.failure, {
+    ...failed,
+    time: at(40),
+    restarts: 1,
+    restartLimit: 6,
+  });
   const status = await see(70, [10, 40, 70]);
   equal(status?.state, "Running");
-  deepEqual(status?.failure, { ...failed, time: at(70), restarts: 2 });
+  deepEqual(status?.failure, { ...failed, time: at(70), restarts: 2, restartLimit: 6 });
   await see(100, [10, 40, 70, 100]);
   deepEqual(world.warnings.map(({ reason, message }) => `${reason}: ${message}`), [
-    `Restarting: ${HEADLINE} ${WHERE}; started again once`,
+    `Restarting: ${HEADLINE} ${WHERE}; started again once; the job fails after at most 6`,
   ]);
   crash(world, [10, 40, 70, 100], "Running", 110);
   deepEqual(await world.reconcile(), { requeueAfterMs: 70_000 });
@@ -218,10 +223,15 @@ Deno.test("under a definition that drops the field a failure is written, and tol
   for (let pass = 0; pass < 3; pass++) await world.reconcile();
   equal(patches().length, before + 2);
   deepEqual(world.warnings.map(({ message }) => message), [
-    `${HEADLINE} ${WHERE}; started again 2 times`,
+    `${HEADLINE} ${WHERE}; started again 2 times; the job fails after at most 6`,
   ]);
   world.cluster.dropped.clear();
   crash(world, [10, 40, 70, 100, 130]);
   await world.settle();
-  deepEqual(world.trainJob.status?.failure, { ...failed, time: at(130), restarts: 4 });
+  deepEqual(world.trainJob.status?.failure, {
+    ...failed,
+    time: at(130),
+    restarts: 4,
+    restartLimit: 6,
+  });
 });
