@@ -62,7 +62,7 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   ruleMetricMissing: [
     "Trial, or TrainJob with an annotation",
     "Warning",
-    "the job has ended and never pushed a metric that a rule names",
+    "no pod has pushed a metric that a rule names, with those that were pushed; after ten pushes, and at the end of the job",
   ],
   trialTemplateInvalid: [
     "Trial, or TrainJob with an annotation",

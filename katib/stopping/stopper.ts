@@ -4,7 +4,7 @@ import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { type AnyJob, type JobRef, jobText } from "../../crds/job_kind.ts";
 import { endOf, storedStopOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { EVENT_REASONS } from "../../crds/names.ts";
+import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -25,6 +25,10 @@ const log = getLogger(["milepost", "katib"]);
 const ATTEMPTS = 5;
 /** Most stops that are remembered until their event is recorded. */
 const REMEMBERED = 10_000;
+
+/** What is told of a stop by rules that gives no time to save anything. */
+const AT_ONCE =
+  `; stopped at once, as no annotation ${ANNOTATIONS.earlyStoppingGrace} gives it time to save`;
 
 /** Options of {@link createStopper}. */
 export interface StopperOptions extends StopStoreOptions {
@@ -227,7 +231,9 @@ export function createStopper(options: StopperOptions): Stopper {
     unanswered.delete(ref.uid);
     ended.delete(ref.uid);
     const stored = job && storedStopOf(job);
-    const message = describeStop(stored === undefined ? decision : decisionOf(stored));
+    const made = stored === undefined ? decision : decisionOf(stored);
+    const isSudden = made.user === undefined && made.graceMs === 0;
+    const message = describeStop(made) + (isSudden ? AT_ONCE : "");
     const event = { type: "Normal", reason: EVENT_REASONS.earlyStopped, message } as const;
     if (trial !== undefined) events.record(aboutTrial(trial), event);
     if (job !== undefined) events.record(aboutJob(ref), event);

@@ -56,11 +56,15 @@ function logEvents(events: Pick<EventRecorder, "record">) {
         EVENT_REASONS.observationRefused,
         `the observation log refused a push: ${problem}`,
       ),
-    onUnreported: (plan, names) =>
+    onUnreported: (plan, names, pushed) =>
       warn(
         plan,
         EVENT_REASONS.ruleMetricMissing,
-        `the job has ended without pushing metrics that its rules name: ${names.join(", ")}`,
+        pushed === undefined
+          ? `the job has ended without pushing metrics that its rules name: ${names.join(", ")}`
+          : `no pod has pushed ${names.join(", ")} so far, as rules name it; pushed are ${
+            pushed.join(", ")
+          }`,
       ),
   } satisfies Partial<RecordingParts>;
 }

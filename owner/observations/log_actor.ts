@@ -8,6 +8,7 @@ import { type ObservationSink, SinkError } from "./sink.ts";
 import { controlOf, decidedByRules, type Verdict } from "./stop_decision.ts";
 import type { Control, PushAnswer } from "../../crds/wire/push_answer.ts";
 import type { Push } from "../../crds/wire/push.ts";
+import { shownStatus } from "../../crds/wire/sample.ts";
 import { createLoadedLog, type LoadedLogOptions, meaningOf } from "./loaded_log.ts";
 import type { LogState } from "./log_state.ts";
 import { createPushQueue, type QueuedPush } from "./push_queue.ts";
@@ -21,10 +22,19 @@ export interface LogActorOptions extends Omit<LoadedLogOptions, "plan" | "onRepl
   readonly onChange: () => void;
   /** Called for rows that the sink will never take. */
   readonly onRefused: (plan: ObservationPlan, problem: string) => void;
+  /** Called once, after some pushes, of which none had these metrics, which rules name; with those of the newest. */
+  readonly onUnreported: (
+    plan: ObservationPlan,
+    names: readonly string[],
+    pushed: readonly string[],
+  ) => void;
 }
 
 /** Time after which clients should retry what was refused, in milliseconds: it will not be accepted. */
 const REFUSED_RETRY_MS = 10_000;
+
+/** Pushes after which a metric of a rule that nobody has pushed is told: it may be misspelt. */
+const TOLD_AFTER = 10;
 
 /** Interval between reads of a log to which others may write, in milliseconds. */
 const REFRESH_MS = 60_000;
@@ -44,10 +54,11 @@ export type LogActor = ReturnType<typeof createLogActor>;
 
 /** Creates the actor of a log. It does nothing until it is used. */
 export function createLogActor(first: ObservationPlan, options: LogActorOptions) {
-  const { sink, clock, leading, onChange, onRefused } = options;
+  const { sink, clock, leading, onChange, onRefused, onUnreported } = options;
   let plan = first;
   let pod: string | undefined;
   let failing = false;
+  let pushes = 0;
   let pumping: Promise<void> | undefined;
   const queue = createPushQueue();
   const loaded = createLoadedLog({
@@ -99,6 +110,16 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
     }
   }
 
+  /** Tells of rules for metrics that nobody pushes, once. */
+  function checkMetrics({ unreported }: LogState, batch: readonly QueuedPush[]): void {
+    const isDue = pushes < TOLD_AFTER && pushes + batch.length >= TOLD_AFTER;
+    pushes += batch.length;
+    if (!isDue || unreported().length === 0) return;
+    const newest = batch.at(-1)?.push.trainerStatus;
+    const { metrics = [] } = newest === undefined ? {} : shownStatus(newest);
+    onUnreported(plan, unreported(), metrics.map(({ name }) => name));
+  }
+
   async function write(batch: readonly QueuedPush[]): Promise<readonly PushAnswer[]> {
     const log = await upToDate();
     const takeBack = log.mark();
@@ -123,6 +144,7 @@ export function createLogActor(first: ObservationPlan, options: LogActorOptions)
       } else onChange();
     }
     failing = false;
+    if (verdict === undefined) checkMetrics(log, batch);
     const control = instruction(verdict);
     return taken.map(({ warnings }): PushAnswer => ({
       ok: true,

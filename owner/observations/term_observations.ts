@@ -37,8 +37,12 @@ export interface ObservationsOptions
   readonly dropLogs?: (drop: Observations["drop"], signal: AbortSignal) => Promise<void>;
   /** Called for a push that the sink will never take. */
   readonly onRefused?: (plan: ObservationPlan, problem: string) => void;
-  /** Called for a job that has ended and never pushed these metrics, which rules name. */
-  readonly onUnreported?: (plan: ObservationPlan, names: readonly string[]) => void;
+  /** Called for a job that has ended and never pushed these metrics, which rules name; before that with what is pushed instead. */
+  readonly onUnreported?: (
+    plan: ObservationPlan,
+    names: readonly string[],
+    pushed?: readonly string[],
+  ) => void;
   /** Most logs in memory; the least recently used ones are replayed when needed. Default 20000. */
   readonly maxLogs?: number;
   /** Most logs in memory if some are of finished jobs, which are evicted. Default 500. */
@@ -112,6 +116,7 @@ export function createObservations(options: ObservationsOptions): Observations {
           changes.notify(actor.plan.job.uid);
         },
         onRefused,
+        onUnreported,
       });
       return actor;
     },

@@ -107,9 +107,18 @@ const JOB_STOPPED = [
   "EarlyStopped=True/RulesMet: loss 0.9 is greater than 0.5, at report 3",
   "Complete=True/EarlyStopped: loss 0.9 is greater than 0.5, at report 3",
 ];
+const AT_ONCE = "; stopped at once, as no annotation " +
+  "trainer.kubeflow.org/early-stopping-grace gives it time to save";
 const TOLD = ["Trial", "TrainJob"].map((kind) =>
-  `${kind} t1: Normal EarlyStopped stopped early: loss 0.9 is greater than 0.5, at report 3`
+  `${kind} t1: Normal EarlyStopped stopped early: loss 0.9 is greater than 0.5, at report 3${AT_ONCE}`
 );
+
+Deno.test("`stop()` after a grace does not say that there was none", async () => {
+  const world = new World();
+  const decision = { ...STOP.decision, graceMs: 5_000 };
+  equal(await world.stopper().stop({ ...STOP, decision }, signal), "stopped");
+  deepEqual(world.events, TOLD.map((it) => it.replace(AT_ONCE, "")));
+});
 
 function assertStopped(world: World): void {
   deepEqual(world.trialConditions, TRIAL_STOPPED);

@@ -295,6 +295,21 @@ Deno.test("rows that the log refuses for good are reported, and the push can be 
   });
 });
 
+Deno.test("a metric that a rule names and nobody pushes is told after ten pushes, once, and at the end", async () => {
+  const lss = { name: "lss", value: "0.5", comparison: "greater" } as const;
+  const plan = trialPlan("a", { rules: [lss] });
+  const told: unknown[] = [];
+  const onUnreported = (_: unknown, names: readonly string[], pushed?: readonly string[]) =>
+    void told.push([names, pushed]);
+  await withObservations({ plans: [plan], onUnreported }, async ({ push, settle }) => {
+    await settle();
+    for (let step = 1; step < 10; step++) await push(plan, step, "0.9");
+    assert.deepEqual(told, []);
+    for (let step = 10; step < 30; step++) await push(plan, step, "0.9");
+    assert.deepEqual(told, [[["lss"], ["loss"]]]);
+  });
+});
+
 const WORST = "1.7976931348623157e+308";
 const badValues: Record<
   string,

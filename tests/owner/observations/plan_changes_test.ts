@@ -56,6 +56,7 @@ function actorOn(sink: ObservationSink): LogActor {
     leading: () => true,
     onChange: () => {},
     onRefused: (_, problem) => assert.fail(problem),
+    onUnreported: (_, names) => assert.fail(names.join()),
   });
 }
 
