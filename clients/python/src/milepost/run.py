@@ -130,7 +130,11 @@ class Run:
 
     @property
     def stop(self) -> Stop | None:
-        """Why the training is to stop; None while it may go on."""
+        """Why the training is to stop; None while it may go on, and always in a process that does not have rank 0.
+
+        Programs of several processes broadcast it: `told = [run.stop]`, then
+        `torch.distributed.broadcast_object_list(told, src=0)`.
+        """
         return None if self._sender is None else self._sender.stop
 
     def listen(self) -> Run:
@@ -153,8 +157,9 @@ class Run:
     ) -> None:
         """Says how far the training is. Never raises, and waits for nothing.
 
-        Metrics are keywords, or a mapping for names such as "val/loss". A tensor is read here: one on a GPU is
-        waited for. `progress` is in percent and `remaining` in seconds, where `total` does not say enough.
+        Metrics are keywords, or a mapping for names such as "val/loss". Ten times a second are sent at most: of what
+        is pushed between two of them each metric's newest value is, with its step, and values before it are not.
+        A tensor is read here: one on a GPU is waited for. `progress` is in percent and `remaining` in seconds, where `total` does not say enough.
         """
         intake, worker = self._intake, self._worker
         if intake is None or worker is None:
