@@ -282,7 +282,9 @@ export const COMMANDS: readonly CommandEntry[] = [
   }, (_, file) => runConvert(file)),
   entryOf({
     name: "example",
-    description: `run a program of the examples: ${EXAMPLE_PROGRAMS.join(", ")}`,
+    description: `run one of the examples: ${
+      EXAMPLE_PROGRAMS.join(", ")
+    } (prints a TrainJob to copy)`,
     settings: NONE,
     argument: "name",
   }, (_, name) => runExampleProgram(name)),

@@ -1,11 +1,15 @@
 /** The example programs, which are part of the executable. */
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 
+import trainJob from "../../examples/trainjob.yaml" with { type: "text" };
+import { print } from "../output.ts";
+
 /** By name, how each is run: an import runs it to its end. */
 const PROGRAMS: Readonly<Record<string, () => Promise<unknown>>> = {
   softmax: () => import("../../examples/training/train.ts"),
   failing: () => import("../../examples/training/fail.ts"),
   "trial-controller": () => import("../../examples/trial-controller/trial_controller.ts"),
+  trainjob: () => Promise.resolve(print(trainJob)),
 };
 
 /** The names of the programs. */

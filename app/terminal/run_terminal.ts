@@ -75,7 +75,8 @@ export async function runListCommand(
   for (const it of missing) warn(`not shown: ${it}`);
   if (rows.length === 0) {
     const where = namespaces.length === 0 ? "any namespace" : namespaces.join(", ");
-    return warn(`no jobs in ${where}${namespaces.length === 0 ? "" : "; -A lists all namespaces"}`);
+    const all = namespaces.length === 0 ? "" : "; -A lists all namespaces";
+    return warn(`no jobs in ${where}${all}; \`milepost example trainjob\` prints one to copy`);
   }
   const { columns } = Deno.stdout.isTerminal() ? processTerminal.size() : { columns: Infinity };
   const look = { ...lookOfProcess(settings), columns, nowMs: clock.now() };

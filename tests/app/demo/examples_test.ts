@@ -1,6 +1,10 @@
 /** Tests of the examples: they are parsed by the same schemas as everything else. */
 import assert from "node:assert/strict";
 import { parse as parseYaml } from "yaml";
+import { KINDS } from "../../../crds/kinds.ts";
+import { openApiSchema } from "../../../crds/openapi_schema.ts";
+import { trainJobSchema } from "../../../crds/trainjob.ts";
+import { trialAnnotationProblems } from "../../../webhook/trial_annotations.ts";
 import { EXAMPLE_PROGRAMS } from "../../../app/example/programs.ts";
 import { DEFAULTS } from "../../../deploy/installation_settings.ts";
 import { exampleJob, exampleRuntime, trainingProgram } from "../../../app/demo/examples.ts";
@@ -18,14 +22,30 @@ for (const job of ["softmax", "failing", "paused", "python"]) {
 
 Deno.test("the examples run programs of the executable, in the image of the manifests", () => {
   const files = ["runtime.yaml", "trial-controller/controller.yaml", "jobs/failing.yaml"];
+  const printed = "trainjob";
   const texts = files.map((file) => Deno.readTextFileSync(new URL(file, examples)));
   const names = texts.map((text) => /command: \[milepost, example, ([\w-]+)\]/.exec(text)?.[1]);
   assert.deepEqual(names, ["softmax", "trial-controller", "failing"]);
-  assert.deepEqual(EXAMPLE_PROGRAMS.toSorted(), names.toSorted());
+  assert.deepEqual(EXAMPLE_PROGRAMS.toSorted(), [...names, printed].toSorted());
   for (const [, image] of texts.join("").matchAll(/image: (\S+)/g)) {
     assert.equal(image, DEFAULTS.image);
   }
 });
+
+for (const [which, change] of [["as it is", ""], ["with all of its options", "$1"]] as const) {
+  Deno.test(`the TrainJob to copy is one ${which}`, async () => {
+    const text = await Deno.readTextFile(new URL("trainjob.yaml", examples));
+    const options = /^( *)#(?! \S)(.*)$/gm;
+    const read: unknown = parseYaml(change === "" ? text : text.replace(options, "$1$2"));
+    const job = KINDS.trainJob.parse(read);
+    const known = JSON.stringify(openApiSchema(trainJobSchema));
+    for (const key of [job.spec, job.spec.trainer ?? {}].flatMap(Object.keys)) {
+      assert.ok(known.includes(`"${key}":`), key);
+    }
+    assert.deepEqual(trialAnnotationProblems(job, undefined, () => true), []);
+    assert.equal(job.spec.trainer?.image !== undefined, change !== "");
+  });
+}
 
 Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits into one", async () => {
   const program = trainingProgram("default");

@@ -55,7 +55,8 @@ Deno.test("get without a name lists the jobs of the namespaces that are named, o
   assert.match(all, /^NAMESPACE +NAME +KIND +STATE .*\n(\w+ +in-\w+ +\w+ .*\n){3}$/);
   assert.deepEqual(await lines("-n", "kube-system"), [
     "",
-    "milepost: no jobs in kube-system; -A lists all namespaces\n",
+    "milepost: no jobs in kube-system; -A lists all namespaces; " +
+    "`milepost example trainjob` prints one to copy\n",
   ]);
   const { jobs, missing } = JSON.parse((await lines("-n", "apart", "--json"))[0]);
   assert.deepEqual([jobs.length, jobs[0].name, missing], [1, "in-apart", []]);
