@@ -56,6 +56,18 @@ const trainerSchema = z.looseObject({
 });
 export type Trainer = z.infer<typeof trainerSchema>;
 
+/** Where a patch of a runtime has what a field of a former API said; there the field is refused, as it would be dropped without a word. */
+const PATCHED = "template.spec.replicatedJobs[].template.spec.template";
+const ANYTHING = z.looseObject({}).meta({ "x-kubernetes-preserve-unknown-fields": true });
+const former = (what: string) => ({
+  ...checked(
+    "size(self) == 0",
+    `not in this version of the API: write ${what} of an item of spec.runtimePatches, ` +
+      "which has a manager, such as example.com/me",
+  ),
+  description: "Of a former version of the API. It is refused: write runtimePatches.",
+});
+
 const trainJobSpecSchema = z.looseObject({
   runtimeRef: runtimeRefSchema.meta({
     ...immutable,
@@ -73,6 +85,12 @@ const trainJobSpecSchema = z.looseObject({
     description:
       "Changes laid over the runtime's template, in this order; only while the job is suspended.",
   }),
+  podTemplateOverrides: atomicList(ANYTHING).optional()
+    .meta(former(`trainingRuntimeSpec.${PATCHED}`)),
+  labels: z.record(z.string(), z.string()).optional()
+    .meta(former(`trainingRuntimeSpec.template.metadata.labels`)),
+  annotations: z.record(z.string(), z.string()).optional()
+    .meta(former(`trainingRuntimeSpec.template.metadata.annotations`)),
   suspend: z.boolean().optional().meta({
     default: false,
     description: "Whether the job is paused: its pods go, and come back when it is resumed.",
