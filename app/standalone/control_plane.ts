@@ -156,6 +156,7 @@ export async function startControlPlane(options: ControlPlaneOptions) {
       users: Object.values(users),
       gonePod: (namespace, name) => kubelet?.gonePod({ namespace, name }),
       podLogs: (request) => readLogs(kubelet, request),
+      podsFolder: `${folder.path}/${KUBELET_FOLDER}/pods`,
     });
   // Whoever has the kubeconfig open goes on after a restart.
   const portFile = folder.isTemporary ? undefined : `${folder.path}/api-port`;

@@ -26,6 +26,8 @@ export interface ApiServerOptions
   readonly podLogs?: PodLogs;
   /** Finds pods whose logs outlive them. Default: none. */
   readonly gonePod?: FindGonePod;
+  /** Folder with the working directory of each pod, by its UID, for people. */
+  readonly podsFolder?: string;
   /** Number of changes that are kept for watches that start in the past. */
   readonly historyLimit?: number;
 }
@@ -94,6 +96,7 @@ export async function startApiServer(options: ApiServerOptions) {
       now,
       podLogs: options.podLogs,
       gonePod: options.gonePod,
+      podsFolder: options.podsFolder,
       caCertificate: certificate.ca,
       closing: closing.signal,
     };

@@ -101,6 +101,32 @@ Deno.test({
         assert.equal(await ok(["logs", "-f", "job/followed-node-0"]), "started\nhello\n");
       });
 
+      await t.step("exec, attach and cp say what to do on this machine instead", async () => {
+        const container = { name: "main", image: "none", command: ["sleep", "60"] };
+        const pod = { metadata: { name: "long" }, spec: { containers: [container] } };
+        await ok(
+          ["apply", "-f", "-"],
+          JSON.stringify({ apiVersion: "v1", kind: "Pod", ...pod }),
+        );
+        await ok(["wait", "--for=jsonpath={.status.phase}=Running", "pod/long", "--timeout=30s"]);
+        const uid = await ok(["get", "pod", "long", "-o", "jsonpath={.metadata.uid}"]);
+        const folder = `${standalone.folder}/kubelet/pods/${uid}`;
+        assert.ok((await Deno.stat(folder)).isDirectory);
+        const refusal = async (args: string[]) => {
+          const { code, stderr } = await kubectl(args);
+          assert.notEqual(code, 0);
+          return stderr;
+        };
+        const inShell = `run the command in a shell of this machine, in ${folder}; kubectl logs`;
+        assert.ok((await refusal(["exec", "long", "--", "ls"])).includes(inShell));
+        assert.ok(
+          (await refusal(["cp", "long:/tmp/x", `${standalone.folder}/x`])).includes(inShell),
+        );
+        assert.match(await refusal(["attach", "long"]), /kubectl logs long has what it prints/);
+        assert.match(await refusal(["debug", "long", "--image=none"]), /processes of this machine/);
+        await ok(["delete", "pod", "long", "--now"]);
+      });
+
       await t.step("describe shows conditions and events", async () => {
         const text = await ok(["describe", "trainjob", "one"]);
         assert.match(text, /Type: +Complete/);

@@ -20,6 +20,8 @@ export interface Context {
   readonly now: () => number;
   readonly podLogs?: PodLogs;
   readonly gonePod?: FindGonePod;
+  /** Folder with the working directory of each pod, by its UID. */
+  readonly podsFolder?: string;
   /** PEM of the CA; every namespace has it in the ConfigMap `kube-root-ca.crt`. */
   readonly caCertificate: string;
   /** Aborted when the server closes. */

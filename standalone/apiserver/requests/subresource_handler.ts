@@ -16,7 +16,6 @@ import {
   invalid,
   methodNotAllowed,
   noSuchPath,
-  StatusError,
 } from "../objects/status_error.ts";
 import { deleteObject, deleteOptions } from "../operations/deletions.ts";
 import { existing, updateObject } from "../operations/writes.ts";
@@ -25,6 +24,7 @@ import { readJson } from "./body.ts";
 import { type Operation, respond } from "./operation.ts";
 import { readPatch } from "./patch_request.ts";
 import { podLog } from "./pod_log.ts";
+import { refusedStream } from "./refused_stream.ts";
 
 /** Subresources of pods that this server does not support. */
 const UNSUPPORTED_SUBRESOURCES: readonly string[] = [
@@ -176,9 +176,7 @@ export async function handleSubresource(operation: Operation): Promise<Response>
     return await known.handle(operation);
   }
   if (sameKey(resource, KEYS.pods) && UNSUPPORTED_SUBRESOURCES.includes(subresource)) {
-    const message = `pods/${subresource} is not supported by this API server: its pods are ` +
-      "processes of this machine";
-    throw new StatusError(405, "MethodNotAllowed", message);
+    return refusedStream(operation);
   }
   throw noSuchPath();
 }

@@ -169,7 +169,7 @@ const refusals: Record<string, Refusal> = {
   "exec: 405, by name": {
     method: "POST",
     path: `${PODS}/taken/exec`,
-    want: [405, "MethodNotAllowed", /pods\/exec is not supported/],
+    want: [405, "MethodNotAllowed", /pods\/exec is not served here: .* run the command in a shell/],
   },
   "a bad token: 401": {
     method: "GET",
@@ -227,6 +227,7 @@ async function refuses(api: TestServer, { method, path, want, ...options }: Refu
 Deno.test("startApiServer() refuses, with a code, a reason and what to change", async (t) => {
   await using api = await testServer();
   await api.ok("POST", CONFIG_MAPS, { body: configMap("taken") });
+  await api.ok("POST", PODS, { body: pod("taken") });
   for (const [sentence, refusal] of Object.entries(refusals)) {
     await t.step(sentence, () => refuses(api, refusal));
   }
