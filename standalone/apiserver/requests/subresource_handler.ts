@@ -24,17 +24,7 @@ import { readJson } from "./body.ts";
 import { type Operation, respond } from "./operation.ts";
 import { readPatch } from "./patch_request.ts";
 import { podLog } from "./pod_log.ts";
-import { refusedStream } from "./refused_stream.ts";
-
-/** Subresources of pods that this server does not support. */
-const UNSUPPORTED_SUBRESOURCES: readonly string[] = [
-  "exec",
-  "attach",
-  "portforward",
-  "proxy",
-  "ephemeralcontainers",
-  "resize",
-];
+import { refusalOf, refusedStream } from "./refused_stream.ts";
 
 type Handler = (operation: Operation) => Response | Promise<Response>;
 
@@ -175,8 +165,7 @@ export async function handleSubresource(operation: Operation): Promise<Response>
     if (operation.incoming.info.verb !== known.verb) throw methodNotAllowed();
     return await known.handle(operation);
   }
-  if (sameKey(resource, KEYS.pods) && UNSUPPORTED_SUBRESOURCES.includes(subresource)) {
-    return refusedStream(operation);
-  }
-  throw noSuchPath();
+  const refusal = sameKey(resource, KEYS.pods) ? refusalOf(operation) : undefined;
+  if (refusal === undefined) throw noSuchPath();
+  return refusedStream(operation, refusal);
 }
