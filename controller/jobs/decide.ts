@@ -130,8 +130,16 @@ function decideEnded(observed: ObservedRun): Plan {
   };
 }
 
+/** The plan of a job of which nothing is to be left. */
+const emptied = (observed: ObservedRun) => ({
+  ...NOTHING,
+  deletePods: observed.pods,
+  deleteServices: observed.services,
+  narrowed: narrowedTo(observed, []),
+});
+
 function decideSuspended(observed: ObservedRun, conditions: Conditions): Plan {
-  const { run, pods, services } = observed;
+  const { run, pods } = observed;
   const [stopped, suspended] = suspendedConditions(run);
   const isNews = !conditions.has(V1_CONDITIONS.suspended);
   const { counts } = groupPods(run, pods);
@@ -143,10 +151,7 @@ function decideSuspended(observed: ObservedRun, conditions: Conditions): Plan {
   if (conditions.has(V1_CONDITIONS.running)) conditions.set(stopped);
   conditions.set(suspended);
   return {
-    ...NOTHING,
-    deletePods: pods,
-    deleteServices: services,
-    narrowed: narrowedTo(observed, []),
+    ...emptied(observed),
     unwanted: autoscalersOf(run),
     status: {
       ...run.status,
@@ -159,14 +164,11 @@ function decideSuspended(observed: ObservedRun, conditions: Conditions): Plan {
 }
 
 function decideLimited(observed: ObservedRun, conditions: Conditions, message: string): Plan {
-  const { run, pods, services, nowMs } = observed;
+  const { run, nowMs } = observed;
   const failed = failedCondition(run, message);
   conditions.set(failed);
   return {
-    ...NOTHING,
-    deletePods: pods,
-    deleteServices: services,
-    narrowed: narrowedTo(observed, []),
+    ...emptied(observed),
     status: { ...run.status, conditions: [...conditions.list], completionTime: rfc3339(nowMs) },
     statusFirst: true,
     events: [normal(failed)],

@@ -39,6 +39,9 @@ export interface JobPlan {
   readonly requeueAfterMs?: number;
 }
 
+/** No action. */
+const NOTHING = { deleteJob: false, create: [], discard: [], remove: [] } as const;
+
 /** A status as it will be written, with the events that follow the write. */
 interface StatusUpdate {
   readonly status: JobStatus;
@@ -73,9 +76,8 @@ function afterTheEnd({ job, pods, settings, now }: JobSnapshot): JobPlan {
   const expiry = expiryMs(ended, settings.ttlSecondsAfterFinished);
   const due = expiry !== undefined && expiry <= now;
   return {
+    ...NOTHING,
     deleteJob: due && job.metadata?.deletionTimestamp === undefined,
-    create: [],
-    discard: [],
     remove: pods.filter(isActive),
     status: job.status ?? {},
     events: [],
@@ -147,9 +149,7 @@ function ending(snapshot: JobSnapshot, account: Account, base: StatusUpdate, end
     account.uncounted.succeeded.length + account.uncounted.failed.length === 0;
   const update = settled ? withLastWord(announced, end, now) : announced;
   return {
-    deleteJob: false,
-    create: [],
-    discard: [],
+    ...NOTHING,
     remove: pods.filter(isActive),
     ...update,
     status: withActive(update.status, 0),
@@ -164,32 +164,17 @@ function withSuspension(update: StatusUpdate, settings: JobSettings, now: number
   const old = findCondition(update.status.conditions, type);
   if (settings.suspend) {
     const { startTime: _reset, ...status } = update.status;
-    const reason = JOB_REASONS.suspended;
-    const suspended = withCondition({ ...update, status }, {
-      type,
-      reason,
-      message: "Job suspended",
-    }, now);
-    return old?.status === "True" ? suspended : withEvent(suspended, {
-      type: "Normal",
-      reason: JOB_REASONS.eventSuspended,
-      message: "Job suspended",
-    });
+    const [message, reason] = ["Job suspended", JOB_REASONS.suspended];
+    const suspended = withCondition({ ...update, status }, { type, reason, message }, now);
+    const event = { type: "Normal", reason: JOB_REASONS.eventSuspended, message } as const;
+    return old?.status === "True" ? suspended : withEvent(suspended, event);
   }
   const startTime = update.status.startTime ?? rfc3339(now);
   if (old?.status !== "True") return { ...update, status: { ...update.status, startTime } };
-  const reason = JOB_REASONS.resumed;
-  const resumed = withCondition(update, {
-    type,
-    status: "False",
-    reason,
-    message: "Job resumed",
-  }, now);
-  return withEvent({ ...resumed, status: { ...resumed.status, startTime: rfc3339(now) } }, {
-    type: "Normal",
-    reason: JOB_REASONS.eventResumed,
-    message: "Job resumed",
-  });
+  const [message, reason] = ["Job resumed", JOB_REASONS.resumed];
+  const resumed = withCondition(update, { type, status: "False", reason, message }, now);
+  const event = { type: "Normal", reason: JOB_REASONS.eventResumed, message } as const;
+  return withEvent({ ...resumed, status: { ...resumed.status, startTime: rfc3339(now) } }, event);
 }
 
 function running(
@@ -212,10 +197,9 @@ function running(
     account.more ? 1 : undefined,
   ]);
   return {
-    deleteJob: false,
+    ...NOTHING,
     create,
     discard,
-    remove: [],
     ...update,
     status: withActive(update.status, kept.length),
     release: account.release,

@@ -78,7 +78,7 @@ kubectl() {
 }
 curl() { command curl --fail-with-body "$@"; }
 deno() { case "$*" in "task standalone"*) ;; *) command deno "$@" ;; esac }
-bin/milepost() { deno task "$@"; }
+bin/milepost() { case "$1" in standalone) ;; *) deno run -A --no-check main.ts "$@" ;; esac }
 npx() { shift 2; deno "$@"; }
 `;
 
