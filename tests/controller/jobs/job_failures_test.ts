@@ -63,6 +63,13 @@ testInWorld("a container that is started again in its pod counts, too", async (w
   equal(world.job("PyTorchJob").status?.failure?.restarts, 2);
 });
 
+testInWorld("a job with a back-off limit says after how many restarts it fails", async (world) => {
+  await runJob(world, "PyTorchJob", { backoffLimit: 5 }, { restartPolicy: "OnFailure" });
+  world.report("j-master-0", { phase: "Running", exitCode: 1, restarts: 2 });
+  await world.settle();
+  equal(world.job("PyTorchJob").status?.failure?.restartLimit, 5);
+});
+
 testInWorld("a definition that drops the field gets the annotation, once", async (world) => {
   world.cluster.dropped.add("failure");
   await runJob(world, "PyTorchJob", {}, { restartPolicy: "Never" });
