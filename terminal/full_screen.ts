@@ -17,22 +17,15 @@ export interface Terminal {
 const ENTER = `\x1b[?1049h\x1b[?25l${PASTE.on}`;
 const LEAVE = `${PASTE.off}\x1b[0m\x1b[?25h\x1b[?1049l`;
 
-/** A screen that is drawn on. */
-export interface FullScreen extends Disposable {
-  /** Draws the lines that differ from those before. */
-  draw(lines: readonly string[]): void;
-  /** Draws all of them next time: the terminal has another size. */
-  forget(): void;
-}
-
 /** Takes the screen. Dispose it to give it back. */
-export function takeScreen(terminal: Pick<Terminal, "write" | "setRaw">): FullScreen {
+export function takeScreen(terminal: Pick<Terminal, "write" | "setRaw">) {
   let drawn: readonly string[] = [];
   let isOver = false;
   terminal.setRaw(true);
   terminal.write(ENTER);
   return {
-    draw(lines) {
+    /** Draws the lines that differ from those before. */
+    draw(lines: readonly string[]): void {
       if (isOver) return;
       const changes = lines.flatMap((line, row) =>
         // Erased first: behind a line that fills all columns its last one would be.
@@ -41,11 +34,12 @@ export function takeScreen(terminal: Pick<Terminal, "write" | "setRaw">): FullSc
       drawn = lines;
       if (changes.length > 0) terminal.write(changes.join(""));
     },
-    forget() {
+    /** Draws all of them next time: the terminal has another size. */
+    forget(): void {
       drawn = [];
       if (!isOver) terminal.write("\x1b[2J");
     },
-    [Symbol.dispose]() {
+    [Symbol.dispose](): void {
       if (isOver) return;
       isOver = true;
       terminal.write(LEAVE);
@@ -53,3 +47,6 @@ export function takeScreen(terminal: Pick<Terminal, "write" | "setRaw">): FullSc
     },
   };
 }
+
+/** A screen that is drawn on. */
+export type FullScreen = ReturnType<typeof takeScreen>;

@@ -18,7 +18,7 @@ import {
   setCondition,
   trueCondition,
 } from "../../platform/kube/conditions.ts";
-import { decideFailure, type FailureDecision } from "../failure_decision.ts";
+import { decideFailure } from "../failure_decision.ts";
 import { deadlineMs, startTimeOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
@@ -41,20 +41,6 @@ export type OwnStatus = Pick<
   TrainJobStatus,
   "conditions" | "jobsStatus" | "state" | "startTime" | "failure"
 >;
-
-/** The write to the status. */
-export interface StatusDecision {
-  /** A merge patch of the fields that change; undefined if none does. */
-  readonly changes: Record<string, unknown> | undefined;
-  /** The fields after the write. */
-  readonly next: OwnStatus;
-  /** The message of a problem that is not in the status yet. */
-  readonly newProblem: string | undefined;
-  /** What is said of the failures of pods. */
-  readonly failing: FailureDecision;
-  /** Time until the deadline, or until the job may have recovered, in milliseconds. */
-  readonly requeueAfterMs: number | undefined;
-}
 
 /** Copies the end of the JobSet to the TrainJob, word for word. */
 function mirrorEnd(conditions: Condition[], jobSet: JobSet | undefined): Condition[] {
@@ -144,7 +130,7 @@ export function decideStatus(
   observed: ObservedJob,
   problem: Problem,
   nowMs: number,
-): StatusDecision {
+) {
   const { trainJob } = observed;
   const old = trainJob.status?.conditions ?? [];
   const now = rfc3339(nowMs);
@@ -178,7 +164,13 @@ export function decideStatus(
     nowMs,
   });
   const { failure, recheckMs = Infinity } = failing;
-  const next = { conditions, jobsStatus: jobsStatusOf(observed), state, startTime, failure };
+  const next: OwnStatus = {
+    conditions,
+    jobsStatus: jobsStatusOf(observed),
+    state,
+    startTime,
+    failure,
+  };
   const waitMs = leftMs < 0 ? Infinity : Math.max(WAIT_MIN_MS, leftMs + 1);
   const dueMs = Math.min(waitMs, recheckMs);
   const message = typeof problem === "object" ? problem.message : undefined;
@@ -186,10 +178,18 @@ export function decideStatus(
   const isKnown = message === undefined || [resourcesCreated, failed]
     .some((type) => findCondition(old, type)?.message === shorten(message));
   return {
+    /** A merge patch of the fields that change; undefined if none does. */
     changes: changesOf(trainJob.status ?? {}, next, told),
+    /** The fields after the write. */
     next,
+    /** The message of a problem that is not in the status yet. */
     newProblem: isKnown ? undefined : message,
+    /** What is said of the failures of pods. */
     failing,
+    /** Time until the deadline, or until the job may have recovered, in milliseconds. */
     requeueAfterMs: Number.isFinite(dueMs) ? dueMs : undefined,
   };
 }
+
+/** The write to the status. */
+export type StatusDecision = ReturnType<typeof decideStatus>;

@@ -7,24 +7,6 @@ export type PodFailureRule = NonNullable<JobSpec["podFailurePolicy"]>["rules"][n
 /** A rule of `spec.successPolicy`. */
 export type SuccessRule = NonNullable<JobSpec["successPolicy"]>["rules"][number];
 
-/** How a Job is to be run (Kubernetes batch/v1). */
-export interface JobSettings {
-  readonly indexed: boolean;
-  readonly parallelism: number;
-  /** Absent: a work queue, done when one pod has succeeded and none is left. */
-  readonly completions?: number;
-  readonly backoffLimit: number;
-  readonly activeDeadlineSeconds?: number;
-  readonly ttlSecondsAfterFinished?: number;
-  readonly suspend: boolean;
-  /** Whether a pod is replaced, and counted, only when it has ended, not when it is being deleted. */
-  readonly replaceEndedOnly: boolean;
-  readonly podFailureRules: readonly PodFailureRule[];
-  readonly successRules: readonly SuccessRule[];
-  /** With it the restarts inside of pods count towards the limit. */
-  readonly restartsInPlace: boolean;
-}
-
 /** The state of a Job, as every decision about it sees it. */
 export interface JobSnapshot {
   readonly job: Job;
@@ -35,8 +17,8 @@ export interface JobSnapshot {
   readonly now: number;
 }
 
-/** The settings of a Job. */
-export function jobSettings(job: Job): JobSettings {
+/** Returns how a Job is to be run (Kubernetes batch/v1). */
+export function jobSettings(job: Job) {
   const spec: Partial<JobSpec> = job.spec ?? {};
   const { parallelism, completions } = spec;
   const replacement = spec.podReplacementPolicy ??
@@ -44,17 +26,21 @@ export function jobSettings(job: Job): JobSettings {
   return {
     indexed: spec.completionMode === "Indexed",
     parallelism: parallelism ?? 1,
+    /** Absent: a work queue, done when one pod has succeeded and none is left. */
     completions: completions ?? (parallelism === undefined ? 1 : undefined),
     backoffLimit: spec.backoffLimit ?? 6,
     activeDeadlineSeconds: spec.activeDeadlineSeconds,
     ttlSecondsAfterFinished: spec.ttlSecondsAfterFinished,
     suspend: spec.suspend ?? false,
+    /** Whether a pod is replaced, and counted, only when it has ended, not when it is being deleted. */
     replaceEndedOnly: replacement === "Failed",
     podFailureRules: spec.podFailurePolicy?.rules ?? [],
     successRules: spec.successPolicy?.rules ?? [],
+    /** With it the restarts inside of pods count towards the limit. */
     restartsInPlace: spec.template?.spec?.restartPolicy === "OnFailure",
   };
 }
+export type JobSettings = Readonly<ReturnType<typeof jobSettings>>;
 
 /** Why a Job cannot be run here, naming the fields; undefined if it can. */
 export function unsupportedJob(job: Job): string | undefined {

@@ -12,32 +12,20 @@ export function refuseOtherSystems(os: string): void {
   );
 }
 
-/** Folders of one kubelet; each exists, only for its user. */
-export interface DataFolders {
-  readonly root: string;
-  readonly pods: string;
-  readonly logs: string;
-  /** Folders of PersistentVolumeClaims. */
-  readonly claims: string;
-  /** Hosts files of the namespaces. */
-  readonly hosts: string;
-  /** Book of the processes that run. */
-  readonly book: string;
-  /** Programs that come with the kubelet. */
-  readonly bin: string;
-  readonly cache: string;
-}
-
-/** Makes the folders. */
-export function dataFolders(dataDir: string): DataFolders {
+/** Makes the folders of one kubelet; each exists, only for its user. */
+export function dataFolders(dataDir: string) {
   const root = resolve(dataDir);
   const folders = {
     root,
     pods: `${root}/pods`,
     logs: `${root}/logs`,
+    /** Folders of PersistentVolumeClaims. */
     claims: `${root}/claims`,
+    /** Hosts files of the namespaces. */
     hosts: `${root}/hosts`,
+    /** Book of the processes that run. */
     book: `${root}/processes`,
+    /** Programs that come with the kubelet. */
     bin: `${root}/bin`,
     cache: `${root}/cache`,
   };
@@ -46,6 +34,7 @@ export function dataFolders(dataDir: string): DataFolders {
   }
   return folders;
 }
+type DataFolders = ReturnType<typeof dataFolders>;
 
 /** A unique name of this kubelet, which is kept in its folder. */
 export function kubeletId({ root }: DataFolders): string {

@@ -1,28 +1,11 @@
 /** RSA key that signs service-account tokens. */
-import {
-  calculateJwkThumbprint,
-  type CryptoKey,
-  exportJWK,
-  exportPKCS8,
-  generateKeyPair,
-  importPKCS8,
-  type JWK,
-} from "jose";
+import { calculateJwkThumbprint, exportJWK, exportPKCS8, generateKeyPair, importPKCS8 } from "jose";
 import { createPublicKey } from "node:crypto";
 import type { Settings } from "../storage/database.ts";
 
 /** The one algorithm of service-account tokens. */
 export const SIGNING_ALGORITHM = "RS256";
 const SETTING = "service-account-signing-key";
-
-/** A signing key and its public key. */
-export interface SigningKeys {
-  readonly privateKey: CryptoKey;
-  /** Public key as JWK with `kid`, `alg` and `use`. */
-  readonly publicJwk: JWK;
-  /** Id of the key: its RFC 7638 thumbprint. */
-  readonly keyId: string;
-}
 
 /**
  * Returns the server's signing key: read from the settings, or else stored there (PEM, PKCS #8), either
@@ -31,7 +14,7 @@ export interface SigningKeys {
 export async function loadSigningKeys(
   settings: Settings,
   initial?: string,
-): Promise<SigningKeys> {
+) {
   let pem = settings.setting(SETTING);
   if (pem === undefined) {
     pem = initial ?? await generateKey();
@@ -46,13 +29,17 @@ async function generateKey(): Promise<string> {
   return await exportPKCS8(privateKey);
 }
 
-async function keysOf(pem: string): Promise<SigningKeys> {
+async function keysOf(pem: string) {
   const privateKey = await importPKCS8(pem, SIGNING_ALGORITHM);
   const bare = await exportJWK(createPublicKey(pem));
   const keyId = await calculateJwkThumbprint(bare);
   return {
     privateKey,
+    /** Id of the key: its RFC 7638 thumbprint. */
     keyId,
     publicJwk: { ...bare, kid: keyId, alg: SIGNING_ALGORITHM, use: "sig" },
   };
 }
+
+/** A signing key, and its public key as JWK. */
+export type SigningKeys = Awaited<ReturnType<typeof keysOf>>;

@@ -14,19 +14,6 @@ import { exceptPods } from "./inherited_environment.ts";
 import { StartProblem } from "../processes/processes.ts";
 import type { ObjectSource } from "../volumes/volume_files.ts";
 
-/** A program, ready to start. */
-export interface Launch {
-  readonly command: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** File in which the program may leave its last words. */
-  readonly messageFile: string;
-  /** Adapts another command, of a probe or a hook, as this one was adapted. */
-  readonly adapt: (command: readonly string[]) => string[];
-  /** Returns the command that runs another one, as it is, where this one runs. */
-  readonly enter: (command: readonly string[]) => string[];
-}
-
 /** Input of {@link prepareLaunch}. */
 export interface LaunchContext extends ContainerPathsContext {
   readonly objects: ObjectSource;
@@ -75,7 +62,7 @@ async function findProgram(
  * The program of a container. Throws a `ConfigProblem` for references that lead nowhere, a
  * `StartProblem` if the program does not exist, and errors of the client.
  */
-export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
+export async function prepareLaunch(context: LaunchContext) {
   const { pod, container, folder, facts, names, baseEnv } = context;
   const [configMap, secret] = await Promise.all([
     readObjects(container, "configMap", context.objects.configMap),
@@ -102,8 +89,14 @@ export async function prepareLaunch(context: LaunchContext): Promise<Launch> {
     command: wrap([await findProgram(program, paths, searchPath), ...args], env),
     cwd: paths.startIn,
     env,
+    /** File in which the program may leave its last words. */
     messageFile: paths.messageFile,
-    adapt: (command) => wrap(command.map(rewrite), env),
-    enter: (command) => wrap(command, env),
+    /** Adapts another command, of a probe or a hook, as this one was adapted. */
+    adapt: (command: readonly string[]) => wrap(command.map(rewrite), env),
+    /** Returns the command that runs another one, as it is, where this one runs. */
+    enter: (command: readonly string[]) => wrap(command, env),
   };
 }
+
+/** A program, ready to start. */
+export type Launch = Awaited<ReturnType<typeof prepareLaunch>>;

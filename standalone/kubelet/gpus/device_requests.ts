@@ -3,13 +3,6 @@ import { allContainers, isSidecar } from "../../../crds/pod_containers.ts";
 import type { Container, PodSpec } from "../../../platform/kube/kubernetes.ts";
 import { roundUp } from "../../../platform/base/quantity.ts";
 
-/** Devices of one resource that a pod needs at a time, and which of them each container has. */
-export interface DeviceShares {
-  readonly total: number;
-  /** By the container's name: the first of its devices, and the first beyond them. */
-  readonly ranges: ReadonlyMap<string, readonly [from: number, to: number]>;
-}
-
 function amountOf({ resources }: Container, resource: string): number {
   return roundUp(resources?.limits?.[resource] ?? resources?.requests?.[resource]) ?? 0;
 }
@@ -19,8 +12,9 @@ function amountOf({ resources }: Container, resource: string): number {
  * each has devices of its own; an init container has ended before the main ones start, and leaves its
  * devices to them.
  */
-export function deviceShares(spec: PodSpec, resource: string): DeviceShares {
-  const ranges = new Map<string, readonly [number, number]>();
+export function deviceShares(spec: PodSpec, resource: string) {
+  /** By the container's name: the first of its devices, and the first beyond them. */
+  const ranges = new Map<string, readonly [from: number, to: number]>();
   let kept = 0;
   let total = 0;
   const give = (container: Container, keeps: boolean) => {

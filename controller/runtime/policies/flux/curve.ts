@@ -19,14 +19,8 @@ export function encodeZ85(bytes: Uint8Array): string {
   return text;
 }
 
-/** Both keys of a CURVE25519 pair, each of 32 bytes. */
-export interface CurveKeys {
-  readonly publicKey: Uint8Array;
-  readonly secretKey: Uint8Array;
-}
-
-/** Returns a new pair of keys, from the system's randomness. */
-export async function generateCurveKeys(): Promise<CurveKeys> {
+/** Returns a new pair of CURVE25519 keys, each of 32 bytes, from the system's randomness. */
+export async function generateCurveKeys() {
   const pair = await crypto.subtle.generateKey({ name: "X25519" }, true, ["deriveBits"]);
   if (!("privateKey" in pair)) throw new TypeError("X25519 yields a pair of keys");
   const { d = "", x = "" } = await crypto.subtle.exportKey("jwk", pair.privateKey);
@@ -36,6 +30,8 @@ export async function generateCurveKeys(): Promise<CurveKeys> {
     secretKey: Uint8Array.fromBase64(d, base64Url),
   };
 }
+
+type CurveKeys = Awaited<ReturnType<typeof generateCurveKeys>>;
 
 /** Returns the certificate in the format of `flux keygen`. */
 export function curveCertificate(name: string, { publicKey, secretKey }: CurveKeys): string {

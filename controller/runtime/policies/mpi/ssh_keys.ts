@@ -9,14 +9,6 @@ const KEY_TYPE = `ecdsa-sha2-${CURVE}`;
 /** Bytes of a point that is given by both coordinates, each in its full length (SEC 1, section 2.3.3). */
 const POINT_BYTES = 133;
 
-/** Both keys of a pair, as OpenSSH reads them. */
-export interface SshKeys {
-  /** PEM of type `EC PRIVATE KEY` (SEC 1). */
-  readonly privateKey: string;
-  /** A line of `authorized_keys`. */
-  readonly publicKey: string;
-}
-
 /** A string of the SSH protocol: its length in four bytes, then its bytes (RFC 4251, section 5). */
 function sshString(text: string | Uint8Array): Uint8Array {
   const bytes = Buffer.from(text);
@@ -33,8 +25,8 @@ export function authorizedKey(key: KeyObject): string {
   return `${KEY_TYPE} ${blob.toBase64()}\n`;
 }
 
-/** Returns a new pair of keys, from the system's randomness. */
-export async function generateSshKeys(): Promise<SshKeys> {
+/** Returns a new pair of keys, from the system's randomness: PEM of type `EC PRIVATE KEY` (SEC 1), and a line of `authorized_keys`. */
+export async function generateSshKeys() {
   const pair = await promisify(generateKeyPair)("ec", { namedCurve: "P-521" });
   return {
     privateKey: pair.privateKey.export({ type: "sec1", format: "pem" }).toString(),
