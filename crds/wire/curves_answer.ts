@@ -36,7 +36,8 @@ export interface CurvesAnswer {
 
 /** By hand: there may be a million numbers a second. */
 const isPoint = (it: unknown) =>
-  Array.isArray(it) && it.length === 4 && it.every((number) => Number.isFinite(number));
+  Array.isArray(it) && (it.length === 4 || it.length === 5) &&
+  it.every((number) => Number.isFinite(number));
 const points = z.custom<CurvePoint[]>((it) =>
   Array.isArray(it) && it.length <= CURVE_LIMITS.points && it.every(isPoint)
 );

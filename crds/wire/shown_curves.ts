@@ -22,8 +22,18 @@ export const curveAskSchema = z.object({
 /** A question for the curves of jobs. */
 export type CurveAsk = Readonly<z.infer<typeof curveAskSchema>>;
 
-/** Beginning of a bucket in milliseconds since the epoch, and the least, the most and the last of its samples. */
-export type CurvePoint = [timeMs: number, min: number, max: number, last: number];
+const pointSchema = z.tuple([
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number(),
+  z.number().optional(),
+]);
+/**
+ * Beginning of a bucket in milliseconds since the epoch, and the least, the most and the last of its samples. `step` is
+ * that of this last sample where it may be another than the last step of the bucket: other samples came after it.
+ */
+export type CurvePoint = [timeMs: number, min: number, max: number, last: number, step?: number];
 
 /** Fields of a curve beside its points. */
 export const curveFields = {
@@ -40,7 +50,7 @@ export const curveFields = {
 };
 const curveSchema = z.object({
   ...curveFields,
-  points: z.array(z.tuple([z.number(), z.number(), z.number(), z.number()])),
+  points: z.array(pointSchema),
 });
 
 /** Something that happened to a job; `gap`: samples may be missing before it. */

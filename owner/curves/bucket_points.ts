@@ -8,9 +8,14 @@ export function mergedFor(first: number, last: number, most: number): number {
   return merged;
 }
 
+/** Returns a point with the step of its last sample, if that has one. */
+export function withStep([timeMs, min, max, last]: CurvePoint, step = NaN): CurvePoint {
+  return Number.isNaN(step) ? [timeMs, min, max, last] : [timeMs, min, max, last, step];
+}
+
 /** Gives a point to those before it; of the bucket of the last one, of that width, it becomes a part of that. */
 export function addPoint(points: CurvePoint[], widthMs: number, point: CurvePoint): void {
-  const [timeMs, min, max, last] = point;
+  const [timeMs, min, max, ...last] = point;
   const begin = Math.floor(timeMs / widthMs) * widthMs;
   const before = points.at(-1);
   if (before?.[0] !== begin) {
@@ -20,5 +25,5 @@ export function addPoint(points: CurvePoint[], widthMs: number, point: CurvePoin
   }
   before[1] = Math.min(before[1], min);
   before[2] = Math.max(before[2], max);
-  before[3] = last;
+  before.splice(3, 2, ...last);
 }

@@ -8,11 +8,11 @@ import {
   type CurvesNews,
   kindOf,
 } from "../../crds/wire/shown_curves.ts";
-import { addPoint, mergedFor } from "./bucket_points.ts";
+import { addPoint, mergedFor, withStep } from "./bucket_points.ts";
 import { BASE_WIDTH_MS } from "./series.ts";
 
-/** Time, minimum, maximum and last value. */
-const NUMBERS = 4;
+/** Time, minimum, maximum, last value and its step, NaN if it has none. */
+const NUMBERS = 5;
 
 /** Bytes of the objects of a job, of a metric and of a mark, about. */
 const [JOB_BYTES, METRIC_BYTES, MARK_BYTES] = [400, 250, 150];
@@ -69,7 +69,9 @@ function packed(before: Float64Array, sinceMs: number, points: readonly CurvePoi
   const kept = indexOf(before, sinceMs);
   const numbers = new Float64Array(kept + points.length * NUMBERS);
   numbers.set(before.subarray(0, kept));
-  points.forEach((point, index) => numbers.set(point, kept + index * NUMBERS));
+  points.forEach(([timeMs, min, max, last, step = NaN], index) =>
+    numbers.set([timeMs, min, max, last, step], kept + index * NUMBERS)
+  );
   return numbers;
 }
 
@@ -122,7 +124,7 @@ function firstDifference(before: readonly HeldMetric[], after: readonly HeldMetr
   return Math.min(...after.map((metric) => {
     const [old, now] = [numbersIn(before, metric), metric.numbers];
     let at = 0;
-    while (at < now.length && now[at] === old[at]) at++;
+    while (at < now.length && Object.is(now[at], old[at])) at++;
     if (at === now.length && at === old.length) return Infinity;
     at -= at % NUMBERS;
     return Math.min(now[at] ?? Infinity, old[at] ?? Infinity);
@@ -159,8 +161,8 @@ function widthFor(metrics: readonly HeldMetric[], points: number): number {
 function mergedPoints(numbers: Float64Array, width: number, sinceMs: number): CurvePoint[] {
   const points: CurvePoint[] = [];
   for (let at = indexOf(numbers, sinceMs); at < numbers.length; at += NUMBERS) {
-    const [time = 0, min = NaN, max = NaN] = [numbers[at], numbers[at + 1], numbers[at + 2]];
-    addPoint(points, width, [time, min, max, numbers[at + 3] ?? NaN]);
+    const [time = 0, min = NaN, max = NaN, last = NaN, step = NaN] = numbers.subarray(at);
+    addPoint(points, width, withStep([time, min, max, last], step));
   }
   return points;
 }

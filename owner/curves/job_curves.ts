@@ -2,7 +2,8 @@
 import { readGoFloat } from "../../platform/base/go_float.ts";
 import { PUSH_LIMITS } from "../../crds/names.ts";
 import { boundedText } from "./bounded_text.ts";
-import type { Curve, CurveMark } from "../../crds/wire/shown_curves.ts";
+import type { Curve, CurveMark, CurvePoint } from "../../crds/wire/shown_curves.ts";
+import { withStep } from "./bucket_points.ts";
 import { MarkList } from "./marks.ts";
 import { type PushingPod, PushingPods } from "./pushing_pods.ts";
 import { type PointsQuery, Series } from "./series.ts";
@@ -48,13 +49,19 @@ export interface CurvesQuery extends PointsQuery {
 }
 
 /** A row of the series. */
-interface Row {
-  readonly name: string;
+interface Track {
   readonly row: number;
   /** The count of samples when it was last in one. */
   seen: number;
-  /** The row that has when it was no finite number; absent until it was one. */
-  nonFinite?: number | undefined;
+  /** The row with the steps of its samples; absent while it was in each sample with a step: the bucket's step is its own. */
+  steps?: number | undefined;
+}
+
+/** What is kept of a metric. */
+interface Row extends Track {
+  readonly name: string;
+  /** When it was no finite number; absent until it was one. */
+  nonFinite?: Track | undefined;
 }
 
 /** Shared by the jobs that have none. */
@@ -130,16 +137,17 @@ export class CurvesOfJob {
         const { value } = readGoFloat(text) ?? {};
         const row = value === undefined ? undefined : this.#rowOf(name, index, metrics.length);
         if (value === undefined || row === undefined) return;
-        this.#add(row, timeMs, value);
+        this.#add(row, timeMs, value, step);
         isChanged = true;
       });
       if (progress !== undefined && Number.isFinite(progress)) {
-        this.#progress ??= { name: PROGRESS, row: this.#series.addRow(), seen: 0 };
-        this.#add(this.#progress, timeMs, progress);
+        this.#progress ??= { name: PROGRESS, ...this.#newTrack() };
+        this.#add(this.#progress, timeMs, progress, step);
         isChanged = true;
       }
       if (step !== undefined && Number.isFinite(step)) {
-        this.#step ??= { name: STEP, row: this.#series.addRow(), seen: 0 };
+        this.#part();
+        this.#step ??= { name: STEP, ...this.#newTrack() };
         this.#add(this.#step, timeMs, step);
         isChanged = true;
       }
@@ -166,10 +174,10 @@ export class CurvesOfJob {
         name,
         ...(row === this.#progress && { isProgress: true as const }),
         ...(row === this.#step && { isStep: true as const }),
-        points: this.#series.points(row.row, part),
+        points: this.#points(row, part),
       };
-      if (nonFinite === undefined || this.#series.isEmpty(nonFinite)) return [curve];
-      return [curve, { name, isNonFinite: true, points: this.#series.points(nonFinite, part) }];
+      if (nonFinite === undefined || this.#series.isEmpty(nonFinite.row)) return [curve];
+      return [curve, { name, isNonFinite: true, points: this.#points(nonFinite, part) }];
     });
   }
 
@@ -187,11 +195,45 @@ export class CurvesOfJob {
     return this.#series.recentMs;
   }
 
-  #add(row: Row, timeMs: number, value: number): void {
-    row.seen = this.#samples;
-    if (Number.isFinite(value)) return this.#series.add(row.row, timeMs, value);
-    row.nonFinite ??= this.#series.addRow();
-    this.#series.add(row.nonFinite, timeMs, nonFiniteCode(value));
+  /** The points of a row, with the steps of their last samples where it has its own. */
+  #points({ row, steps }: Track, part: PointsQuery): CurvePoint[] {
+    const points = this.#series.points(row, part);
+    if (steps === undefined) return points;
+    const byTime = new Map(this.#series.points(steps, part).map((it) => [it[0], it[3]]));
+    return points.map((it) => withStep(it, byTime.get(it[0])));
+  }
+
+  /** A row that is new; after samples with a step it has steps of its own. */
+  #newTrack(expected = 0): Track {
+    const row = this.#series.addRow(expected);
+    return { row, seen: 0, steps: this.#step && this.#series.addRow() };
+  }
+
+  #add(row: Row, timeMs: number, value: number, step?: number): void {
+    if (Number.isFinite(value)) return this.#put(row, timeMs, value, step);
+    row.nonFinite ??= this.#newTrack();
+    this.#put(row.nonFinite, timeMs, nonFiniteCode(value), step);
+  }
+
+  #put(track: Track, timeMs: number, value: number, step = NaN): void {
+    track.seen = this.#samples;
+    this.#series.add(track.row, timeMs, value);
+    if (track.steps !== undefined && Number.isFinite(step)) {
+      this.#series.add(track.steps, timeMs, step);
+    }
+  }
+
+  /** Gives steps of their own to the rows that are not in the newest sample: until now they were in each that has one. */
+  #part(): void {
+    const rows = [...this.#metrics, ...(this.#progress ? [this.#progress] : [])];
+    for (const track of rows.flatMap((it) => it.nonFinite ? [it, it.nonFinite] : [it])) {
+      if (track.seen === this.#samples || track.steps !== undefined) continue;
+      track.steps = this.#series.addRow();
+      const times = new Set(this.#series.points(track.row).map(([timeMs]) => timeMs));
+      for (const [timeMs, , , step] of this.#step ? this.#series.points(this.#step.row) : []) {
+        if (times.has(timeMs)) this.#series.add(track.steps, timeMs, step);
+      }
+    }
   }
 
   /** Marks a change of pod. Returns whether the marks have changed. */
@@ -224,10 +266,10 @@ export class CurvesOfJob {
     if (name === "" || !isWhole) return undefined;
     const most = JOB_CURVE_LIMITS.metrics;
     const rows = this.#metrics.length < most
-      ? { row: this.#series.addRow(Math.min(named, most) + 1) }
+      ? this.#newTrack(Math.min(named, most) + 1)
       : this.#givenWay();
     if (rows === undefined) return undefined;
-    const metric = { name: sharedText(name), ...rows, seen: this.#samples };
+    const metric: Row = { name: sharedText(name), ...rows };
     // Not push(), which would reserve room for some twenty more.
     this.#metrics = [...this.#metrics, metric];
     this.#nameBytes += bytes;
@@ -235,14 +277,16 @@ export class CurvesOfJob {
   }
 
   /** Frees the rows of the metric that was missing longest, if that is long enough. */
-  #givenWay(): Pick<Row, "row" | "nonFinite"> | undefined {
-    const idle = this.#metrics.reduce((one, other) => other.seen < one.seen ? other : one);
-    if (this.#samples - idle.seen < JOB_CURVE_LIMITS.idleSamples) return undefined;
+  #givenWay(): Omit<Row, "name"> | undefined {
+    const seenOf = ({ seen, nonFinite }: Row) => Math.max(seen, nonFinite?.seen ?? 0);
+    const idle = this.#metrics.reduce((one, other) => seenOf(other) < seenOf(one) ? other : one);
+    if (this.#samples - seenOf(idle) < JOB_CURVE_LIMITS.idleSamples) return undefined;
     this.#metrics = this.#metrics.filter((it) => it !== idle);
     this.#nameBytes -= boundedText(idle.name, JOB_CURVE_LIMITS.nameBytes).bytes;
-    const { row, nonFinite } = idle;
-    this.#series.clearRow(row);
-    if (nonFinite !== undefined) this.#series.clearRow(nonFinite);
-    return { row, nonFinite };
+    const { row, steps = this.#step && this.#series.addRow(), nonFinite } = idle;
+    for (const it of [row, steps, nonFinite?.row, nonFinite?.steps]) {
+      if (it !== undefined) this.#series.clearRow(it);
+    }
+    return { row, steps, nonFinite, seen: 0 };
   }
 }

@@ -168,7 +168,8 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
       .filter((it) => !isNoMetric(it) && it.points.length > 0);
     const kept: ShownCurves = {
       uid,
-      metrics: [...metrics.filter(isNoMetric), ...lost ?? []],
+      // Steps come last: those of metrics that are pushed seldom are not the last ones of their buckets.
+      metrics: [...lost ?? [], ...metrics.filter(isNoMetric)],
       marks: marks.filter(({ kind }) => kind !== "gap"),
     };
     return kept.metrics.length + kept.marks.length === 0 ? undefined : JSON.stringify(kept);

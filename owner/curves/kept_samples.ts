@@ -20,14 +20,14 @@ export const isNoMetric = ({ isProgress, isStep }: Curve) => isProgress || isSte
 export function keptSamplesOf(
   { name, isProgress, isStep, isNonFinite, points }: Curve,
 ): CurveSample[] {
-  return points.flatMap(([timeMs, ...values]) =>
-    values.map((value) => {
+  return points.flatMap(([timeMs, min, max, last, step]) =>
+    [min, max, last].map((value) => {
       if (isProgress || isStep) {
         return { timeMs, metrics: [], [isStep ? "step" : "progress"]: value };
       }
       // Of the codes 0, 1 and -1 these are NaN and the infinities.
       const number = isNonFinite ? value / 0 : value;
-      return { timeMs, metrics: [{ name, value: String(number) }] };
+      return { timeMs, metrics: [{ name, value: String(number) }], step };
     })
   );
 }

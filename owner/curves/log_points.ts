@@ -1,5 +1,5 @@
 /** Points of the rows of a log: minimum, maximum and last value of each bucket, as curves have them. Pure but for its sums. */
-import { addPoint } from "./bucket_points.ts";
+import { addPoint, withStep } from "./bucket_points.ts";
 import { shownText } from "../../trials/recording/content.ts";
 import type { ObservationRow } from "../../trials/recording/observation_row.ts";
 import { readGoFloat } from "../../platform/base/go_float.ts";
@@ -36,20 +36,20 @@ export class LogPoints {
   }
 
   /** Adds a row that is not before those that were added; what is no number, nor NaN or infinity, is left out. */
-  add({ time, value: text }: Pick<ObservationRow, "time" | "value">): void {
+  add({ time, value: text, step }: Pick<ObservationRow, "time" | "value" | "step">): void {
     const { value } = readGoFloat(shownText(text)) ?? {};
     if (value === undefined) return;
-    if (Number.isFinite(value)) return this.addNumber(Date.parse(time), value);
+    if (Number.isFinite(value)) return this.addNumber(Date.parse(time), value, step);
     this.#nonFinite ??= new LogPoints(this.most);
-    this.#nonFinite.addNumber(Date.parse(time), nonFiniteCode(value));
+    this.#nonFinite.addNumber(Date.parse(time), nonFiniteCode(value), step);
   }
 
-  /** Adds a finite number in the same way. */
-  addNumber(timeMs: number, value: number): void {
+  /** Adds a finite number, with the step that it was pushed with, in the same way. */
+  addNumber(timeMs: number, value: number, step?: number): void {
     if (Number.isNaN(timeMs)) return;
     this.#firstMs ??= timeMs;
     this.#lastMs = timeMs;
-    addPoint(this.#points, this.#widthMs, [timeMs, value, value, value]);
+    addPoint(this.#points, this.#widthMs, withStep([timeMs, value, value, value], step));
     while (this.#points.length > this.most) this.#widen();
   }
 

@@ -98,6 +98,19 @@ class FrameTest(unittest.TestCase):
         self.assertEqual([str(line.get_xdata()) for line in seconds], ["[0. 1. 2.]"] * 2)
         self.assertEqual(list(seconds[1].get_ydata())[1], 5.0)
 
+    def test_a_metric_that_is_pushed_seldom_has_the_step_at_which_it_was_pushed(self) -> None:
+        loss = curve("loss", (0, 9.0), (1000, 8.0), (2000, 7.0))
+        steps = curve("step", (0, 90), (1000, 190), (2000, 290), isStep=True)
+        val = {"name": "val/loss", "points": [[0, 5, 6, 5, 50], [1000, 4, 4, 4, 190], [2000, 3, 3, 3, 200]]}
+        job = self.job("a", loss, val, {**val, "name": "val/acc"}, steps)
+        frame = job.metrics()
+        self.assertEqual(list(frame["step"]), [50, 90, 190, 200, 290])
+        self.assertEqual(frame["val/loss"].dropna().to_list(), [5, 4, 3])
+        self.assertEqual(frame.set_index("step")["val/acc"].dropna().to_dict(), {50: 5, 190: 4, 200: 3})
+        self.assertEqual(frame.set_index("step")["loss"].dropna().to_dict(), {90: 9, 190: 8, 290: 7})
+        compared = milepost.compare(job, metric="val/loss")["ns/a"]
+        self.assertEqual(compared.to_dict(), {50: 5, 190: 4, 200: 3})
+
     def test_jobs_are_compared_over_steps_where_all_have_some(self) -> None:
         a = self.job("a", curve("loss", (1000, 8.0), (2000, 6.0)), curve("step", (1000, 0), (2000, 100), isStep=True))
         b = self.job("b", curve("loss", (0, 5.0), (50_000, 1.0)), curve("step", (0, 50), (50_000, 150), isStep=True))

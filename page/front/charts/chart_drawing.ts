@@ -2,7 +2,7 @@
 import type uPlot from "uplot";
 import { decadeSteps } from "./axis_scale.ts";
 import type { CurveColumns, CurveTable } from "./curve_table.ts";
-import { type ChartLine, type CurveScale, placeOf } from "./curve_rows.ts";
+import { type ChartLine, type CurveScale, placeOfMark } from "./curve_rows.ts";
 import { clockTicks, DURATIONS, durationTicks, numberTicks } from "./tick_texts.ts";
 import { plainText } from "../readable_text.ts";
 import type { AxisKind, JobView } from "../url_state.ts";
@@ -51,8 +51,8 @@ export function drawMarks(
   ctx.font = `${10 * ratio}px system-ui, sans-serif`;
   let lastX = -Infinity;
   for (const line of lines.slice(0, 1)) {
-    for (const { timeMs, kind } of line.marks) {
-      const place = placeOf(line, axis, timeMs);
+    for (const mark of line.marks) {
+      const place = placeOfMark(line, axis, mark);
       if (place === undefined) continue;
       const x = Math.round(plot.valToPos(place, "x", true));
       if (x < bbox.left || x > bbox.left + bbox.width) continue;
@@ -65,7 +65,7 @@ export function drawMarks(
       ctx.save();
       ctx.translate(x - ratio, bbox.top + 3 * ratio);
       ctx.rotate(-Math.PI / 2);
-      drawWord(ctx, plainText(kind.slice(0, 16)), palette, "right");
+      drawWord(ctx, plainText(mark.kind.slice(0, 16)), palette, "right");
       ctx.restore();
     }
   }

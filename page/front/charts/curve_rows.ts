@@ -55,15 +55,24 @@ interface PlacedRow {
   readonly text?: string | undefined;
 }
 
-/** Returns the place of a moment on the axis; undefined if it has none. */
-export function placeOf(
-  { runs, startMs }: Pick<CurveLine, "runs" | "startMs">,
-  axis: AxisKind,
-  timeMs: number,
-  run?: number,
-): number | undefined {
-  if (axis !== "step") return (timeMs - (axis === "elapsed" ? startMs : 0)) / 1000;
-  return run === undefined ? runs.stepBefore(timeMs) : runs.stepAt(timeMs, run);
+type LinePlaces = Pick<CurveLine, "points" | "runs" | "startMs">;
+
+/** Returns the place of a moment on the axis; that of steps is the one of its step, undefined if it has none. */
+const placeOf = ({ startMs }: LinePlaces, axis: AxisKind, timeMs: number, step?: number) =>
+  axis === "step" ? step : (timeMs - (axis === "elapsed" ? startMs : 0)) / 1000;
+
+/** Returns the place of a mark on the axis; undefined if it has none. */
+export const placeOfMark = (line: LinePlaces, axis: AxisKind, mark: Mark): number | undefined =>
+  placeOf(line, axis, mark.timeMs, axis === "step" ? line.runs.stepOf(mark) : undefined);
+
+/** Returns a function that gives the run of a point of the line, its step and its place on the axis. */
+export function placing(line: LinePlaces, axis: AxisKind) {
+  const width = bucketWidth(line.points);
+  return ([timeMs, , , , own]: CurvePoint) => {
+    const run = line.runs.runOf(timeMs, width);
+    const step = own ?? line.runs.stepAt(timeMs, run);
+    return { run, step, place: placeOf(line, axis, timeMs, step) };
+  };
 }
 
 /** Returns what a value was that is no finite number, by what stands for it. */
@@ -75,12 +84,12 @@ function rowsOf(line: CurveLine, { isLog, axis }: CurveScale): PlacedRow[] {
   const texts = new Map(line.nonFinite.map(([timeMs, , , code]) => [timeMs, textOfCode(code)]));
   const finite = new Set(line.points.map(([timeMs]) => timeMs));
   const others = line.nonFinite.filter(([timeMs]) => !finite.has(timeMs))
-    .map(([timeMs]): CurvePoint => [timeMs, NaN, NaN, NaN]);
-  const width = bucketWidth(line.points);
+    .map(([timeMs, , , , ...step]): CurvePoint => [timeMs, NaN, NaN, NaN, ...step]);
+  const placed = placing(line, axis);
   return [...line.points, ...others].sort((a, b) => a[0] - b[0])
-    .flatMap(([timeMs, min, max, last]): PlacedRow[] => {
-      const run = line.runs.runOf(timeMs, width);
-      const place = placeOf(line, axis, timeMs, run);
+    .flatMap((point): PlacedRow[] => {
+      const [timeMs, min, max, last] = point;
+      const { run, place } = placed(point);
       if (place === undefined) return [];
       return [{
         place,

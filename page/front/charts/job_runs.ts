@@ -66,9 +66,19 @@ export function jobRuns(marks: readonly Mark[], steps: readonly CurvePoint[]) {
       const part = (timeMs - before.timeMs) / (next.timeMs - before.timeMs);
       return before.step + part * (next.step - before.step);
     },
-    /** Returns the last step before a moment, whichever the run. */
-    stepBefore: (timeMs: number): number | undefined =>
-      places.findLast((it) => it.timeMs <= timeMs)?.step,
+    /** Returns the step at which a mark stands: of the run that it is in, or ends, or of a pod that begins one. */
+    stepOf({ timeMs, kind }: Mark): number | undefined {
+      const at = steps.findLastIndex(([beginMs]) => beginMs <= timeMs);
+      const [bucket, before = NaN] = [steps[at], steps[at - 1]?.[3]];
+      if (bucket === undefined) return undefined;
+      const [beginMs, min, max, last] = bucket;
+      const isNewRun = marked.some((it) => it.timeMs >= timeMs && it.timeMs < beginMs + stepWidth);
+      // The end of its bucket is of its own run.
+      if (!isNewRun || last === max && !(min < before)) return last;
+      if (kind === "pod") return min;
+      // Steps are done again: within the bucket it fell, or all of the bucket is behind the fall.
+      return last < max ? max : before;
+    },
   };
 }
 

@@ -59,16 +59,28 @@ export function rangeWith(range: TimeRange, at: number, whole: TimeRange): TimeR
   return rangeWithin({ from: range.from + by, to: range.to + by }, whole);
 }
 
-/** Returns the points of a curve with finer ones in place of those between the first and the last of them. */
+/** Times of a job within a range; without an end up to the present. */
+export interface JobTimes {
+  readonly fromMs: number;
+  readonly toMs?: number;
+}
+
+/**
+ * Returns the points of a curve with finer ones in place of those that begin within the times of which these are all, of
+ * others (`isCut`) between the first and the last of them.
+ */
 export function withFiner(
   points: readonly CurvePoint[],
   finer: readonly CurvePoint[],
+  { fromMs, toMs = Infinity }: JobTimes,
+  isCut = false,
 ): readonly CurvePoint[] {
   const [first, last] = [finer[0]?.[0], finer.at(-1)?.[0]];
   if (first === undefined || last === undefined) return points;
+  const [begin, end] = isCut ? [first, last] : [Math.min(fromMs, first), Math.max(toMs, last)];
   return [
-    ...points.filter(([time]) => time < first),
+    ...points.filter(([time]) => time < begin),
     ...finer,
-    ...points.filter(([time]) => time > last),
+    ...points.filter(([time]) => time > end),
   ];
 }

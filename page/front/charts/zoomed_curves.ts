@@ -5,15 +5,11 @@ import { call } from "../page_state.ts";
 import { curvesOf } from "../feed/curve_requests.ts";
 import { useRepeated } from "../feed/repeated_reading.ts";
 import type { Curve } from "../feed/view_answers_read.ts";
+import type { JobTimes } from "./zoom_range.ts";
 
 /** What is asked for. */
 export interface ZoomQuery {
-  readonly jobs: readonly {
-    readonly key: string;
-    readonly fromMs: number;
-    /** Absent: up to the present. */
-    readonly toMs?: number;
-  }[];
+  readonly jobs: readonly (JobTimes & { readonly key: string })[];
   readonly metrics: readonly string[];
 }
 

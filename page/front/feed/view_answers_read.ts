@@ -67,9 +67,15 @@ export function readList(value: unknown): ListNews {
 }
 
 function pointOf(value: unknown): CurvePoint | undefined {
-  const [time, min, max, last] = asList(value).map(numberOf);
+  const [time, min, max, last, step] = asList(value).map(numberOf);
   if (time === undefined || last === undefined) return undefined;
-  return [time, min ?? last, max ?? last, last];
+  return [
+    time,
+    min ?? last,
+    max ?? last,
+    last,
+    ...(step === undefined ? [] as const : [step] as const),
+  ];
 }
 
 const curveOf = fields(

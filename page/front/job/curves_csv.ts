@@ -1,6 +1,5 @@
 /** Charts as a table of CSV: a line for each point of each job, as far as they are shown. Pure. */
-import { bucketWidth } from "../charts/job_runs.ts";
-import { placeOf, textOfCode } from "../charts/curve_rows.ts";
+import { placing, textOfCode } from "../charts/curve_rows.ts";
 import type { TimeRange } from "../charts/zoom_range.ts";
 import type { AxisKind } from "../url_state.ts";
 import type { JobChart } from "./job_charts.ts";
@@ -22,21 +21,17 @@ export function csvOf(
   const unit = axis === "step" ? 1 : 1000;
   const lines = charts.flatMap(({ title, lines }) =>
     lines.flatMap((line) => {
-      const width = bucketWidth(line.points);
-      const others = line.nonFinite.map(([timeMs, , , code]) =>
-        [timeMs, textOfCode(code), "", ""] as const
-      );
+      const placed = placing(line, axis);
+      const others = line.nonFinite.map((it) => ({ it, values: [textOfCode(it[3]), "", ""] }));
       return [
-        ...line.points.map(([timeMs, min, max, last]) => [timeMs, last, min, max] as const),
+        ...line.points.map((it) => ({ it, values: [it[3], it[1], it[2]] })),
         ...others,
       ]
-        .sort(([one], [other]) => one - other)
-        .flatMap(([timeMs, ...values]) => {
-          const run = line.runs.runOf(timeMs, width);
-          const place = (placeOf(line, axis, timeMs, run) ?? NaN) * unit;
-          if (!(place >= from && place <= to)) return [];
-          const step = line.runs.stepAt(timeMs, run);
-          const time = new Date(timeMs).toISOString();
+        .sort(({ it: [one] }, { it: [other] }) => one - other)
+        .flatMap(({ it, values }) => {
+          const { step, place = NaN } = placed(it);
+          if (!(place * unit >= from && place * unit <= to)) return [];
+          const time = new Date(it[0]).toISOString();
           return [[field(line.label), field(title), time, step ?? "", ...values].join(",")];
         });
     })

@@ -114,18 +114,26 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
     [kept],
   );
   const isChosen = (metric: string) => view.metrics.length === 0 || view.metrics.includes(metric);
+  const times = new Map(kept.flatMap(({ key, curves }) => {
+    const of = view.range && timesOf(curves, view.range, axis);
+    return of === undefined ? [] : [[key, of] as const];
+  }));
   const zoomed = useZoomed(
     view.range && {
-      jobs: kept.flatMap(({ key, curves }) => {
-        const times = view.range && timesOf(curves, view.range, axis);
-        return times === undefined ? [] : [{ key, ...times }];
-      }),
+      jobs: [...times].map(([key, of]) => ({ key, ...of })),
       // Over steps they need these, too.
       metrics: ["step", ...names.filter(isChosen)].slice(0, MOST_ZOOMED),
     },
   );
   const charts = useMemo(
-    () => chartsOf(kept.map((job) => ({ ...job, finer: zoomed?.byJob.get(job.key) })), axis),
+    () =>
+      chartsOf(
+        kept.map((job) => {
+          const [curves, of] = [zoomed?.byJob.get(job.key), times.get(job.key)];
+          return { ...job, finer: curves && of && { curves, times: of } };
+        }),
+        axis,
+      ),
     [kept, zoomed, axis],
   );
   const isEmpty = kept.every((it) => it.curves.curves.length === 0);

@@ -2,7 +2,7 @@
 import type { ChartLine } from "../charts/curve_rows.ts";
 import { extentOf } from "../charts/axis_scale.ts";
 import { bucketWidth, jobRuns } from "../charts/job_runs.ts";
-import { type TimeRange, withFiner } from "../charts/zoom_range.ts";
+import { type JobTimes, type TimeRange, withFiner } from "../charts/zoom_range.ts";
 import { type Curve, isMetric, isSameCurve, type JobCurves } from "../feed/view_answers_read.ts";
 import type { AxisKind } from "../url_state.ts";
 import type { CurvePoint } from "../../../crds/wire/shown_curves.ts";
@@ -13,7 +13,7 @@ export interface ShownJob {
   readonly label: string;
   readonly curves: JobCurves;
   /** Curves with finer points of a part of the time. */
-  readonly finer?: readonly Curve[] | undefined;
+  readonly finer?: { readonly curves: readonly Curve[]; readonly times: JobTimes } | undefined;
 }
 
 /** A chart: of a metric, or of the progress. */
@@ -33,11 +33,12 @@ export const stepsOf = ({ curves }: { readonly curves: readonly PlainCurve[] }) 
   curves.find(({ isStep }) => isStep)?.points ?? [];
 
 /** Returns the curves of a job with finer points where there are some. */
-function curvesOf({ curves, finer = [] }: ShownJob): readonly PlainCurve[] {
+function curvesOf({ curves, finer }: ShownJob): readonly PlainCurve[] {
+  if (finer === undefined) return curves.curves;
   return curves.curves.map((curve) => {
-    const { source, cut, points = [] } = finer.find((it) => isSameCurve(it, curve)) ?? {};
+    const { source, cut, points = [] } = finer.curves.find((it) => isSameCurve(it, curve)) ?? {};
     return source === "log"
-      ? { ...curve, source, cut, points: withFiner(curve.points, points) }
+      ? { ...curve, source, cut, points: withFiner(curve.points, points, finer.times, cut) }
       : curve;
   });
 }
@@ -103,7 +104,7 @@ export function timesOf(
   job: JobCurves,
   { from, to }: TimeRange,
   axis: AxisKind,
-): { readonly fromMs: number; readonly toMs?: number } | undefined {
+): JobTimes | undefined {
   if (axis !== "step") {
     const zeroMs = axis === "elapsed" ? startOf(job) : 0;
     return { fromMs: from + zeroMs, toMs: to + zeroMs };
@@ -113,5 +114,5 @@ export function timesOf(
   const [first, last] = [within[0], within.at(-1)];
   if (first === undefined || last === undefined) return undefined;
   const isOpen = last === steps.at(-1);
-  return { fromMs: first[0], ...(!isOpen && { toMs: last[0] + bucketWidth(steps) }) };
+  return { fromMs: first[0], ...(!isOpen && { toMs: last[0] + bucketWidth(steps) - 1 }) };
 }

@@ -64,8 +64,10 @@ function pageAfter(
   { uid, sinceMs, metrics, marks }: CurvesNews,
 ): ShownCurves {
   assert.ok(before !== undefined || sinceMs === undefined);
-  const pointsBefore = ({ name, isNonFinite }: Curve) =>
-    before?.metrics.find((it) => it.name === name && it.isNonFinite === isNonFinite)?.points
+  const pointsBefore = ({ name, isNonFinite, isStep }: Curve) =>
+    before?.metrics.find((it) =>
+      it.name === name && it.isNonFinite === isNonFinite && it.isStep === isStep
+    )?.points
       .filter(([timeMs]) => timeMs < (sinceMs ?? 0)) ?? [];
   return {
     uid,
@@ -85,6 +87,8 @@ Deno.test("news after news, a follower has its owner's curves, and its viewers w
       store.record({ uid: "u" }, undefined, [{
         timeMs,
         metrics: [{ name, value: String(value) }],
+        // Some push none, and steps are done again.
+        step: value % 3 === 0 ? undefined : Math.abs(value) % 1_000,
       }]);
     for (const { kind, name, value, isNaN, isRead, isSeen } of all) {
       nowMs += kind === "pause" ? 1_000_000 : 400;
@@ -170,6 +174,7 @@ Deno.test("a changed value, name or mark makes other curves", () => {
       { ...curves, metrics: [{ name: "loss", isStep: true, points }] },
       { ...curves, metrics: [{ name: "loss", isNonFinite: true, points }] },
       { ...curves, metrics: [{ name: "loss", points: [[START, 1, 2, 2]] satisfies Points }] },
+      { ...curves, metrics: [{ name: "loss", points: [[START, 1, 2, 1, 7]] satisfies Points }] },
     ]
   ) assert.notEqual(heldAfter(before, { uid: "u", ...other }), before, JSON.stringify(other));
 });

@@ -226,3 +226,47 @@ Deno.test("a job takes at most as many bytes as its bounds say", () => {
   assert.equal(curves.marks.length, 64);
   assert.equal(namesOf(curves).length, JOB_CURVE_LIMITS.metrics + 1);
 });
+
+/** Of each point of a metric its time, its last value and the step at which that was pushed. */
+function placed(curves: CurvesOfJob, name: string, points = 128) {
+  const all = curves.curves({ points });
+  const steps = new Map(all.find(({ isStep }) => isStep)?.points.map((it) => [it[0], it[3]]));
+  return all.find((it) => it.name === name && !it.isStep && !it.isNonFinite)
+    ?.points.map(([timeMs, , , last, step = steps.get(timeMs)]) => [last, step]);
+}
+
+Deno.test("a metric that is pushed seldom has the step at which it was pushed, however wide buckets are", () => {
+  const curves = new CurvesOfJob(16);
+  for (let step = 1; step <= 1_000; step++) {
+    const isMeasured = step % 100 === 0;
+    const metrics = { loss: String(step), ...(isMeasured && { "val/loss": String(step) }) };
+    const { timeMs } = sample(2_000 - step, {});
+    // Each on its own, as `run.log()` of two places does.
+    for (const one of Object.entries(metrics)) {
+      curves.record(POD, [{ ...sample(0, Object.fromEntries([one])), timeMs, step }], NOW_MS);
+    }
+  }
+  for (const points of [16, 5, 1]) {
+    const found = placed(curves, "val/loss", points) ?? [];
+    assert.ok(found.length > 0);
+    for (const [last, step] of found) assert.equal(step, last);
+    for (const [last, step] of placed(curves, "loss", points) ?? []) assert.equal(step, last);
+  }
+});
+
+Deno.test("a metric that stops to come keeps the step of its last sample in the bucket", () => {
+  const at = (ms: number, metrics: Record<string, string>, step: number) => ({
+    ...sample(0, metrics),
+    timeMs: NOW_MS - 10_000 + ms,
+    step,
+  });
+  const curves = curvesOf([
+    at(0, { loss: "1", lr: "1" }, 1),
+    at(10, { loss: "2", lr: "2" }, 2),
+    at(20, { loss: "3" }, 3),
+    at(30, { loss: "NaN" }, 4),
+    at(9_000, { loss: "5", lr: "5" }, 5),
+  ]);
+  assert.deepEqual(placed(curves, "lr"), [[2, 2], [5, 5]]);
+  assert.deepEqual(placed(curves, "loss"), [[3, 3], [5, 5]]);
+});

@@ -92,3 +92,11 @@ Deno.test("a spike of one sample among many is in the bucket of its time at each
     if (part.length <= 128) assert.equal(beginMs, spikeMs);
   }
 });
+
+Deno.test("a point has the step of its last sample, also of a wider bucket", () => {
+  const points = new LogPoints(2);
+  for (const [ms, step] of [[0, 7], [1, 8], [1_000, 9]] as const) {
+    points.add({ ...row(ms, step), step });
+  }
+  assert.deepEqual(points.points.map(([, , , last, step]) => [last, step]), [[8, 8], [9, 9]]);
+});

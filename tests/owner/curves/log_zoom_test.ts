@@ -1,4 +1,5 @@
 /** Tests of zooming into logs: what is read, what is shown where a log has less, and bounds. */
+import type { Curve, CurvePoint } from "../../../crds/wire/shown_curves.ts";
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { PART_LIMITS } from "../../../owner/curves/log_reading.ts";
@@ -67,8 +68,8 @@ function scene(pushed: readonly Row[], log: readonly Row[] | null = pushed) {
   return { show, parts, store, clock, zoom };
 }
 
-const seconds = (points: readonly (readonly number[])[]) =>
-  points.map(([ms = 0, , , last]) => [(ms - START_MS) / 1000, last]);
+const seconds = (points: readonly CurvePoint[]) =>
+  points.map(([ms, , , last]) => [(ms - START_MS) / 1000, last]);
 
 Deno.test("a short range has the exact samples of the log, the progress what is kept of it", async () => {
   const { show, parts } = scene(rowsOf(20_000));
@@ -101,9 +102,9 @@ Deno.test("a short range has when a metric was no number, to the millisecond", a
 
 Deno.test("a short range has the steps of the log, where it keeps them", async () => {
   const pushed = rowsOf(20_000).map((it, n) => ({ ...it, step: 10 * n }));
-  const last = (curve: { readonly points: readonly (readonly number[])[] } | undefined) =>
-    seconds(curve?.points ?? []).at(-1);
+  const last = (curve: Pick<Curve, "points"> | undefined) => seconds(curve?.points ?? []).at(-1);
   const [loss, progress, step] = await scene(pushed).show(5_000, 5_009);
+  assert.equal(loss?.points.at(-1)?.[4], 50_090);
   assert.deepEqual([last(loss), last(step)], [[5_009, 5_009], [5_009, 50_090]]);
   assert.deepEqual([progress?.source, step?.source, step?.isStep], ["curve", "log", true]);
   const { show, parts } = scene(pushed, rowsOf(20_000));

@@ -424,7 +424,7 @@ Deno.test("a time range is read at the manager once for all viewers, four reads 
 });
 
 Deno.test("curves take no more memory than they may: those that nobody looks at give way", async () => {
-  await using it = start({ maxBytes: 10_000 });
+  await using it = start({ maxBytes: 12_500 });
   const { clock, manager, mirror, ask } = it;
   const points = Array.from({ length: 128 }, (_, n) => [AT + n * 1000, 1, 1, 1]);
   const stop = mirror.follow(job("a"), () => {});
@@ -449,7 +449,7 @@ Deno.test("curves take no more memory than they may: those that nobody looks at 
 
 Deno.test("a job that gives way to another one of the same event takes no memory any more", async () => {
   // Room for all of a, and not for b beside it.
-  await using it = start({ maxBytes: 9_300 });
+  await using it = start({ maxBytes: 11_500 });
   const { clock, manager, mirror } = it;
   const curves = (name: string, metrics: readonly string[], count: number, value = 1) => ({
     ...curvesOf(name, []),
@@ -476,7 +476,7 @@ Deno.test("a job that gives way to another one of the same event takes no memory
 });
 
 Deno.test("curves that found no room are asked for again when there is room, and only then", async () => {
-  await using it = start({ maxBytes: 10_000 });
+  await using it = start({ maxBytes: 12_500 });
   const { clock, manager, mirror, ask } = it;
   const points = Array.from({ length: 128 }, (_, n) => [AT + n * 1000, 1, 1, 1]);
   const curves = ["a", "b", "c"].map((name) => curvesOf(name, points));

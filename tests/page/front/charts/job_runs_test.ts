@@ -71,7 +71,7 @@ Deno.test("a count that begins anew within a bucket is a new run from that bucke
 
 Deno.test("the step of a moment is that of its bucket, or lies between those of its run", () => {
   const mark = { kind: "restarted", timeMs: 3_000, text: "" };
-  const { stepAt, stepBefore } = jobRuns([mark], everySecond(100, 200, 300, 150, 250));
+  const { stepAt } = jobRuns([mark], everySecond(100, 200, 300, 150, 250));
   const cases: [timeMs: number, run: number, step: number | undefined][] = [
     [1_000, 0, 200],
     [1_500, 0, 250],
@@ -84,7 +84,52 @@ Deno.test("the step of a moment is that of its bucket, or lies between those of 
     [2_900, 1, undefined],
   ];
   for (const [timeMs, run, want] of cases) assert.equal(stepAt(timeMs, run), want, String(timeMs));
-  assert.deepEqual([-1, 0, 3_500, 9_000].map(stepBefore), [undefined, 100, 150, 250]);
-  const none = jobRuns([], []);
-  assert.deepEqual([none.stepAt(0, 0), none.stepBefore(0)], [undefined, undefined]);
+  assert.equal(jobRuns([], []).stepAt(0, 0), undefined);
 });
+
+/** Buckets of a second with the least, the greatest and the last step, and marks with the steps at which they stand. */
+const marked: Record<
+  string,
+  { steps: [min: number, max: number, last: number][]; marks: [string, number, number?][] }
+> = {
+  "restarts after which steps are done again": {
+    // To 95, again from 60 to 98, again from 50.
+    steps: [[0, 50, 50], [51, 90, 90], [60, 95, 62], [63, 80, 80], [50, 98, 55], [56, 70, 70]],
+    marks: [
+      ["restarted", 2_400, 95],
+      ["pod", 2_600, 60],
+      ["restarted", 4_100, 98],
+      ["pod", 4_700, 50],
+      ["suspended", 5_200, 70],
+      ["stopped", 9_000, 70],
+    ],
+  },
+  "a restart whose bucket has only steps that are done again": {
+    steps: [[80, 90, 90], [60, 65, 65]],
+    marks: [["restarted", 1_100, 90], ["pod", 1_200, 60]],
+  },
+  "a restart that goes on where it was": {
+    steps: [[80, 90, 90], [91, 99, 99]],
+    marks: [["restarted", 1_500, 99], ["gap", 700, 90]],
+  },
+  "a restart in a pause": {
+    steps: [[80, 90, 90]],
+    marks: [["restarted", 5_000, 90], ["pod", -5]],
+  },
+  "a stop behind a restart": {
+    steps: [[80, 90, 90], [60, 95, 62]],
+    marks: [["restarted", 1_300, 95], ["stopped", 1_900, 62]],
+  },
+};
+for (const [sentence, { steps, marks }] of Object.entries(marked)) {
+  Deno.test(`marks over steps: ${sentence}`, () => {
+    const all = marks.map(([kind, timeMs]) => ({ kind, timeMs, text: "" }));
+    const points = steps.map((it, index): CurvePoint => [index * 1_000, ...it]);
+    // A bucket's width shows only in buckets of a job.
+    const { stepOf } = jobRuns(all, [[-1_000, 0, 0, 0], ...points]);
+    assert.deepEqual(
+      all.map(stepOf),
+      marks.map(([kind, , step]) => kind === "pod" ? step ?? 0 : step),
+    );
+  });
+}

@@ -81,11 +81,13 @@ Deno.test("finer points stand in place of those between them, and others stay", 
   const points = (...times: number[]) => times.map((it): CurvePoint => [it, 0, 1, it]);
   const times = (all: readonly CurvePoint[]) => all.map(([time]) => time);
   const coarse = points(0, 100, 200, 300, 400);
-  assert.deepEqual(
-    times(withFiner(coarse, points(150, 160, 250))),
-    [0, 100, 150, 160, 250, 300, 400],
-  );
-  assert.deepEqual(times(withFiner(coarse, points(200, 210))), [0, 100, 200, 210, 300, 400]);
-  assert.equal(withFiner(coarse, []), coarse);
-  assert.deepEqual(times(withFiner([], points(1, 2))), [1, 2]);
+  const of = (finer: readonly CurvePoint[], fromMs: number, toMs?: number, isCut = false) =>
+    times(withFiner(coarse, finer, { fromMs, ...(toMs !== undefined && { toMs }) }, isCut));
+  // A coarse point begins before samples of its bucket that are beyond the range.
+  assert.deepEqual(of(points(150, 160, 250), 100, 300), [0, 150, 160, 250, 400]);
+  assert.deepEqual(of(points(200, 210), 150, 250), [0, 100, 200, 210, 300, 400]);
+  assert.deepEqual(of(points(150, 160), 100), [0, 150, 160]);
+  assert.deepEqual(of(points(150, 160, 250), 100, 300, true), [0, 100, 150, 160, 250, 300, 400]);
+  assert.equal(withFiner(coarse, [], { fromMs: 0 }), coarse);
+  assert.deepEqual(times(withFiner([], points(1, 2), { fromMs: 0 })), [1, 2]);
 });

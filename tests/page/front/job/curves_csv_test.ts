@@ -42,3 +42,29 @@ for (const [name, [axis, range, lines]] of Object.entries(CASES)) {
     assert.equal(text, [HEADER, ...lines, ""].join("\r\n"));
   });
 }
+
+Deno.test("charts as CSV: a metric that is pushed seldom has its own step, and no row of a range but those of its samples", () => {
+  const curves = [
+    curveOf("val/loss", [[1_000, 7, 7, 7, 100], [2_000, 6, 6, 6, 200], [3_000, 5, 5, 5, 300]]),
+    curveOf("step", [[1_000, 1, 190, 190], [2_000, 191, 290, 290], [3_000, 291, 390, 390]], {
+      isStep: true,
+    }),
+  ];
+  const job = { key: "a", label: "a", curves: { key: "a", marks: [], curves } };
+  const linesOf = (jobs: Parameters<typeof chartsOf>[0], range?: TimeRange) =>
+    csvOf(chartsOf(jobs, "clock"), "clock", range).split("\r\n").slice(1, -1)
+      .map((line) => line.split(",").slice(2, 5).join());
+  assert.deepEqual(linesOf([job]), [
+    "1970-01-01T00:00:01.000Z,100,7",
+    "1970-01-01T00:00:02.000Z,200,6",
+    "1970-01-01T00:00:03.000Z,300,5",
+  ]);
+  // The bucket that begins at 3 s has its sample behind the range, that which begins at 2 s at 2.4 s.
+  const finer = {
+    curves: [curveOf("val/loss", [[2_400, 6, 6, 6, 200]], { source: "log" })],
+    times: { fromMs: 2_000, toMs: 3_100 },
+  };
+  assert.deepEqual(linesOf([{ ...job, finer }], { from: 2_000, to: 3_100 }), [
+    "1970-01-01T00:00:02.400Z,200,6",
+  ]);
+});

@@ -56,10 +56,11 @@ Deno.test("there is a chart of each metric and of the progress, and none of step
 });
 
 Deno.test("finer points stand in place of the coarse ones of the same curve", () => {
-  const finer = [
+  const curves = [
     curve("loss", [[1_000, 3], [1_500, 5], [2_000, 2]], { source: "log" }),
     curve("progress", [[1_000, 9]], { source: "curve" }),
   ];
+  const finer = { curves, times: { fromMs: 1_000, toMs: 2_000 } };
   const [loss, progress] = chartsOf([{ ...first, finer }], "step");
   assert.deepEqual([loss?.lines[0]?.points.length, loss?.lines[0]?.source], [3, "log"]);
   assert.equal(progress?.lines[0]?.points[0]?.[3], 10);
@@ -77,7 +78,7 @@ Deno.test("a part of the axis is a time of each job, open where it reaches to th
   const { curves } = first;
   assert.deepEqual(timesOf(curves, { from: 5, to: 9 }, "clock"), { fromMs: 5, toMs: 9 });
   assert.deepEqual(timesOf(curves, { from: 5, to: 9 }, "elapsed"), { fromMs: 1_005, toMs: 1_009 });
-  assert.deepEqual(timesOf(curves, { from: 90, to: 210 }, "step"), { fromMs: 1_000, toMs: 3_000 });
+  assert.deepEqual(timesOf(curves, { from: 90, to: 210 }, "step"), { fromMs: 1_000, toMs: 2_999 });
   assert.deepEqual(timesOf(curves, { from: 150, to: 999 }, "step"), { fromMs: 2_000 });
   assert.equal(timesOf(curves, { from: 400, to: 500 }, "step"), undefined);
 });

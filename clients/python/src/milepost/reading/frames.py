@@ -22,28 +22,31 @@ def is_metric(curve: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Lines:
-    """Metrics of a job by time: `values` is a frame with a column for each, `steps` a series, empty if pods push none."""
+    """Metrics of a job by time: `values` is a frame with a column for each, `steps` a series, empty if pods push none.
+
+    `own` is a frame like `values` with the step of a value where that may be another than the last one of its time.
+    """
 
     job: str
     values: Any
     steps: Any
+    own: Any
 
     @classmethod
     def of(cls, job: str, curves: Sequence[dict[str, Any]]) -> Lines:
         """Returns the lines of the curves of a job, which errors call so. Raises `NotInstalled` without pandas."""
         pandas = _pandas()
-        series = [
-            pandas.Series(
-                [point[3] for point in curve["points"]],
-                index=pandas.to_datetime([point[0] for point in curve["points"]], unit="ms", utc=True),
-                dtype=float,
-            )
-            for curve in curves
-        ]
-        pairs = list(zip(curves, series, strict=True))
-        values = pandas.DataFrame({curve["name"]: one for curve, one in pairs if is_metric(curve)})
-        steps = [one for curve, one in pairs if curve.get("isStep")]
-        return cls(job, values, steps[0] if steps else pandas.Series(dtype=float))
+
+        def series(curve: dict[str, Any], place: int) -> Any:
+            points = curve["points"]
+            times = pandas.to_datetime([point[0] for point in points], unit="ms", utc=True)
+            return pandas.Series([point[place] if place < len(point) else None for point in points], index=times, dtype=float)
+
+        values, own = (
+            pandas.DataFrame({curve["name"]: series(curve, place) for curve in curves if is_metric(curve)}) for place in (3, 4)
+        )
+        steps = [series(curve, 3) for curve in curves if curve.get("isStep")]
+        return cls(job, values, steps[0] if steps else pandas.Series(dtype=float), own)
 
     @property
     def has_steps(self) -> bool:
@@ -51,11 +54,15 @@ class Lines:
         return len(self.steps) > 0
 
     def frame(self) -> Any:
-        """Returns the metrics with the step of each row before them, if there are steps."""
+        """Returns the metrics with the step of each row before them, if there are steps: those of one time may have several."""
         frame = self.values
         if self.has_steps:
-            frame = frame.rename(columns={_STEP: _STEP_METRIC})
-            frame.insert(0, _STEP, self.steps.reindex(frame.index))
+            pandas = _pandas()
+            columns = {_STEP_METRIC if name == _STEP else name: (one, self.own[name]) for name, one in frame.items()}
+            steps = self.steps.reindex(frame.index)
+            rows = [pandas.DataFrame({_STEP: own.fillna(steps), name: one}).dropna(subset=[name]) for name, (one, own) in columns.items()]
+            frame = pandas.concat([pandas.DataFrame({_STEP: steps}).iloc[:0], *rows])
+            frame = frame.groupby([frame.index, _STEP], dropna=False).first().reset_index(_STEP)
         frame.index.name = "time"
         return frame
 
@@ -70,6 +77,7 @@ class Lines:
             raise MetricNotFound(f'{self.job} has pushed no steps: give over="time"')
         # A value without a step is between those before and after it; before the first step it has no place.
         steps = self.steps.reindex(self.steps.index.union(values.index)).interpolate(method="index").reindex(values.index)
+        steps = self.own[metric].reindex(values.index).fillna(steps)
         # What was trained again after a restart replaces what came before, from its first step on.
         is_newest = steps <= steps[::-1].cummin()[::-1]
         return values[is_newest].set_axis(steps[is_newest]).groupby(level=0).last()
