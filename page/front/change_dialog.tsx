@@ -4,6 +4,7 @@ import { keyOf, pathOf } from "./feed/job_key.ts";
 import { problemOf } from "./feed/server_calls.ts";
 import type { Action } from "./job/job_details.ts";
 import { Hostile } from "./marks_and_signs.tsx";
+import { useClosing } from "./menu.tsx";
 import { call } from "./page_state.ts";
 import { plainText } from "./readable_text.ts";
 import type { JobName } from "../../crds/wire/row.ts";
@@ -52,7 +53,10 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
   const [reason, setReason] = useState("StoppedByUser");
   const [message, setMessage] = useState("");
   const [grace, setGrace] = useState("");
+  const form = useRef<HTMLFormElement>(null);
+  const close = () => dialog.current?.close();
   useEffect(() => dialog.current?.showModal(), []);
+  useClosing(form, close);
   const { button, text } = CHANGE_WORDS[action];
   const stop = {
     reason,
@@ -74,11 +78,12 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
     setLeft([...refusals.keys()]);
     setProblems([...new Set(refusals.values())].slice(0, 5));
     setBusy(false);
-    if (refusals.size === 0) dialog.current?.close();
+    if (refusals.size === 0) close();
   };
   return (
     <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault();
           confirm();
@@ -134,7 +139,7 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
         )}
         {problems.map((it) => <p key={it} role="alert" class="problem">{plainText(it)}</p>)}
         <div class="row end">
-          <button type="button" onClick={() => dialog.current?.close()}>Cancel</button>
+          <button type="button" onClick={close}>Cancel</button>
           <button
             type="submit"
             disabled={isBusy}

@@ -1,6 +1,7 @@
 /** Choice of the jobs that are compared with one: found by text, wherever the viewer may list. */
 import { useState } from "preact/hooks";
 import { Hostile } from "../marks_and_signs.tsx";
+import { Menu } from "../menu.tsx";
 import { call, showJob, shownJobs } from "../page_state.ts";
 import { plainText } from "../readable_text.ts";
 import { problemOf } from "../feed/server_calls.ts";
@@ -48,54 +49,51 @@ export function CompareChoice({ view }: { view: JobView }) {
   const shown = shownJobs(view);
   const isFull = view.compared.length >= MOST_COMPARED;
   return (
-    <details class="menu">
-      <summary>Compare</summary>
-      <div>
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault();
-            search();
-          }}
-        >
-          <label class="field grow">
-            <span>Find jobs by namespace/name</span>
-            <input
-              value={text}
-              maxLength={128}
-              onInput={({ currentTarget }) => setText(currentTarget.value)}
-            />
-          </label>
-          <button type="submit">Find</button>
-        </form>
-        {problem !== "" && <p role="alert">{plainText(problem)}</p>}
-        {isFull && <p class="quiet">At most {MOST_COMPARED + 1} jobs are shown at once.</p>}
-        <ul class="found">
-          {rows?.filter((row) => !shown.includes(keyOf(row))).map((row) => (
-            <li key={row.uid}>
-              <button
-                type="button"
-                disabled={isFull}
-                onClick={() => showJob(view, { compared: [...view.compared, keyOf(row)] })}
-              >
-                Add <Hostile text={`${row.namespace}/${row.name}`} />
-              </button>
-            </li>
-          ))}
-          {rows?.length === 0 && <li class="quiet">No jobs match.</li>}
-        </ul>
-        {denied.length > 0 && (
-          <p class="quiet">
-            Not searched where you may not list:{" "}
-            <Hostile
-              text={denied.slice(0, 5).map(({ kind, namespace = "all namespaces" }) =>
-                `${kind} in ${namespace}`
-              ).join(", ")}
-            />
-            {denied.length > 5 && ` and ${denied.length - 5} more`}
-          </p>
-        )}
-      </div>
-    </details>
+    <Menu label="Compare">
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          search();
+        }}
+      >
+        <label class="field grow">
+          <span>Find jobs by namespace/name</span>
+          <input
+            value={text}
+            maxLength={128}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Find</button>
+      </form>
+      {problem !== "" && <p role="alert">{plainText(problem)}</p>}
+      {isFull && <p class="quiet">At most {MOST_COMPARED + 1} jobs are shown at once.</p>}
+      <ul class="found">
+        {rows?.filter((row) => !shown.includes(keyOf(row))).map((row) => (
+          <li key={row.uid}>
+            <button
+              type="button"
+              disabled={isFull}
+              onClick={() => showJob(view, { compared: [...view.compared, keyOf(row)] })}
+            >
+              Add <Hostile text={`${row.namespace}/${row.name}`} />
+            </button>
+          </li>
+        ))}
+        {rows?.length === 0 && <li class="quiet">No jobs match.</li>}
+      </ul>
+      {denied.length > 0 && (
+        <p class="quiet">
+          Not searched where you may not list:{" "}
+          <Hostile
+            text={denied.slice(0, 5).map(({ kind, namespace = "all namespaces" }) =>
+              `${kind} in ${namespace}`
+            ).join(", ")}
+          />
+          {denied.length > 5 && ` and ${denied.length - 5} more`}
+        </p>
+      )}
+    </Menu>
   );
 }

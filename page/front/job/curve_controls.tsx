@@ -1,6 +1,7 @@
 /** Controls of a job's charts: their axis, scale and smoothing, and which metrics they show. */
 import { Choice } from "../form_fields.tsx";
 import { Hostile, Switch } from "../marks_and_signs.tsx";
+import { Menu } from "../menu.tsx";
 import { showJob } from "../page_state.ts";
 import { AXES, type AxisKind, type JobView } from "../url_state.ts";
 
@@ -45,26 +46,27 @@ export function ScaleControls(
 export function MetricChoice({ view, names }: { view: JobView; names: readonly string[] }) {
   if (names.length < 2 && view.metrics.length === 0) return null;
   return (
-    <details class="menu">
-      <summary>
-        Metrics {view.metrics.length > 0 && <span class="count">{view.metrics.length}</span>}
-      </summary>
-      <div>
-        {[...new Set([...names, ...view.metrics])].map((name) => (
-          <label key={name} class="check">
-            <input
-              type="checkbox"
-              checked={view.metrics.includes(name)}
-              onChange={({ currentTarget: { checked } }) => {
-                const others = view.metrics.filter((it) => it !== name);
-                showJob(view, { metrics: checked ? [...others, name].slice(0, 16) : others });
-              }}
-            />
-            <Hostile text={name} />
-          </label>
-        ))}
-        <button type="button" onClick={() => showJob(view, { metrics: [] })}>All</button>
-      </div>
-    </details>
+    <Menu
+      label={
+        <>
+          Metrics {view.metrics.length > 0 && <span class="count">{view.metrics.length}</span>}
+        </>
+      }
+    >
+      {[...new Set([...names, ...view.metrics])].map((name) => (
+        <label key={name} class="check">
+          <input
+            type="checkbox"
+            checked={view.metrics.includes(name)}
+            onChange={({ currentTarget: { checked } }) => {
+              const others = view.metrics.filter((it) => it !== name);
+              showJob(view, { metrics: checked ? [...others, name].slice(0, 16) : others });
+            }}
+          />
+          <Hostile text={name} />
+        </label>
+      ))}
+      <button type="button" onClick={() => showJob(view, { metrics: [] })}>All</button>
+    </Menu>
   );
 }
