@@ -2,7 +2,9 @@
 import type { ComponentChildren } from "preact";
 import { ageText, durationText, plainText, zoneText } from "./readable_text.ts";
 import { clockText } from "../../platform/base/local_time.ts";
+import { stoppingText } from "../../platform/base/stopping_text.ts";
 import type { TrialState } from "../../crds/wire/searches.ts";
+import type { Row } from "./feed/view_answers_read.ts";
 import { now } from "./page_state.ts";
 
 /** Shapes of the states, in a box of 12. A map, because a state may be any text: an object has more than its own names. */
@@ -19,9 +21,11 @@ const SHAPES: ReadonlyMap<string, string> = new Map(Object.entries(
   } satisfies Record<TrialState, string>,
 ));
 
-/** A state, as a shape and a word; of a job whose pods fail and are started again how often they were. */
+/** A state, as a shape and a word; of a job that is being stopped the time it has, of one whose pods fail and are started again how often they were. */
 export function StateSign(
-  { state, restarts }: { state: string; restarts?: number | undefined },
+  { state, restarts, stopsByMs }: Pick<Partial<Row>, "restarts" | "stopsByMs"> & {
+    readonly state: string;
+  },
 ) {
   return (
     <span class={`state state-${SHAPES.has(state) ? state : "other"}`}>
@@ -30,6 +34,9 @@ export function StateSign(
       </svg>
       <span class="word">{plainText(state)}</span>
       {restarts !== undefined && <span class="problem">· restarting ({restarts}×)</span>}
+      {stopsByMs !== undefined && (
+        <span class="problem">· {stoppingText(stopsByMs, now.value, durationText)}</span>
+      )}
     </span>
   );
 }

@@ -137,11 +137,17 @@ export function startFakeUiServer(
   let [outage, away, refused] = ["", "", ""];
   const gaps: string[] = [];
   const logs = fakeLogs({ hostile, startMs });
-  const stops = new Map<string, object>();
+  const stops = new Map<string, { time: string; graceSeconds: number }>();
+  const stopsBy = ({ name }: FakeRow) => {
+    const { time, graceSeconds } = stops.get(name) ?? {};
+    if (time === undefined || graceSeconds === undefined) return {};
+    return { stopsBy: new Date(Date.parse(time) + graceSeconds * 1000).toISOString() };
+  };
   const [reason = "", user = ""] = HOSTILE_TEXTS;
   if (hostile) {
     const [time, message] = [new Date(startMs).toISOString(), HOSTILE_TEXTS.join(" ")];
-    stops.set("hostile", { time, graceSeconds: 3_600, reason, message, user });
+    const said = { reason, message, user };
+    stops.set("hostile", { time, graceSeconds: 3_600, ...said });
   }
   const deleted = new Set<string>();
   const rows = () =>
@@ -153,7 +159,7 @@ export function startFakeUiServer(
         fakeRow(index, index < changing ? step : 0, startMs)),
     ].filter((row) =>
       !deleted.has(row.name)
-    );
+    ).map((row) => ({ ...row, ...stopsBy(row) }));
   const denied = () =>
     rights === "some"
       ? {

@@ -406,6 +406,7 @@ const journeys = {
     await reach(/^Stop$/);
     await page.keyboard.press("Enter");
     await see(page, "left to save their work");
+    await see(page, /stopping, \d+ s left/);
     const { changes } = await control();
     assert.deepEqual(changes, [{
       path: "/stop/trainjobs.trainer.kubeflow.org/team-a/resnet50-0",
@@ -418,6 +419,58 @@ const journeys = {
     await page.keyboard.press("Escape");
     await page.locator("dialog").waitFor({ ...WAIT, state: "detached" });
     assert.equal((await control()).changes.length, 1);
+    await go(page, "#/jobs?text=resnet50-0");
+    await see(page, /stopping, \d+ s left/);
+  },
+
+  /** Menus and dialogs: they close on Escape, on a press elsewhere and on another page, and give the focus back. */
+  async menus() {
+    const page = await openJobs();
+    await go(page, JOB);
+    await page.locator(".chart").nth(2).waitFor(WAIT);
+    const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim());
+    const closed = (menu) =>
+      page.waitForFunction(
+        (name) =>
+          ![...document.querySelectorAll("details.menu")].some((it) =>
+            it.open && it.textContent?.includes(name)
+          ),
+        menu,
+      );
+    for (const menu of ["Metrics", "Compare"]) {
+      const button = page.locator("summary", { hasText: menu });
+      const field = page.locator("details.menu[open] input").first();
+      await button.click();
+      await field.focus();
+      await page.keyboard.press("Escape");
+      await closed(menu);
+      assert.equal(await focused(), menu);
+      await button.click();
+      await field.click();
+      assert.equal(await page.locator("details.menu[open]").count(), 1);
+      await page.locator(".chart h2").first().click();
+      await closed(menu);
+      await button.click();
+      await field.focus();
+      await go(page, `${JOB}?tab=curves&scale=log`);
+      await closed(menu);
+      await page.goBack();
+    }
+    const open = page.getByRole("button", { name: "Delete…" });
+    const dialog = page.locator("dialog");
+    const leaving = {
+      escape: () => page.keyboard.press("Escape"),
+      elsewhere: () => page.mouse.click(3, 3),
+      back: () => go(page, `${JOB}?tab=curves&scale=log`),
+    };
+    for (const [how, leave] of Object.entries(leaving)) {
+      await open.click();
+      await dialog.locator("h2").click();
+      assert.equal(await dialog.count(), 1);
+      await leave();
+      await dialog.waitFor({ ...WAIT, state: "detached" });
+      assert.equal(await focused(), "Delete…", how);
+    }
   },
 
   /** A search: found, sorted, looked at in part, marked, and left for a job, without a pointer. */

@@ -165,7 +165,7 @@ export function JobPage({ view }: { view: JobView }) {
           <h1>
             <Hostile text={view.name} />
           </h1>
-          {row !== undefined && <StateSign state={row.state} restarts={row.restarts} />}
+          {row !== undefined && <StateSign {...row} />}
           <span class="space" />
           <JobActions
             job={{ ...view, uid: details?.uid ?? "" }}

@@ -54,7 +54,7 @@ class JobRow extends Component<RowProps> {
           />
         </td>
         <td>
-          <StateSign state={row.state} restarts={row.restarts} />
+          <StateSign {...row} />
         </td>
         <td class="name">
           <a href={viewFragment(jobView(row))} title={row.message}>
