@@ -1,6 +1,6 @@
 /** Small signs: state, progress, age and switches, none of which says anything only by colour. */
 import type { ComponentChildren } from "preact";
-import { ageText, durationText, plainText, zoneText } from "./readable_text.ts";
+import { ageText, durationText, plainText, shortText, zoneText } from "./readable_text.ts";
 import { clockText } from "../../platform/base/local_time.ts";
 import { stoppingText } from "../../platform/base/stopping_text.ts";
 import type { TrialState } from "../../crds/wire/searches.ts";
@@ -82,6 +82,11 @@ export function Remaining({ seconds }: { seconds: number | undefined }) {
 
 /** Hostile text that stands by itself: it cannot turn what is around it. */
 export const Hostile = ({ text }: { text: string }) => <bdi>{plainText(text)}</bdi>;
+
+/** Hostile text of at most so many characters; the whole is there to be looked up. */
+export const ShortText = ({ text, most }: { text: string; most: number }) => (
+  <bdi title={plainText(text)}>{shortText(text, most)}</bdi>
+);
 
 /** What is known of something, under a name. */
 export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (

@@ -5,6 +5,25 @@ import { shortNumber, shortValue } from "../../platform/base/short_number.ts";
 /** Returns hostile text of one or several lines with the characters that would not be seen, or would move others, spelled out. */
 export const plainText = (text: string): string => spelledOut(text, "\t\n");
 
+/** Returns a text with at most so many characters: of a longer one begin and end, which tell names apart. */
+export function shortText(text: string, most: number): string {
+  const all = [...plainText(text)];
+  if (all.length <= most) return all.join("");
+  const begin = Math.ceil((most - 1) / 2);
+  return `${all.slice(0, begin).join("")}…${all.slice(all.length - (most - 1 - begin)).join("")}`;
+}
+
+/** Returns a text in one or two lines of at most so many characters, parted behind a sign between words if that can be. */
+export function inLines(text: string, most: number): readonly string[] {
+  const all = [...shortText(text, 2 * most)];
+  if (all.length <= most) return [all.join("")];
+  const at = all.findLastIndex((it, index) =>
+    /[-_./ ]/.test(it) && index < most && all.length - index - 1 <= most
+  );
+  const end = at < 0 ? most : at + 1;
+  return [all.slice(0, end), all.slice(end)].map((it) => it.join(""));
+}
+
 /** Returns a short text of a number: with so many significant digits, and with all that stand before the point. */
 export function numberText(value: number, digits = 5): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";

@@ -124,6 +124,31 @@ function labelled(direction = "") {
   };
 }
 
+/** Returns a search whose names and values are longer than there is room for. */
+function long() {
+  const search = digits(30);
+  return {
+    ...search,
+    name: "long",
+    objective: { ...search.objective, metric: "validation/mean_average_precision@0.5:0.95" },
+    parameters: [
+      { name: "optimizer.schedule.learning_rate_warmup_steps", scale: "linear", min: 0, max: 1e9 },
+      { name: "model.encoder.attention_probs_dropout", scale: "log", min: 1e-9, max: 1 },
+      {
+        name: "pretrained_checkpoint",
+        scale: "list",
+        list: ["sgd", "adam", "rmsprop"].map((it) => `gs://models/${it}/resnet50-imagenet-21k-v2`),
+      },
+    ],
+    trials: search.trials.map(({ values: [lr, , list], ...trial }, index) => ({
+      ...trial,
+      name: `sweep-of-learning-rates-with-cosine-schedule-and-warmup-${index}`,
+      ...(trial.value !== undefined && { value: 123456789.125 + trial.value / 1e3 }),
+      values: [String(index * 1e7), lr, `gs://models/${list}/resnet50-imagenet-21k-v2`],
+    })),
+  };
+}
+
 /** What of a search is in its row. */
 function rowOf(search: Readonly<Record<string, unknown>>) {
   const { kind, namespace, name, state, created, objective, counts } = search;
@@ -151,6 +176,7 @@ export function fakeSearches(hostile: boolean) {
 /** Returns a search; undefined if there is none of that name. */
 export function fakeSearch(name: string, direction = "") {
   if (name === "digits") return digits(30);
+  if (name === "long") return long();
   if (name === "labelled") return labelled(direction);
   return name === "hostile" ? hostileSearch() : undefined;
 }

@@ -554,6 +554,28 @@ const journeys = {
     await control({ rights: "none" });
     await go(page, `${SEARCH}/digits`);
     await see(page, "You lack access to this search");
+
+    await control({ rights: "all" });
+    // Names that are longer than there is room for can be read, or looked up.
+    for (const width of [500, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      await go(page, `${SEARCH}/long`);
+      await see(page, "sweep-of-learning-rates-with-cosine-schedule-and-warmup-29");
+      const cut = await page.evaluate(() =>
+        [...document.querySelectorAll("svg text")].flatMap((text) => {
+          const [it, all] = [text, text.closest("svg")].map((one) => one.getBoundingClientRect());
+          return it.left < all.left || it.right > all.right ? [text.textContent] : [];
+        })
+      );
+      assert.deepEqual(cut, []);
+    }
+    const titles = await page.locator(".parallel .axis-name title").allTextContents();
+    assert.ok(titles.includes("model.encoder.attention_probs_dropout"));
+    const ticks = await page.locator(".parallel .axis-text")
+      .evaluateAll((all) => all.map((it) => it.lastChild?.textContent));
+    assert.ok(ticks.includes("gs://models/adam/resnet50-imagenet-21k-v2"));
+    const header = page.getByTitle("optimizer.schedule.learning_rate_warmup_steps");
+    assert.equal(await header.innerText(), "optimizer.sc…armup_steps");
   },
 
   /** The best of searches, one of which does not say what is better: it is asked once. */

@@ -3,7 +3,7 @@ import type uPlot from "uplot";
 import { decadeSteps } from "./axis_scale.ts";
 import type { CurveColumns, CurveTable } from "./curve_table.ts";
 import { type ChartLine, type CurveScale, placeOfMark } from "./curve_rows.ts";
-import { clockTicks, DURATIONS, durationTicks, numberTicks } from "./tick_texts.ts";
+import { clockTicks, DURATIONS, durationTicks, numberTicks, widthOf } from "./tick_texts.ts";
 import { plainText } from "../readable_text.ts";
 import type { AxisKind, JobView } from "../url_state.ts";
 
@@ -122,10 +122,6 @@ export function drawNonFinite(
 
 /** Powers of ten beyond which a logarithmic axis has steps of several. */
 export const MOST_DECADES = 12;
-
-/** Returns room for texts beside an axis, about as wide as letters of its font are. */
-const widthOf = (texts: readonly string[]) =>
-  texts.reduce((most, { length }) => Math.max(most, 16 + 6 * length), 64);
 
 /** Texts of the ticks of an axis, `step` apart. */
 const TICKS: Readonly<Record<AxisKind, (places: readonly number[], step: number) => string[]>> = {

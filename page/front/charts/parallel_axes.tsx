@@ -1,7 +1,7 @@
 /** Parallel coordinates: an axis for each parameter and for the objective, a line for each trial, and parts of axes to look at. */
 import { useMemo, useRef } from "preact/hooks";
 import { showSearch } from "../page_state.ts";
-import { numberText, plainText } from "../readable_text.ts";
+import { inLines, numberText, plainText, shortText } from "../readable_text.ts";
 import type { Search, Trial } from "../searches/search_answer.ts";
 import type { Brush } from "../searches/search_view.ts";
 import { linePath } from "./line_paths.ts";
@@ -12,9 +12,11 @@ import { lineClass, marking, pointed, TrialSign } from "../searches/trial_lines.
 /** Most lines that are drawn. */
 const MOST_LINES = 500;
 const HEIGHT = 300;
-const EDGE = { left: 70, right: 70, top: 40, bottom: 14 };
+const EDGE = { left: 100, right: 100, top: 46, bottom: 14 };
 /** Least room of an axis: then the chart scrolls. */
-const LEAST = 90;
+const LEAST = 110;
+/** Room of a letter of its name, and of its ticks. */
+const [LETTER, TICK] = [7.8, 7.2];
 
 /** Changes the part of an axis that is chosen; the whole of it is none. */
 function setBrush(brushes: readonly Brush[], axis: string, from: number, to: number) {
@@ -73,18 +75,19 @@ function Handle({ trialAxis: { id, label, axis }, part, end, x, y, brushes }: {
   );
 }
 
-/** A text that is cut where there is no room for it. */
-const cut = (text: string, most: number) =>
-  plainText(text.length > most ? `${text.slice(0, most - 1)}…` : text);
-
-function AxisLine({ trialAxis, x, y, brushes, isLast }: {
+function AxisLine({ trialAxis, x, y, gap, brushes, isFirst, isLast }: {
   trialAxis: TrialAxis;
   x: number;
+  /** Distance to the axes beside it. */
+  gap: number;
   y: (place: number) => number;
   brushes: readonly Brush[];
+  isFirst: boolean;
   isLast: boolean;
 }) {
   const { id, label, axis } = trialAxis;
+  // Beyond the outer axes is only the edge.
+  const [room, beside] = isFirst || isLast ? [Math.min(gap, 2 * EDGE.left), EDGE.left] : [gap, gap];
   const brush = brushes.find((it) => it.axis === id);
   const part = brush ?? { axis: id, from: 0, to: 1 };
   const from = useRef<number | undefined>(undefined);
@@ -96,9 +99,11 @@ function AxisLine({ trialAxis, x, y, brushes, isLast }: {
   };
   return (
     <g>
-      <text class="axis-name" x={x} y={18} text-anchor="middle">
+      <text class="axis-name" text-anchor="middle">
         <title>{plainText(label)}</title>
-        {cut(label, 16)}
+        {inLines(label, Math.floor(room / LETTER)).map((line, index) => (
+          <tspan key={index} x={x} y={14 + 14 * index}>{line}</tspan>
+        ))}
       </text>
       <path class="axis" d={`M${x} ${y(0)}V${y(1)}`} />
       {brush && (
@@ -136,7 +141,8 @@ function AxisLine({ trialAxis, x, y, brushes, isLast }: {
           y={y(at) + 4}
           text-anchor={isLast ? "start" : "end"}
         >
-          {cut(text, 12)}
+          <title>{plainText(text)}</title>
+          {shortText(text, Math.floor((beside - 16) / TICK))}
         </text>
       ))}
       {(["to", "from"] as const).map((end) => (
@@ -217,7 +223,9 @@ export function ParallelAxes({ search, axes, brushes, marked }: {
               trialAxis={it}
               x={xOf(index)}
               y={yOf}
+              gap={gap}
               brushes={brushes}
+              isFirst={index === 0}
               isLast={index === axes.length - 1 && index > 0}
             />
           ))}

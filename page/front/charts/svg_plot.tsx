@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Axis } from "./axis_scale.ts";
+import { widthOf } from "./tick_texts.ts";
 import { plainText } from "../readable_text.ts";
 
 /** Returns the width of an element, and how it is measured. */
@@ -21,7 +22,7 @@ export function useWidth(first: number) {
 }
 
 const HEIGHT = 240;
-const EDGE = { left: 58, right: 14, top: 10, bottom: 24 };
+const EDGE = { top: 10, bottom: 24 };
 
 /** Where points of a plot are. */
 export interface PlotPlaces {
@@ -38,13 +39,16 @@ export function SvgPlot({ x, y, label, draw, onKeyDown }: {
   onKeyDown?: (event: KeyboardEvent) => void;
 }) {
   const { box, width } = useWidth(600);
-  const inner = { width: width - EDGE.left - EDGE.right, height: HEIGHT - EDGE.top - EDGE.bottom };
+  const left = widthOf(y.ticks.map(({ text }) => text));
+  // The last text stands in the middle of its tick.
+  const below = widthOf(x.ticks.map(({ text }) => text));
+  const inner = { width: width - left - below / 2, height: HEIGHT - EDGE.top - EDGE.bottom };
   const places: PlotPlaces = {
-    x: (place) => EDGE.left + place * inner.width,
+    x: (place) => left + place * inner.width,
     y: (place) => EDGE.top + (1 - place) * inner.height,
   };
   // Texts of an axis do not touch.
-  const every = Math.ceil((x.ticks.length * 64) / Math.max(64, inner.width));
+  const every = Math.ceil((x.ticks.length * below) / Math.max(below, inner.width));
   return (
     <div
       ref={box}
@@ -57,8 +61,8 @@ export function SvgPlot({ x, y, label, draw, onKeyDown }: {
       <svg width={width} height={HEIGHT} aria-hidden="true">
         {y.ticks.map(({ at, text }) => (
           <g key={at} class="tick">
-            <path d={`M${EDGE.left} ${places.y(at)}H${EDGE.left + inner.width}`} />
-            <text x={EDGE.left - 6} y={places.y(at) + 4} text-anchor="end">{plainText(text)}</text>
+            <path d={`M${left} ${places.y(at)}H${left + inner.width}`} />
+            <text x={left - 6} y={places.y(at) + 4} text-anchor="end">{plainText(text)}</text>
           </g>
         ))}
         {x.ticks.filter((_, index) => index % every === 0).map(({ at, text }) => (

@@ -64,3 +64,7 @@ function durationTick(place: number, step: number): string {
 /** Returns short texts of lengths of time of an axis. */
 export const durationTicks = (seconds: readonly number[], step: number): string[] =>
   seconds.map((second) => durationTick(second, step));
+
+/** Returns room for texts beside an axis, about as wide as letters of its font are. */
+export const widthOf = (texts: readonly string[]) =>
+  texts.reduce((most, { length }) => Math.max(most, 12 + 7 * length), 64);

@@ -4,7 +4,7 @@ import { orderMetric, shownMetrics, sparklines } from "./list_sparklines.ts";
 import { Age, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { showList, view as current } from "../page_state.ts";
 import { moveFocus, OrderSign, type RowOrder, SortHeader, Table } from "../tables.tsx";
-import { shortKind, valueText } from "../readable_text.ts";
+import { shortKind, shortText, valueText } from "../readable_text.ts";
 import type { MOST_FIRST } from "../../../crds/wire/row.ts";
 import { sparkPath } from "../charts/line_paths.ts";
 import { jobView, type ListView, MOST_PICKED, type Sort, viewFragment } from "../url_state.ts";
@@ -143,7 +143,7 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
             )}
         >
           <option value="">–</option>
-          {all.map((name) => <option key={name} value={name}>{name.slice(0, 40)}</option>)}
+          {all.map((name) => <option key={name} value={name}>{shortText(name, 40)}</option>)}
         </select>
       </label>
       {isSorted && (

@@ -1,7 +1,7 @@
 /** Table of trials: headers that sort, links to the jobs, and why each was stopped. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { Hostile, StateSign } from "../marks_and_signs.tsx";
+import { Hostile, ShortText, StateSign } from "../marks_and_signs.tsx";
 import { now, showSearch } from "../page_state.ts";
 import { moveFocus, SortHeader, Table, UnseenHeader } from "../tables.tsx";
 import { durationText, numberText, plainText, valueText } from "../readable_text.ts";
@@ -22,7 +22,7 @@ function Header({ view, sort, children }: { view: SearchView; sort: string; chil
       order={isSorted ? order : undefined}
       onSort={() => showSearch({ sort, isDescending: isSorted && !view.isDescending })}
     >
-      <Hostile text={children.length > 24 ? `${children.slice(0, 23)}…` : children} />
+      <ShortText text={children} most={24} />
     </SortHeader>
   );
 }
@@ -74,7 +74,9 @@ function Row({ trial, view, isBest, value, seenStop, metrics }: {
       <td class="number">{value}</td>
       {trial.values.map((value, index) => (
         <td key={index} class="number value">
-          {value === undefined ? <span class="quiet">–</span> : <bdi>{valueText(value)}</bdi>}
+          {value === undefined
+            ? <span class="quiet">–</span>
+            : <ShortText text={valueText(value)} most={24} />}
         </td>
       ))}
       {metrics.map((index) => (

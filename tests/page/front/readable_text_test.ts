@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import {
   ageText,
   durationText,
+  inLines,
   numberText,
   offsetText,
   plainText,
   shortKind,
+  shortText,
   valueText,
 } from "../../../page/front/readable_text.ts";
 import { clockText } from "../../../platform/base/local_time.ts";
@@ -21,6 +23,22 @@ function table<A>(
     Deno.test(`${name}(${JSON.stringify(argument)})`, () => assert.equal(of(argument), want));
   }
 }
+
+table("shortText of 9", (text: string) => shortText(text, 9), [
+  ["lr", "lr"],
+  ["nine-long", "nine-long"],
+  ["trial-of-softmax-17", "tria…x-17"],
+  ["😀😀😀😀😀😀😀😀😀😀", "😀😀😀😀…😀😀😀😀"],
+  ["\u202eab", "\\u202eab"],
+]);
+
+table("inLines of 12", (text: string) => inLines(text, 12).join(" | "), [
+  ["lr", "lr"],
+  ["learning_rate_warmup", "learning_ | rate_warmup"],
+  ["optimizer.weight_decay", "optimizer. | weight_decay"],
+  ["withoutanysignbetween", "withoutanysi | gnbetween"],
+  ["model.encoder.attention.dropout", "model.encode | …ion.dropout"],
+]);
 
 table("plainText", plainText, [
   ["loss", "loss"],
