@@ -13,6 +13,8 @@ export interface Objective {
   /** Absent: nobody says what is better, and no trial is the best. */
   readonly direction?: Direction;
   readonly goal?: number;
+  /** Which value of it counts for each trial, of a search that is shown. */
+  readonly strategy?: Strategy;
 }
 
 /** A parameter and where its values may be. */

@@ -4,6 +4,7 @@ import { ChangeDialog } from "../change_dialog.tsx";
 import { keyOf } from "../feed/job_key.ts";
 import { useRights } from "../job/viewer_rights.ts";
 import { list, showList } from "../page_state.ts";
+import { SearchMenu } from "../searches/search_line.tsx";
 import {
   ENDED,
   jobNameOf,
@@ -28,7 +29,7 @@ export function PickedJobs({ view }: { view: ListView }) {
   return (
     <>
       {first !== undefined && (
-        <p class="row picked">
+        <div class="row picked">
           <span>{view.picked.length} selected</span>
           <a class="button main" href={viewFragment(jobView(first, view.picked.slice(1)))}>
             {view.picked.length === 1
@@ -45,8 +46,9 @@ export function PickedJobs({ view }: { view: ListView }) {
               Delete {ended.length} ended…
             </button>
           )}
+          <SearchMenu keys={view.picked} />
           <button type="button" onClick={() => showPicked([])}>Clear</button>
-        </p>
+        </div>
       )}
       {isDeleting && (
         <ChangeDialog

@@ -9,6 +9,7 @@ import type {
   ShownSearch,
   ShownTrial,
   StoppedBy,
+  Strategy,
   TrialCounts,
   TrialStop as SentStop,
 } from "../../../crds/wire/searches.ts";
@@ -28,11 +29,13 @@ import { DIRECTIONS } from "./search_view.ts";
 import { keyOf, MOST_JOBS, nameFields, nameOf } from "../feed/job_key.ts";
 import { readDenied } from "../feed/view_answers_read.ts";
 
+const STRATEGIES = ["min", "max", "latest"] as const satisfies readonly Strategy[];
 const objectiveFields = fields(
   {
     metric: textOf,
     direction: (it) => DIRECTIONS.find((one) => one === it) ?? "",
     goal: numberOf,
+    strategy: (it) => STRATEGIES.find((one) => one === it) ?? "latest",
   } satisfies FieldsOf<SentObjective>,
 );
 /** The metric by which trials are compared. */

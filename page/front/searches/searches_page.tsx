@@ -9,6 +9,7 @@ import { isStale, show } from "../page_state.ts";
 import { plainText, valueText } from "../readable_text.ts";
 import { type Reading, useReading } from "../feed/repeated_reading.ts";
 import { readSearches, type SearchList, type SearchRow } from "./search_answer.ts";
+import { SearchLine } from "./search_line.tsx";
 import { FIRST_SEARCHES, type SearchesView, searchView } from "./search_view.ts";
 import { Unread } from "../unread.tsx";
 import { viewFragment } from "../url_state.ts";
@@ -113,6 +114,7 @@ function NoSearches({ view, list }: { view: SearchesView; list: SearchList }) {
         Katib's Experiments appear here, and Trials or jobs that share a value of the label{" "}
         <code>katib.kubeflow.org/experiment</code>.
       </p>
+      <SearchLine />
       {list.absent.length > 0 && (
         <p class="quiet">
           Not installed in this cluster: <Hostile text={list.absent.join(", ")} />.

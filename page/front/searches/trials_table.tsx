@@ -1,6 +1,7 @@
 /** Table of trials: headers that sort, links to the jobs, and why each was stopped. */
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Strategy } from "../../../crds/wire/searches.ts";
 import { Hostile, ShortText, StateSign } from "../marks_and_signs.tsx";
 import { now, showSearch } from "../page_state.ts";
 import { moveFocus, SortHeader, Table, UnseenHeader } from "../tables.tsx";
@@ -13,6 +14,12 @@ import { jobNameOf, jobView, viewFragment } from "../url_state.ts";
 
 /** Rows that are drawn without being asked for, and metrics beside the objective. */
 const [FIRST_ROWS, MOST_METRICS] = [200, 3];
+/** Which value of a trial counts, in words. */
+const STRATEGY_WORDS: Readonly<Record<Strategy, string>> = {
+  min: "least",
+  max: "greatest",
+  latest: "newest",
+};
 
 function Header({ view, sort, children }: { view: SearchView; sort: string; children: string }) {
   const isSorted = view.sort === sort;
@@ -126,6 +133,12 @@ export function TrialsTable({ view, search, newest, stops, isShown }: {
   );
   return (
     <>
+      {objective && (
+        <p class="quiet">
+          Of <Hostile text={objective.metric} /> the {STRATEGY_WORDS[objective.strategy]}{" "}
+          value of each trial{metrics.length > 0 && ", of other metrics the newest"}.
+        </p>
+      )}
       <Table label="Trials" kind="trials" headers={headers} onKeyDown={moveFocus}>
         {rows.map((trial) => (
           <Row

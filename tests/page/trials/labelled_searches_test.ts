@@ -35,7 +35,7 @@ const rows: Record<string, { got: object; want: object }> = {
     want: {
       state: "Complete",
       created: at(0),
-      objective: { metric: "loss", direction: "maximize" },
+      objective: { metric: "loss", direction: "maximize", strategy: "latest" },
       counts: { total: 3, states: [["Complete", 1], ["EarlyStopped", 1], ["Failed", 1]] },
       best: { trial: "t-0", value: "2" },
     },
@@ -45,7 +45,7 @@ const rows: Record<string, { got: object; want: object }> = {
     want: {
       state: "Complete",
       created: at(0),
-      objective: { metric: "loss" },
+      objective: { metric: "loss", strategy: "latest" },
       counts: { total: 3, states: [["Complete", 1], ["EarlyStopped", 1], ["Failed", 1]] },
       bestBy: {
         minimize: { trial: "t-1", value: "1" },
@@ -58,7 +58,7 @@ const rows: Record<string, { got: object; want: object }> = {
     want: {
       state: "Failed",
       created: at(0),
-      objective: { metric: "loss" },
+      objective: { metric: "loss", strategy: "latest" },
       counts: { total: 1, states: [["Failed", 1]] },
     },
   },

@@ -77,10 +77,17 @@ for (const [name, { choice, best }] of Object.entries(choices)) {
   });
 }
 
+Deno.test("a search says which value of a trial counts: the newest where it has no other", () => {
+  const strategyOf = (metrics: FoundTrial["metrics"]) =>
+    shownSearch(search([trial(0, { metrics })])).objective?.strategy;
+  assert.equal(strategyOf([{ name: "loss", min: "1", max: "3", latest: "2" }]), "min");
+  assert.equal(strategyOf([{ name: "loss", latest: "2" }, { name: "acc", min: "1" }]), "latest");
+});
+
 Deno.test("without an objective trials are shown by the metric that most have, and none is the best", () => {
   const { objective: _, ...none } = search([withLoss(0, "1")]);
   const { objective, best } = shownSearch(none);
-  assert.deepEqual(objective, { metric: "loss" });
+  assert.deepEqual(objective, { metric: "loss", strategy: "latest" });
   assert.equal(best, undefined);
 });
 
