@@ -42,6 +42,9 @@ const listQuerySchema = z.strictObject({
     description:
       "Default: newest and most progress first, texts from A to Z, metrics from the least.",
   }),
+  configuration: z.literal("true").optional().meta({
+    description: "Whether rows have what their jobs were started with.",
+  }),
   offset: whole(z.number().max(1_000_000)).default(0).meta({
     description: "Rows before the window.",
   }),

@@ -1,5 +1,6 @@
 /** Row of a job, and the list of them as viewers are answered. All names, values and messages are what others wrote: hostile text. */
 import type { ShownState } from "../names.ts";
+import type { Setting } from "./configuration.ts";
 
 /** A job by name, as answers name it. */
 export interface JobName {
@@ -37,6 +38,8 @@ export interface JobRow extends JobName {
   readonly trial?: string;
   /** The Experiment that its labels name. */
   readonly experiment?: string;
+  /** With what it was started, where the query asks for it. */
+  readonly configuration?: readonly Setting[];
 }
 
 /** Columns by which rows are sorted; `metric` stands for the one that the query names. */

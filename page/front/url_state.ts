@@ -92,6 +92,7 @@ const LIST_FIELDS = {
   text: textField("text", 128),
   sort: choiceField("sort", SORTS, "created"),
   sortMetric: textField("sortMetric", 64),
+  hasConfiguration: switchField("configuration", "true"),
   /** Absent: what suits the column. */
   order: choiceField("order", ["ascending", "descending"], undefined),
   offset: fieldOf("offset", 0, ([rows = ""]) => /^\d{1,6}$/.test(rows) ? Number(rows) : undefined),

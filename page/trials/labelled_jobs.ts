@@ -2,7 +2,9 @@
 import { readObjective } from "../../crds/objective.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { endTimeOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
-import { compact, objectAt, objectsAt, textAt } from "../../platform/base/json.ts";
+import { compact } from "../../platform/base/json.ts";
+import { variedNames } from "../../platform/base/varied_names.ts";
+import { settingsOf } from "../../crds/job_configuration.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { readOwnRules } from "../../trials/rules/own_rules.ts";
@@ -11,8 +13,8 @@ import type { JobName } from "../../crds/wire/row.ts";
 import type { Objective, TrialStop } from "../../crds/wire/searches.ts";
 import { endOfJob, rulesInWords } from "./trial_stop_words.ts";
 
-/** Variables of a job that are read. */
-const MOST_VARIABLES = 64;
+/** Settings of a job that are read. */
+const MOST_SETTINGS = 64;
 
 /** What is kept of a job, which may be a megabyte. */
 export interface ReadJob {
@@ -24,27 +26,9 @@ export interface ReadJob {
   readonly stop?: TrialStop;
   /** The objective that it names, or its own rules do. */
   readonly objective?: Objective;
-  readonly variables: ReadonlyMap<string, string>;
+  readonly settings: ReadonlyMap<string, string>;
   /** As a trial, but for what was tried. */
   readonly found: Omit<FoundTrial, "assignments">;
-}
-
-/** Variables of the trainer that have values of their own. */
-function variablesOf(job: AnyJob): ReadonlyMap<string, string> {
-  return new Map(
-    objectsAt(objectAt(job, "spec", "trainer"), "env").flatMap((it) => {
-      const [name, value] = [textAt(it, "name"), textAt(it, "value")];
-      if (name === undefined || value === undefined) return [];
-      return [[shortText(name), shortText(value)] as const];
-    }).slice(0, MOST_VARIABLES),
-  );
-}
-
-/** Returns the variables in which jobs differ: what was tried. */
-function variedNames(all: readonly ReadonlyMap<string, string>[]): readonly string[] {
-  const names = [...new Set(all.flatMap((it) => [...it.keys()]))];
-  return names.filter((name) => new Set(all.map((it) => it.get(name))).size > 1)
-    .slice(0, SEARCH_LIMITS.parameters);
 }
 
 /** Returns the objective that an annotation of the job says; undefined if it says none, or a wrong one. */
@@ -66,7 +50,10 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
     job: named,
     of: searchNamedBy(job),
     isOfTrial: trialReference(job.metadata) !== undefined,
-    variables: variablesOf(job),
+    settings: new Map(
+      settingsOf(job).slice(0, MOST_SETTINGS)
+        .map(([name, text]) => [shortText(name), shortText(text)]),
+    ),
     ...(stop !== undefined && { stop }),
     ...(objective !== undefined && {
       objective: { ...objective, metric: shortText(objective.metric) },
@@ -95,11 +82,11 @@ export const objectiveOfJobs = (jobs: readonly ReadJob[]): Objective | undefined
 /** Returns the jobs that no Trial controls, as trials of a search. */
 export function trialsOfJobs(jobs: readonly ReadJob[]): readonly FoundTrial[] {
   const own = jobs.filter(({ isOfTrial }) => !isOfTrial);
-  const varied = variedNames(own.map(({ variables }) => variables));
-  return own.map(({ found, variables }) => ({
+  const varied = variedNames(own.map(({ settings }) => settings)).slice(0, SEARCH_LIMITS.parameters);
+  return own.map(({ found, settings }) => ({
     ...found,
     assignments: varied.flatMap((name) => {
-      const value = variables.get(name);
+      const value = settings.get(name);
       return value === undefined ? [] : [{ name, value }];
     }),
   }));

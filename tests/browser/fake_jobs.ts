@@ -1,4 +1,6 @@
 /** Jobs of a fake server: many, of which some train, and one with hostile texts everywhere. */
+import { configurationOf, settingsOf } from "../../crds/job_configuration.ts";
+import type { Setting } from "../../crds/wire/configuration.ts";
 import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
 
 const STATES = [
@@ -29,6 +31,7 @@ export interface FakeRow {
   updated?: string;
   created: string;
   ended?: string;
+  configuration?: readonly Setting[];
 }
 
 /** The row whose pods fail and are started again, and why. */
@@ -198,11 +201,20 @@ export function fakeCurves(
   };
 }
 
+/** Returns the object of a job; jobs differ by their learning rate. */
+export const fakeSpec = (name: string, args: readonly string[] = []) => ({
+  runtimeRef: { name: "torch-distributed" },
+  trainer: { numNodes: 2, args, env: [{ name: "LR", value: `0.${name.length}` }] },
+});
+
 /** Returns the details of a job. */
 export function fakeDetails(kind: string, namespace: string, name: string, nowMs: number) {
   const isHostile = name === "hostile";
   const texts = isHostile ? HOSTILE_TEXTS : ["Scheduled to a node"];
+  const spec = fakeSpec(name, texts);
   return {
+    configuration: configurationOf({ spec }),
+    settings: settingsOf({ spec }),
     object: {
       apiVersion: "trainer.kubeflow.org/v1alpha1",
       kind: "TrainJob",
@@ -212,7 +224,7 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
         uid: `uid-of-${name}`,
         labels: Object.fromEntries(texts.map((text, index) => [`label-${index}`, text])),
       },
-      spec: { runtimeRef: { name: "torch-distributed" }, trainer: { numNodes: 2, args: texts } },
+      spec,
       status: {
         conditions: [
           {

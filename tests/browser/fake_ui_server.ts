@@ -1,7 +1,15 @@
 /** Fake server of the page: the real assets under the real policy, and jobs that nobody runs. */
 import { PAGE_ASSET_LIST } from "../../page/assets/page_assets.ts";
 import { CONTENT_SECURITY_POLICY } from "../../page/server/security_headers.ts";
-import { fakeCurves, fakeDetails, type FakeRow, fakeRow, hostileRow } from "./fake_jobs.ts";
+import { settingsOf } from "../../crds/job_configuration.ts";
+import {
+  fakeCurves,
+  fakeDetails,
+  type FakeRow,
+  fakeRow,
+  fakeSpec,
+  hostileRow,
+} from "./fake_jobs.ts";
 import { fakeLogs } from "./fake_logs.ts";
 import { fakeSearch, fakeSearches } from "./fake_searches.ts";
 import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
@@ -50,7 +58,11 @@ function windowOf(query: URLSearchParams, all: readonly FakeRow[]) {
   const counts = Object.entries(Object.groupBy(found, ({ state }) => state))
     .map(([state, rows]) => [state, rows?.length ?? 0]);
   return {
-    rows: found.slice(offset, offset + limit),
+    rows: found.slice(offset, offset + limit).map((row) => ({
+      ...row,
+      ...(query.has("configuration") &&
+        { configuration: settingsOf({ spec: fakeSpec(row.name) }) }),
+    })),
     total: found.length,
     states: Object.fromEntries(counts),
     kinds: [...new Set(all.map(({ kind }) => kind))].sort(),

@@ -473,6 +473,34 @@ const journeys = {
     }
   },
 
+  /** Configuration: what differs between jobs, in the list and where they are compared. */
+  async configuration() {
+    const page = await openJobs();
+    const settings = page.locator(".jobs .setting");
+    assert.equal(await settings.count(), 0);
+    await page.getByRole("button", { name: "Configuration" }).click();
+    await settings.first().waitFor(WAIT);
+    // The runtime and the nodes are those of all.
+    assert.match((await settings.allTextContents()).join(), /^(LR 0\.\d+,?)+$/);
+    assert.match(await page.evaluate(() => location.hash), /configuration=true/);
+    await page.getByRole("searchbox").fill("resnet50-0");
+    await see(page, "The configuration of these jobs does not differ.");
+    await go(page, `${JOB}?with=trainjobs.trainer.kubeflow.org%2Fteam-b%2Fbert-base-1`);
+    // A search is a label that jobs share: the line that sets it is where several of them are.
+    await page.getByText("As a search", { exact: true }).click();
+    await see(
+      page,
+      /kubectl label -n team-a trainjobs\.\S+ resnet50-0 katib.kubeflow.org\/experiment=my-search/,
+    );
+    await page.keyboard.press("Escape");
+    const table = page.getByRole("region", { name: "Configuration that differs" });
+    await table.waitFor(WAIT);
+    assert.deepEqual(await table.locator("tbody td").allTextContents(), ["LR", "0.10", "0.11"]);
+    await go(page, `${JOB}?tab=configuration`);
+    await see(page, "torch-distributed");
+    assert.equal(await table.count(), 0);
+  },
+
   /** A search: found, sorted, looked at in part, marked, and left for a job, without a pointer. */
   async trials() {
     const page = await openJobs();
@@ -1038,8 +1066,7 @@ const journeys = {
         await go(page, view);
         await page.locator(
           "#content .notice, #content table, #content .chart, #content pre, .conditions",
-        )
-          .first().waitFor(WAIT);
+        ).filter({ visible: true }).first().waitFor(WAIT);
         await page.getByText("Loading").waitFor({ ...WAIT, state: "detached" });
         await look(view);
       }

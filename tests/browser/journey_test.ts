@@ -9,6 +9,7 @@ const JOURNEYS: Readonly<Record<string, JourneyOptions>> = {
   zoom: { sentence: "a chart is zoomed into by pointer and by keyboard", jobs: 5 },
   keyboard: { sentence: "a job is found, watched and stopped by keyboard alone", jobs: 50 },
   menus: { sentence: "menus and dialogs close, and give the focus back", jobs: 9 },
+  configuration: { sentence: "what jobs were started with stands beside them", jobs: 9 },
   trials: {
     sentence:
       "a search of 30 trials is looked through by keyboard alone, and stopped ones are dashed",

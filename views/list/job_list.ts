@@ -7,7 +7,7 @@ import { sameJson } from "../../platform/base/json.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
-import { rowOf, rowWith } from "./job_row.ts";
+import { rowOf, rowWith, rowWithConfiguration } from "./job_row.ts";
 import type { JobRow, ListWindow } from "../../crds/wire/row.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
 import { type OrderedList, orderedList, windowIn } from "./list_window.ts";
@@ -51,6 +51,9 @@ const [MAX_ORDERS, MAX_CHANGES] = [24, 2_000];
 /** Creates the list. */
 export function createJobList({ jobs, pushed }: JobListOptions) {
   const rows = new WeakMap<AnyJob, JobRow>();
+  const objects = new WeakMap<JobRow, AnyJob>();
+  /** Rows as they are shown with configuration. */
+  const configured = new WeakMap<JobRow, JobRow>();
   const lists = createBoundedCache<{ readonly version: number; readonly list: OrderedList }>(
     MAX_LISTS,
   );
@@ -92,11 +95,21 @@ export function createJobList({ jobs, pushed }: JobListOptions) {
     return kept;
   }
 
+  function configuredRow(row: JobRow): JobRow {
+    const [shown, job] = [newestRow(row), objects.get(row)];
+    const known = configured.get(shown);
+    if (known !== undefined || job === undefined) return known ?? shown;
+    const made = rowWithConfiguration(shown, job);
+    configured.set(shown, made);
+    return made;
+  }
+
   function rowOnce(kind: JobKind, job: AnyJob): JobRow {
     const known = rows.get(job);
     if (known !== undefined) return known;
     const row = rowOf(kind, job);
     rows.set(job, row);
+    objects.set(row, job);
     return row;
   }
 
@@ -134,7 +147,7 @@ export function createJobList({ jobs, pushed }: JobListOptions) {
     /** Returns the window of a query over the jobs that the scope allows. */
     window(query: ListQuery, scope: Scope): ListWindow {
       const { rows, ...window } = windowIn(listOnce(query, scope), query);
-      return { ...window, rows: rows.map(newestRow) };
+      return { ...window, rows: rows.map(query.configuration ? configuredRow : newestRow) };
     },
     /** Grows with each change of any job. */
     get version(): number {

@@ -1,5 +1,6 @@
 /** Row of the list of jobs: what is shown of one job beside others. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import { settingsOf } from "../../crds/job_configuration.ts";
 import {
   earlyStopOf,
   endOf,
@@ -23,6 +24,9 @@ export const ROW_LIMITS = {
   metrics: 8,
   /** Characters of the message. */
   messageLength: 256,
+  settings: 32,
+  /** Characters of the name of a setting, and of its text. */
+  settingLength: 64,
 } as const;
 
 function shortened(text: string | undefined): string | undefined {
@@ -87,4 +91,16 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
       experiment: labels?.[KATIB.experimentLabel],
     }),
   };
+}
+
+/** Returns the row with what its job was started with, in short. */
+export function rowWithConfiguration(row: JobRow, job: AnyJob): JobRow {
+  const { settings, settingLength } = ROW_LIMITS;
+  // Paths and commands often differ only at their ends.
+  const short = (text: string) =>
+    text.length <= settingLength
+      ? text
+      : `${text.slice(0, settingLength / 2)}…${text.slice(1 - settingLength / 2)}`;
+  const all = settingsOf(job).slice(0, settings);
+  return { ...row, configuration: all.map(([name, text]) => [short(name), short(text)]) };
 }

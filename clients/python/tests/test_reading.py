@@ -369,7 +369,7 @@ class ReadingTest(unittest.TestCase):
             at = query["offset"] - (1 if len(asked) > 1 else 0)
             rows = [
                 {"uid": f"u{one}", "namespace": "team", "name": f"j{one}", "kind": "trainjobs.trainer.kubeflow.org",
-                 "state": "Running", "metrics": [{"name": "loss\x1b", "value": "0.5"}, {"name": "lr", "value": "one"}]}
+                 "state": "Running", "configuration": [["lr", "0.1"]], "metrics": [{"name": "loss\x1b", "value": "0.5"}, {"name": "lr", "value": "one"}]}
                 for one in range(at, min(at + query["limit"], there))
             ]  # fmt: skip
             return json.dumps({"rows": rows, "total": there}).encode()
@@ -379,7 +379,8 @@ class ReadingTest(unittest.TestCase):
             self.assertEqual([job.name for job in found], [f"j{one}" for one in range(len(found))])
             self.assertEqual((found[0].namespace, found[0].kind, found[0].state), ("team", "trainjobs.trainer.kubeflow.org", "Running"))
             self.assertEqual(repr(found[0].metrics), repr({"loss\x1b": 0.5, "lr": float("nan")}))
-            self.assertEqual(asked[0], {"namespace": "team", "state": "Running", "offset": 0, "limit": 200})
+            self.assertEqual(asked[0], {"configuration": "true", "namespace": "team", "state": "Running", "offset": 0, "limit": 200})
+            self.assertEqual(found[1].configuration, {"lr": "0.1"})
             for limit, there, want in ((450, 449, [200, 200, 50]), (7, 450, [7]), (0, 450, []), (10**6, 5000, [200] * 5), (9, 0, [9])):
                 asked.clear()
                 milepost.jobs(api=object(), limit=limit)
@@ -391,6 +392,17 @@ class ReadingTest(unittest.TestCase):
                     continue
                 with self.assertRaisesRegex(milepost.Unreachable, "the manager's answer is no list of jobs"):
                     milepost.jobs(api=object())
+
+    def test_the_configuration_of_a_job_is_that_of_its_row(self) -> None:
+        kind = "trainjobs.trainer.kubeflow.org"
+        rows = [
+            {"uid": name, "namespace": "team", "name": name, "kind": kind, "state": "Running", "configuration": [["lr", name]]}
+            for name in ("x", "x-2")
+        ]
+        with mock.patch.object(self.listing, "answer_of") as answer_of:
+            answer_of.return_value = json.dumps({"rows": rows, "total": 2}).encode()
+            self.assertEqual(self.job.Job("team/x-2", api=object()).configuration, {"lr": "x-2"})
+            self.assertEqual(answer_of.call_args.args[2]["text"], "team/x-2")
 
     def test_no_token_goes_into_an_error_or_over_plain_http(self) -> None:
         for token in ("", "Bearer to\nken"):

@@ -1,5 +1,6 @@
 /** Reader of answers: by a table of their fields, which their type checks, whatever comes becomes what the page shows, or nothing. Pure. */
 
+import type { Setting } from "../../../crds/wire/configuration.ts";
 import { asList, asObject, jsonOfText } from "../../../platform/base/json.ts";
 
 /** Makes what the page shows of whatever comes. */
@@ -24,6 +25,11 @@ export function timeOf(value: unknown): number | undefined {
 /** Returns a reader of lists. */
 export const listWith = <T>(read: Read<T>): Read<readonly T[]> => (value) =>
   asList(value).map(read);
+/** Reads the settings of a job. */
+export const readSettings = listWith((value): Setting => {
+  const [name, text] = asList(value).map(textOf);
+  return [name ?? "", text ?? ""];
+});
 /** Returns a reader of what may be absent. */
 export const ifThere = <T>(read: Read<T>): Read<T | undefined> => (value) =>
   value === undefined || value === null ? undefined : read(value);

@@ -10,6 +10,7 @@ import {
   listWith,
   numberOf,
   type Read,
+  readSettings,
   someText,
   textOf,
   timeOf,
@@ -32,6 +33,7 @@ const rowOf = fields(
     endedMs: timeOf,
     stopsByMs: timeOf,
     experiment: someText,
+    configuration: readSettings,
   } satisfies FieldsOf<JobRow>,
 );
 /** One job in the list. All its texts are hostile. */

@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { CompareChoice } from "./compare_choice.tsx";
 import { MetricChoice, ScaleControls } from "./curve_controls.tsx";
 import { LineSample } from "../charts/chart_legend.tsx";
+import { ComparedConfiguration } from "./compared_configuration.tsx";
 import { csvOf } from "./curves_csv.ts";
 import { chartsOf, type ShownJob, stepsOf, timesOf, wholeOf } from "./job_charts.ts";
 import { MetricChart } from "../charts/metric_chart.tsx";
@@ -13,6 +14,7 @@ import { plainText } from "../readable_text.ts";
 import { axisFor, jobNameOf, type JobView, jobView, viewFragment } from "../url_state.ts";
 import { isMetric, type JobCurves } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
+import { SearchMenu } from "../searches/search_line.tsx";
 import { saveText } from "../saved_text.ts";
 import { MOST_ZOOMED, sourceText, useZoomed } from "../charts/zoomed_curves.ts";
 
@@ -145,6 +147,7 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
         <ScaleControls view={view} axis={axis} hasSteps={hasSteps} />
         <MetricChoice view={view} names={names} />
         <CompareChoice view={view} />
+        <SearchMenu keys={shownJobs(view)} />
         {!isEmpty && (
           <button
             type="button"
@@ -193,6 +196,7 @@ export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean
           </button>
         </p>
       )}
+      <ComparedConfiguration view={view} />
       <MarkList job={own} />
     </>
   );

@@ -2,7 +2,6 @@
 import { namedHeaders, Table } from "../tables.tsx";
 import { Fact, Hostile, Moment, Notice } from "../marks_and_signs.tsx";
 import type { DetailPart } from "../../../crds/wire/details.ts";
-import { configurationOf } from "./job_configuration.ts";
 import type { JobDetails } from "./job_details.ts";
 import { plainText, zoneText } from "../readable_text.ts";
 import { yamlText } from "./object_yaml.ts";
@@ -13,7 +12,7 @@ import { type JobView, viewFragment } from "../url_state.ts";
 export function JobConfiguration({ details }: { details: JobDetails }) {
   return (
     <>
-      {configurationOf(details.object).map(({ role, facts }) => (
+      {details.configuration.map(({ role, facts }) => (
         <section key={role}>
           {role !== "" && (
             <h2>

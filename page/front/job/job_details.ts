@@ -13,6 +13,7 @@ import {
   type FieldsOf,
   listWith,
   numberOf,
+  readSettings,
   textOf,
   timeOf,
 } from "../feed/answer_fields.ts";
@@ -86,6 +87,8 @@ const detailFields = fields(
   {
     pods: listWith(podOf),
     events: listWith(eventOf),
+    configuration: listWith(fields({ role: textOf, facts: readSettings })),
+    settings: readSettings,
     wait: textOf,
     lastWords: textOf,
   } satisfies FieldsOf<
@@ -99,7 +102,7 @@ export type JobDetails = ReturnType<typeof readDetails>;
 /** Reads the details. */
 export function readDetails(value: unknown) {
   const { object, denied, cut, keepsLogs } = asObject(value);
-  const { pods, events, wait, lastWords } = detailFields(value);
+  const { lastWords, ...parts } = detailFields(value);
   const { metadata, spec, status } = asObject(object);
   const { conditions, stop } = asObject(status);
   return {
@@ -109,12 +112,10 @@ export function readDetails(value: unknown) {
     denied: partsOf(denied),
     /** What there is more of than this. */
     cut: partsOf(cut),
-    /** What its pods wait for; empty if nothing. */
-    wait,
+    /** What its pods wait for, empty if nothing, and the other parts. */
+    ...parts,
     /** Whether logs outlive their pods. */
     keepsLogs: keepsLogs === true,
-    pods,
-    events,
     conditions: asList(conditions).map(conditionOf),
     stop: stopOf(stop),
     /** The end of the log of a program that failed; empty if that holds no more, or is no longer than its headline. */

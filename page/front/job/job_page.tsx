@@ -1,5 +1,6 @@
 /** Page of one job: what it is now, and the parts that tell more. */
 import { useState } from "preact/hooks";
+import { ComparedConfiguration } from "./compared_configuration.tsx";
 import { CurvesTab } from "./curves_tab.tsx";
 import { Conditions, Events, JobConfiguration, ObjectText, Pods } from "./detail_tabs.tsx";
 import { JobActions } from "./job_actions.tsx";
@@ -99,7 +100,14 @@ function Part(
     return <Unread what="this job" problem={problem} />;
   }
   if (view.tab === "conditions") return <Conditions details={details} />;
-  if (view.tab === "configuration") return <JobConfiguration details={details} />;
+  if (view.tab === "configuration") {
+    return (
+      <>
+        <ComparedConfiguration view={view} />
+        <JobConfiguration details={details} />
+      </>
+    );
+  }
   if (view.tab === "pods") return <Pods details={details} view={view} row={row} />;
   if (view.tab === "events") return <Events details={details} />;
   return <ObjectText details={details} />;

@@ -236,6 +236,13 @@ export function JobsPage({ view }: { view: ListView }) {
             onChange={(namespaces) => showList(view, { namespaces })}
           />
           <KindField view={view} />
+          <Switch
+            isOn={view.hasConfiguration}
+            onChange={(hasConfiguration) =>
+              showList(view, { hasConfiguration, offset: view.offset })}
+          >
+            Configuration
+          </Switch>
         </div>
         <StateFilters view={view} />
         {view.experiment !== "" && (

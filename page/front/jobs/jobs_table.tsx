@@ -6,6 +6,7 @@ import { showList, view as current } from "../page_state.ts";
 import { moveFocus, OrderSign, type RowOrder, SortHeader, Table } from "../tables.tsx";
 import { shortKind, shortText, valueText } from "../readable_text.ts";
 import type { MOST_FIRST } from "../../../crds/wire/row.ts";
+import { variedNames } from "../../../platform/base/varied_names.ts";
 import { sparkPath } from "../charts/line_paths.ts";
 import { jobView, type ListView, MOST_PICKED, type Sort, viewFragment } from "../url_state.ts";
 import { isMetric, type JobCurves, type Row } from "../feed/view_answers_read.ts";
@@ -29,6 +30,8 @@ interface RowProps {
   readonly isPicked: boolean;
   /** The metric that stands before the others. */
   readonly first: string;
+  /** Settings in which the jobs of the list differ. */
+  readonly varied: readonly string[];
 }
 
 /** Whether its message matters more than what it measures. */
@@ -36,13 +39,14 @@ const isFailing = ({ state, restarts }: Row) => state === "Failed" || restarts !
 
 class JobRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
-    const { row, curves, isPicked, first } = this.props;
+    const { row, curves, isPicked, first, varied } = this.props;
     return next.row !== row || next.curves !== curves || next.isPicked !== isPicked ||
-      next.first !== first;
+      next.first !== first || next.varied.join() !== varied.join();
   }
 
-  override render({ row, curves, isPicked, first }: RowProps) {
+  override render({ row, curves, isPicked, first, varied }: RowProps) {
     const metrics = shownMetrics(row, first);
+    const settings = row.configuration.filter(([name]) => varied.includes(name));
     return (
       <tr>
         <td class="pick">
@@ -89,6 +93,11 @@ class JobRow extends Component<RowProps> {
             {row.metrics.length > metrics.length && (
               <li class="quiet">{row.metrics.length - metrics.length} more</li>
             )}
+            {settings.map(([name, text]) => (
+              <li key={`setting ${name}`} class="setting">
+                <Hostile text={name} /> <b>{text === "" ? "–" : <Hostile text={text} />}</b>
+              </li>
+            ))}
           </ul>
         </td>
         <td class="number" data-label="Age">
@@ -131,7 +140,7 @@ function MetricHeader({ view, names }: { view: ListView; names: readonly string[
   return (
     <th scope="col" aria-sort={isSorted ? order : undefined}>
       <label>
-        <span>Metrics, sort by</span>
+        <span>Newest values, sort by</span>
         <select
           value={isSorted ? view.sortMetric : ""}
           onChange={({ currentTarget: { value } }) =>
@@ -167,6 +176,7 @@ function moveFromLink(event: KeyboardEvent) {
 /** The table. */
 export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[] }) {
   const keys = rows.map(keyOf);
+  const varied = variedNames(rows.map(({ configuration }) => new Map(configuration)));
   const names = rows.flatMap(({ metrics }) => metrics.map(({ name }) => name));
   const headers = (
     <>
@@ -187,7 +197,15 @@ export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[]
     </>
   );
   return (
-    <Table label="Jobs" kind="jobs" headers={headers} onKeyDown={moveFromLink}>
+    <Table
+      label="Jobs"
+      kind="jobs"
+      headers={headers}
+      above={view.hasConfiguration && varied.length === 0 && (
+        <p class="quiet">The configuration of these jobs does not differ.</p>
+      )}
+      onKeyDown={moveFromLink}
+    >
       {rows.map((row) => (
         <JobRow
           key={row.uid}
@@ -195,6 +213,7 @@ export function JobsTable({ view, rows }: { view: ListView; rows: readonly Row[]
           curves={sparklines.value.get(keyOf(row))}
           isPicked={view.picked.includes(keyOf(row))}
           first={orderMetric(view)}
+          varied={varied}
         />
       ))}
     </Table>

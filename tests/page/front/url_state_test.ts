@@ -111,6 +111,7 @@ Deno.test("readView() of viewFragment() is the view of a list", () => {
     experiment: fc.oneof(fc.constant(""), text),
     sort: fc.constantFrom(...SORTS),
     sortMetric: text,
+    hasConfiguration: fc.boolean(),
     order: fc.constantFrom("ascending" as const, "descending" as const),
     offset: fc.nat(999_999),
     limit: fc.constantFrom(...WINDOW_SIZES),

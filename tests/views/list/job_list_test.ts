@@ -22,6 +22,10 @@ const job = (name: string, shown?: TrainerStatus): AnyJob =>
     apiVersion: "a/v1",
     kind: "TrainJob",
     metadata: { name, namespace: "ml", uid: name, creationTimestamp: AT },
+    spec: {
+      runtimeRef: { name: "torch" },
+      trainer: { args: ["--lr=0.1", `--from=${"x".repeat(99)}/${name}`] },
+    },
     status: { ...(shown && { trainerStatus: shown }) },
   });
 
@@ -143,4 +147,17 @@ Deno.test("pushes that come together are told of once, and not after the end", a
   assert.equal(told, 2);
   list.close();
   assert.equal(listeners(), 0);
+});
+
+Deno.test("rows have what their jobs were started with where that is asked for, and are the same rows until they change", () => {
+  const { push, rows } = world();
+  assert.equal("configuration" in (rows()[0] ?? {}), false);
+  const [b, a] = rows("configuration=true&sort=progress");
+  const from = (name: string) => `${"x".repeat(32)}…${"x".repeat(29)}/${name}`;
+  assert.deepEqual(b?.configuration, [["Runtime", "torch"], ["lr", "0.1"], ["from", from("b")]]);
+  push("a", trainerStatus(90));
+  const after = rows("configuration=true&sort=progress");
+  assert.equal(after[0], b);
+  assert.deepEqual([after[1]?.progress, after[1]?.configuration], [90, a?.configuration]);
+  assert.equal("configuration" in (rows()[0] ?? {}), false);
 });

@@ -117,6 +117,13 @@ class Job:
         return self.status.get("progressPercentage")
 
     @property
+    def configuration(self) -> dict[str, str]:
+        """What it was started with, in short: runtime, image, options of the command, variables. Raises `Unreachable`."""
+        asked = {"namespace": self.namespace, "kind": self.kind, "text": f"{self.namespace}/{self.name}", "sort": "name"}
+        found = jobs_of(self._api, asked, JOBS_MAX, self._address, self._ca)
+        return next((one.configuration for one in found if one.name == self.name), {})
+
+    @property
     def failure(self) -> str:
         """Why it failed, or why its pods are started again and again, in a line; empty if neither is so."""
         kept = self._object.get("status", {}).get("failure")

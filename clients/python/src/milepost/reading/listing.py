@@ -18,7 +18,8 @@ JOBS_MAX, WINDOW = 1000, 200
 class ListedJob:
     """A job in a list, as it was then; `milepost.job` and `milepost.compare` take it for its name.
 
-    `kind` is such as "trainjobs.trainer.kubeflow.org", `progress` in percent, and `metrics` are the newest values.
+    `kind` is such as "trainjobs.trainer.kubeflow.org", `progress` in percent, `metrics` are the newest values, and
+    `configuration` is what it was started with, in short: runtime, image, options of the command, variables.
     """
 
     namespace: str
@@ -28,13 +29,14 @@ class ListedJob:
     progress: int | None = None
     created: str = ""
     metrics: dict[str, float] = field(default_factory=dict)
+    configuration: dict[str, str] = field(default_factory=dict)
 
 
 def jobs_of(
     api: Any, filters: dict[str, str | None], limit: int, address: str | None, ca: str | None
 ) -> list[ListedJob]:
     """Returns at most `limit` jobs, the newest first. Raises `Unreachable`."""
-    asked = {name: value for name, value in filters.items() if value}
+    asked = {"configuration": "true", **{name: value for name, value in filters.items() if value}}
     # By UID: a job that is new while windows are read moves the others into the next one.
     found: dict[str, ListedJob] = {}
     offset, end = 0, min(limit, JOBS_MAX)
@@ -56,4 +58,6 @@ def jobs_of(
 def _listed(row: dict[str, Any]) -> ListedJob:
     metrics = {str(one["name"]): number_in(one["value"]) for one in row.get("metrics", [])}
     namespace, name, kind, state = (str(row[one]) for one in ("namespace", "name", "kind", "state"))
-    return ListedJob(namespace, name, kind, state, row.get("progress"), str(row.get("created", "")), metrics)
+    configuration = {str(setting): str(text) for setting, text in row.get("configuration", [])}
+    created = str(row.get("created", ""))
+    return ListedJob(namespace, name, kind, state, row.get("progress"), created, metrics, configuration)

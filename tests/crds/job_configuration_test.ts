@@ -1,9 +1,7 @@
 /** Tests of a job's configuration as its page shows it. */
 import assert from "node:assert/strict";
-import {
-  type Configuration,
-  configurationOf,
-} from "../../../../page/front/job/job_configuration.ts";
+import { configurationOf, settingsOf } from "../../crds/job_configuration.ts";
+import type { Configuration } from "../../crds/wire/configuration.ts";
 
 const env = [
   { name: "LR", value: "0.1" },
@@ -65,3 +63,35 @@ for (const [name, [spec, want]] of Object.entries(CASES)) {
     assert.deepEqual(configurationOf(spec && { spec }), want);
   });
 }
+
+Deno.test("the settings of a job have the options of its command each for itself", () => {
+  const command = [
+    "python",
+    "train.py",
+    "--lr",
+    "0.1",
+    "--fast",
+    "--batch-size=32",
+    "model.depth=4",
+  ];
+  const args = ["-c", "x = 1; y=2", "--epochs"];
+  const trainer = { numNodes: 2, command, args, env };
+  assert.deepEqual(settingsOf({ spec: { runtimeRef: { name: "torch" }, trainer } }), [
+    ["Runtime", "torch"],
+    ["Nodes", "2"],
+    ["Command", "python train.py -c 'x = 1; y=2'"],
+    ["lr", "0.1"],
+    ["fast", "yes"],
+    ["batch-size", "32"],
+    ["model.depth", "4"],
+    ["epochs", "yes"],
+    ...VARIABLES,
+  ]);
+  const [spec] = CASES["a job with replica types"] ?? [];
+  assert.deepEqual(settingsOf({ spec }), [
+    ["Master Image", "train:1"],
+    ...VARIABLES.map(([name, text]) => [`Master ${name}`, text]),
+    ["Worker Replicas", "3"],
+    ["Worker Command", "python"],
+  ]);
+});
