@@ -8,7 +8,7 @@ import {
   textAt,
 } from "../platform/base/json.ts";
 import { shellWord } from "../platform/base/shell_words.ts";
-import type { Configuration, Setting } from "./wire/configuration.ts";
+import type { Configuration, Setting } from "./wire/shown_settings.ts";
 
 /** Characters of a text that is shown: the SDK writes whole programs into a command. */
 const LONGEST = 1_000;

@@ -1,6 +1,6 @@
 /** Details of one job, and what a viewer may do with it, as the page's server answers. Names and texts are what others wrote: hostile. */
 import type { JsonObject } from "../../platform/base/json.ts";
-import type { Configuration, Setting } from "./configuration.ts";
+import type { Configuration, Setting } from "./shown_settings.ts";
 
 /** A wait in words that stand behind "waits for". */
 export interface WaitWords {

@@ -1,6 +1,6 @@
 /** Row of a job, and the list of them as viewers are answered. All names, values and messages are what others wrote: hostile text. */
 import type { ShownState } from "../names.ts";
-import type { Setting } from "./configuration.ts";
+import type { Setting } from "./shown_settings.ts";
 
 /** A job by name, as answers name it. */
 export interface JobName {

@@ -82,7 +82,10 @@ export const objectiveOfJobs = (jobs: readonly ReadJob[]): Objective | undefined
 /** Returns the jobs that no Trial controls, as trials of a search. */
 export function trialsOfJobs(jobs: readonly ReadJob[]): readonly FoundTrial[] {
   const own = jobs.filter(({ isOfTrial }) => !isOfTrial);
-  const varied = variedNames(own.map(({ settings }) => settings)).slice(0, SEARCH_LIMITS.parameters);
+  const varied = variedNames(own.map(({ settings }) => settings)).slice(
+    0,
+    SEARCH_LIMITS.parameters,
+  );
   return own.map(({ found, settings }) => ({
     ...found,
     assignments: varied.flatMap((name) => {

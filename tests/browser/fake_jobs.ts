@@ -1,6 +1,6 @@
 /** Jobs of a fake server: many, of which some train, and one with hostile texts everywhere. */
 import { configurationOf, settingsOf } from "../../crds/job_configuration.ts";
-import type { Setting } from "../../crds/wire/configuration.ts";
+import type { Setting } from "../../crds/wire/shown_settings.ts";
 import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
 
 const STATES = [

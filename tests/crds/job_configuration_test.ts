@@ -1,7 +1,7 @@
 /** Tests of a job's configuration as its page shows it. */
 import assert from "node:assert/strict";
 import { configurationOf, settingsOf } from "../../crds/job_configuration.ts";
-import type { Configuration } from "../../crds/wire/configuration.ts";
+import type { Configuration } from "../../crds/wire/shown_settings.ts";
 
 const env = [
   { name: "LR", value: "0.1" },

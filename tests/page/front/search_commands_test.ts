@@ -1,6 +1,6 @@
 /** Tests of the commands by which jobs become a search. */
 import assert from "node:assert/strict";
-import { searchCommands } from "../../../page/front/searches/search_line.tsx";
+import { searchCommands } from "../../../page/front/searches/search_commands.ts";
 
 const cases: Readonly<Record<string, { keys: string[]; want: string[] }>> = {
   "jobs of one kind and namespace": {
