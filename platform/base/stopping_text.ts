@@ -9,6 +9,6 @@ export function stoppingText(
   nowMs: number,
   durationText: (seconds: number) => string,
 ): string {
-  const seconds = Math.ceil((stopsByMs - nowMs) / 1000);
+  const seconds = Math.floor((stopsByMs - nowMs) / 1000);
   return seconds > 0 ? `stopping, ${durationText(seconds)} left` : "stopping now";
 }

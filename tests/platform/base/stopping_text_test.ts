@@ -4,7 +4,11 @@ import { stoppingText } from "../../../platform/base/stopping_text.ts";
 
 const cases: Readonly<Record<string, { leftMs: number; want: string }>> = {
   "whole seconds": { leftMs: 18_000, want: "stopping, 18 s left" },
-  "a part of a second is one": { leftMs: 400, want: "stopping, 1 s left" },
+  "a part of a second is none: no more is left than the grace": {
+    leftMs: 18_900,
+    want: "stopping, 18 s left",
+  },
+  "less than a second": { leftMs: 400, want: "stopping now" },
   "a grace that is over": { leftMs: 0, want: "stopping now" },
   "a job that is late": { leftMs: -5_000, want: "stopping now" },
 };
