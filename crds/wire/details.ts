@@ -1,6 +1,6 @@
 /** Details of one job, and what a viewer may do with it, as the page's server answers. Names and texts are what others wrote: hostile. */
 import type { JsonObject } from "../../platform/base/json.ts";
-import type { Configuration, Setting } from "./shown_settings.ts";
+import type { Setting } from "./row.ts";
 
 /** A wait in words that stand behind "waits for". */
 export interface WaitWords {
@@ -55,9 +55,8 @@ export type DetailPart = "pods" | "events";
 /** What is shown of a job. */
 export interface JobDetails {
   readonly object: JsonObject;
-  readonly configuration: readonly Configuration[];
-  /** The same as one list, by which jobs are compared. */
-  readonly settings: readonly Setting[];
+  /** With what it was started. */
+  readonly configuration: readonly Setting[];
   readonly pods: readonly ShownPod[];
   /** What its pods wait for, such as `waits for 1 nvidia.com/gpu; this machine has 0`. */
   readonly wait?: string;

@@ -1,6 +1,5 @@
 /** Row of a job, and the list of them as viewers are answered. All names, values and messages are what others wrote: hostile text. */
 import type { ShownState } from "../names.ts";
-import type { Setting } from "./shown_settings.ts";
 
 /** A job by name, as answers name it. */
 export interface JobName {
@@ -9,6 +8,9 @@ export interface JobName {
   readonly namespace: string;
   readonly name: string;
 }
+
+/** A setting of a job, such as a variable. */
+export type Setting = readonly [name: string, text: string];
 
 /** What is shown of a job beside others. */
 export interface JobRow extends JobName {

@@ -1,6 +1,6 @@
 /** Jobs of a fake server: many, of which some train, and one with hostile texts everywhere. */
-import { configurationOf, settingsOf } from "../../crds/job_configuration.ts";
-import type { Setting } from "../../crds/wire/shown_settings.ts";
+import { settingsOf } from "../../crds/job_configuration.ts";
+import type { Setting } from "../../crds/wire/row.ts";
 import { HOSTILE_TEXTS } from "./hostile_corpus.ts";
 
 const STATES = [
@@ -213,8 +213,7 @@ export function fakeDetails(kind: string, namespace: string, name: string, nowMs
   const texts = isHostile ? HOSTILE_TEXTS : ["Scheduled to a node"];
   const spec = fakeSpec(name, texts);
   return {
-    configuration: configurationOf({ spec }),
-    settings: settingsOf({ spec }),
+    configuration: settingsOf({ spec }),
     object: {
       apiVersion: "trainer.kubeflow.org/v1alpha1",
       kind: "TrainJob",

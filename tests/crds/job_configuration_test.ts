@@ -1,7 +1,7 @@
-/** Tests of a job's configuration as its page shows it. */
+/** Tests of the configuration of a job, as it is shown and compared. */
 import assert from "node:assert/strict";
-import { configurationOf, settingsOf } from "../../crds/job_configuration.ts";
-import type { Configuration } from "../../crds/wire/shown_settings.ts";
+import { settingsOf } from "../../crds/job_configuration.ts";
+import type { Setting } from "../../crds/wire/row.ts";
 
 const env = [
   { name: "LR", value: "0.1" },
@@ -10,30 +10,44 @@ const env = [
 ];
 const VARIABLES = [["LR", "0.1"], ["TOKEN", "(from elsewhere)"], ["EMPTY", ""]] as const;
 
-const CASES: Readonly<Record<string, readonly [spec: unknown, want: readonly Configuration[]]>> = {
-  "a TrainJob": [
+const CASES: Readonly<Record<string, readonly [spec: unknown, want: readonly Setting[]]>> = {
+  "a TrainJob, with the options of its command each for itself": [
     {
       runtimeRef: { name: "torch" },
       trainer: {
         numNodes: 2,
-        command: ["python", "train.py"],
-        args: ["--name", "it's a try", "--files=*.csv"],
+        command: [
+          "python",
+          "it's a try.py",
+          "--lr",
+          "0.1",
+          "--fast",
+          "--batch-size=32",
+          "model.depth=4",
+        ],
+        args: ["-c", "x = 1; y=2", "--epochs"],
         env,
       },
     },
-    [{
-      role: "",
-      facts: [
-        ["Runtime", "torch"],
-        ["Nodes", "2"],
-        ["Command", String.raw`python train.py --name 'it'\''s a try' '--files=*.csv'`],
-        ...VARIABLES,
-      ],
-    }],
+    [
+      ["Runtime", "torch"],
+      ["Nodes", "2"],
+      ["Command", String.raw`python 'it'\''s a try.py' -c 'x = 1; y=2'`],
+      ["lr", "0.1"],
+      ["fast", "yes"],
+      ["batch-size", "32"],
+      ["model.depth", "4"],
+      ["epochs", "yes"],
+      ...VARIABLES,
+    ],
   ],
   "a TrainJob that changes nothing of its runtime": [
     { runtimeRef: { name: "torch" } },
-    [{ role: "", facts: [["Runtime", "torch"]] }],
+    [["Runtime", "torch"]],
+  ],
+  "a job with one replica type": [
+    { pytorchReplicaSpecs: { Master: { template: { spec: { containers: [{ env }] } } } } },
+    VARIABLES,
   ],
   "a job with replica types": [
     {
@@ -43,16 +57,15 @@ const CASES: Readonly<Record<string, readonly [spec: unknown, want: readonly Con
       },
     },
     [
-      { role: "Master", facts: [["Image", "train:1"], ...VARIABLES] },
-      { role: "Worker", facts: [["Replicas", "3"], ["Command", "python"]] },
+      ["Master Image", "train:1"],
+      ...VARIABLES.map(([name, text]) => [`Master ${name}`, text] as const),
+      ["Worker Replicas", "3"],
+      ["Worker Command", "python"],
     ],
   ],
   "a program in a command": [
     { runtimeRef: { name: "plain" }, trainer: { command: ["x".repeat(2_000)] } },
-    [{
-      role: "",
-      facts: [["Runtime", "plain"], ["Command", `${"x".repeat(1_000)}… (the whole is in YAML)`]],
-    }],
+    [["Runtime", "plain"], ["Command", `${"x".repeat(1_000)}… (the whole is in YAML)`]],
   ],
   "nothing that it knows": [{ replicas: 3, fooReplicaSpecs: 7, trainer: null }, []],
   "no object": [undefined, []],
@@ -60,38 +73,6 @@ const CASES: Readonly<Record<string, readonly [spec: unknown, want: readonly Con
 
 for (const [name, [spec, want]] of Object.entries(CASES)) {
   Deno.test(`a job's configuration: ${name}`, () => {
-    assert.deepEqual(configurationOf(spec && { spec }), want);
+    assert.deepEqual(settingsOf(spec && { spec }), want);
   });
 }
-
-Deno.test("the settings of a job have the options of its command each for itself", () => {
-  const command = [
-    "python",
-    "train.py",
-    "--lr",
-    "0.1",
-    "--fast",
-    "--batch-size=32",
-    "model.depth=4",
-  ];
-  const args = ["-c", "x = 1; y=2", "--epochs"];
-  const trainer = { numNodes: 2, command, args, env };
-  assert.deepEqual(settingsOf({ spec: { runtimeRef: { name: "torch" }, trainer } }), [
-    ["Runtime", "torch"],
-    ["Nodes", "2"],
-    ["Command", "python train.py -c 'x = 1; y=2'"],
-    ["lr", "0.1"],
-    ["fast", "yes"],
-    ["batch-size", "32"],
-    ["model.depth", "4"],
-    ["epochs", "yes"],
-    ...VARIABLES,
-  ]);
-  const [spec] = CASES["a job with replica types"] ?? [];
-  assert.deepEqual(settingsOf({ spec }), [
-    ["Master Image", "train:1"],
-    ...VARIABLES.map(([name, text]) => [`Master ${name}`, text]),
-    ["Worker Replicas", "3"],
-    ["Worker Command", "python"],
-  ]);
-});

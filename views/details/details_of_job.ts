@@ -1,6 +1,6 @@
 /** Details of a job: its object, its pods and the events about them, read with the viewer's rights. */
 import { jobSchema, type NamedJob } from "../../crds/job_kind.ts";
-import { configurationOf, settingsOf } from "../../crds/job_configuration.ts";
+import { settingsOf } from "../../crds/job_configuration.ts";
 import { failureOf } from "../../crds/job_state.ts";
 import { compact, type JsonObject, objectAt, textAt } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
@@ -111,8 +111,7 @@ export async function jobDetails(
   const cut = parts(pods.isCut, areEventsCut);
   return {
     object: shownObject(object),
-    configuration: configurationOf(object),
-    settings: settingsOf(object),
+    configuration: settingsOf(object),
     pods: withKept(pods.items, kept).toSorted(byRank),
     events: about.slice(0, DETAIL_LIMITS.events),
     ...compact({ wait, lastWords }),

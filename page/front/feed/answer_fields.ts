@@ -1,6 +1,6 @@
 /** Reader of answers: by a table of their fields, which their type checks, whatever comes becomes what the page shows, or nothing. Pure. */
 
-import type { Setting } from "../../../crds/wire/shown_settings.ts";
+import type { Setting } from "../../../crds/wire/row.ts";
 import { asList, asObject, jsonOfText } from "../../../platform/base/json.ts";
 
 /** Makes what the page shows of whatever comes. */

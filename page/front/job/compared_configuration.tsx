@@ -18,10 +18,10 @@ async function settingsOf(key: string, signal: AbortSignal) {
   const job = jobNameOf(key);
   if (job === undefined) return undefined;
   try {
-    const { settings } = readDetails(
+    const { configuration } = readDetails(
       await (await call(pathOf("objects", job), { signal })).json(),
     );
-    return new Map(settings);
+    return new Map(configuration);
   } catch (error) {
     const { status } = problemOf(error);
     if (status === 403 || status === 404) return undefined;

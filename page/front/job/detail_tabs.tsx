@@ -8,29 +8,16 @@ import { yamlText } from "./object_yaml.ts";
 import type { Row } from "../feed/view_answers_read.ts";
 import { type JobView, viewFragment } from "../url_state.ts";
 
-/** What its pods run, and with which variables. */
-export function JobConfiguration({ details }: { details: JobDetails }) {
-  return (
-    <>
-      {details.configuration.map(({ role, facts }) => (
-        <section key={role}>
-          {role !== "" && (
-            <h2>
-              <Hostile text={role} />
-            </h2>
-          )}
-          <dl class="facts">
-            {facts.map(([name, text], index) => (
-              <Fact key={index} name={name}>
-                <Hostile text={text} />
-              </Fact>
-            ))}
-          </dl>
-        </section>
-      ))}
-    </>
-  );
-}
+/** What its pods run, with which options and variables. */
+export const JobConfiguration = ({ details }: { details: JobDetails }) => (
+  <dl class="facts">
+    {details.configuration.map(([name, text], index) => (
+      <Fact key={index} name={name}>
+        <Hostile text={text} />
+      </Fact>
+    ))}
+  </dl>
+);
 
 /** Conditions, each with its message. */
 export function Conditions({ details }: { details: JobDetails }) {

@@ -87,8 +87,7 @@ const detailFields = fields(
   {
     pods: listWith(podOf),
     events: listWith(eventOf),
-    configuration: listWith(fields({ role: textOf, facts: readSettings })),
-    settings: readSettings,
+    configuration: readSettings,
     wait: textOf,
     lastWords: textOf,
   } satisfies FieldsOf<
