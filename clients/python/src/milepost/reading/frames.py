@@ -60,7 +60,10 @@ class Lines:
             pandas = _pandas()
             columns = {_STEP_METRIC if name == _STEP else name: (one, self.own[name]) for name, one in frame.items()}
             steps = self.steps.reindex(frame.index)
-            rows = [pandas.DataFrame({_STEP: own.fillna(steps), name: one}).dropna(subset=[name]) for name, (one, own) in columns.items()]
+            rows = [
+                pandas.DataFrame({_STEP: own.fillna(steps), name: one}).dropna(subset=[name])
+                for name, (one, own) in columns.items()
+            ]
             frame = pandas.concat([pandas.DataFrame({_STEP: steps}).iloc[:0], *rows])
             frame = frame.groupby([frame.index, _STEP], dropna=False).first().reset_index(_STEP)
         frame.index.name = "time"

@@ -119,7 +119,8 @@ class Job:
     @property
     def configuration(self) -> dict[str, str]:
         """What it was started with, in short: runtime, image, options of the command, variables. Raises `Unreachable`."""
-        asked = {"namespace": self.namespace, "kind": self.kind, "text": f"{self.namespace}/{self.name}", "sort": "name"}
+        text = f"{self.namespace}/{self.name}"
+        asked: dict[str, str | None] = {"namespace": self.namespace, "kind": self.kind, "text": text, "sort": "name"}
         found = jobs_of(self._api, asked, JOBS_MAX, self._address, self._ca)
         return next((one.configuration for one in found if one.name == self.name), {})
 
