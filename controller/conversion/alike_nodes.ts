@@ -48,16 +48,13 @@ function differenceRefusals({ kind, replicas: [first, ...others] }: Run): string
   });
 }
 
-/** What is different for a kind. */
-export interface AlikeRules {
+/** Converts the replicas to the nodes of one replicated job. */
+export function alikeNodes(run: Run, { mlPolicy, fromPolicy }: {
   /** Policy of the runtime besides its number of nodes. */
   readonly mlPolicy: MlPolicy;
   /** Variables that the policy sets, so that the template need not. */
   readonly fromPolicy: readonly string[];
-}
-
-/** Converts the replicas to the nodes of one replicated job. */
-export function alikeNodes(run: Run, { mlPolicy, fromPolicy }: AlikeRules): NodesOrRefusals {
+}): NodesOrRefusals {
   const [first] = run.replicas;
   if (first === undefined) return { refusals: [`spec.${run.kind.specsKey}: has no replicas`] };
   const names = namesOf(run);

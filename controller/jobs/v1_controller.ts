@@ -17,18 +17,16 @@ import { createJobFailures } from "./job_failures.ts";
 import { createReconciler, type ReconcilerOptions } from "./reconcile.ts";
 import { objectsOfJobs } from "./replica_objects.ts";
 
-/** Options of {@link createV1Controller}. */
-export interface V1ControllerOptions
-  extends Omit<ReconcilerOptions, "failures" | "objects" | "jobWrites"> {
-  /** Jobs reconciled concurrently. Default 4. */
-  readonly workers?: number;
-  readonly controllerMetrics?: ControllerMetrics;
-  /** Calls the listener after each change of the CAs. Returns a function that ends this. */
-  readonly onCaChange?: ((listener: () => void) => (() => void) | void) | undefined;
-}
-
 /** Creates the controller of one kind. The caller runs the caches; those of pods and Services need `replicaIndexes`. */
-export function createV1Controller(options: V1ControllerOptions): Controller {
+export function createV1Controller(
+  options: Omit<ReconcilerOptions, "failures" | "objects" | "jobWrites"> & {
+    /** Jobs reconciled concurrently. Default 4. */
+    readonly workers?: number;
+    readonly controllerMetrics?: ControllerMetrics;
+    /** Calls the listener after each change of the CAs. Returns a function that ends this. */
+    readonly onCaChange?: ((listener: () => void) => (() => void) | void) | undefined;
+  },
+): Controller {
   const { kind, caches, clock, workers = 4, controllerMetrics, onCaChange } = options;
   const objects = objectsOfJobs(caches, clock);
   const jobWrites = createOwnWrites<V1Job>({ clock, groupOf: keyOf });

@@ -31,18 +31,6 @@ export type ChildCacheFactory = (
   onServed: () => void,
 ) => ServedInformer<KubeObject>;
 
-/** Options of {@link createChildCaches}. */
-export interface ChildCachesOptions {
-  readonly client: Pick<KubeClient, "get">;
-  readonly clock: Pick<Clock, "monotonic">;
-  /** Default: no kind is watched. */
-  readonly createCache?: ChildCacheFactory | undefined;
-  /** Returns the keys of the TrainJobs that an object concerns. */
-  readonly parentsOf: (object: KubeObject) => Iterable<string>;
-  /** Returns the keys of the TrainJobs that may wait for a kind. */
-  readonly waiting: () => Iterable<string>;
-}
-
 interface ChildCache {
   readonly informer: ServedInformer<KubeObject>;
   readonly own: OwnWrites<KubeObject>;
@@ -91,8 +79,16 @@ async function readLive(
 export type ChildCaches = ReturnType<typeof createChildCaches>;
 
 /** Creates the reader; no kind is watched yet. */
-export function createChildCaches(options: ChildCachesOptions) {
-  const { client, clock, createCache, parentsOf, waiting } = options;
+export function createChildCaches({ client, clock, createCache, parentsOf, waiting }: {
+  readonly client: Pick<KubeClient, "get">;
+  readonly clock: Pick<Clock, "monotonic">;
+  /** Default: no kind is watched. */
+  readonly createCache?: ChildCacheFactory | undefined;
+  /** Returns the keys of the TrainJobs that an object concerns. */
+  readonly parentsOf: (object: KubeObject) => Iterable<string>;
+  /** Returns the keys of the TrainJobs that may wait for a kind. */
+  readonly waiting: () => Iterable<string>;
+}) {
   const caches = new Map<string, ChildCache>();
   const ending = new AbortController();
   let enqueue: (key: string) => void = () => {};

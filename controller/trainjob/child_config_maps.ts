@@ -19,28 +19,6 @@ const MAX_KNOWN = 20_000;
 /** Characters of the data that is known; what several ConfigMaps have in common counts once. */
 const MAX_CHARACTERS = 8_000_000;
 
-/** The manner of a read. */
-export interface ChildRead extends CallOptions {
-  /** Whether the data is needed; else the result may lack it. */
-  readonly data: boolean;
-  /**
-   * Whether the metadata is read from the API server if the cache has none: of a job that has begun, ConfigMaps
-   * of upstream's controller have no label to watch them by.
-   */
-  readonly unlabelled: boolean;
-  /** Whether the metadata is read from the API server in any case. Default false. */
-  readonly fresh?: boolean;
-}
-
-/** Options of {@link createChildConfigMaps}. */
-export interface ChildConfigMapsOptions {
-  readonly client: Pick<KubeClient, "get">;
-  /** It may hold only ConfigMaps with the label of a TrainJob. */
-  readonly cache: Pick<Informer<ChildConfigMap>, "get">;
-  /** The budget that reads are taken from. Absent: nothing bounds them. */
-  readonly budget?: ReadBudget;
-}
-
 type Data = NonNullable<ChildConfigMap["data"]>;
 
 /** Data by the version of its ConfigMap. */
@@ -73,7 +51,13 @@ class KnownData {
 export type ChildConfigMaps = ReturnType<typeof createChildConfigMaps>;
 
 /** Creates the reader. One may serve reconcilers and admission together. */
-export function createChildConfigMaps({ client, cache, budget }: ChildConfigMapsOptions) {
+export function createChildConfigMaps({ client, cache, budget }: {
+  readonly client: Pick<KubeClient, "get">;
+  /** It may hold only ConfigMaps with the label of a TrainJob. */
+  readonly cache: Pick<Informer<ChildConfigMap>, "get">;
+  /** The budget that reads are taken from. Absent: nothing bounds them. */
+  readonly budget?: ReadBudget;
+}) {
   const known = new KnownData();
 
   /** Returns the object, or no more than its metadata, as the kind says. */
@@ -94,7 +78,17 @@ export function createChildConfigMaps({ client, cache, budget }: ChildConfigMaps
     async read(
       trainJob: TrainJob,
       name: string,
-      { data, unlabelled, fresh = false, ...call }: ChildRead,
+      { data, unlabelled, fresh = false, ...call }: CallOptions & {
+        /** Whether the data is needed; else the result may lack it. */
+        readonly data: boolean;
+        /**
+         * Whether the metadata is read from the API server if the cache has none: of a job that has begun, ConfigMaps
+         * of upstream's controller have no label to watch them by.
+         */
+        readonly unlabelled: boolean;
+        /** Whether the metadata is read from the API server in any case. Default false. */
+        readonly fresh?: boolean;
+      },
     ): Promise<ChildConfigMap | undefined> {
       const key = { namespace: trainJob.metadata.namespace, name };
       const cached = fresh ? undefined : cache.get(key);

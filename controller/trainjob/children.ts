@@ -85,15 +85,6 @@ export function foreignProblem(
     "give the TrainJob another name";
 }
 
-/** Input of {@link planChild}. */
-export interface ChildState {
-  readonly trainJob: TrainJob;
-  /** The object of that kind and name, whoever owns it. */
-  readonly live: KubeObject | undefined;
-  /** The JobSet runs, so that pods may rely on the child. */
-  readonly runs: boolean;
-}
-
 /** Returns the content that an existing child must have now; undefined if it is left alone. */
 function followed(child: Child, runs: boolean): ChildContent | undefined {
   if (child.mode === "once") return undefined;
@@ -101,7 +92,13 @@ function followed(child: Child, runs: boolean): ChildContent | undefined {
 }
 
 /** Plans the write of one child. An object that the TrainJob's UID does not control is never written. */
-export function planChild(child: Child, { trainJob, live, runs }: ChildState): ChildPlan {
+export function planChild(child: Child, { trainJob, live, runs }: {
+  readonly trainJob: TrainJob;
+  /** The object of that kind and name, whoever owns it. */
+  readonly live: KubeObject | undefined;
+  /** The JobSet runs, so that pods may rely on the child. */
+  readonly runs: boolean;
+}): ChildPlan {
   const { kind, name } = child;
   if (live === undefined) return { kind, name, write: createPlan(trainJob, child) };
   if (!owns(trainJob, live.metadata)) {

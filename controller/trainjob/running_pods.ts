@@ -5,12 +5,6 @@ import type { WatchedPod } from "../../crds/watched.ts";
 import { formatKey, keyOf } from "../../platform/kube/resource.ts";
 import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 
-/** A JobSet between two restarts. */
-export interface Attempt {
-  readonly jobSetUid: string | undefined;
-  readonly restarts: number;
-}
-
 /** Pods of a replicated job. */
 export interface PodCounts {
   readonly running: number;
@@ -78,8 +72,11 @@ export function createRunningPods() {
       const own = running.filter(({ jobSetUid = wanted }) => jobSetUid === wanted);
       return new Set(own.map(({ job }) => job));
     },
-    /** Numbers of the pods of one attempt of a JobSet, by the names of their replicated jobs. */
-    countsOf(trainJob: string, { jobSetUid, restarts }: Attempt): Map<string, PodCounts> {
+    /** Numbers of the pods of a JobSet between two restarts, by the names of their replicated jobs. */
+    countsOf(
+      trainJob: string,
+      { jobSetUid, restarts }: { jobSetUid: string | undefined; restarts: number },
+    ): Map<string, PodCounts> {
       const counts = new Map<string, PodCounts>();
       for (const pod of byTrainJob.get(trainJob)?.values() ?? []) {
         if (pod.jobSetUid !== jobSetUid || pod.attempt !== String(restarts)) continue;

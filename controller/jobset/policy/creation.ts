@@ -30,18 +30,17 @@ export function podProblem(
   return podCountProblem(counts, maxPods);
 }
 
-/** Input of {@link missingJobs}. */
-export interface CreationInput extends Pick<JobRequest, "jobSet" | "spec" | "status"> {
-  readonly buckets: Buckets;
-  readonly startable: readonly ResolvedReplicatedJob[];
-}
-
 /**
  * Returns the Jobs to create, one list for each replicated job; each is rendered when its turn comes, because together
  * they may be large. A name is reused only after its old Job was deleted; BlockingRecreate waits until all old Jobs
  * are.
  */
-export function missingJobs(input: CreationInput): JobRequest[][] {
+export function missingJobs(
+  input: Pick<JobRequest, "jobSet" | "spec" | "status"> & {
+    readonly buckets: Buckets;
+    readonly startable: readonly ResolvedReplicatedJob[];
+  },
+): JobRequest[][] {
   const { jobSet, spec, buckets, status } = input;
   const blocking = spec.failurePolicy?.restartStrategy === "BlockingRecreate";
   if (blocking && buckets.previous.length > 0) return [];

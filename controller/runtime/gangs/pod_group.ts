@@ -6,15 +6,6 @@ import { type Draft, jobsOf, podSpecOf } from "../draft.ts";
 import { podRequests, sumOfRequests } from "../../../crds/pod_requests.ts";
 import { type Gang, gangOf } from "./members.ts";
 
-/** The group of one scheduler. */
-export interface PodGroupSketch {
-  readonly kind: Kind<KubeObject>;
-  /** Whether the scheduler counts pods that have succeeded among those that it waits for. */
-  readonly countsSucceeded: boolean;
-  /** The fields of the spec beside `minMember` and `minResources`. */
-  readonly spec: Readonly<Record<string, unknown>>;
-}
-
 /** Metadata of a pod, or of its template. */
 export type PodMarks = Pick<ObjectMeta, "labels" | "annotations">;
 
@@ -58,7 +49,13 @@ function quorum(draft: Draft, { members, succeeded }: Gang, countsSucceeded: boo
 export function podGroup(
   draft: Draft,
   progress: Progress,
-  { kind, countsSucceeded, spec }: PodGroupSketch,
+  { kind, countsSucceeded, spec }: {
+    readonly kind: Kind<KubeObject>;
+    /** Whether the scheduler counts pods that have succeeded among those that it waits for. */
+    readonly countsSucceeded: boolean;
+    /** The fields of the spec beside `minMember` and `minResources`. */
+    readonly spec: Readonly<Record<string, unknown>>;
+  },
 ): FollowingChild {
   const gang = gangOf(draft, progress);
   const members = quorum(draft, gang, countsSucceeded);
