@@ -12,29 +12,28 @@ import { stopAsks } from "../../owner/observations/stop_asks.ts";
 import { outcomeByTemplate } from "./observation_state.ts";
 import { createObservationApi, type ObservationApiOptions } from "./observation_api.ts";
 
-/** Options of {@link serveObservations}. */
-export interface ObservationServingOptions
-  extends
-    Pick<ObservationApiOptions, "kinds" | "clock" | "slots" | "findJob" | "onJobEnd">,
-    Required<Pick<ObservationApiOptions, "onRead" | "onStop">> {
-  /** The checks of readers. */
-  readonly readers: ReaderParts;
-  /** The caches of jobs by their kind. */
-  readonly jobs: ReadonlyMap<
-    JobKind,
-    { readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange"> }
-  >;
-  readonly trials: Pick<TrialCache, "get">;
-  readonly owner: OwnerClient;
-}
-
 /** Requests of one subject to stop jobs: a controller that ends a rung of a thousand trials. */
 const STOPS_PER_SUBJECT = { ratePerSecond: 20, burst: 200 } as const;
 /** Subjects remembered. */
 const MAX_SUBJECTS = 10_000;
 
 /** Serves observations; `handles` selects its requests. */
-export function serveObservations(options: ObservationServingOptions) {
+export function serveObservations(
+  options:
+    & Pick<ObservationApiOptions, "kinds" | "clock" | "slots" | "findJob" | "onJobEnd">
+    & Required<Pick<ObservationApiOptions, "onRead" | "onStop">>
+    & {
+      /** The checks of readers. */
+      readonly readers: ReaderParts;
+      /** The caches of jobs by their kind. */
+      readonly jobs: ReadonlyMap<
+        JobKind,
+        { readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange"> }
+      >;
+      readonly trials: Pick<TrialCache, "get">;
+      readonly owner: OwnerClient;
+    },
+) {
   const { readers, kinds, jobs, trials, owner } = options;
   const changedJobs = createKeyedListeners();
   const stops = [...jobs.values()].map(({ jobs }) =>

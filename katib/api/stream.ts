@@ -12,8 +12,13 @@ export type Changed = "log" | "job";
 /** A page, or when to come again. */
 export type PageRead = ObservationSeen | { readonly retryAfterMs: number; readonly reason: string };
 
-/** Options of {@link createWatch}. */
-export interface WatchOptions {
+/** Tries to read the last rows at a job's end while the owner has no answer. */
+const LAST_TRIES = 5;
+/** Longest pause before a log that was out of reach is read again, plus up to as much again, in milliseconds. */
+const LONGEST_PAUSE_MS = 5000;
+
+/** Returns the parts of a watch that `runEventLoop()` takes. Its events hold what its reader has not seen yet. */
+export function createWatch(options: {
   /** Behind what the reader has; absent: from the beginning. */
   readonly from?: Position | undefined;
   readonly clock: Clock;
@@ -27,15 +32,7 @@ export interface WatchOptions {
   readonly state: () => JobState | undefined;
   /** Calls the listener when log or job have changed. Returns a function that stops this. */
   readonly follow: (listener: (what: Changed) => void) => () => void;
-}
-
-/** Tries to read the last rows at a job's end while the owner has no answer. */
-const LAST_TRIES = 5;
-/** Longest pause before a log that was out of reach is read again, plus up to as much again, in milliseconds. */
-const LONGEST_PAUSE_MS = 5000;
-
-/** Returns the parts of a watch that `runEventLoop()` takes. Its events hold what its reader has not seen yet. */
-export function createWatch(options: WatchOptions) {
+}) {
   const { clock, random, read, state } = options;
   let { from } = options;
   let last: string | undefined;

@@ -20,17 +20,6 @@ export interface ServerTls {
   readonly clientCa: string;
 }
 
-/** Options of {@link startObservationServer}. */
-export interface ObservationServerOptions
-  extends Pick<SharedPortOptions, "hostname" | "port" | "clock"> {
-  /** Undefined for plaintext only; then no client may write. */
-  readonly tls?: ServerTls | undefined;
-  /** The caller closes it. */
-  readonly store: LogStore;
-  /** Default: 1000, of one peer too. */
-  readonly connections?: ConnectionLimits;
-}
-
 /** Time between commits, as a multiple of their duration, to read the calls that go into the next one. */
 const PAUSE_PER_COMMIT = 0.3;
 /** In milliseconds. Pings come sooner than a connection counts as idle. */
@@ -52,7 +41,14 @@ function credentialsOf({ cert, key, clientCa }: ServerTls): ServerCredentials {
 
 /** Starts a server. Rejects if the port is taken, or if certificate and key do not fit. */
 export async function startObservationServer(
-  options: ObservationServerOptions,
+  options: Pick<SharedPortOptions, "hostname" | "port" | "clock"> & {
+    /** Undefined for plaintext only; then no client may write. */
+    readonly tls?: ServerTls | undefined;
+    /** The caller closes it. */
+    readonly store: LogStore;
+    /** Default: 1000, of one peer too. */
+    readonly connections?: ConnectionLimits;
+  },
 ) {
   const { hostname, port, store, clock, connections = connectionsInAll(1000) } = options;
   guardSessions();

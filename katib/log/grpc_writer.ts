@@ -17,17 +17,6 @@ import {
   type WriteOnceParts,
 } from "./write_once.ts";
 
-/** Options of {@link GrpcWriter}. */
-export interface GrpcWriterOptions extends WriteOnceParts {
-  readonly peer: PeerHealth;
-  /** Returns a number from 0 up to 1. */
-  readonly random: () => number;
-  /** Calls that are under way at a time. */
-  readonly maxCalls: number;
-  /** Most rows that wait. */
-  readonly maxWaitingRows: number;
-}
-
 /** Most logs that are remembered for rows of unknown outcome. */
 const MAX_LOGS = 10_000;
 
@@ -45,7 +34,17 @@ const codeOf = (error: unknown) => error instanceof CallError ? error.code : sta
 export type GrpcWriter = ReturnType<typeof createGrpcWriter>;
 
 /** Creates a {@link GrpcWriter}, which works until it is closed. */
-export function createGrpcWriter(options: GrpcWriterOptions) {
+export function createGrpcWriter(
+  options: WriteOnceParts & {
+    readonly peer: PeerHealth;
+    /** Returns a number from 0 up to 1. */
+    readonly random: () => number;
+    /** Calls that are under way at a time. */
+    readonly maxCalls: number;
+    /** Most rows that wait. */
+    readonly maxWaitingRows: number;
+  },
+) {
   const { clock, random, peer, maxCalls, maxWaitingRows } = options;
   const logs = new Map<string, LogWrites>();
   const queue = createWorkQueue({ clock, random, backoff: BACKOFF });

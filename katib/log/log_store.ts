@@ -32,12 +32,6 @@ export interface StoredRow {
   readonly step?: number;
 }
 
-/** Options of {@link openLogStore}. */
-export interface LogStoreOptions extends LogDatabaseOptions {
-  /** Most rows of a plain log. Default 100000. */
-  readonly maxPlainRows?: number | undefined;
-}
-
 /** The database has reached its size, and has no log left that may give way. */
 export class StoreFull extends Error {}
 
@@ -204,7 +198,10 @@ function storeOf(database: LogDatabase, maxPlainRows: number) {
 }
 
 /** Opens the database. Throws an Error that names the file if it cannot be used. */
-export function openLogStore(options: LogStoreOptions = {}): LogStore {
+export function openLogStore(options: LogDatabaseOptions & {
+  /** Most rows of a plain log. Default 100000. */
+  readonly maxPlainRows?: number | undefined;
+} = {}): LogStore {
   try {
     return storeOf(openLogDatabase(options), options.maxPlainRows ?? 100_000);
   } catch (cause) {

@@ -11,16 +11,6 @@ const log = getLogger(["milepost", "katib"]);
 export const BACKOFF = { firstMs: 50, longestMs: 2000 } as const;
 const LOG_EVERY_MS = 60_000;
 
-/** Options of {@link PeerHealth}. */
-export interface PeerHealthOptions {
-  readonly address: string;
-  readonly clock: Clock;
-  /** Returns a number from 0 up to 1. */
-  readonly random: () => number;
-  /** Returns further properties of each line of log. */
-  readonly properties: () => Record<string, unknown>;
-}
-
 /** Failures of a peer since a call succeeded last. */
 export class PeerHealth {
   #failures = 0;
@@ -28,7 +18,16 @@ export class PeerHealth {
   #problem: string | undefined;
   #loggedAt = -Infinity;
 
-  constructor(private readonly options: PeerHealthOptions) {}
+  constructor(
+    private readonly options: {
+      readonly address: string;
+      readonly clock: Clock;
+      /** Returns a number from 0 up to 1. */
+      readonly random: () => number;
+      /** Returns further properties of each line of log. */
+      readonly properties: () => Record<string, unknown>;
+    },
+  ) {}
 
   /** Milliseconds until the peer is called again. */
   get pauseMs(): number {

@@ -16,13 +16,6 @@ export interface SuspensionOptions {
   readonly signal: AbortSignal;
 }
 
-/** Options of {@link endForeignJob}. */
-export interface ForeignEndOptions extends SuspensionOptions {
-  readonly client: Pick<KubeClient, "delete" | "patch">;
-  /** Whether the Trial retains its job. */
-  readonly retain: boolean;
-}
-
 const suspensible = z.looseObject({
   spec: z.looseObject({
     suspend: z.boolean().optional(),
@@ -56,7 +49,11 @@ export async function suspendForeignJob(
 export async function endForeignJob(
   ref: JobRef,
   job: AnyJob,
-  options: ForeignEndOptions,
+  options: SuspensionOptions & {
+    readonly client: Pick<KubeClient, "delete" | "patch">;
+    /** Whether the Trial retains its job. */
+    readonly retain: boolean;
+  },
 ): Promise<ForeignEnd> {
   const { client, retain, signal, deadlineMs } = options;
   const { kind, namespace, name, uid } = ref;

@@ -30,12 +30,6 @@ const REMEMBERED = 10_000;
 const AT_ONCE =
   `; stopped at once, as no annotation ${ANNOTATIONS.earlyStoppingGrace} gives it time to save`;
 
-/** Options of {@link createStopper}. */
-export interface StopperOptions extends StopStoreOptions {
-  readonly client: Pick<KubeClient, "get" | "patch" | "delete">;
-  readonly events: Pick<EventRecorder, "record">;
-}
-
 /** The objects of one stop, read at one moment; undefined if replaced or being deleted. */
 interface StopObjects {
   readonly trial: Trial | undefined;
@@ -50,7 +44,12 @@ function isThere(metadata: KubeMeta, uid: string): boolean {
 }
 
 /** Creates a {@link Stopper}. Its only state are the events that are not recorded yet. */
-export function createStopper(options: StopperOptions): Stopper {
+export function createStopper(
+  options: StopStoreOptions & {
+    readonly client: Pick<KubeClient, "get" | "patch" | "delete">;
+    readonly events: Pick<EventRecorder, "record">;
+  },
+): Stopper {
   const { client, clock, events, deadlineMs } = options;
   /** UIDs of jobs whose last write may have succeeded without an answer. */
   const unanswered = createBoundedCache<true>(REMEMBERED);
