@@ -26,14 +26,6 @@ export interface LedgerEntry {
   hundredHasPriority: boolean;
 }
 
-/** How a write of an entry ended. */
-export interface Settlement {
-  /** Whether the value is to be written again; a newer one is written in its place. */
-  readonly retry: boolean;
-  /** Time at which the job's next write may begin. */
-  readonly dueAtMs: number;
-}
-
 /** Returns the status that a job's object shows, as far as is known. */
 export type ShownStatus = (job: JobRef) => TrainerStatus | undefined;
 
@@ -185,7 +177,12 @@ export function createLedgerQueue() {
       return { entry, status: waiting.status };
     },
     /** A write that `take` began has ended. */
-    settle(entry: LedgerEntry, { retry, dueAtMs }: Settlement): void {
+    settle(entry: LedgerEntry, { retry, dueAtMs }: {
+      /** Whether the value is to be written again; a newer one is written in its place. */
+      readonly retry: boolean;
+      /** Time at which the job's next write may begin. */
+      readonly dueAtMs: number;
+    }): void {
       const { writing, pending } = entry;
       entry.writing = undefined;
       entry.dueAtMs = dueAtMs;

@@ -13,23 +13,6 @@ import { createLoadedLog, type LoadedLogOptions, meaningOf } from "./loaded_log.
 import type { LogState } from "./log_state.ts";
 import { createPushQueue, type QueuedPush } from "./push_queue.ts";
 
-/** Options of {@link createLogActor}. */
-export interface LogActorOptions extends Omit<LoadedLogOptions, "plan" | "onReplay"> {
-  readonly sink: LoadedLogOptions["sink"] & Pick<ObservationSink, "append">;
-  /** Whether this replica may still act as the owner. */
-  readonly leading: () => boolean;
-  /** Called for new rows or a verdict. */
-  readonly onChange: () => void;
-  /** Called for rows that the sink will never take. */
-  readonly onRefused: (plan: ObservationPlan, problem: string) => void;
-  /** Called once, after some pushes, of which none had these metrics, which rules name; with those of the newest. */
-  readonly onUnreported: (
-    plan: ObservationPlan,
-    names: readonly string[],
-    pushed: readonly string[],
-  ) => void;
-}
-
 /** Time after which clients should retry what was refused, in milliseconds: it will not be accepted. */
 const REFUSED_RETRY_MS = 10_000;
 
@@ -53,7 +36,24 @@ const logger = getLogger(["milepost", "katib"]);
 export type LogActor = ReturnType<typeof createLogActor>;
 
 /** Creates the actor of a log. It does nothing until it is used. */
-export function createLogActor(first: ObservationPlan, options: LogActorOptions) {
+export function createLogActor(
+  first: ObservationPlan,
+  options: Omit<LoadedLogOptions, "plan" | "onReplay"> & {
+    readonly sink: LoadedLogOptions["sink"] & Pick<ObservationSink, "append">;
+    /** Whether this replica may still act as the owner. */
+    readonly leading: () => boolean;
+    /** Called for new rows or a verdict. */
+    readonly onChange: () => void;
+    /** Called for rows that the sink will never take. */
+    readonly onRefused: (plan: ObservationPlan, problem: string) => void;
+    /** Called once, after some pushes, of which none had these metrics, which rules name; with those of the newest. */
+    readonly onUnreported: (
+      plan: ObservationPlan,
+      names: readonly string[],
+      pushed: readonly string[],
+    ) => void;
+  },
+) {
   const { sink, clock, leading, onChange, onRefused, onUnreported } = options;
   let plan = first;
   let pod: string | undefined;

@@ -80,16 +80,6 @@ function samplesOf({ earlier = [], trainerStatus, sentTimes, receivedMs }: Push)
   });
 }
 
-/** What the state of a log depends on besides its plan and rows. */
-export interface LogStateOptions {
-  /** The run that rows without one belong to. */
-  readonly present: PresentRun;
-  /** Whether the log keeps the run of each row; if not, rows are judged only by the present run. */
-  readonly keepsRuns: boolean;
-  /** This owner's previous state of the log. */
-  readonly before?: LogState | undefined;
-}
-
 /** Returns the earlier verdict if it is the same, since it knows when the deciding push arrived. */
 function sameVerdict(verdict: Verdict, before: Verdict | undefined): Verdict {
   return before?.time === verdict.time && before.metric === verdict.metric ? before : verdict;
@@ -102,7 +92,14 @@ export type LogState = ReturnType<typeof createLogState>;
 export function createLogState(
   plan: ObservationPlan,
   rows: readonly ObservationRow[],
-  { present, keepsRuns, before }: LogStateOptions,
+  { present, keepsRuns, before }: {
+    /** The run that rows without one belong to. */
+    readonly present: PresentRun;
+    /** Whether the log keeps the run of each row; if not, rows are judged only by the present run. */
+    readonly keepsRuns: boolean;
+    /** This owner's previous state of the log. */
+    readonly before?: LogState | undefined;
+  },
 ) {
   const read = replay(scopeOf(plan), rows);
   let recorded = before === undefined ? read : withSentTimes(read, before.recorded);

@@ -32,17 +32,6 @@ import {
   resultOfNoAnswer,
 } from "./forwarding.ts";
 
-/** Options of {@link createForwardClient}. */
-export interface ForwardClientOptions
-  extends Pick<ReplicaCallsOptions, "tls" | "serverName" | "clock"> {
-  /** Pushes, polls, and questions that wait or are under way at a time. Default 1000 each. */
-  readonly maxCalls?: number;
-  /** Connections, of pushes and of polls each. Default 32. */
-  readonly maxConnections?: number;
-  /** `forwarded_pushes_total{result}`. */
-  readonly onForward?: (outcome: ForwardResult["outcome"]) => void;
-}
-
 /** Time a connection is kept without a call, in milliseconds: shorter than the listener's. */
 const IDLE_MS = 15_000;
 /** The same if the owner may wait for news before it answers. */
@@ -55,7 +44,16 @@ const ASK_CONNECTIONS = 16;
 export type ForwardClient = ReturnType<typeof createForwardClient>;
 
 /** Creates a {@link ForwardClient}. */
-export function createForwardClient(options: ForwardClientOptions) {
+export function createForwardClient(
+  options: Pick<ReplicaCallsOptions, "tls" | "serverName" | "clock"> & {
+    /** Pushes, polls, and questions that wait or are under way at a time. Default 1000 each. */
+    readonly maxCalls?: number;
+    /** Connections, of pushes and of polls each. Default 32. */
+    readonly maxConnections?: number;
+    /** `forwarded_pushes_total{result}`. */
+    readonly onForward?: (outcome: ForwardResult["outcome"]) => void;
+  },
+) {
   const { onForward } = options;
   const bounded = { maxCalls: 1000, maxConnections: 32, ...options };
   // Apart, so that polls that wait for news take no push's connection.
