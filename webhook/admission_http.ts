@@ -165,18 +165,15 @@ async function outcomeOf(
   }
 }
 
-/** Options of {@link createAdmissionHttp}. */
-export interface AdmissionHttpOptions {
-  readonly limits?: AdmissionLimits;
-  /** Addresses of API servers, whose reviews have no rate. Default: none is known. */
-  readonly isReserved?: AddressList;
-}
-
 /** Creates the HTTP handler of admission reviews over `handlers`. */
 export function createAdmissionHttp(
   handlers: AdmissionHandlers,
   clock: Clock,
-  { limits = ADMISSION_LIMITS, isReserved = () => false }: AdmissionHttpOptions = {},
+  { limits = ADMISSION_LIMITS, isReserved = () => false }: {
+    readonly limits?: AdmissionLimits;
+    /** Addresses of API servers, whose reviews have no rate. Default: none is known. */
+    readonly isReserved?: AddressList;
+  } = {},
 ): HttpHandler {
   const byPath = new Map(Object.entries(handlers));
   const runForPeer = createFairTurns({ perKey: limits.handlersPerPeer });

@@ -46,23 +46,6 @@ export interface ServingCertificates {
   readonly expiry: { readonly serving: number; readonly authority: number };
 }
 
-/** Options of the manager of certificates. */
-export interface CertificateManagerOptions {
-  readonly store: ObjectStore<Secret>;
-  readonly address: ServingAddress;
-  readonly clock: Clock;
-  readonly policy?: CertificatePolicy;
-  /** Says when the Secret may have changed, such as an informer's `onChange`. */
-  readonly changes?: ChangeSource;
-  /**
-   * Whether this replica may change what is stored. One that may not adopts what it finds, whatever
-   * its age; only where nothing usable is stored and it holds nothing it makes a start. Default: it may.
-   */
-  readonly mayChange?: () => boolean;
-  /** Called with each change that this replica made to the Secret, for example to record an event. */
-  readonly rotated?: (message: string) => void;
-}
-
 /** The certificates after the steps that were due. */
 interface Advanced {
   readonly set: CompleteCertificateSet;
@@ -92,7 +75,21 @@ async function applyAction(
 }
 
 /** Creates the manager of the Secret; it does nothing before `ensure` or `run`. */
-export function createCertificateManager(options: CertificateManagerOptions) {
+export function createCertificateManager(options: {
+  readonly store: ObjectStore<Secret>;
+  readonly address: ServingAddress;
+  readonly clock: Clock;
+  readonly policy?: CertificatePolicy;
+  /** Says when the Secret may have changed, such as an informer's `onChange`. */
+  readonly changes?: ChangeSource;
+  /**
+   * Whether this replica may change what is stored. One that may not adopts what it finds, whatever
+   * its age; only where nothing usable is stored and it holds nothing it makes a start. Default: it may.
+   */
+  readonly mayChange?: () => boolean;
+  /** Called with each change that this replica made to the Secret, for example to record an event. */
+  readonly rotated?: (message: string) => void;
+}) {
   const { store, address, clock, policy = CERTIFICATE_POLICY } = options;
   const key = { namespace: address.namespace, name: MANAGER.certificateSecret };
   const wanted = servingNames(address);

@@ -18,18 +18,6 @@ import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
-/** Options of the sync. */
-export interface ConfigurationSyncOptions {
-  readonly store:
-    & ObjectStore<MutatingWebhookConfiguration>
-    & ObjectStore<ValidatingWebhookConfiguration>;
-  /** Returns the wanted configurations; called in every pass. */
-  readonly desired: () => ConfigurationOptions;
-  readonly clock: Clock;
-  /** Says when a configuration or the CA bundle may have changed. */
-  readonly changes?: ChangeSource;
-}
-
 /** A write that the server acknowledged: nothing is left to do until another client writes. */
 interface Settled {
   readonly resourceVersion: string | undefined;
@@ -73,8 +61,16 @@ async function keep<T extends Configuration>(
 export type ConfigurationSync = ReturnType<typeof createConfigurationSync>;
 
 /** Creates the sync; it does nothing before `sync` or `run`. */
-export function createConfigurationSync(options: ConfigurationSyncOptions) {
-  const { store, desired, clock, changes } = options;
+export function createConfigurationSync({ store, desired, clock, changes }: {
+  readonly store:
+    & ObjectStore<MutatingWebhookConfiguration>
+    & ObjectStore<ValidatingWebhookConfiguration>;
+  /** Returns the wanted configurations; called in every pass. */
+  readonly desired: () => ConfigurationOptions;
+  readonly clock: Clock;
+  /** Says when a configuration or the CA bundle may have changed. */
+  readonly changes?: ChangeSource;
+}) {
   const settled = new Map<string, Settled>();
 
   /** Creates or corrects both; writes nothing where both are right. Throws `KubeError`. */

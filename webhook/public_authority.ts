@@ -9,20 +9,17 @@ import { type ChangeSource, runSteadyLoop } from "./steady_loop.ts";
 
 const log = getLogger(["milepost", "webhook"]);
 
-/** Options of {@link keepPublicAuthority}. */
-export interface PublicAuthorityOptions {
-  readonly client: Pick<KubeClient, "get" | "patch">;
-  /** The manager's own. */
-  readonly namespace: string;
-  /** Returns the CAs, as PEM. */
-  readonly caBundle: () => string;
-  readonly changes: ChangeSource;
-  readonly clock: Clock;
-}
-
 /** Writes the CAs into the public ConfigMap, which is installed with the manager, whenever it has others. */
 export async function keepPublicAuthority(
-  { client, namespace, caBundle, changes, clock }: PublicAuthorityOptions,
+  { client, namespace, caBundle, changes, clock }: {
+    readonly client: Pick<KubeClient, "get" | "patch">;
+    /** The manager's own. */
+    readonly namespace: string;
+    /** Returns the CAs, as PEM. */
+    readonly caBundle: () => string;
+    readonly changes: ChangeSource;
+    readonly clock: Clock;
+  },
   signal: AbortSignal,
 ): Promise<void> {
   const key = { namespace, name: MANAGER.publicConfigMap };

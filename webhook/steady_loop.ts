@@ -16,22 +16,18 @@ const RESYNC_MS = 60_000;
 /** Calls the listener when what is kept may have changed. Returns a function that stops this. */
 export type ChangeSource = (listener: () => void) => () => void;
 
-/** Options of a steady loop. */
-export interface SteadyLoopOptions {
-  /** For the log. */
-  readonly name: string;
-  /** One pass; may resolve with the time to the next, in milliseconds, if that is due early. Throws to be tried again. */
-  readonly pass: (signal: AbortSignal) => Promise<number | void>;
-  readonly clock: Clock;
-  readonly changes?: ChangeSource;
-}
-
 /** Runs passes until `signal` aborts; then resolves once the pass in hand is over. */
 export async function runSteadyLoop(
-  options: SteadyLoopOptions,
+  { name, clock, changes, pass }: {
+    /** For the log. */
+    readonly name: string;
+    /** One pass; may resolve with the time to the next, in milliseconds, if that is due early. Throws to be tried again. */
+    readonly pass: (signal: AbortSignal) => Promise<number | void>;
+    readonly clock: Clock;
+    readonly changes?: ChangeSource;
+  },
   signal: AbortSignal,
 ): Promise<void> {
-  const { name, clock, changes, pass } = options;
   const sleeper = createSleeper(clock);
   const stop = changes?.(sleeper.wake);
   await repeat({

@@ -91,14 +91,6 @@ function patchChangeProblems(
   );
 }
 
-/** The objects and the rules that an update of patches is judged by. */
-export interface ChangeContext {
-  /** The runtime of the job's snapshot, else the live one; undefined if there is neither (G11). */
-  readonly runtime?: AnyTrainingRuntime;
-  readonly jobSet?: JobSet;
-  readonly rules: TrainJobRules;
-}
-
 /**
  * Judges a change. What did not change is not judged again, so that a job can always be released; `context` is for one
  * that {@link needsRuntime}.
@@ -106,7 +98,12 @@ export interface ChangeContext {
 export function validateChangedTrainJob(
   job: TrainJob,
   old: TrainJob,
-  context?: ChangeContext,
+  context?: {
+    /** The runtime of the job's snapshot, else the live one; undefined if there is neither (G11). */
+    readonly runtime?: AnyTrainingRuntime;
+    readonly jobSet?: JobSet;
+    readonly rules: TrainJobRules;
+  },
 ): Verdict {
   const frozen = FROZEN_FIELDS
     .filter((field) => !sameJson(job.spec[field], old.spec[field]))
