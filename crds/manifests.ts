@@ -60,19 +60,16 @@ export const COLUMNS = {
   },
 } as const satisfies Record<string, PrinterColumn>;
 
-/** What a definition says of a kind besides its names. */
-export interface DefinedKind {
-  readonly schema: OpenApiSchema;
-  readonly subresources?: { status: Record<string, never>; scale?: ScalePaths };
-  readonly columns?: readonly PrinterColumn[];
-  readonly annotations?: Record<string, string>;
-  readonly categories?: string[];
-}
-
 /** Returns the definition of a kind, which has one version. */
 export function definitionOf(
   { group, version, kind, plural, namespaced }: Kind<unknown>,
-  { schema, subresources, columns = [], annotations, categories }: DefinedKind,
+  { schema, subresources, columns = [], annotations, categories }: {
+    readonly schema: OpenApiSchema;
+    readonly subresources?: { status: Record<string, never>; scale?: ScalePaths };
+    readonly columns?: readonly PrinterColumn[];
+    readonly annotations?: Record<string, string>;
+    readonly categories?: string[];
+  },
 ): CustomResourceDefinition {
   return {
     apiVersion: "apiextensions.k8s.io/v1",

@@ -30,15 +30,9 @@ const querySchema = z.strictObject({
   timestamps: flag,
 });
 
-/** A pod by name. */
-interface NamedPod {
-  readonly namespace: string;
-  readonly pod: string;
-}
-
 /** Returns the path and query of the API server for a log, or what is wrong with the query. */
 export function logPath(
-  { namespace, pod }: NamedPod,
+  { namespace, pod }: { readonly namespace: string; readonly pod: string },
   given: URLSearchParams,
 ): string | { readonly problem: string } {
   const read = strictQuery(given, querySchema, (_, [value]) => value);

@@ -30,17 +30,6 @@ export interface PushedProgress {
   readonly clock: Pick<Clock, "sleep">;
 }
 
-/** Options of {@link createJobList}. */
-export interface JobListOptions {
-  /** The caches of jobs by their kind. */
-  readonly jobs: ReadonlyMap<
-    JobKind,
-    { readonly jobs: Pick<Informer<AnyJob>, "list" | "onChange"> }
-  >;
-  /** Shown instead of what the objects say, which orders the rows. Default: nothing is pushed here. */
-  readonly pushed?: PushedProgress;
-}
-
 /** Pushes within this time are told of together, in milliseconds. */
 const TOGETHER_MS = 20;
 /** Lists that are kept until a job changes: viewers of one list look at parts of it. */
@@ -49,7 +38,15 @@ const MAX_LISTS = 64;
 const [MAX_ORDERS, MAX_CHANGES] = [24, 2_000];
 
 /** Creates the list. */
-export function createJobList({ jobs, pushed }: JobListOptions) {
+export function createJobList({ jobs, pushed }: {
+  /** The caches of jobs by their kind. */
+  readonly jobs: ReadonlyMap<
+    JobKind,
+    { readonly jobs: Pick<Informer<AnyJob>, "list" | "onChange"> }
+  >;
+  /** Shown instead of what the objects say, which orders the rows. Default: nothing is pushed here. */
+  readonly pushed?: PushedProgress;
+}) {
   const rows = new WeakMap<AnyJob, JobRow>();
   const objects = new WeakMap<JobRow, AnyJob>();
   /** Rows as they are shown with configuration. */
