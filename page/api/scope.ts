@@ -50,14 +50,6 @@ const unknownRight = (refusals: readonly (Refusal | undefined)[]) =>
 /** Returns the most reviews that the scope of a reader over so many kinds needs. */
 export const mostReviews = (kinds: number): number => 1 + kinds * LIST_LIMITS.namespaces;
 
-/** What a reader asks for. */
-export interface AskedScope {
-  readonly kinds: readonly JobKind[];
-  readonly namespaces: readonly string[];
-  /** Whether all namespaces are meant where the reader may see them, instead of those. */
-  readonly orAll?: boolean;
-}
-
 /**
  * Asks for rights cluster-wide first; for kinds that the reader may not list there, in each namespace that it
  * names. A namespace is asked about whether or not it has jobs, so that the answer says nothing of that. Who may not
@@ -67,7 +59,12 @@ export interface AskedScope {
 export async function readerScope(
   parts: Pick<ReaderParts, "access">,
   reader: Reader,
-  { kinds, namespaces, orAll = false }: AskedScope,
+  { kinds, namespaces, orAll = false }: {
+    readonly kinds: readonly JobKind[];
+    readonly namespaces: readonly string[];
+    /** Whether all namespaces are meant where the reader may see them, instead of those. */
+    readonly orAll?: boolean;
+  },
 ): Promise<ReaderScope | Refusal> {
   const ask = (place: Place) =>
     refusalOfRights(parts, reader, { ...place, text: textOf(place) }, "list");

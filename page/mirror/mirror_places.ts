@@ -17,11 +17,6 @@ import { StreamRoom } from "./stream_room.ts";
 /** Interval of checks for jobs that nobody views, in milliseconds. */
 const SWEEP_MS = 5_000;
 
-/** Options of {@link MirrorPlaces}. */
-export interface MirrorPlacesOptions extends Omit<MirroredJobsOptions, "fit"> {
-  readonly maxBytes: number;
-}
-
 /** One stream, and what its jobs take of its bounds. */
 interface Stream {
   readonly jobs: FollowedJobs<HeldCurves>;
@@ -58,7 +53,11 @@ export class MirrorPlaces {
   #bytes = 0;
   #sweeping: Promise<void> | undefined;
 
-  constructor(private readonly options: MirrorPlacesOptions) {}
+  constructor(
+    private readonly options: Omit<MirroredJobsOptions, "fit"> & {
+      readonly maxBytes: number;
+    },
+  ) {}
 
   /** Returns the job, which is followed from now on; undefined if there is no room for more of that user's. */
   watch(job: JobRef, user: string): MirroredJob | undefined {

@@ -37,19 +37,15 @@ export type OpenedSession =
   | { readonly why: "wrong_code" }
   | { readonly why: "too_many"; readonly retryAfterMs: number };
 
-/** Options of {@link createBrowserSessions}. */
-export interface BrowserSessionsOptions {
-  readonly clock: Pick<Clock, "monotonic">;
-  /** Returns that many bytes that nobody can guess. Default: this machine's. */
-  readonly randomBytes?: (count: number) => Uint8Array;
-}
-
 const hashOf = (text: string) => createHash("sha256").update(text).digest();
 
 /** Creates them. Codes and keys are kept only as hashes. */
 export function createBrowserSessions(
-  { clock, randomBytes = (count) => crypto.getRandomValues(new Uint8Array(count)) }:
-    BrowserSessionsOptions,
+  { clock, randomBytes = (count) => crypto.getRandomValues(new Uint8Array(count)) }: {
+    readonly clock: Pick<Clock, "monotonic">;
+    /** Returns that many bytes that nobody can guess. Default: this machine's. */
+    readonly randomBytes?: (count: number) => Uint8Array;
+  },
 ) {
   let codes: readonly { readonly hash: Uint8Array; readonly untilMs: number }[] = [];
   const tries = new Bucket(TRIES);

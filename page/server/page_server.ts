@@ -17,25 +17,23 @@ const HOST = "127.0.0.1";
 /** Connections of browsers on this machine: each has up to six. */
 const LIMITS: ServerLimits = { ...DEFAULT_SERVER_LIMITS, connections: connectionsInAll(256) };
 
-/** Options of {@link startPageServer}. */
-export interface PageServerOptions
-  extends Omit<PageHandlerOptions, "host" | "facts" | "assets" | "sessions"> {
-  /** 0: one that is free. */
-  readonly port: number;
-  /** Default: the page's. */
-  readonly assets?: Assets;
-  /** Default: new ones. */
-  readonly sessions?: BrowserSessions;
-  /** URL of the API server. */
-  readonly server: string;
-  /** The user's name if the API server does not say it. */
-  readonly user: string;
-  /** Returns what is not shown, and why, as sentences. Default: all is shown. */
-  readonly missing?: () => readonly string[];
-}
-
 /** Starts it. Throws a `ConfigurationError` if its port is taken. */
-export async function startPageServer(options: PageServerOptions) {
+export async function startPageServer(
+  options: Omit<PageHandlerOptions, "host" | "facts" | "assets" | "sessions"> & {
+    /** 0: one that is free. */
+    readonly port: number;
+    /** Default: the page's. */
+    readonly assets?: Assets;
+    /** Default: new ones. */
+    readonly sessions?: BrowserSessions;
+    /** URL of the API server. */
+    readonly server: string;
+    /** The user's name if the API server does not say it. */
+    readonly user: string;
+    /** Returns what is not shown, and why, as sentences. Default: all is shown. */
+    readonly missing?: () => readonly string[];
+  },
+) {
   const { port, clock, client, server: apiServer, user, missing = () => [] } = options;
   const { assets = assetsOf(PAGE_ASSET_LIST), sessions = createBrowserSessions({ clock }) } =
     options;

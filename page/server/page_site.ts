@@ -40,20 +40,6 @@ export interface Visit {
 /** Answers a request for the session; the signal aborts when the client has gone. */
 export type SessionHandler = (request: HttpRequest, signal: AbortSignal) => Promise<HttpResponse>;
 
-/** A site. */
-export interface PageSite {
-  readonly clock: Clock;
-  readonly assets: Assets;
-  /** Returns why a request for another address, or of another origin, is refused. */
-  readonly addressRefusal: (request: CheckedRequest) => FailureShape | undefined;
-  /** Answers requests for the session, by their method. */
-  readonly session: Readonly<Record<string, SessionHandler>>;
-  /** Returns what the visitor may use; a response where it may not. */
-  readonly visit: (request: HttpRequest) => Visit | HttpResponse | Promise<Visit | HttpResponse>;
-  /** The answer where the API server does not accept the credentials of a call. */
-  readonly notAccepted: FailureShape;
-}
-
 /** Responses of lists that are in memory at a time, of all visitors and of one. */
 const RESPONSES = { total: 3, perKey: 2 } as const;
 
@@ -78,7 +64,18 @@ function failedCall(error: unknown, notAccepted: FailureShape): HttpResponse | u
 }
 
 /** Creates the handler of a site. */
-export function createSiteHandler(site: PageSite): HttpHandler {
+export function createSiteHandler(site: {
+  readonly clock: Clock;
+  readonly assets: Assets;
+  /** Returns why a request for another address, or of another origin, is refused. */
+  readonly addressRefusal: (request: CheckedRequest) => FailureShape | undefined;
+  /** Answers requests for the session, by their method. */
+  readonly session: Readonly<Record<string, SessionHandler>>;
+  /** Returns what the visitor may use; a response where it may not. */
+  readonly visit: (request: HttpRequest) => Visit | HttpResponse | Promise<Visit | HttpResponse>;
+  /** The answer where the API server does not accept the credentials of a call. */
+  readonly notAccepted: FailureShape;
+}): HttpHandler {
   const { assets, addressRefusal, session, visit, notAccepted } = site;
   const routes = createRoutes(PAGE_ROUTES);
   const bounded = createVisitorBounds(site.clock);

@@ -15,15 +15,6 @@ const CALL_LIMITS = {
   bodyBytes: 16 << 20,
 } as const;
 
-/** A call to a server behind this one. */
-export interface ProxiedCall extends PathRequest {
-  readonly path: string;
-  /** A response that is passed on as it comes: its media type, and how long it may be silent. */
-  readonly streamed?: { readonly type: string; readonly idleMs: number };
-  /** The server is the manager: that it takes no tokens of the API server says nothing about the viewer. */
-  readonly isManager?: boolean;
-}
-
 /** Says that the manager does not take the tokens by which users call the API server. */
 export const TOKEN_NOT_TAKEN = "the manager does not accept this user's token: " +
   "it takes tokens of the API server with --read-with-api-tokens alone";
@@ -83,7 +74,13 @@ function streamedResponse(response: OpenResponse, wanted: string, end: () => voi
 export async function proxy(
   client: Pick<KubeClient, "read" | "stream">,
   request: Pick<HttpRequest, "signal">,
-  { path, streamed, isManager = false, ...init }: ProxiedCall,
+  { path, streamed, isManager = false, ...init }: PathRequest & {
+    readonly path: string;
+    /** A response that is passed on as it comes: its media type, and how long it may be silent. */
+    readonly streamed?: { readonly type: string; readonly idleMs: number };
+    /** The server is the manager: that it takes no tokens of the API server says nothing about the viewer. */
+    readonly isManager?: boolean;
+  },
 ): Promise<HttpResponse> {
   const over = new AbortController();
   const end = () => over.abort();

@@ -23,19 +23,6 @@ import { createSiteHandler } from "./page_site.ts";
 import { whileOpen } from "./session_stream.ts";
 import { mayDo } from "../../platform/kube/self_reviews.ts";
 
-/** Options of {@link createTokenSite}. */
-export interface TokenSiteOptions extends Pick<PageParts, "kinds" | "clock" | "view"> {
-  readonly assets: Assets;
-  /** Names and addresses, in lower case, that requests may be for; on any port. */
-  readonly hosts: readonly string[];
-  /** The checks of whoever asks, with the account of the site itself. */
-  readonly readers: ReaderParts;
-  /** Returns the API server as the user with that token. */
-  readonly clientOf: (token: string) => KubeClient;
-  /** The same of the manager; undefined if there is none. */
-  readonly managerOf: (token: string) => ManagerClient | undefined;
-}
-
 /** Between two checks that a user may still follow a log, in milliseconds. */
 const CHECK_MS = 60_000;
 
@@ -65,7 +52,19 @@ async function mayReadLog(
 }
 
 /** Creates the handler. */
-export function createTokenSite(options: TokenSiteOptions): HttpHandler {
+export function createTokenSite(
+  options: Pick<PageParts, "kinds" | "clock" | "view"> & {
+    readonly assets: Assets;
+    /** Names and addresses, in lower case, that requests may be for; on any port. */
+    readonly hosts: readonly string[];
+    /** The checks of whoever asks, with the account of the site itself. */
+    readonly readers: ReaderParts;
+    /** Returns the API server as the user with that token. */
+    readonly clientOf: (token: string) => KubeClient;
+    /** The same of the manager; undefined if there is none. */
+    readonly managerOf: (token: string) => ManagerClient | undefined;
+  },
+): HttpHandler {
   const { assets, readers, clock, clientOf, managerOf } = options;
   const hosts = new Set(options.hosts);
   const nobody = { ...options, client: clientOf(""), manager: () => undefined };

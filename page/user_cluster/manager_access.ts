@@ -6,21 +6,18 @@ import {
   type TokenClients,
 } from "../../platform/kube/connection/token_clients.ts";
 
-/** Options of {@link createManagerAccess}. */
-export interface ManagerAccessOptions {
-  /** Base URL of the status port. */
-  readonly url: string;
-  /** A function is called for each request: tokens are renewed. */
-  readonly token: string | (() => string | Promise<string>);
-  /** Returns the CAs that may have signed its certificate now, PEM. */
-  readonly caBundle: () => string;
-  /** URL of an HTTP proxy that leads there. Default: none, the URL does. */
-  readonly proxyUrl?: string;
-}
-
 /** Creates it. What `token` and `caBundle` throw, a call throws. */
 export function createManagerAccess(
-  { url, token, caBundle, proxyUrl }: ManagerAccessOptions,
+  { url, token, caBundle, proxyUrl }: {
+    /** Base URL of the status port. */
+    readonly url: string;
+    /** A function is called for each request: tokens are renewed. */
+    readonly token: string | (() => string | Promise<string>);
+    /** Returns the CAs that may have signed its certificate now, PEM. */
+    readonly caBundle: () => string;
+    /** URL of an HTTP proxy that leads there. Default: none, the URL does. */
+    readonly proxyUrl?: string;
+  },
 ) {
   let open: { readonly caPem: string; readonly clients: TokenClients } | undefined;
 

@@ -6,8 +6,8 @@ import type { Clock } from "../../platform/base/clock.ts";
 import type { BrowserSessions } from "../server/browser_sessions.ts";
 import type { UserRights } from "./user_rights.ts";
 
-/** Options of {@link createUserAccess}. */
-export interface UserAccessOptions {
+/** Creates the checks of readers; a session's key is the bearer token. */
+export function createUserAccess({ clock, sessions, rights, user, ensureCached }: {
   readonly clock: Clock;
   /** An open stream asks for its session again and again: that is use of it, and the stream ends with it. */
   readonly sessions: Pick<BrowserSessions, "has">;
@@ -16,11 +16,7 @@ export interface UserAccessOptions {
   readonly user: string;
   /** Puts the jobs that the user may list into the caches; false if there is no room for them. */
   readonly ensureCached: (object: AccessObject) => Promise<boolean>;
-}
-
-/** Creates the checks of readers; a session's key is the bearer token. */
-export function createUserAccess(options: UserAccessOptions): ReaderParts {
-  const { clock, sessions, rights, user, ensureCached } = options;
+}): ReaderParts {
   const reader: Reader = { username: user, groups: [], key: user };
   const access: Access = {
     wasAccepted: () => true,

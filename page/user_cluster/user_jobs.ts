@@ -29,20 +29,6 @@ const SYNC_WAIT_MS = 5_000;
 /** Pages of lists that are in memory at a time. */
 const PAGES_AT_A_TIME = 2;
 
-/** Options of {@link createUserJobs}. */
-export interface UserJobsOptions {
-  readonly client: KubeClient;
-  readonly clock: Clock;
-  readonly kinds: JobKinds;
-  readonly rights: Pick<UserRights, "may">;
-  /** Where the user may not list all: those that are read first. */
-  readonly namespaces: readonly string[];
-  /** Whether no others are listed, whatever the user may. Default: false. */
-  readonly noOthers?: boolean;
-  /** 0 to 1. Default `Math.random`. */
-  readonly random?: () => number;
-}
-
 /** The jobs of one kind, and where the user may list them. */
 interface UserKind {
   readonly cache: ServedInformer<AnyJob>;
@@ -56,7 +42,18 @@ const holds = (kind: UserKind, namespace: string) =>
   kind.served.on === true || watched(kind).includes(namespace);
 
 /** Creates them; they are empty until they run. */
-export function createUserJobs(options: UserJobsOptions) {
+export function createUserJobs(options: {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly kinds: JobKinds;
+  readonly rights: Pick<UserRights, "may">;
+  /** Where the user may not list all: those that are read first. */
+  readonly namespaces: readonly string[];
+  /** Whether no others are listed, whatever the user may. Default: false. */
+  readonly noOthers?: boolean;
+  /** 0 to 1. Default `Math.random`. */
+  readonly random?: () => number;
+}) {
   const { client, clock, kinds, rights, random, noOthers = false } = options;
   const places = createSemaphore(PAGES_AT_A_TIME);
   function userKind(kind: JobKind): UserKind {

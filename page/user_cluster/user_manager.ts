@@ -34,16 +34,15 @@ const NO_TOKEN =
   "the user of the kubeconfig has no token, but a client certificate or a password: " +
   "the manager takes only tokens, so there are no curves, and no job can be stopped with a reason";
 
-/** Options of {@link createUserManager}. */
-export interface UserManagerOptions extends ManagerSearch {
-  readonly connection: Connection;
-  readonly clock: Clock;
-  /** 0 to 1. Default `Math.random`. */
-  readonly random?: () => number;
-}
-
 /** Creates it; it is not looked for until it runs. */
-export function createUserManager(options: UserManagerOptions) {
+export function createUserManager(
+  options: ManagerSearch & {
+    readonly connection: Connection;
+    readonly clock: Clock;
+    /** 0 to 1. Default `Math.random`. */
+    readonly random?: () => number;
+  },
+) {
   const { connection, clock, random, namespace } = options;
   const transport = createTransport(connection);
   let found: FoundManager | undefined;

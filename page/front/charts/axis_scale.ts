@@ -19,14 +19,6 @@ export interface Axis {
   readonly step: number;
 }
 
-/** What an axis is made of. */
-export interface AxisShape {
-  readonly scale: "linear" | "log" | "list";
-  readonly min?: number | undefined;
-  readonly max?: number | undefined;
-  readonly list?: readonly string[];
-}
-
 /** Steps of a linear axis: 1, 2 or 5 times a power of ten. */
 function niceStep(range: number, count: number): number {
   const rough = range / Math.max(1, count);
@@ -112,7 +104,12 @@ export function extentOf(
 }
 
 /** Returns the axis of a shape that has room for these values, too. */
-export function axisOf(shape: AxisShape, values: readonly (string | undefined)[]): Axis {
+export function axisOf(shape: {
+  readonly scale: "linear" | "log" | "list";
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+  readonly list?: readonly string[];
+}, values: readonly (string | undefined)[]): Axis {
   const known = values.filter((it) => it !== undefined);
   if (shape.scale === "list") {
     return listAxis([...new Set([...shape.list ?? [], ...known])].slice(0, 64));

@@ -1,11 +1,5 @@
 /** Paths of lines in pictures, and that of a sparkline: the last values in a box. Pure. */
 
-/** Size of a box. */
-export interface Box {
-  readonly width: number;
-  readonly height: number;
-}
-
 const round = (value: number) => Number(value.toFixed(1));
 
 /** Returns the path through points of a picture; it breaks where there is none. */
@@ -17,7 +11,7 @@ export const linePath = (points: readonly (readonly [x: number, y: number] | und
 /** Returns the path through points of time and value; undefined if there are fewer than two. */
 export function sparkPath(
   points: readonly (readonly [timeMs: number, value: number])[],
-  { width, height }: Box,
+  { width, height }: { readonly width: number; readonly height: number },
 ): string | undefined {
   const shown = points.filter(([time, value]) => Number.isFinite(time) && Number.isFinite(value));
   if (shown.length < 2) return undefined;
