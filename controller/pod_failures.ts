@@ -30,21 +30,16 @@ export interface PodPlace {
 }
 
 /** A pod of a job, as far as failures go. */
-interface JobPod extends PodPlace {
-  readonly replica: string;
-  readonly uid: string;
-  /** Since when it runs, RFC 3339; undefined if it does not. */
-  readonly runsSince: string | undefined;
-  readonly isFailed: boolean;
-}
+type JobPod = ReturnType<typeof jobPod>;
 
-function jobPod({ metadata, status }: PodLike, place: PodPlace): JobPod {
+function jobPod({ metadata, status }: PodLike, place: PodPlace) {
   const { name = "", uid = name } = metadata ?? {};
   const isRunning = status?.phase === "Running";
   return {
     ...place,
     replica: place.replica ?? name,
     uid,
+    /** Since when it runs, RFC 3339; undefined if it does not. */
     runsSince: place.failure ? place.failure.runsSince : isRunning ? status.startTime : undefined,
     isFailed: status?.phase === "Failed",
   };

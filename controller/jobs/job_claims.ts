@@ -11,16 +11,6 @@ export interface Claimant {
   readonly uid: string;
 }
 
-/** What is done about the objects of a job. */
-export interface Claims<T> {
-  /** Objects of the job. */
-  readonly owned: readonly T[];
-  /** Objects with the job's labels that nobody controls. */
-  readonly orphans: readonly T[];
-  /** Objects that the job controls although their labels are no longer its own. */
-  readonly strays: readonly T[];
-}
-
 /** Reports whether the labels are those of the job. */
 export function hasLabelsOf(
   { kind, name }: Pick<Claimant, "kind" | "name">,
@@ -38,15 +28,18 @@ export function claimsOf<T extends KubeObject>(
   claimant: Claimant,
   objects: readonly T[],
   orphanLabel?: string,
-): Claims<T> {
+) {
   const isOurs = ({ metadata }: T) => isControlledBy(metadata, claimant.uid);
   const matches = ({ metadata }: T) => hasLabelsOf(claimant, metadata);
   const isOrphan = ({ metadata }: T) =>
     controllerOf(metadata) === undefined && metadata?.deletionTimestamp === undefined &&
     (orphanLabel === undefined || metadata?.labels?.[orphanLabel] !== undefined);
   return {
+    /** Objects of the job. */
     owned: objects.filter((it) => isOurs(it) && matches(it)),
+    /** Objects with the job's labels that nobody controls. */
     orphans: objects.filter((it) => isOrphan(it) && matches(it)),
+    /** Objects that the job controls although their labels are no longer its own. */
     strays: objects.filter((it) => isOurs(it) && !matches(it)),
   };
 }

@@ -15,14 +15,6 @@ export interface JobCaches {
   readonly services: Cache<Service>;
 }
 
-/** The objects of a job. */
-export interface Observed {
-  readonly pods: readonly Pod[];
-  readonly services: readonly Service[];
-  /** Whether all are known: else names that the job needs may be taken, and nothing can be created. */
-  readonly isWhole: boolean;
-}
-
 /** Claims the objects of one kind. Returns whether all claims were met. */
 async function claim<T extends KubeObject>(
   writer: JobWriter,
@@ -57,7 +49,7 @@ async function claim<T extends KubeObject>(
  * Returns the objects of the job. Orphans with its labels are adopted, unless the API server says that the job is
  * being deleted; objects whose labels are no longer the job's are released.
  */
-export async function observe(writer: JobWriter): Promise<Observed> {
+export async function observe(writer: JobWriter) {
   let live: Promise<V1Job | undefined> | undefined;
   const { client, resource, job, signal } = writer;
   const mayAdopt = async () =>
@@ -66,5 +58,10 @@ export async function observe(writer: JobWriter): Promise<Observed> {
   const services: Service[] = [];
   const hasPods = await claim(writer, writer.pods, pods, mayAdopt);
   const hasServices = await claim(writer, writer.services, services, mayAdopt);
-  return { pods, services, isWhole: hasPods && hasServices };
+  return {
+    pods,
+    services,
+    /** Whether all are known: else names that the job needs may be taken, and nothing can be created. */
+    isWhole: hasPods && hasServices,
+  };
 }

@@ -5,7 +5,7 @@ import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { Replica, Replicas, Run } from "./run.ts";
 import { isTerminating, judgeFailedPod, planPodSlots, planSlots } from "./slots.ts";
-import { type FailedPods, type Failures, reasonOf } from "./verdict.ts";
+import { type Failures, reasonOf } from "./verdict.ts";
 
 /** What the replicas need. */
 export interface ReplicaPlan extends Failures {
@@ -21,26 +21,13 @@ export interface ReplicaPlan extends Failures {
   readonly notices: readonly EventText[];
 }
 
-/** What the pods of one type need. */
-interface TypePlan {
-  readonly create: readonly Replica[];
-  /** Number of the replicas without a pod that have succeeded. */
-  readonly collected: number;
-  readonly surplus: readonly Pod[];
-  readonly failed: readonly Pod[];
-  /** Failed pods that are made again, and those that still end for that; none of a job that was suspended. */
-  readonly restarting: FailedPods;
-  readonly exited: boolean;
-  readonly crowded: readonly number[];
-}
-
 /** Whether an exit code may end the job at once. The pods of an MPIJob are judged without regard to exit codes. */
 const endsByExitCode = ({ kind }: Run, { restartPolicy }: Replicas) =>
   restartPolicy === "ExitCode" && kind.kind !== "MPIJob";
 
 const isFailed = ({ status }: Pod) => status?.phase === "Failed";
 
-function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
+function planPods(run: Run, of: Replicas, pods: readonly Pod[]) {
   const { missing, wanted, surplus, single, crowded } = planPodSlots(run, of, pods);
   const all = single.map(({ pod }) => pod).filter(isFailed);
   const toRestart = all.filter((pod) => judgeFailedPod(run, of, pod) === "restart");
@@ -49,9 +36,11 @@ function planPods(run: Run, of: Replicas, pods: readonly Pod[]): TypePlan {
     isConditionTrue(run.status.conditions, V1_CONDITIONS.restarting);
   return {
     create: wanted.map((index) => ({ of, index })),
+    /** Number of the replicas without a pod that have succeeded. */
     collected: missing.length - wanted.length,
     surplus: surplus.filter((pod) => !isTerminating(pod)),
     failed,
+    /** Failed pods that are made again, and those that still end for that; none of a job that was suspended. */
     restarting: { type: of.type, count: restarts ? toRestart.length : 0 },
     exited: endsByExitCode(run, of) &&
       all.some((pod) => !isTerminating(pod) && judgeFailedPod(run, of, pod) === "permanent"),

@@ -175,15 +175,8 @@ function creations(
   };
 }
 
-/** What a JobSet that goes on needs, its status, and the status after an error. */
-interface WorkDraft {
-  readonly work: Work;
-  readonly draft: StatusDraft;
-  readonly undone: StatusDraft;
-}
-
-/** Adds what is created and resumed, and says what is suspended. */
-function withWork(context: Context, draft: StatusDraft, hasService: boolean): WorkDraft {
+/** Returns what a JobSet that goes on needs, its status with what is created, resumed or suspended, and that after an error. */
+function withWork(context: Context, draft: StatusDraft, hasService: boolean) {
   const { spec, buckets, claims, tooLarge, now } = context;
   const counters = draft.status.replicatedJobsStatus ?? [];
   const { replicatedJobs, order } = startable(spec, counters);

@@ -29,19 +29,7 @@ export interface ResolvedVolumeClaim {
 }
 
 /** A JobSet's spec with every default. */
-export interface ResolvedSpec {
-  readonly replicatedJobs: readonly ResolvedReplicatedJob[];
-  readonly network: Resolved<"network">;
-  readonly successPolicy: Resolved<"successPolicy">;
-  readonly failurePolicy?: ResolvedFailurePolicy;
-  /** Whether a rule of the failure policy restarts single Jobs, which then have counters of their own. */
-  readonly restartsSingleJobs: boolean;
-  readonly inOrder: boolean;
-  readonly suspend: boolean;
-  readonly coordinator?: Resolved<"coordinator">;
-  readonly ttlSecondsAfterFinished?: number;
-  readonly volumeClaims: readonly ResolvedVolumeClaim[];
-}
+export type ResolvedSpec = ReturnType<typeof resolveSpec>;
 
 function resolveTemplate(template: JobTemplateSpec): JobTemplateSpec {
   const spec = template.spec;
@@ -109,7 +97,7 @@ export function resolveVolumeClaims(
 }
 
 /** Returns the spec with every default. The input is not changed. */
-export function resolveSpec(jobSet: JobSet): ResolvedSpec {
+export function resolveSpec(jobSet: JobSet) {
   const spec: JobSetSpec = jobSet.spec ?? {};
   const { failurePolicy, coordinator, network, successPolicy } = spec;
   return {
@@ -124,6 +112,7 @@ export function resolveSpec(jobSet: JobSet): ResolvedSpec {
       targetReplicatedJobs: successPolicy?.targetReplicatedJobs ?? [],
     },
     ...(failurePolicy && { failurePolicy: resolveFailurePolicy(failurePolicy) }),
+    /** Whether a rule of the failure policy restarts single Jobs, which then have counters of their own. */
     restartsSingleJobs: (failurePolicy?.rules ?? []).some(({ action }) => restartsOneJob(action)),
     inOrder: spec.startupPolicy?.startupPolicyOrder === "InOrder",
     suspend: spec.suspend ?? false,

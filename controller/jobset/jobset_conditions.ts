@@ -17,16 +17,14 @@ export interface StatusDraft {
 }
 
 /** A wanted condition, and the type of the event that announces it. */
-export interface ConditionChange extends ConditionUpdate {
-  readonly event: EventText["type"];
-}
+export type ConditionChange = ReturnType<typeof change>;
 
 function change(
   type: string,
   status: ConditionUpdate["status"],
   [reason, message]: readonly [string, string],
   event: EventText["type"] = "Normal",
-): ConditionChange {
+) {
   return { type, status, reason, message, event };
 }
 

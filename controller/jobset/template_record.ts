@@ -50,12 +50,6 @@ function textOf({ metadata }: WatchedJob): string | undefined {
   return metadata?.annotations?.[ANNOTATIONS.fromTemplate];
 }
 
-/** Changes of a Job, as parts of a JSON merge patch. */
-export interface TemplatePatch {
-  readonly metadata?: { readonly annotations: Readonly<Record<string, string | null>> };
-  readonly template?: Readonly<Record<string, object>>;
-}
-
 type Entries = Readonly<Record<string, string>>;
 
 /** Returns the patch of a map: the wanted entries, and null for each that goes. */
@@ -79,7 +73,7 @@ function listPatch<T>(
 }
 
 /** Returns the patch of a Job that gives it the template of its JobSet, as far as a suspended Job can follow. */
-export function templatePatch(job: WatchedJob, wanted: PodTemplateSpec | undefined): TemplatePatch {
+export function templatePatch(job: WatchedJob, wanted: PodTemplateSpec | undefined) {
   // Of a Job without a record nothing is known, and nothing is taken away.
   const former = textSchema.safeParse(textOf(job)).data ?? {};
   const present = job.spec?.template?.spec;

@@ -48,14 +48,7 @@ export function needsClaims(
 export type ExistingClaims = ReadonlyMap<string, PersistentVolumeClaim>;
 
 /** State of the claims of a JobSet. */
-export interface ClaimState {
-  /** The claims that do not exist yet. */
-  readonly missing: readonly ResolvedVolumeClaim[];
-  /** The claims that are being deleted, so that their names become free. */
-  readonly leaving: readonly PersistentVolumeClaim[];
-  /** A problem for each claim that exists and is not for this JobSet. */
-  readonly problems: readonly FieldProblem[];
-}
+export type ClaimState = ReturnType<typeof claimState>;
 
 /** Reports whether the claim goes away by itself: it is being deleted, or its JobSet was. */
 function isLeaving(
@@ -116,7 +109,7 @@ export function claimState(
   jobSet: JobSet,
   claims: readonly ResolvedVolumeClaim[],
   { existing, isStart }: { readonly existing: ExistingClaims; readonly isStart: boolean },
-): ClaimState {
+) {
   const missing: ResolvedVolumeClaim[] = [];
   const problems: FieldProblem[] = [];
   const leaving: PersistentVolumeClaim[] = [];
@@ -126,5 +119,12 @@ export function claimState(
     else if (isLeaving(found, jobSet)) leaving.push(found);
     else if (isStart) problems.push(...problemOf(claim, found, jobSet));
   }
-  return { missing, leaving, problems };
+  return {
+    /** The claims that do not exist yet. */
+    missing,
+    /** The claims that are being deleted, so that their names become free. */
+    leaving,
+    /** A problem for each claim that exists and is not for this JobSet. */
+    problems,
+  };
 }

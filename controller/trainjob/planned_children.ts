@@ -16,10 +16,7 @@ export interface ChildPlanner {
 }
 
 /** The decision, and the plans of the policies' children. */
-export interface Plans {
-  readonly decision: ResourceDecision;
-  readonly children: readonly ChildPlan[];
-}
+export type Plans = Awaited<ReturnType<typeof planChildren>>;
 
 /** Returns the message about a child that the manager may not read; it has no text of the object. */
 function unreadableProblem({ kind, name }: Child, managerName: string): string {
@@ -67,7 +64,7 @@ export async function planChildren(
   observed: Observed,
   decision: ResourceDecision,
   how: Omit<ChildLookup, "namespace">,
-): Promise<Plans> {
+) {
   const children: ChildPlan[] = [];
   for (const child of decision.children) {
     const plan = await planOneChild(options, observed, child, how);

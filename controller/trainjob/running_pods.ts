@@ -24,14 +24,9 @@ function runs({ metadata, status }: WatchedPod): boolean {
 }
 
 /** The part of a TrainJob that a pod belongs to by its labels. */
-interface Membership {
-  readonly job: string;
-  readonly jobSetUid: string | undefined;
-  readonly attempt: string | undefined;
-  readonly hasSucceeded: boolean;
-}
+type Membership = ReturnType<typeof membershipOf>;
 
-function membershipOf({ metadata, status }: WatchedPod): Membership {
+function membershipOf({ metadata, status }: WatchedPod) {
   const {
     [JOBSET_KEYS.replicatedJobName]: job = "",
     [JOBSET_KEYS.jobSetUid]: jobSetUid,

@@ -30,14 +30,7 @@ const NOT_BEGUN: JobProgress = {
 };
 
 /** A replicated job, and how far it is. */
-interface State {
-  readonly job: ReplicatedJob;
-  readonly progress: JobProgress;
-  readonly replicas: number;
-  /** Pods that it still has to run to their end. */
-  readonly remaining: number;
-  readonly finished: boolean;
-}
+type State = ReturnType<typeof stateOf>;
 
 type Dependency = NonNullable<ReplicatedJob["dependsOn"]>[number];
 
@@ -53,12 +46,19 @@ function hasTurns(draft: Draft): boolean {
   return jobsOf(draft).some((job) => dependenciesOf(draft, job).length > 0);
 }
 
-function stateOf(draft: Draft, job: ReplicatedJob, known: Progress): State {
+function stateOf(draft: Draft, job: ReplicatedJob, known: Progress) {
   const progress = known.jobs.get(job.name) ?? NOT_BEGUN;
   const replicas = job.replicas ?? 1;
   const pods = replicas * (draft.counts.get(job.name) ?? 1);
   const finished = progress.succeededJobs >= replicas;
-  return { job, progress, replicas, finished, remaining: Math.max(0, pods - progress.succeeded) };
+  return {
+    job,
+    progress,
+    replicas,
+    finished,
+    /** Pods that it still has to run to their end. */
+    remaining: Math.max(0, pods - progress.succeeded),
+  };
 }
 
 function isMet({ status }: Dependency, { progress, replicas, finished }: State): boolean {

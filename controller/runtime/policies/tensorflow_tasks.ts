@@ -69,16 +69,11 @@ export function createTasks(input: ClusterInput): Task[] {
     });
 }
 
-/** Something in a job of the cluster for which its pods cannot know their indexes. */
-export interface TaskProblem {
-  readonly job: ReplicatedJob;
-  /** Field of the replicated job. */
-  readonly field: string;
-  readonly message: string;
-}
-
-/** Returns the problems of the tasks: the index of a pod has to follow from one number of its own. */
-export function taskProblems(tasks: readonly Task[]): TaskProblem[] {
+/**
+ * Returns the problems of the tasks: the index of a pod has to follow from one number of its own. `field` is of the
+ * replicated job.
+ */
+export function taskProblems(tasks: readonly Task[]) {
   return tasks.flatMap(({ type, job, replicas, pods, offset }) => {
     const isMany = replicas * pods > 1;
     if ((job.template.spec?.completionMode ?? "Indexed") !== "Indexed") {
