@@ -51,14 +51,6 @@ export interface AskedJobs {
   readonly ofUnknownKind?: readonly JobName[];
 }
 
-/** One of the answers about curves. */
-export interface CurvesJson {
-  /** UIDs of the jobs that it is about. */
-  readonly told: readonly string[];
-  /** The whole answer. */
-  readonly json: string;
-}
-
 const nameOf = ({ kind, namespace, name }: NamedJob): JobName => ({
   kind: kind.id,
   namespace,
@@ -73,12 +65,12 @@ export function missingJson({ missing = [], ofUnknownKind = [] }: AskedJobs): st
 
 /**
  * Returns the curves of jobs as answers of about a million characters, the first one also without a curve, because a
- * hundred jobs may have twenty times that. Each is written when it is asked for.
+ * hundred jobs may have twenty times that. Each is written when it is asked for; `told` are the UIDs of its jobs.
  */
 export function* curveAnswers(
   all: Iterable<CurvesNews>,
   jobs: AskedJobs,
-): Generator<CurvesJson, void> {
+) {
   const byUid = new Map(jobs.seen.map((job) => [job.uid, job]));
   const missing = missingJson(jobs);
   let [told, texts]: [string[], string[]] = [[], []];

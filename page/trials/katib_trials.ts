@@ -10,7 +10,7 @@ import {
   shortText,
   type TrialMetric,
 } from "./search.ts";
-import type { Objective, Strategy, TrialState } from "../../crds/wire/searches.ts";
+import type { TrialState } from "../../crds/wire/searches.ts";
 import { rulesInWords, stopOfTrial } from "./trial_stop_words.ts";
 
 /** States by the conditions that mean them; an early stop comes before what Katib adds to it later. */
@@ -64,25 +64,14 @@ export function jobOfTrial(trial: unknown): JobOfTrial | undefined {
 }
 
 /** What is kept of a Trial, which may be a megabyte. */
-export interface ReadTrial {
-  readonly uid: string;
-  /** The search that its label names. */
-  readonly of: { readonly namespace: string; readonly name: string };
-  /** As it says itself. */
-  readonly found: Omit<FoundTrial, "job" | "stop">;
-  readonly job?: JobOfTrial;
-  /** Its rules, in words. */
-  readonly rules: readonly string[];
-  readonly objective?: Objective;
-  readonly strategies: ReadonlyMap<string, Strategy>;
-}
+export type ReadTrial = ReturnType<typeof readTrial>;
 
 /** Whether the Trial was stopped early. */
 export const isStoppedEarly = ({ found }: Pick<ReadTrial, "found">): boolean =>
   found.state === "EarlyStopped";
 
 /** Reads a Trial. */
-export function readTrial(trial: JsonObject): ReadTrial {
+export function readTrial(trial: JsonObject) {
   const held = TRIAL_STATES.flatMap(([type, state]) => {
     const condition = heldBy(trial, type);
     return condition === undefined ? [] : [{ state, condition }];
@@ -95,7 +84,9 @@ export function readTrial(trial: JsonObject): ReadTrial {
   const spec = objectAt(trial, "spec");
   return {
     uid: textAt(trial, "metadata", "uid") ?? "",
+    /** The search that its label names. */
     of: searchNamedBy(trial),
+    /** As it says itself. */
     found: {
       name: textAt(trial, "metadata", "name") ?? "",
       state,
@@ -113,6 +104,7 @@ export function readTrial(trial: JsonObject): ReadTrial {
         ended,
       }),
     },
+    /** Its rules, in words. */
     rules: rulesInWords(objectsAt(spec, "earlyStoppingRules")),
     strategies: strategiesOfSpec(spec),
     ...compact({ job: jobOfTrial(trial), objective: objectiveOfSpec(spec) }),

@@ -9,27 +9,14 @@ import { ANNOTATIONS } from "../../crds/names.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import { readOwnRules } from "../../trials/rules/own_rules.ts";
 import { type FoundTrial, SEARCH_LIMITS, searchNamedBy, shortText } from "./search.ts";
-import type { JobName } from "../../crds/wire/row.ts";
-import type { Objective, TrialStop } from "../../crds/wire/searches.ts";
+import type { Objective } from "../../crds/wire/searches.ts";
 import { endOfJob, rulesInWords } from "./trial_stop_words.ts";
 
 /** Settings of a job that are read. */
 const MOST_SETTINGS = 64;
 
 /** What is kept of a job, which may be a megabyte. */
-export interface ReadJob {
-  readonly job: JobName;
-  /** The search that its label names. */
-  readonly of: { readonly namespace: string; readonly name: string };
-  /** Whether a Trial controls it. */
-  readonly isOfTrial: boolean;
-  readonly stop?: TrialStop;
-  /** The objective that it names, or its own rules do. */
-  readonly objective?: Objective;
-  readonly settings: ReadonlyMap<string, string>;
-  /** As a trial, but for what was tried. */
-  readonly found: Omit<FoundTrial, "assignments">;
-}
+export type ReadJob = ReturnType<typeof readJob>;
 
 /** Returns the objective that an annotation of the job says; undefined if it says none, or a wrong one. */
 function objectiveSaid({ metadata: { annotations } }: AnyJob): Objective | undefined {
@@ -38,17 +25,20 @@ function objectiveSaid({ metadata: { annotations } }: AnyJob): Objective | undef
 }
 
 /** Reads a job. */
-export function readJob(kind: JobKind, job: AnyJob): ReadJob {
+export function readJob(kind: JobKind, job: AnyJob) {
   const { name = "", namespace = "", creationTimestamp } = job.metadata;
   const named = { kind: kind.id, namespace, name };
   const { stop, message } = endOfJob(kind, job);
   const { own } = readOwnRules(job.metadata.annotations);
+  /** The objective that it names, or its own rules do. */
   const objective = objectiveSaid(job) ??
     (own?.objective && { metric: own.objective.name, direction: own.objective.type });
   const ended = endTimeOf(kind, job);
   return {
     job: named,
+    /** The search that its label names. */
     of: searchNamedBy(job),
+    /** Whether a Trial controls it. */
     isOfTrial: trialReference(job.metadata) !== undefined,
     settings: new Map(
       settingsOf(job).slice(0, MOST_SETTINGS)
@@ -58,6 +48,7 @@ export function readJob(kind: JobKind, job: AnyJob): ReadJob {
     ...(objective !== undefined && {
       objective: { ...objective, metric: shortText(objective.metric) },
     }),
+    /** As a trial, but for what was tried. */
     found: {
       name,
       state: shownStateOf(kind, job),

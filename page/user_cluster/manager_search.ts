@@ -39,14 +39,8 @@ const sliceSchema = z.object({
   ports: z.array(z.object({ name: z.string().nullish(), port: z.number().nullish() })).nullish(),
 });
 
-interface Endpoint {
-  readonly address: string;
-  readonly pod: string | undefined;
-  readonly port: number;
-}
-
 /** The endpoints of a slice that are ready. */
-function endpointsOf(slice: unknown): Endpoint[] {
+function endpointsOf(slice: unknown) {
   const { data } = sliceSchema.safeParse(slice);
   const port = data?.ports?.find(({ name }) => name === STATUS_PORT_NAME)?.port ?? undefined;
   if (port === undefined) return [];

@@ -15,12 +15,7 @@ export interface CurveColumns {
 }
 
 /** Places of all points on the axis, in seconds or steps, and the columns of each curve. */
-export interface CurveTable {
-  readonly places: readonly number[];
-  readonly curves: readonly CurveColumns[];
-  /** Points that a logarithmic axis has no place for. */
-  readonly left: number;
-}
+export type CurveTable = ReturnType<typeof curveTable>;
 
 /** Most runs of a job that have a curve of their own, the newest: those of a job that restarts again and again are many. */
 const MOST_RUNS = 16;
@@ -32,7 +27,7 @@ const either = (
 ) => typeof one === "number" && other !== null ? choose(one, other) : other ?? one ?? null;
 
 /** Returns the table of curves. */
-export function curveTable(lines: readonly CurveLine[], scale: CurveScale): CurveTable {
+export function curveTable(lines: readonly CurveLine[], scale: CurveScale) {
   const all = lines.map((line) => placedRows(line, scale));
   const places = [...new Set(all.flat(2).map(({ place }) => place))].sort((a, b) => a - b);
   const index = new Map(places.map((place, at) => [place, at]));
@@ -58,7 +53,12 @@ export function curveTable(lines: readonly CurveLine[], scale: CurveScale): Curv
   );
   const left = lines.flatMap(({ points }) => points)
     .filter(([, , , value]) => scale.isLog && value <= 0).length;
-  return { places, curves, left };
+  return {
+    places,
+    curves,
+    /** Points that a logarithmic axis has no place for. */
+    left,
+  };
 }
 
 /** Returns the index of a curve's value, or of what was none, nearest to one within it; undefined if it is beyond its ends. */
@@ -71,21 +71,16 @@ export function nearest({ last, texts }: CurveColumns, index: number): number | 
   return index - before <= after - index ? before : after;
 }
 
-/** How far the values of a chart reach. */
-export interface ValueExtent {
-  /** Values are drawn divided by so many powers of ten: a chart has no steps for others. */
-  readonly exponent: number;
-  /** Powers of ten from the least to the greatest value above 0. */
-  readonly decades: number;
-}
-
 /** Exponents for which a chart has steps. */
 const [LEAST_EXPONENT, MOST_EXPONENT] = [-9, 12];
 
-/** Returns how far values reach. */
+/**
+ * Returns how far values reach: they are drawn divided by `exponent` powers of ten, because a chart has no steps for
+ * others; and there are `decades` of these from the least to the greatest value above 0.
+ */
 export function valueExtent(
   curves: readonly Pick<CurveColumns, "last" | "min" | "max">[],
-): ValueExtent {
+) {
   let [least, most] = [Infinity, 0];
   for (const { last, min, max } of curves) {
     for (const value of [...last, ...min, ...max]) {
