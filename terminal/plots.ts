@@ -25,12 +25,9 @@ export type Points = readonly (readonly [timeMs: number, value: number])[];
 const finite = (points: Points) =>
   points.filter(([time, value]) => Number.isFinite(time) && Number.isFinite(value));
 
-interface Range {
-  readonly from: number;
-  readonly to: number;
-}
+type Range = ReturnType<typeof rangeOf>;
 
-function rangeOf(values: readonly number[]): Range {
+function rangeOf(values: readonly number[]) {
   return {
     from: values.reduce((a, b) => Math.min(a, b)),
     to: values.reduce((a, b) => Math.max(a, b)),

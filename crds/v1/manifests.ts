@@ -65,13 +65,9 @@ function scalePaths({ specsKey }: V1Kind): ScalePaths {
 }
 
 /** The parts that all kinds have; those of pod templates are large. */
-interface CommonSchemas {
-  readonly replicas: OpenApiSchema;
-  readonly runPolicy: OpenApiSchema;
-  readonly status: OpenApiSchema;
-}
+type CommonSchemas = ReturnType<typeof commonSchemas>;
 
-function commonSchemas(): CommonSchemas {
+function commonSchemas() {
   return {
     replicas: openApiSchema(
       replicaSpecsSchema.meta({ description: "The pods of the job, by their type." }),
