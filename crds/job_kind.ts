@@ -47,22 +47,6 @@ export type ProgressPlace =
 /** How a job ended by itself. */
 export type JobResult = "Complete" | "Failed";
 
-/** The conditions from which the state of a job is read. */
-export interface JobConditions {
-  /** Each ends the job when it is True, unless its reason can go away again. The first one counts. */
-  readonly ends: readonly {
-    readonly type: string;
-    readonly end: JobResult;
-    readonly recoverable?: readonly string[];
-  }[];
-  readonly earlyStopped: string;
-  readonly suspended: string;
-  /** True while failed pods are made anew. Absent: the status of such a job does not say so. */
-  readonly restarting?: string;
-  /** Whether a condition also says when it was last written, as `lastUpdateTime`. */
-  readonly haveUpdateTime?: boolean;
-}
-
 /** Katib's defaults of a kind for a trial template. */
 export interface KatibDefaults {
   readonly primaryPodLabels?: Readonly<Record<string, string>>;
@@ -109,7 +93,20 @@ export interface JobKind extends Kind<AnyJob> {
   };
   /** Absent: progress is kept for readers, and written nowhere. */
   readonly progress?: ProgressPlace;
-  readonly conditions: JobConditions;
+  readonly conditions: {
+    /** Each ends the job when it is True, unless its reason can go away again. The first one counts. */
+    readonly ends: readonly {
+      readonly type: string;
+      readonly end: JobResult;
+      readonly recoverable?: readonly string[];
+    }[];
+    readonly earlyStopped: string;
+    readonly suspended: string;
+    /** True while failed pods are made anew. Absent: the status of such a job does not say so. */
+    readonly restarting?: string;
+    /** Whether a condition also says when it was last written, as `lastUpdateTime`. */
+    readonly haveUpdateTime?: boolean;
+  };
   /**
    * Whether other operators run all its jobs, as Trials of Katib: nothing is written to their status, and one that
    * is stopped early is deleted, or suspended if its Trial retains it.

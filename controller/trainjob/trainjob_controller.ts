@@ -32,14 +32,6 @@ import { createRunningPods, type RunningPods, trainJobKeyOf } from "./running_po
 import { createSettling, type Settling } from "./settling.ts";
 import type { TrialHooks } from "./trials.ts";
 
-/** Source of the CA that pods trust. */
-export interface ProgressOptions {
-  /** Returns all CAs that are trusted now, as PEM; undefined while there are none. */
-  caBundle(): string | undefined;
-  /** Calls the listener after each change. Returns a function that ends this. */
-  onCaChange(listener: () => void): (() => void) | void;
-}
-
 /** Options of {@link createTrainJobController}. */
 export interface TrainJobControllerOptions extends
   Pick<
@@ -54,8 +46,13 @@ export interface TrainJobControllerOptions extends
   > {
   readonly informers: TrainJobInformers;
   readonly clock: Clock;
-  /** Undefined if the feature gate is off. */
-  readonly progress: ProgressOptions | undefined;
+  /** Source of the CA that pods trust; undefined if the feature gate is off. */
+  readonly progress: {
+    /** Returns all CAs that are trusted now, as PEM; undefined while there are none. */
+    caBundle(): string | undefined;
+    /** Calls the listener after each change. Returns a function that ends this. */
+    onCaChange(listener: () => void): (() => void) | void;
+  } | undefined;
   /** Creates the cache of a kind of children. Default: children are read from the API server. */
   readonly createChildCache?: ChildCacheFactory;
   /** Undefined if no job belongs to a trial. */

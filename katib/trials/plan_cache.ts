@@ -42,16 +42,13 @@ import { ONE_RUN } from "../../trials/recording/present_run.ts";
 export interface TrialCache
   extends Pick<ServedInformer<Trial>, "get" | "byIndex" | "resting" | "wake"> {}
 
-/** The caches of one kind of job. */
-export interface JobKindView {
-  readonly jobs: Pick<Informer<AnyJob>, "get" | "list">;
-  readonly pods: PodLabelsOptions["pods"] & PodCache;
-}
-
 /** Options of {@link createPlanCache}. */
 export interface PlanCacheOptions {
   /** The caches of every kind of job. */
-  readonly jobs: ReadonlyMap<JobKind, JobKindView>;
+  readonly jobs: ReadonlyMap<JobKind, {
+    readonly jobs: Pick<Informer<AnyJob>, "get" | "list">;
+    readonly pods: PodLabelsOptions["pods"] & PodCache;
+  }>;
   readonly trials: TrialCache;
   readonly client: Pick<KubeClient, "get">;
   readonly jobSets: Pick<Informer<JobSet>, "get">;
@@ -62,15 +59,6 @@ export interface PlanCacheOptions {
   /** Deadline of one read, in milliseconds. */
   readonly deadlineMs: number;
   readonly clock: Pick<Clock, "monotonic">;
-}
-
-/** Plans for observations, and names of Trials for the controller. */
-export interface PlanCache extends PlanSource {
-  /**
-   * Returns the Trial whose metrics the job's pods push, for the label on them. Rejects if that is not known
-   * now.
-   */
-  trialOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
 }
 
 /** Most plans that are cached; each is derived again when its objects have changed. */
@@ -111,7 +99,13 @@ function fingerprint(
 }
 
 /** Creates the plans of one term. */
-export function createPlanCache(options: PlanCacheOptions): PlanCache {
+export function createPlanCache(options: PlanCacheOptions): PlanSource & {
+  /**
+   * Returns the Trial whose metrics the job's pods push, for the label on them. Rejects if that is not known
+   * now.
+   */
+  trialOf(kind: JobKind, job: AnyJob, signal: AbortSignal): Promise<string | undefined>;
+} {
   const { jobs, trials, client, jobSets, settings, notify, deadlineMs, clock } = options;
   const perf = { now: () => clock.monotonic() };
   const plans = createRecentMemory<Remembered>({ ...perf, max: REMEMBERED, idleMs: IDLE_MS });

@@ -32,19 +32,16 @@ export interface CurveMirrorOptions {
   readonly maxBytes?: number;
 }
 
-/** The mirror: two parts of the page's API. */
-export interface CurveMirror extends FollowedCurves {
-  /** Ends all streams; resolves when nothing runs. */
-  close(): Promise<void>;
-}
-
 const refusal = ({ reason, retryAfterMs = RETRY_MS }: Outage): CurveAnswer => ({
   retryAfterMs,
   reason,
 });
 
 /** Creates a mirror; nothing runs while nobody views a job. */
-export function createCurveMirror(options: CurveMirrorOptions): CurveMirror {
+export function createCurveMirror(options: CurveMirrorOptions): FollowedCurves & {
+  /** Ends all streams; resolves when nothing runs. */
+  close(): Promise<void>;
+} {
   const { manager, clock, random = Math.random, maxBytes = MIRROR_LIMITS.bytes } = options;
   const { missing = () => NO_MANAGER } = options;
   const closed = new AbortController();

@@ -3,17 +3,14 @@ import { createHash } from "node:crypto";
 import type { HttpResponse } from "../../platform/http/message.ts";
 import type { PageAsset } from "../assets/page_assets.ts";
 
-/** One file. */
-export interface Asset {
+/** Files by their path; the document's is `/`. */
+export type Assets = ReadonlyMap<string, {
   /** Its `Content-Type`. */
   readonly type: string;
   readonly body: string;
   /** Of its body; the names of all files but the document's have it in them. */
   readonly hash: string;
-}
-
-/** Files by their path; the document's is `/`. */
-export type Assets = ReadonlyMap<string, Asset>;
+}>;
 
 /** Path of the document. */
 const DOCUMENT = "/";

@@ -38,15 +38,6 @@ export const VISITOR_LIMITS: VisitorLimits = {
 
 const RETRY_MS = 1_000;
 
-/** A request of a visitor. */
-export interface VisitorRequest {
-  /** Tells visitors apart: whose token it is, however that is written. */
-  readonly visitor: string;
-  readonly path: string;
-  /** Aborts when the client has gone. */
-  readonly signal: AbortSignal;
-}
-
 /** What is done for a request. */
 export interface VisitorWork {
   /** Receives what the client has yet to send, before a place is taken for it. */
@@ -56,7 +47,13 @@ export interface VisitorWork {
 }
 
 /** Does the work, or refuses it. */
-export type BoundWork = (request: VisitorRequest, work: VisitorWork) => Promise<HttpResponse>;
+export type BoundWork = (request: {
+  /** Tells visitors apart: whose token it is, however that is written. */
+  readonly visitor: string;
+  readonly path: string;
+  /** Aborts when the client has gone. */
+  readonly signal: AbortSignal;
+}, work: VisitorWork) => Promise<HttpResponse>;
 
 function refusal(limit: StreamLimitReason, what: string): HttpResponse {
   const shape = limit === "stream_limit"

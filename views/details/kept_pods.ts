@@ -15,16 +15,13 @@ const KEPT = keeping(KINDS.keptLog, ({ metadata, spec }) => ({
   pod: { ...shownPod(spec.pod), gone: true, ...(spec.isSilent && { isSilent: true }) },
 }));
 
-/** A job's pods in one namespace. */
-interface PodsOf {
+/** Reads them; undefined where no logs are kept. */
+export type ReadKeptPods = (reads: BoundedReads, of: {
   readonly namespace: string;
   readonly labelSelector: string;
   /** UID of the job. */
   readonly job: string;
-}
-
-/** Reads them; undefined where no logs are kept. */
-export type ReadKeptPods = (reads: BoundedReads, of: PodsOf) => Promise<ShownPod[] | undefined>;
+}) => Promise<ShownPod[] | undefined>;
 
 /** Returns how those of one API server are read, which is asked once if it has none. */
 export function createKeptPods(): ReadKeptPods {
