@@ -18,8 +18,8 @@ const log = getLogger(["milepost", "jobs"]);
 /** Longest time between two reads of the definitions, in milliseconds. */
 export const POLL_MS = 10_000;
 
-/** Options of {@link createV1Kinds}. */
-export interface V1KindsOptions {
+/** Creates the choice; it knows nothing before it runs. */
+export function createV1Kinds(options: {
   readonly client: Pick<KubeClient, "get" | "list" | "read">;
   readonly clock: Clock;
   /** The kinds that are run whatever their definitions say. */
@@ -28,10 +28,7 @@ export interface V1KindsOptions {
   readonly left?: readonly V1KindName[];
   /** A number from 0 up to 1, for jitter. Default `Math.random`. */
   readonly random?: () => number;
-}
-
-/** Creates the choice; it knows nothing before it runs. */
-export function createV1Kinds(options: V1KindsOptions) {
+}) {
   const { client, clock, random } = options;
   const named: ReadonlySet<V1KindName> = new Set(options.named);
   const left: ReadonlySet<V1KindName> = new Set(options.left);

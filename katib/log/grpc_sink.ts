@@ -15,8 +15,16 @@ import type { LogRange, ObservationSink } from "../../owner/observations/sink.ts
 import type { GetRequest } from "./wire.ts";
 import { rowsOf } from "./write_once.ts";
 
-/** Options of {@link createGrpcSink}. */
-export interface GrpcSinkOptions {
+/** What such a service is beside its name, whoever runs it. */
+const TRAITS = { isShared: true, knowsTrialsByNameAlone: true, keepsRuns: false } as const;
+
+/** Returns the name of a log in the service: for a trial its name, by which Katib's clients ask for it. */
+function trialNameOf({ kind, namespace, name, uid }: LogKey): string {
+  return kind === "trial" ? name : `${namespace}/${name}/${uid}`;
+}
+
+/** Creates a sink over the client, which it closes when it is closed. */
+export function createGrpcSink(options: {
   readonly name: "katib" | "grpc";
   readonly keepsPlainJobs: boolean;
   readonly client: DbManagerClient;
@@ -31,18 +39,7 @@ export interface GrpcSinkOptions {
   readonly maxCalls?: number;
   /** Most rows that wait; more are refused as unavailable. Default 20000. */
   readonly maxWaitingRows?: number;
-}
-
-/** What such a service is beside its name, whoever runs it. */
-const TRAITS = { isShared: true, knowsTrialsByNameAlone: true, keepsRuns: false } as const;
-
-/** Returns the name of a log in the service: for a trial its name, by which Katib's clients ask for it. */
-function trialNameOf({ kind, namespace, name, uid }: LogKey): string {
-  return kind === "trial" ? name : `${namespace}/${name}/${uid}`;
-}
-
-/** Creates a sink over the client, which it closes when it is closed. */
-export function createGrpcSink(options: GrpcSinkOptions): ObservationSink {
+}): ObservationSink {
   const { name, keepsPlainJobs, client, address, clock, settleMs } = options;
   const { random = Math.random, maxCalls = 4, maxWaitingRows = 20_000 } = options;
   const closed = new AbortController();

@@ -21,23 +21,6 @@ import type { Observations } from "../../owner/observations/observations.ts";
 import type { RecordingParts } from "../../owner/term.ts";
 import { removeLeftLogs } from "./left_logs.ts";
 
-/** Options of {@link createTrialRecording}. */
-export interface TrialRecordingOptions {
-  readonly kinds: JobKinds;
-  readonly client: KubeClient;
-  /** The client of the leader, whose writes are fenced; it stops trials. */
-  readonly leaderClient: KubeClient;
-  readonly jobs: PlanCacheOptions["jobs"] & JobSetChecks["jobs"];
-  readonly trials: PlanCacheOptions["trials"] & Pick<Informer<Trial>, "onChange">;
-  readonly jobSets: JobSetChecks["jobSets"] & PlanCacheOptions["jobSets"];
-  readonly clock: Clock;
-  /** Kinds of collectors whose trials are adopted now. */
-  readonly adopted: () => ReadonlySet<string>;
-  readonly events: Pick<EventRecorder, "record">;
-  readonly leadership: Pick<Leadership, "deadlineMs">;
-  readonly sink: ObservationSink;
-}
-
 /** Longest time of one call to the log, in milliseconds: clients wait for 5 s, the endpoint for 3. */
 export const SINK_MS = 2_500;
 /** Longest time of one read of the API server on a miss of a cache, in milliseconds. */
@@ -70,7 +53,21 @@ function logEvents(events: Pick<EventRecorder, "record">) {
 }
 
 /** Creates the parts by which the owner records and stops trials, and answers about Trials. */
-export function createTrialRecording(options: TrialRecordingOptions) {
+export function createTrialRecording(options: {
+  readonly kinds: JobKinds;
+  readonly client: KubeClient;
+  /** The client of the leader, whose writes are fenced; it stops trials. */
+  readonly leaderClient: KubeClient;
+  readonly jobs: PlanCacheOptions["jobs"] & JobSetChecks["jobs"];
+  readonly trials: PlanCacheOptions["trials"] & Pick<Informer<Trial>, "onChange">;
+  readonly jobSets: JobSetChecks["jobSets"] & PlanCacheOptions["jobSets"];
+  readonly clock: Clock;
+  /** Kinds of collectors whose trials are adopted now. */
+  readonly adopted: () => ReadonlySet<string>;
+  readonly events: Pick<EventRecorder, "record">;
+  readonly leadership: Pick<Leadership, "deadlineMs">;
+  readonly sink: ObservationSink;
+}) {
   const { client, jobs, trials, clock, events, leadership, sink } = options;
   const notify = createNotifier(events);
   const plans = createPlanCache({

@@ -7,17 +7,6 @@ import type { JobStatus, Reading } from "./reading.ts";
 import { createWaitingPolls } from "../waiting_polls.ts";
 import type { Push } from "../../crds/wire/push.ts";
 
-/** Options of {@link createHeldStatuses}. */
-export interface HeldStatusesOptions {
-  /** Returns what the object of that UID itself shows; undefined if it shows nothing. */
-  readonly shown: (job: JobRef) => TrainerStatus | undefined;
-  readonly clock: Clock;
-  /** Identifies this term. */
-  readonly term: string;
-  /** Jobs held; the longest unused are forgotten, and read from their objects. Default 100000. */
-  readonly maxJobs?: number;
-}
-
 /** The pushed status, unparsed: nearly all are replaced before they are read. */
 interface Held {
   readonly trainerStatus: TrainerStatus;
@@ -31,8 +20,15 @@ function statusOf({ trainerStatus, receivedMs, pod }: Held): JobStatus {
 }
 
 /** Creates the newest status by job, for the readers of one term; there is none yet. */
-export function createHeldStatuses(options: HeldStatusesOptions) {
-  const { shown, clock, term, maxJobs = 100_000 } = options;
+export function createHeldStatuses({ shown, clock, term, maxJobs = 100_000 }: {
+  /** Returns what the object of that UID itself shows; undefined if it shows nothing. */
+  readonly shown: (job: JobRef) => TrainerStatus | undefined;
+  readonly clock: Clock;
+  /** Identifies this term. */
+  readonly term: string;
+  /** Jobs held; the longest unused are forgotten, and read from their objects. Default 100000. */
+  readonly maxJobs?: number;
+}) {
   const held = createBoundedCache<Held>(maxJobs);
   let version = 0;
 

@@ -14,16 +14,6 @@ import type { Push } from "../../crds/wire/push.ts";
 import { partOf } from "./log_parts.ts";
 import { createSummary, type Summary } from "../../trials/recording/summary.ts";
 
-/** Options of {@link createPlainLogs}: how much is kept. */
-export interface PlainLogsOptions {
-  /** Most logs; the least recently used ones are dropped. Default 20000. */
-  readonly maxLogs?: number;
-  /** Most rows of one log, which loses its oldest ones. Default 2000. */
-  readonly maxRows?: number;
-  /** Most rows of all logs; each gets an equal share of them, and at least 16. Default 200000. */
-  readonly maxRowsInAll?: number;
-}
-
 interface PlainLog {
   readonly rows: ObservationRow[];
   readonly summary: Summary;
@@ -41,8 +31,14 @@ const ALL = {};
 export type PlainLogs = ReturnType<typeof createPlainLogs>;
 
 /** Creates {@link PlainLogs}, empty. */
-export function createPlainLogs(options: PlainLogsOptions = {}) {
-  const { maxLogs = 20_000, maxRows = 2_000, maxRowsInAll = 200_000 } = options;
+export function createPlainLogs({ maxLogs = 20_000, maxRows = 2_000, maxRowsInAll = 200_000 }: {
+  /** Most logs; the least recently used ones are dropped. Default 20000. */
+  readonly maxLogs?: number;
+  /** Most rows of one log, which loses its oldest ones. Default 2000. */
+  readonly maxRows?: number;
+  /** Most rows of all logs; each gets an equal share of them, and at least 16. Default 200000. */
+  readonly maxRowsInAll?: number;
+} = {}) {
   const logs = createBoundedCache<PlainLog>(maxLogs);
 
   function logOf({ job }: ObservationPlan): PlainLog {

@@ -19,8 +19,13 @@ const NOT_YET: Outage = { reason: "the manager has not sent these curves yet" };
 const CLOSING: Outage = { reason: "this server is about to stop" };
 const NO_MANAGER = "no manager of Milepost can be reached from here, so there are no curves";
 
-/** Options of {@link createCurveMirror}. */
-export interface CurveMirrorOptions {
+const refusal = ({ reason, retryAfterMs = RETRY_MS }: Outage): CurveAnswer => ({
+  retryAfterMs,
+  reason,
+});
+
+/** Creates a mirror; nothing runs while nobody views a job. */
+export function createCurveMirror(options: {
   /** Returns the manager's status port as it is reached now, with a token that may list the jobs. */
   readonly manager: () => ManagerClient | undefined;
   /** Says what is missing while there is none. */
@@ -30,15 +35,7 @@ export interface CurveMirrorOptions {
   readonly random?: () => number;
   /** Default {@link MIRROR_LIMITS}. */
   readonly maxBytes?: number;
-}
-
-const refusal = ({ reason, retryAfterMs = RETRY_MS }: Outage): CurveAnswer => ({
-  retryAfterMs,
-  reason,
-});
-
-/** Creates a mirror; nothing runs while nobody views a job. */
-export function createCurveMirror(options: CurveMirrorOptions): FollowedCurves & {
+}): FollowedCurves & {
   /** Ends all streams; resolves when nothing runs. */
   close(): Promise<void>;
 } {

@@ -1,11 +1,6 @@
 /** Tests of the choice of v1 kinds: by annotation, by name, for definitions that come, change and go. */
 import assert from "node:assert/strict";
-import {
-  createV1Kinds,
-  POLL_MS,
-  type V1Kinds,
-  type V1KindsOptions,
-} from "../../../controller/jobs/v1_kinds.ts";
+import { createV1Kinds, POLL_MS, type V1Kinds } from "../../../controller/jobs/v1_kinds.ts";
 import type { V1KindName } from "../../../crds/v1/kinds.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
@@ -77,7 +72,7 @@ function answer({ crds, refusal, outage, unreadable }: Cluster, path: string): R
 }
 
 /** A client of that cluster. */
-function clientOf(cluster: Cluster): V1KindsOptions["client"] {
+function clientOf(cluster: Cluster): Parameters<typeof createV1Kinds>[0]["client"] {
   const ask = (path: string) => {
     cluster.requests.push(path);
     return answer(cluster, path);

@@ -4,7 +4,7 @@ import { createServer, type Socket } from "node:net";
 import { status } from "@grpc/grpc-js";
 import { configure, type LogRecord, reset } from "@logtape/logtape";
 import { createDbManagerClient } from "../../../katib/log/db_manager_client.ts";
-import { createGrpcSink, type GrpcSinkOptions } from "../../../katib/log/grpc_sink.ts";
+import { createGrpcSink } from "../../../katib/log/grpc_sink.ts";
 import { type ObservationSink, SinkError } from "../../../owner/observations/sink.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { freePort } from "../../support/free_port.ts";
@@ -20,7 +20,7 @@ const row = (n: number) => ({
   value: String(n),
 });
 
-interface Settings extends Partial<GrpcSinkOptions> {
+interface Settings extends Partial<Parameters<typeof createGrpcSink>[0]> {
   readonly deadlineMs?: number;
   readonly mayWrite?: () => boolean;
 }

@@ -1,10 +1,6 @@
 /** Tests of the recording of trials: stops, events, terms, and deletions of logs. */
 import assert from "node:assert/strict";
-import {
-  createTrialRecording,
-  followTrials,
-  type TrialRecordingOptions,
-} from "../../../katib/trials/trial_recording.ts";
+import { createTrialRecording, followTrials } from "../../../katib/trials/trial_recording.ts";
 import {
   createObservations,
   type ObservationsOptions,
@@ -20,6 +16,8 @@ import { MemoryCluster } from "../../controller/memory_cluster.ts";
 import { jobOf, trial } from "./builders.ts";
 import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
 
+type Options = Parameters<typeof createTrialRecording>[0];
+
 /** The parts over a cluster in memory with one trial, `ml/t1`. */
 function partsWith(sink: ObservationSink) {
   const cluster = new MemoryCluster();
@@ -29,7 +27,7 @@ function partsWith(sink: ObservationSink) {
   const events: string[] = [];
   const trials = cluster.informer(WATCHED.trial, trialIndexes);
   const clock = new FakeClock(undefined, () => settlePromises(300));
-  const parts: TrialRecordingOptions = {
+  const parts: Options = {
     kinds: JOB_KINDS,
     leadership: { deadlineMs: (mostMs) => mostMs },
     client: cluster.client(),
@@ -65,7 +63,7 @@ function partsWith(sink: ObservationSink) {
 }
 
 /** The observations of a term. */
-const observationsOf = (parts: TrialRecordingOptions, onStop?: ObservationsOptions["onStop"]) =>
+const observationsOf = (parts: Options, onStop?: ObservationsOptions["onStop"]) =>
   createObservations({
     ...createTrialRecording(parts).parts(),
     clock: parts.clock,

@@ -3,10 +3,7 @@ import assert from "node:assert/strict";
 import type { TrainerStatus } from "../../../crds/trainjob.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Push } from "../../../crds/wire/push.ts";
-import {
-  createHeldStatuses,
-  type HeldStatusesOptions,
-} from "../../../owner/ledger/held_statuses.ts";
+import { createHeldStatuses } from "../../../owner/ledger/held_statuses.ts";
 import type { Reading } from "../../../owner/ledger/reading.ts";
 import { FakeClock, settle } from "../../support/fake_clock.ts";
 
@@ -20,7 +17,7 @@ const push = (name: string, progressPercentage: number): Push => ({
 });
 const never = new AbortController().signal;
 
-function start(options: Partial<HeldStatusesOptions> = {}) {
+function start(options: Partial<Parameters<typeof createHeldStatuses>[0]> = {}) {
   const clock = new FakeClock();
   const held = createHeldStatuses({ shown: () => undefined, clock, term: "t1", ...options });
   /** The answer of a poll, once there is one. */

@@ -3,7 +3,7 @@ import type { LogRange } from "../../../owner/observations/sink.ts";
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { Push } from "../../../crds/wire/push.ts";
-import { createPlainLogs, type PlainLogsOptions } from "../../../owner/observations/plain_logs.ts";
+import { createPlainLogs } from "../../../owner/observations/plain_logs.ts";
 import type { ObservationPlan } from "../../../trials/plan/observation_plan.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
@@ -20,7 +20,7 @@ const sampleAt = (second: number, metrics: Readonly<Record<string, string>>) => 
 });
 
 /** Logs, and a push to one of them. */
-function scene(options: PlainLogsOptions = {}) {
+function scene(options: Parameters<typeof createPlainLogs>[0] = {}) {
   const logs = createPlainLogs(options);
   const push = (
     uid: string,

@@ -5,7 +5,7 @@ import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import type { CurveAnswer } from "../../../crds/wire/shown_curves.ts";
 import type { HeldCurves } from "../../../owner/curves/held_curves.ts";
 import type { Known } from "../../../owner/followed_group.ts";
-import { createCurveMirror, type CurveMirrorOptions } from "../../../page/mirror/curve_mirror.ts";
+import { createCurveMirror } from "../../../page/mirror/curve_mirror.ts";
 import { MIRROR_LIMITS } from "../../../page/mirror/mirror_limits.ts";
 import { FakeClock } from "../../support/fake_clock.ts";
 import { curvesOf, FakeManager } from "./fake_manager.ts";
@@ -19,7 +19,7 @@ const job = (name: string, namespace = "default"): JobRef => ({
 const AT = 1_767_225_600_000;
 const never = new AbortController().signal;
 
-function start(options: Partial<CurveMirrorOptions> = {}) {
+function start(options: Partial<Parameters<typeof createCurveMirror>[0]> = {}) {
   const clock = new FakeClock();
   const manager = new FakeManager(clock);
   const mirror = createCurveMirror({
