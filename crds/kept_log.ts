@@ -17,7 +17,6 @@ export const keptLogSchema = z.object({
     isSilent: z.boolean().optional(),
   }),
 });
-export type KeptLog = z.infer<typeof keptLogSchema>;
 
 /** Most that are kept, and of one job, which may restart for ever: the newest. */
 export const MOST_KEPT_LOGS = { inAll: 10_000, ofJob: 100 } as const;

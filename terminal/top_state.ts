@@ -56,9 +56,6 @@ export const FIRST_STATE: TopState = {
   isPrevious: false,
 };
 
-/** What there is to do besides drawing. */
-export type TopAct = { readonly kind: "quit" } | { readonly kind: Change; readonly job: JobRow };
-
 /** What a key is pressed over. */
 export interface TopWindow {
   /** All that there are, in their order. */
@@ -130,7 +127,8 @@ const steps = (key: string, rows: number): number | undefined =>
 /** What came of a key. */
 export interface Pressed {
   readonly state: TopState;
-  readonly act?: TopAct;
+  /** What there is to do besides drawing. */
+  readonly act?: { readonly kind: "quit" } | { readonly kind: Change; readonly job: JobRow };
   /** Whether the key means nothing here. */
   readonly isUnknown?: boolean;
 }

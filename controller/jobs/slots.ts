@@ -8,9 +8,6 @@ import { isLauncher, type Replicas, type Run } from "./run.ts";
 /** First exit code that means a restart under the policy `ExitCode`. */
 const RETRYABLE_FROM = 128;
 
-/** What becomes of a failed pod. */
-export type FailedPod = "restart" | "permanent";
-
 /** What the pods of a type need, or its Services. */
 export interface SlotPlan<T = Pod> {
   /** Indexes without an object; none are counted up of a job that asks for too many. */
@@ -112,7 +109,7 @@ export function exitCodeOf({ kind }: Pick<Run, "kind">, { status }: Pod): number
  * Returns what becomes of a pod that has failed, by its type's restart policy. Without an exit code the pod was
  * evicted or lost, which says nothing against another try. Pods of an MPIJob are never made again.
  */
-export function judgeFailedPod(run: Run, of: Replicas, pod: Pod): FailedPod {
+export function judgeFailedPod(run: Run, of: Replicas, pod: Pod): "restart" | "permanent" {
   if (run.kind.kind === "MPIJob" || of.restartPolicy === "Never") return "permanent";
   if (of.restartPolicy !== "ExitCode") return "restart";
   return (exitCodeOf(run, pod) ?? RETRYABLE_FROM) >= RETRYABLE_FROM ? "restart" : "permanent";

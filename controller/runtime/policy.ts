@@ -42,19 +42,14 @@ export interface Gang extends Policy {
   readonly priorityClasses?: (runtime: Partial<TrainingRuntimeSpec>) => string[];
 }
 
-/** Policies by the API field that names each. */
-export type PolicyTable = Readonly<Record<string, Policy>>;
-/** Gangs by the API field that names each. */
-export type GangTable = Readonly<Record<string, Gang>>;
-
 /** Every policy that is executed. */
 export interface Policies {
   /** By the field of `spec.mlPolicy`. */
-  readonly ml: PolicyTable;
+  readonly ml: Readonly<Record<string, Policy>>;
   /** The ML policy of a runtime that names no other. */
   readonly plain: Policy;
   /** By the field of `spec.podGroupPolicy`. */
-  readonly gangs: GangTable;
+  readonly gangs: Readonly<Record<string, Gang>>;
 }
 
 /** Fields of `mlPolicy` that are not a policy. */

@@ -38,13 +38,13 @@ export function observationRoutes(kinds: JobKinds): readonly ObservationRoute[] 
   ];
 }
 
-/** `reads_total{kind}`. */
-export type ApiReadKind = "observation" | "observation_watch";
-
 /** Options of {@link createObservationApi}. */
 export interface ObservationApiOptions extends ApiParts {
-  /** A read, or the beginning of a stream, was answered. */
-  readonly onRead?: (kind: ApiReadKind, result: RequestResult) => void;
+  /** A read, or the beginning of a stream, was answered; `kind` is that of `reads_total`. */
+  readonly onRead?: (
+    kind: "observation" | "observation_watch",
+    result: RequestResult,
+  ) => void;
   /** A request to stop a job was answered. */
   readonly onStop?: (result: RequestResult) => void;
 }

@@ -30,10 +30,7 @@ const OF_ONE_CALL: ReadonlySet<number> = new Set([
 
 const codeOf = (error: unknown) => error instanceof CallError ? error.code : status.UNKNOWN;
 
-/** Writer to all logs of a service. */
-export type GrpcWriter = ReturnType<typeof createGrpcWriter>;
-
-/** Creates a {@link GrpcWriter}, which works until it is closed. */
+/** Creates a writer to all logs of a service, which works until it is closed. */
 export function createGrpcWriter(
   options: WriteOnceParts & {
     readonly peer: PeerHealth;

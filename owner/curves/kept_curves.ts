@@ -58,10 +58,10 @@ interface KeptText {
   readonly names: readonly string[];
 }
 
-/** Curves that are made whole by what logs have of them, and kept beside these. */
-export type KeptCurves = ReturnType<typeof createKeptCurves>;
-
-/** Creates {@link KeptCurves} of a term that begins; nothing is read before somebody asks. */
+/**
+ * Creates the curves of a term that begins, which are made whole by what logs have of them, and kept beside these;
+ * nothing is read before somebody asks.
+ */
 export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions) {
   const log = getLogger(["milepost", "page"]);
   const beganMs = clock.now();

@@ -128,7 +128,7 @@ export function openTermCurves(options: TermCurvesOptions) {
       const timeMs = Date.parse(decision.time);
       mark(job, [{ timeMs, kind: "stopped", text: describeStop(decision) }]);
     },
-    /** See {@link KeptCurves}. */
+    /** See {@link createKeptCurves}. */
     restore: (jobs: readonly JobRef[], waitMs: number) => kept?.restore(jobs, waitMs),
     /** Keeps marks, progress and steps beside the logs until `signal` aborts. */
     run: async (signal: AbortSignal) => await kept?.run(signal),

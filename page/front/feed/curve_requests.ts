@@ -5,9 +5,6 @@ import { type CurveNews, readCurves } from "./view_answers_read.ts";
 /** Most characters of its path: proxies refuse lines of more than 8 KiB. */
 const MOST_CHARACTERS = 6_000;
 
-/** Asks the server for a path. */
-export type AskPath = (path: string) => Promise<Pick<Response, "json">>;
-
 function pathOf(jobs: readonly string[], parameters: readonly (readonly [string, string])[]) {
   const query = new URLSearchParams([
     ...jobs.map((job) => ["job", job]),
@@ -30,7 +27,7 @@ function roomFor(jobs: readonly string[], parameters: readonly (readonly [string
 export async function curvesOf(
   keys: readonly string[],
   parameters: readonly (readonly [string, string])[],
-  ask: AskPath,
+  ask: (path: string) => Promise<Pick<Response, "json">>,
 ): Promise<CurveNews> {
   const all: { jobs: CurveNews["jobs"][number][]; missing: string[] } = { jobs: [], missing: [] };
   let waiting = [...keys];
