@@ -1,20 +1,15 @@
 /** MPIJob (v1): a launcher that reaches its workers through the API server, without SSH. */
 import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
-import type { KindRules, PodsByType, TypeVerdict } from "../kind_rules.ts";
+import type { KindRules } from "../kind_rules.ts";
 import { isLauncher, type Replica, type Run } from "../run.ts";
 import { mpiChildren, mpiPodLists, mpiRole } from "./mpi_children.ts";
 import { launcherEnvironment, mpiPodSpec } from "./mpi_replicas.ts";
-import { decides, failsOnly } from "./verdicts.ts";
+import { decidedBy } from "./verdicts.ts";
 
 function environment(_: Run, { of }: Replica): EnvVar[] {
   const [container] = of.template.spec?.containers ?? [];
   return of.type === "Launcher" && container ? launcherEnvironment(of, container) : [];
-}
-
-/** A worker that failed ends the job: the launcher cannot reach it any more. */
-function judge(run: Run, type: string, byType: PodsByType): TypeVerdict {
-  return type === "Launcher" ? decides(run, type, byType) : failsOnly(byType, type);
 }
 
 export const mpiJob: KindRules = {
@@ -27,6 +22,7 @@ export const mpiJob: KindRules = {
   grants: (run, byType) => [mpiRole(run, byType)],
   isLast: isLauncher,
   children: mpiChildren,
-  judge,
+  /** A worker that failed ends the job: the launcher cannot reach it any more. */
+  judge: decidedBy(() => "Launcher"),
   namesNamespace: () => false,
 };

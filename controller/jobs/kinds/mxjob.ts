@@ -1,11 +1,11 @@
 /** MXJob: MXNet's scheduler, servers and workers, or a tuner of TVM. */
 import type { EnvVar } from "../../../platform/kube/kubernetes.ts";
 import { V1_KINDS } from "../../../crds/v1/kinds.ts";
-import type { KindRules, PodsByType, TypeVerdict } from "../kind_rules.ts";
+import type { KindRules } from "../kind_rules.ts";
 import { type Replica, replicaName, type Replicas, replicasOf, type Run } from "../run.ts";
 import { variableBytes } from "../../job_bounds.ts";
 import { mostContainers, namesOf, portOf, variables } from "./rendezvous.ts";
-import { decides, failsOnly } from "./verdicts.ts";
+import { decidedBy } from "./verdicts.ts";
 
 const kind = V1_KINDS.MXJob;
 const CONFIG = "MX_CONFIG";
@@ -67,10 +67,6 @@ function deciderOf(run: Run): string | undefined {
   return alone ? "Worker" : undefined;
 }
 
-function judge(run: Run, type: string, byType: PodsByType): TypeVerdict {
-  return type === deciderOf(run) ? decides(run, type, byType) : failsOnly(byType, type);
-}
-
 export const mxJob: KindRules = {
   kind,
   environment,
@@ -80,6 +76,6 @@ export const mxJob: KindRules = {
     maxBytes: variableBytes(CONFIG, mostContainers(run)),
   }],
   isMaster: (_, { of }) => of.type === "Server",
-  judge,
+  judge: decidedBy(deciderOf),
   namesNamespace: () => false,
 };

@@ -33,8 +33,11 @@ export function decides(run: Run, type: string, byType: PodsByType): TypeVerdict
   };
 }
 
+/** The verdict of a kind with a type that speaks for the job; the others decide nothing but by their failures. */
+export const decidedBy =
+  (deciderOf: (run: Run) => string | undefined) =>
+  (run: Run, type: string, byType: PodsByType): TypeVerdict =>
+    type === deciderOf(run) ? decides(run, type, byType) : failsOnly(byType, type);
+
 /** The verdict of a kind with a master, which decides if there is one; else the workers do. */
-export function masterDecides(run: Run, type: string, byType: PodsByType): TypeVerdict {
-  const decider = replicasOf(run, "Master") === undefined ? "Worker" : "Master";
-  return type === decider ? decides(run, type, byType) : failsOnly(byType, type);
-}
+export const masterDecides = decidedBy((run) => replicasOf(run, "Master") ? "Master" : "Worker");

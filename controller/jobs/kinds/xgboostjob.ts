@@ -12,7 +12,7 @@ import {
   totalReplicas,
 } from "../run.ts";
 import { mostContainers, portOf, rankAfterMasters, variables } from "./rendezvous.ts";
-import { decides, failsOnly } from "./verdicts.ts";
+import { decidedBy } from "./verdicts.ts";
 
 const kind = V1_KINDS.XGBoostJob;
 const ADDRESSES = "WORKER_ADDRS";
@@ -57,7 +57,6 @@ export const xgBoostJob: KindRules = {
   environment,
   podLists,
   isMaster: (_, { of }) => of.type === "Master",
-  judge: (run, type, byType) =>
-    type === "Master" ? decides(run, type, byType) : failsOnly(byType, type),
+  judge: decidedBy(() => "Master"),
   namesNamespace: () => false,
 };
