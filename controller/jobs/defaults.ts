@@ -1,13 +1,8 @@
 /** Defaults of a v1 job: they exist while it is reconciled, and are never stored. */
 import type { Container, PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
-import { type ReplicaSpec, replicaSpecsOf, type V1Job } from "../../crds/v1/job.ts";
+import { replicaSpecsOf, type V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
-import {
-  CLEAN_POD_POLICIES,
-  type CleanPodPolicy,
-  RESTART_POLICIES,
-  type RestartPolicy,
-} from "../../crds/v1/names.ts";
+import { CLEAN_POD_POLICIES, type CleanPodPolicy, RESTART_POLICIES } from "../../crds/v1/names.ts";
 import { DEFAULT_V1_SETTINGS } from "./v1_settings.ts";
 import type { Replicas, Run } from "./run.ts";
 import { podProblem } from "./size.ts";
@@ -15,11 +10,6 @@ import { podProblem } from "./size.ts";
 /** Replicas of a type if the job does not say. */
 function defaultCount(kind: V1Kind, type: string): number {
   return kind.kind === "MPIJob" && type === "Worker" ? 0 : 1;
-}
-
-/** A policy that admission would refuse is none. */
-function restartPolicyOf(kind: V1Kind, { restartPolicy }: ReplicaSpec): RestartPolicy {
-  return RESTART_POLICIES.find((it) => it === restartPolicy) ?? kind.restartPolicy;
 }
 
 /** Returns the container that trains: the one of the kind's name, else the first one. */
@@ -55,7 +45,8 @@ function replicasOf(kind: V1Kind, job: V1Job): Replicas[] {
   return known.map(({ type, spec }) => ({
     type,
     count: spec.replicas ?? defaultCount(kind, type),
-    restartPolicy: restartPolicyOf(kind, spec),
+    // A policy that admission would refuse is none.
+    restartPolicy: RESTART_POLICIES.find((it) => it === spec.restartPolicy) ?? kind.restartPolicy,
     template: withPort(kind, spec.template ?? {}),
   }));
 }

@@ -10,11 +10,6 @@ function startedJobs(counters: Counters, name: string): number {
   return counter ? counter.ready + counter.succeeded + counter.failed : 0;
 }
 
-/** Reports whether all Jobs of the replicated job are ready or finished. */
-function isStarted(job: ResolvedReplicatedJob, counters: Counters): boolean {
-  return startedJobs(counters, job.name) === job.replicas;
-}
-
 /** Reports whether every dependency of the replicated job has the status that is required. */
 export function dependenciesHold(
   job: ResolvedReplicatedJob,
@@ -43,7 +38,7 @@ export function startable(spec: ResolvedSpec, counters: Counters): Startable {
   const replicatedJobs: ResolvedReplicatedJob[] = [];
   for (const job of spec.replicatedJobs) {
     if (!dependenciesHold(job, spec, counters)) continue;
-    if (ordered && isStarted(job, counters)) continue;
+    if (ordered && startedJobs(counters, job.name) === job.replicas) continue;
     replicatedJobs.push(job);
     if (ordered) return { replicatedJobs, order: "in_progress" };
   }

@@ -91,11 +91,6 @@ function configOf({ type }: Task, cluster: Readonly<Record<string, readonly stri
   return `{"cluster":${JSON.stringify(cluster)},"task":${place},"environment":"cloud"}`;
 }
 
-/** The variables of a task. Kubernetes replaces the reference to the index, which has to precede it. */
-function variables(task: Task, cluster: Readonly<Record<string, string[]>>): EnvVar[] {
-  return [taskIndex(task), { name: TENSORFLOW_ENV.config, value: configOf(task, cluster) }];
-}
-
 /** The container `node`; all of a job that has none. */
 function taskContainers(job: ReplicatedJob): Container[] {
   const containers = containersOf(job);
@@ -187,7 +182,9 @@ export const tensorflow: Policy = {
     for (const task of tasks) {
       for (const container of taskContainers(task.job)) {
         container.env = (container.env ?? []).filter(({ name }) => !RESERVED.includes(name));
-        upsertEnv(container, variables(task, cluster));
+        // Kubernetes replaces the reference to the index, which has to precede it.
+        const config = { name: TENSORFLOW_ENV.config, value: configOf(task, cluster) };
+        upsertEnv(container, [taskIndex(task), config]);
         declarePort(container, TENSORFLOW_PORT);
       }
     }
