@@ -2,7 +2,7 @@
 import type { Clock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { type CurveSample, CurvesOfJob, type CurvesQuery } from "./job_curves.ts";
-import type { Curve, CurveMark, CurvesNews } from "../../crds/wire/shown_curves.ts";
+import type { CurveMark, CurvesNews } from "../../crds/wire/shown_curves.ts";
 import type { PushingPod } from "./pushing_pods.ts";
 
 export type { CurveSample, CurvesQuery } from "./job_curves.ts";
@@ -21,14 +21,7 @@ export const CURVE_STORE_LIMITS = {
 } as const;
 
 /** The curves of a job as they are now. */
-export interface JobCurves {
-  /** Width of a bucket before buckets were merged for an answer. */
-  readonly widthMs: number;
-  /** In the order in which they were named first, progress and step at the end; points of all begin at the same times. */
-  readonly metrics: readonly Curve[];
-  /** By time. */
-  readonly marks: readonly CurveMark[];
-}
+export type JobCurves = NonNullable<ReturnType<CurveStore["curvesOf"]>>;
 
 /** What is kept of a job. */
 interface Kept {
@@ -159,13 +152,16 @@ export function createCurveStore(
       if (drop(uid)) listeners.notify(uid);
     },
     /** Returns undefined if nothing is kept. */
-    curvesOf(uid: string, query: CurvesQuery = {}): JobCurves | undefined {
+    curvesOf(uid: string, query: CurvesQuery = {}) {
       const kept = keptOf(uid);
       if (kept === undefined) return undefined;
       const { curves } = kept;
       return {
+        /** Width of a bucket before buckets were merged for an answer. */
         widthMs: curves.widthMs,
+        /** In the order in which they were named first, progress and step at the end; points of all begin at the same times. */
         metrics: curves.curves(query),
+        /** By time. */
         marks: curves.marks,
       };
     },
