@@ -5,7 +5,7 @@
 import { getLogger } from "@logtape/logtape";
 import { ReadBudgetError } from "../platform/http/limits/read_budget.ts";
 import { createFairTurns } from "../platform/base/fair_turns.ts";
-import { createPeerRate, type PeerRateLimits } from "../platform/http/limits/peer_rate.ts";
+import { createPeerRate } from "../platform/http/limits/peer_rate.ts";
 import {
   connectionLimits,
   connectionsInAll,
@@ -43,36 +43,30 @@ const log = getLogger(["milepost", "webhook"]);
 /** Handlers by path (see {@link WEBHOOK_PATHS}). */
 export type AdmissionHandlers = Readonly<Record<string, AdmissionHandler>>;
 
-/** Bounds of one request. */
-export interface AdmissionLimits extends JsonBounds {
-  /** Largest body, in bytes. */
-  readonly bodyBytes: number;
-  /** Handlers that run at a time for the requests of one peer; the others wait, not yet parsed. */
-  readonly handlersPerPeer: number;
-  /** Longest time for a handler with its wait, in milliseconds; after it the response is 504. */
-  readonly handlerMs: number;
-  /** Bytes of reviews from peers that are not reserved. */
-  readonly rate: PeerRateLimits;
-}
-
 const MIB = 1024 * 1024;
 
 /**
  * 3 MiB: what etcd stores of an object, twice (old and new). A pod or a TrainJob of usual size has some
  * hundreds of values.
  */
-export const ADMISSION_LIMITS: AdmissionLimits = {
+export const ADMISSION_LIMITS = {
+  /** Largest body, in bytes. */
   bodyBytes: 3 * MIB,
   values: 50_000,
   depth: 100,
+  /** Handlers that run at a time for the requests of one peer; the others wait, not yet parsed. */
   handlersPerPeer: 32,
+  /** Longest time for a handler with its wait, in milliseconds; after it the response is 504. */
   handlerMs: 8_000,
+  /** Bytes of reviews from peers that are not reserved. */
   rate: {
     perPeer: { ratePerSecond: 2 * MIB, burst: 4 * MIB },
     total: { ratePerSecond: 12 * MIB, burst: 24 * MIB },
     maxPeers: 10_000,
   },
 };
+/** Bounds of one request. */
+export type AdmissionLimits = Readonly<typeof ADMISSION_LIMITS>;
 
 /** Bytes that a review counts as at least: a small one takes a quarter of a millisecond. */
 const LEAST_COST = 4_096;

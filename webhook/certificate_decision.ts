@@ -29,22 +29,17 @@ export interface ObservedCertificates {
   };
 }
 
-/** Lead times of the steps, in milliseconds. */
-export interface CertificatePolicy {
-  /** The next CA appears this long before the CA ends. */
-  readonly authorityRenewalMs: number;
-  /** A serving certificate is replaced this long before it ends. */
-  readonly servingRenewalMs: number;
-  /** Time until every reader of the bundle has a change: mounted ConfigMaps, caches, replicas. */
-  readonly propagationMs: number;
-}
-
 /** A year before the CA ends, four months before a serving certificate ends, an hour to spread. */
-export const CERTIFICATE_POLICY: CertificatePolicy = {
+export const CERTIFICATE_POLICY = {
+  /** The next CA appears this long before the CA ends. */
   authorityRenewalMs: 365 * DAY_MS,
+  /** A serving certificate is replaced this long before it ends. */
   servingRenewalMs: 120 * DAY_MS,
+  /** Time until every reader of the bundle has a change: mounted ConfigMaps, caches, replicas. */
   propagationMs: HOUR_MS,
 };
+/** Lead times of the steps, in milliseconds. */
+export type CertificatePolicy = Readonly<typeof CERTIFICATE_POLICY>;
 
 /** One step; after it the question is asked again. */
 export type CertificateAction =

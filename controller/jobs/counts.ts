@@ -3,16 +3,13 @@ import { formatIndexes } from "../../crds/completion_indexes.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { ReplicaStatus, V1Status } from "../../crds/v1/job.ts";
 import { V1_LABELS } from "../../crds/v1/names.ts";
-import type { Counts, PodsByType } from "./kind_rules.ts";
+import { type Counts, NO_PODS, type PodsByType } from "./kind_rules.ts";
 import { replicaLabels } from "./owner.ts";
 import type { Replicas, Run } from "./run.ts";
-import { NO_PODS } from "./kinds/verdicts.ts";
 import { isTerminating, judgeFailedPod, planPodSlots } from "./slots.ts";
 
-type Tally = { -readonly [Field in keyof Counts]: Counts[Field] };
-
 /** A pod that is being deleted while it runs is neither active any more, nor a failure that anything follows from. */
-function count(tally: Tally, run: Run, of: Replicas, pod: Pod): void {
+function count(tally: typeof NO_PODS, run: Run, of: Replicas, pod: Pod): void {
   const phase = pod.status?.phase;
   const isDrained = phase === "Running" && isTerminating(pod);
   if (phase === "Running" && !isDrained) tally.active += 1;

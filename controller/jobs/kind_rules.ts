@@ -5,18 +5,20 @@ import type { Kind, KubeObject } from "../../platform/kube/resource.ts";
 import type { PodList } from "../job_bounds.ts";
 import type { Replica, Run } from "./run.ts";
 
-/** How many pods of a type are in which phase; a pod that is being deleted counts as failed. */
-export interface Counts {
-  readonly active: number;
-  readonly succeeded: number;
-  readonly failed: number;
+/** Counts of a type without pods. */
+export const NO_PODS = {
+  active: 0,
+  succeeded: 0,
+  failed: 0,
   /** Failed pods that are not to be made again: they end the job. */
-  readonly permanent: number;
+  permanent: 0,
   /** Failed pods that are to be deleted and made again. */
-  readonly toRestart: number;
+  toRestart: 0,
   /** Of those that count as failed the ones that ran when somebody deleted them. */
-  readonly drained: number;
-}
+  drained: 0,
+};
+/** How many pods of a type are in which phase; a pod that is being deleted counts as failed. */
+export type Counts = Readonly<typeof NO_PODS>;
 
 /** What is judged: the pods of a job by type and index, and the counts of each type. */
 export interface PodsByType {

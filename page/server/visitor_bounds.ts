@@ -3,7 +3,6 @@ import { createFairTurns } from "../../platform/base/fair_turns.ts";
 import {
   createStreamSlots,
   type StreamLimitReason,
-  type StreamLimits,
   type StreamSlot,
 } from "../../platform/http/limits/stream_limits.ts";
 import type { HttpResponse } from "../../platform/http/message.ts";
@@ -11,27 +10,18 @@ import { failureResponse, retryAfter, tooMany, unavailable } from "../../platfor
 import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
 import { TransportError } from "../../platform/kube/errors.ts";
-import { type AnswerLimits, createHeldAnswers } from "./held_answers.ts";
+import { createHeldAnswers } from "./held_answers.ts";
 import type { ReceivedBody } from "./page_routes.ts";
 
-/** The bounds. */
-export interface VisitorLimits {
-  /** Logs that are followed, in all and by one visitor. */
-  readonly logs: StreamLimits;
-  /** Requests that arrive, are read for, or wait for it, in all and of one visitor. */
-  readonly readings: StreamLimits;
-  /** Those that are read for at a time, in all and for one visitor. */
-  readonly atOnce: { readonly total: number; readonly perKey: number };
-  /** How long one may be read for, in milliseconds. */
-  readonly readMs: number;
-  readonly answers: AnswerLimits;
-}
-
 /** Default bounds. */
-export const VISITOR_LIMITS: VisitorLimits = {
+export const VISITOR_LIMITS = {
+  /** Logs that are followed, in all and by one visitor. */
   logs: { total: 1_000, perSubject: 20 },
+  /** Requests that arrive, are read for, or wait for it, in all and of one visitor. */
   readings: { total: 400, perSubject: 40 },
+  /** Those that are read for at a time, in all and for one visitor. */
   atOnce: { total: 16, perKey: 4 },
+  /** How long one may be read for, in milliseconds. */
   readMs: 20_000,
   answers: { bytes: 64 << 20, smallBytes: 65_536, writeMs: 30_000 },
 };

@@ -1,16 +1,6 @@
 /** Verdicts that several v1 kinds share: by the state of all pods of a type. */
-import type { Counts, PodsByType, TypeVerdict } from "../kind_rules.ts";
+import { type Counts, NO_PODS, type PodsByType, type TypeVerdict } from "../kind_rules.ts";
 import { replicasOf, type Run } from "../run.ts";
-
-/** Counts of a type without pods. */
-export const NO_PODS: Counts = {
-  active: 0,
-  succeeded: 0,
-  failed: 0,
-  permanent: 0,
-  toRestart: 0,
-  drained: 0,
-};
 
 /** Returns the counts of a type. */
 export function countsOf({ counts }: PodsByType, type: string): Counts {
