@@ -13,13 +13,7 @@ export interface Members {
 }
 
 /** The gang at one moment. */
-export interface Gang {
-  readonly members: readonly Members[];
-  /** Pods beside the members that have succeeded, or will have when it is the members' turn. */
-  readonly succeeded: number;
-  /** Whether the group of a job that runs may need a change, lest its scheduler waits for other pods than these. */
-  readonly matters: boolean;
-}
+export type Gang = ReturnType<typeof gangOf>;
 
 const NOT_BEGUN: JobProgress = {
   readyJobs: 0,
@@ -77,8 +71,10 @@ const sumOf = (states: readonly State[], pods: (state: State) => number) =>
 /**
  * Returns the gang. As long as a pod whose turn it is has to be scheduled, it is the pods whose turn it is. When all
  * of them run, those that come next count already, so that they are a gang from the moment that they exist.
+ * `succeeded` are the pods beside these that have, or will have when it is their turn; `matters` says whether the group
+ * of a job that runs may need a change, lest its scheduler waits for other pods than these.
  */
-export function gangOf(draft: Draft, known: Progress): Gang {
+export function gangOf(draft: Draft, known: Progress) {
   const states = jobsOf(draft).map((job) => stateOf(draft, job, known));
   const unmet = ({ job }: State) =>
     dependenciesOf(draft, job).flatMap((dependency) => {
