@@ -66,10 +66,8 @@ const isSame = (one: LeaderLocation, other: LeaderLocation) =>
  * answer of a replica that lost the lease meanwhile is dropped.
  */
 export function createOwnerPoll<State extends JobVersion>(
-  options: OwnerPollOptions<State>,
+  { leader, here, forward, clock }: OwnerPollOptions<State>,
 ): PollOwner<State> {
-  const { leader, here, forward, clock } = options;
-
   async function ask(entries: readonly PollEntry[], waitMs: number, signal: AbortSignal) {
     const where = leader.locate();
     if (where.kind === "here") return await here(entries, waitMs, signal);

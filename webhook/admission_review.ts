@@ -134,8 +134,7 @@ function encodePatch(patch: readonly JsonPatchOperation[] | undefined) {
   };
 }
 
-function encodeStatus(refusal: Refusal) {
-  const { code, reason, message, causes, retryAfterSeconds } = refusal;
+function encodeStatus({ code, reason, message, causes, retryAfterSeconds }: Refusal) {
   const details = {
     ...(causes.length > 0 && { causes }),
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),

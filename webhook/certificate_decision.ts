@@ -89,11 +89,10 @@ function servingFault(
 
 /** The moments at which the answer may change although nothing stored does. */
 function nextMoment(
-  observed: ObservedCertificates,
+  { authority, next, serving, older }: ObservedCertificates,
   now: number,
   policy: CertificatePolicy,
 ): number {
-  const { authority, next, serving, older } = observed;
   const moments = [
     authority && authority.notAfter - policy.authorityRenewalMs,
     authority?.notAfter,

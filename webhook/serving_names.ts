@@ -15,8 +15,7 @@ function hostOf(url: string): string {
 }
 
 /** The DNS names and IP addresses, each once. Throws `TypeError` where a base URL is not one. */
-export function servingNames(address: ServingAddress): string[] {
-  const { service, namespace, baseUrls = [] } = address;
+export function servingNames({ service, namespace, baseUrls = [] }: ServingAddress): string[] {
   const inCluster = [
     service,
     `${service}.${namespace}`,

@@ -97,8 +97,7 @@ async function annotateFailure(execution: Execution, failure: JobFailure): Promi
  * Reports whether the job is still as it was planned for: what has ended, or is suspended, must not start again
  * because a cache is behind. The first pass of a job has no earlier state.
  */
-async function mayCreate(execution: Execution): Promise<boolean> {
-  const { client, job, resource, signal } = execution;
+async function mayCreate({ client, job, resource, signal }: Execution): Promise<boolean> {
   if (job.status?.conditions === undefined) return true;
   const live = await readAgain(client, resource, job, { signal });
   return live !== undefined &&

@@ -133,8 +133,7 @@ function typesProblems(kind: V1Kind, job: V1Job): FieldProblem[] {
 }
 
 /** The fields that single kinds have. */
-function ownProblems({ kind, specsKey, ...types }: V1Kind, job: V1Job): FieldProblem[] {
-  const { spec } = job;
+function ownProblems({ kind, specsKey, ...types }: V1Kind, { spec }: V1Job): FieldProblem[] {
   switch (kind) {
     case "TFJob":
       return choiceProblems("spec.successPolicy", spec.successPolicy, SUCCESS_POLICIES);

@@ -36,8 +36,7 @@ function tell({ events, jobSet }: Pick<Pass, "events" | "jobSet">, event: EventT
   events.record(subjectOf(KINDS.jobSet, jobSet), event);
 }
 
-function deleteJob(pass: Pass, job: WatchedJob): Promise<boolean> {
-  const { client, jobWrites, now, signal } = pass;
+function deleteJob({ client, jobWrites, now, signal }: Pass, job: WatchedJob): Promise<boolean> {
   const call = { propagationPolicy: "Foreground", signal } as const;
   return jobWrites.trackDeletion(
     job,

@@ -64,9 +64,8 @@ function isOurs(jobSet: JobSet): boolean {
  * one key at a time.
  */
 export function createJobSetReconciler(
-  options: ReconcilerOptions,
+  { client, managerName, informers, events, clock, maxPods }: ReconcilerOptions,
 ): Required<Pick<ControllerOptions, "reconcile" | "sources">> {
-  const { client, managerName, informers, events, clock, maxPods } = options;
   const jobWrites = createOwnWrites<WatchedJob>({
     clock,
     groupOf: (job) => controllerOf(job.metadata)?.uid,

@@ -60,8 +60,7 @@ const OUTDATED = Symbol("outdated");
  * is no need to ask if the snapshot is created in the same pass: a job that began before has one, and
  * its creation fails.
  */
-async function isCurrent(writer: Writer, trainJob: TrainJob): Promise<boolean> {
-  const { client, signal } = writer;
+async function isCurrent({ client, signal }: Writer, trainJob: TrainJob): Promise<boolean> {
   const live = await readAgain(client, KINDS.trainJob, trainJob, { signal });
   return live?.metadata.resourceVersion === trainJob.metadata.resourceVersion;
 }

@@ -37,8 +37,7 @@ function sampleOf({ metrics = [], progressPercentage, step, lastUpdatedTime }: S
 }
 
 /** Opens the curves of one term, which follow the caches from now on. */
-export function openTermCurves(options: TermCurvesOptions) {
-  const { jobs, jobSets, clock, curveBytes, logs } = options;
+export function openTermCurves({ jobs, jobSets, clock, curveBytes, logs }: TermCurvesOptions) {
   const beganMs = clock.now();
   const store = createCurveStore({
     clock,

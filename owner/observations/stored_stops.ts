@@ -71,8 +71,7 @@ function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
 }
 
 /** Creates the stops of stored decisions, of one term. */
-export function createStoredStops(options: StoredStopsOptions) {
-  const { plans, actors, stops, stopper, clock } = options;
+export function createStoredStops({ plans, actors, stops, stopper, clock }: StoredStopsOptions) {
   const log = getLogger(["milepost", "katib"]);
 
   /** What the job's rules have decided, if anything. Rejects with a SinkError if the log cannot be read. */

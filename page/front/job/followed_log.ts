@@ -13,11 +13,10 @@ const firstOf = ([first = "", ...others]: readonly string[] = []) => others.leng
 
 /** The logs of a view. */
 function placesOf(
-  view: JobView,
+  { namespace, container, isPrevious }: JobView,
   pod: string,
   details: JobDetails | undefined,
 ): readonly LogPlace[] {
-  const { namespace, container, isPrevious } = view;
   const pods = details?.pods ?? [];
   if (pod === "") return [];
   if (pod !== ALL_PODS) {

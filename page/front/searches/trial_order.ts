@@ -3,8 +3,7 @@ import { isOpen, type Search, type Trial, type TrialStop } from "./search_answer
 import type { SearchView } from "./search_view.ts";
 
 /** Returns why a trial was stopped, in words; `seen`: what its curve says. */
-export function stopWords(stop: TrialStop, seen: string): string {
-  const { by, text, rules, user } = stop;
+export function stopWords({ by, text, rules, user }: TrialStop, seen: string): string {
   if (by === "request") return `${user || "a request"}: ${text}`;
   const said = text || seen;
   const all = rules.join(" and ");
