@@ -13,18 +13,6 @@ import {
 } from "./followed_group.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 
-/** Options of {@link createJobFeeds}. */
-export interface JobFeedsOptions<State extends JobVersion, Value> {
-  readonly poll: PollOwner<State>;
-  /** Returns what subscribers get of a state, after what they had; undefined: nothing. */
-  readonly valueAfter: (state: State, before: Value | undefined) => Value | undefined;
-  readonly clock: Clock;
-  /** 0 to 1. Default `Math.random`. */
-  readonly random?: () => number;
-  /** Jobs of one call. Default 500. */
-  readonly jobsPerCall?: number;
-}
-
 /** Feeds by job. */
 export type JobFeeds<Value> = ReturnType<typeof createJobFeeds<JobVersion, Value>>;
 
@@ -39,9 +27,17 @@ const NO_OWNER: Outage = { reason: "no replica owns the status of jobs right now
 
 /** Creates {@link JobFeeds}; nothing runs without a subscriber. */
 export function createJobFeeds<State extends JobVersion, Value>(
-  options: JobFeedsOptions<State, Value>,
+  { poll, valueAfter, clock, random = Math.random, jobsPerCall = 500 }: {
+    readonly poll: PollOwner<State>;
+    /** Returns what subscribers get of a state, after what they had; undefined: nothing. */
+    readonly valueAfter: (state: State, before: Value | undefined) => Value | undefined;
+    readonly clock: Clock;
+    /** 0 to 1. Default `Math.random`. */
+    readonly random?: () => number;
+    /** Jobs of one call. Default 500. */
+    readonly jobsPerCall?: number;
+  },
 ) {
-  const { poll, valueAfter, clock, random = Math.random, jobsPerCall = 500 } = options;
   const log = getLogger(["milepost", "http"]);
   type Group = FollowedJobs<Value>;
   const groups = new Set<Group>();

@@ -36,21 +36,6 @@ export interface PollAsk {
   readonly waitMs: number;
 }
 
-/** Options of {@link createOwnerPoll}. */
-export interface OwnerPollOptions<State extends JobVersion> {
-  /** Locates the leader, which owns the state. */
-  readonly leader: LeaderLocator;
-  /** Polls this replica's own state. */
-  readonly here: PollOwner<State>;
-  /** Asks an owner on another replica; returns undefined if it gave no answer. Never throws. */
-  readonly forward: (
-    target: ForwardTarget,
-    ask: PollAsk,
-    bounds: CallBounds,
-  ) => Promise<readonly State[] | undefined>;
-  readonly clock: Clock;
-}
-
 /** Time of a forwarded poll beyond that for which the owner may wait, in milliseconds. */
 const ANSWER_MS = 5000;
 /** Time between two checks that the owner of a poll under way still is the owner, in milliseconds. */
@@ -66,7 +51,19 @@ const isSame = (one: LeaderLocation, other: LeaderLocation) =>
  * answer of a replica that lost the lease meanwhile is dropped.
  */
 export function createOwnerPoll<State extends JobVersion>(
-  { leader, here, forward, clock }: OwnerPollOptions<State>,
+  { leader, here, forward, clock }: {
+    /** Locates the leader, which owns the state. */
+    readonly leader: LeaderLocator;
+    /** Polls this replica's own state. */
+    readonly here: PollOwner<State>;
+    /** Asks an owner on another replica; returns undefined if it gave no answer. Never throws. */
+    readonly forward: (
+      target: ForwardTarget,
+      ask: PollAsk,
+      bounds: CallBounds,
+    ) => Promise<readonly State[] | undefined>;
+    readonly clock: Clock;
+  },
 ): PollOwner<State> {
   async function ask(entries: readonly PollEntry[], waitMs: number, signal: AbortSignal) {
     const where = leader.locate();

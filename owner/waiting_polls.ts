@@ -6,16 +6,13 @@ import { createKeyedListeners } from "../platform/base/keyed_listeners.ts";
 import { createSleeper } from "../platform/base/sleeper.ts";
 import type { JobVersion, PollEntry } from "./owner_poll.ts";
 
-/** Options of {@link createWaitingPolls}. */
-export interface WaitingPollsOptions<State extends JobVersion> {
-  /** Returns the present state of a job; undefined if it is that of the cursor. */
-  readonly read: (job: JobRef, cursor: string | undefined) => State | undefined;
-  readonly clock: Clock;
-}
-
 /** Creates polls, which resolve at once or when something changes. */
 export function createWaitingPolls<State extends JobVersion>(
-  { read, clock }: WaitingPollsOptions<State>,
+  { read, clock }: {
+    /** Returns the present state of a job; undefined if it is that of the cursor. */
+    readonly read: (job: JobRef, cursor: string | undefined) => State | undefined;
+    readonly clock: Clock;
+  },
 ) {
   /** Waiting polls by the UID of their job. */
   const waiting = createKeyedListeners();

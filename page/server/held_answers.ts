@@ -5,23 +5,10 @@ import { OverloadedError } from "../../platform/http/message.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 
-/** Bounds of answers. */
-export interface AnswerLimits {
-  /** Of all long answers together. */
-  readonly bytes: number;
-  /** An answer of up to so many is not counted: connections bound their number. */
-  readonly smallBytes: number;
-  /** How long the reader of a long one may take, in milliseconds. */
-  readonly writeMs: number;
-}
-
 /** Characters that are written at a time. */
 const PART = 65_536;
 /** Bytes of a character, at most. */
 const CHARACTER_BYTES = 2;
-
-/** Returns the answer, whose bytes are counted until its visitor has taken them. Throws if there is no room. */
-export type HoldAnswer = (visitor: string, answer: HttpResponse) => HttpResponse;
 
 /** The reader did not take a long answer in time: it is cut, lest a part be taken for the whole. */
 class LateReaderError extends Error {
@@ -31,11 +18,21 @@ class LateReaderError extends Error {
   }
 }
 
-/** Creates a {@link HoldAnswer}. */
-export function createHeldAnswers(clock: Pick<Clock, "sleep">, limits: AnswerLimits): HoldAnswer {
+/**
+ * Creates a function that returns the answer, whose bytes are counted until its visitor has taken them. It throws if
+ * there is no room.
+ */
+export function createHeldAnswers(clock: Pick<Clock, "sleep">, limits: {
+  /** Of all long answers together. */
+  readonly bytes: number;
+  /** An answer of up to so many is not counted: connections bound their number. */
+  readonly smallBytes: number;
+  /** How long the reader of a long one may take, in milliseconds. */
+  readonly writeMs: number;
+}) {
   const { smallBytes, writeMs } = limits;
   const share = createFairShare(limits.bytes);
-  return (visitor, answer) => {
+  return (visitor: string, answer: HttpResponse): HttpResponse => {
     const { body, stream } = answer;
     const bytes = CHARACTER_BYTES * body.length;
     if (stream !== undefined || bytes <= smallBytes) return answer;

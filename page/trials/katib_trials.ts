@@ -40,20 +40,12 @@ function metricsOf(trial: unknown): readonly TrialMetric[] {
     }));
 }
 
-/** A job of a Trial, by the kind of `spec.runSpec`. */
-export interface JobOfTrial {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
 const NAME = new RegExp(`^${NAME_PATTERN}$`);
 /** Longest `apiVersion`, and longest kind. */
 const MAX_NAME = 253;
 
-/** Returns the job that Katib makes of a Trial; undefined if it does not say which, or one that cannot be. */
-export function jobOfTrial(trial: unknown): JobOfTrial | undefined {
+/** Returns the job that Katib makes of a Trial, by the kind of `spec.runSpec`; undefined if it does not say which, or one that cannot be. */
+export function jobOfTrial(trial: unknown) {
   const run = objectAt(trial, "spec", "runSpec");
   const [apiVersion, kind] = [textAt(run, "apiVersion"), textAt(run, "kind")];
   if (apiVersion === undefined || kind === undefined) return undefined;

@@ -1,7 +1,7 @@
 /** Tests of the feeds of streams: which jobs a call asks for, and when the next call comes. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { createJobFeeds, type JobFeedsOptions } from "../../owner/job_feeds.ts";
+import { createJobFeeds } from "../../owner/job_feeds.ts";
 import type { JobVersion, PollEntry } from "../../owner/owner_poll.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 
@@ -25,7 +25,7 @@ interface Call {
 }
 
 /** Feeds over an owner whose answers a test gives. */
-function start(options: Partial<JobFeedsOptions<Counted, number>> = {}) {
+function start(options: Partial<Parameters<typeof createJobFeeds<Counted, number>>[0]> = {}) {
   const clock = new FakeClock();
   const calls: Call[] = [];
   const feeds = createJobFeeds<Counted, number>({

@@ -1,7 +1,7 @@
 /** Tests of polls of the owner: where they go, and what ends them. */
 import assert from "node:assert/strict";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { createOwnerPoll, type JobVersion, type OwnerPollOptions } from "../../owner/owner_poll.ts";
+import { createOwnerPoll, type JobVersion } from "../../owner/owner_poll.ts";
 import type { LeaderLocation } from "../../platform/kube/leading/leadership.ts";
 import { FakeClock, settle } from "../support/fake_clock.ts";
 
@@ -16,7 +16,7 @@ const elsewhere = (transitions: number): LeaderLocation => ({
 });
 
 /** A poll whose owner is where `at.place` says. */
-function ownerPoll(options: Partial<OwnerPollOptions<JobVersion>> = {}) {
+function ownerPoll(options: Partial<Parameters<typeof createOwnerPoll<JobVersion>>[0]> = {}) {
   const clock = new FakeClock();
   const at: { place: LeaderLocation } = { place: nowhere };
   const did: string[] = [];

@@ -6,12 +6,6 @@ import type { ReplicatedJob } from "../../../crds/jobset.ts";
 import type { JobProgress, Progress } from "../child.ts";
 import { type Draft, jobsOf } from "../draft.ts";
 
-/** A replicated job with the number of its pods that count. */
-export interface Members {
-  readonly job: ReplicatedJob;
-  readonly pods: number;
-}
-
 /** The gang at one moment. */
 export type Gang = ReturnType<typeof gangOf>;
 
@@ -62,7 +56,8 @@ function isMet({ status }: Dependency, { progress, replicas, finished }: State):
 
 const isScheduled = ({ progress, remaining }: State) => progress.running >= remaining;
 
-const membersOf = (states: readonly State[]): Members[] =>
+/** The replicated jobs with the numbers of their pods that count. */
+const membersOf = (states: readonly State[]) =>
   states.map(({ job, remaining }) => ({ job, pods: remaining }));
 
 const sumOf = (states: readonly State[], pods: (state: State) => number) =>
