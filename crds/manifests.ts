@@ -25,30 +25,7 @@ export interface ScalePaths {
 }
 
 /** A CustomResourceDefinition as `kubectl apply` takes it. */
-export interface CustomResourceDefinition {
-  apiVersion: "apiextensions.k8s.io/v1";
-  kind: "CustomResourceDefinition";
-  metadata: { name: string; annotations?: Record<string, string> };
-  spec: {
-    group: string;
-    names: {
-      kind: string;
-      listKind: string;
-      plural: string;
-      singular: string;
-      categories?: string[];
-    };
-    scope: "Namespaced" | "Cluster";
-    versions: {
-      name: string;
-      served: true;
-      storage: true;
-      schema: { openAPIV3Schema: OpenApiSchema };
-      subresources?: { status: Record<string, never>; scale?: ScalePaths };
-      additionalPrinterColumns?: PrinterColumn[];
-    }[];
-  };
-}
+export type CustomResourceDefinition = ReturnType<typeof definitionOf>;
 
 /** The columns that several kinds have. */
 export const COLUMNS = {
@@ -70,7 +47,7 @@ export function definitionOf(
     readonly annotations?: Record<string, string>;
     readonly categories?: string[];
   },
-): CustomResourceDefinition {
+) {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
