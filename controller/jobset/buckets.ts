@@ -8,12 +8,7 @@ import type { ResolvedSpec } from "./defaults.ts";
 import { indexOf, jobRestarts, keptRestarts } from "./job_restarts.ts";
 
 /** The Jobs of a JobSet. The `previous` ones belong to an earlier attempt and are deleted. */
-export interface Buckets {
-  readonly previous: readonly WatchedJob[];
-  readonly active: readonly WatchedJob[];
-  readonly succeeded: readonly WatchedJob[];
-  readonly failed: readonly WatchedJob[];
-}
+export type Buckets = ReturnType<typeof bucketJobs>;
 
 /** Returns the number in a label of the Job. Throws if the label is missing or not a number. */
 function numberIn(job: WatchedJob, key: string): number {
@@ -44,7 +39,7 @@ export function finishOf(job: WatchedJob): string | undefined {
 }
 
 /** Returns the Jobs by state; `status` is the JobSet's. */
-export function bucketJobs(jobs: readonly WatchedJob[], status: JobSetStatus = {}): Buckets {
+export function bucketJobs(jobs: readonly WatchedJob[], status: JobSetStatus = {}) {
   const buckets = {
     previous: new Array<WatchedJob>(),
     active: new Array<WatchedJob>(),

@@ -1,6 +1,6 @@
 /** Defaults of a JobSet's spec, applied in memory only, whether or not a webhook set them. */
 import type { JobSet, JobSetSpec, ReplicatedJob } from "../../crds/jobset.ts";
-import type { JobTemplateSpec, PersistentVolumeClaim } from "../../platform/kube/kubernetes.ts";
+import type { JobTemplateSpec } from "../../platform/kube/kubernetes.ts";
 import { restartsOneJob } from "./job_restarts.ts";
 
 /** A part of a JobSet's spec with every default. */
@@ -16,17 +16,7 @@ export type ResolvedReplicatedJob = Required<
 export type ResolvedFailurePolicy = Resolved<"failurePolicy">;
 
 /** A claim that the JobSet makes for its pods. */
-export interface ResolvedVolumeClaim {
-  /** Name of the claim: that of the template and of the JobSet. */
-  readonly claimName: string;
-  /** Name of the template, which is that of the volume. */
-  readonly volumeName: string;
-  readonly template: PersistentVolumeClaim;
-  readonly whenDeleted: "Delete" | "Retain";
-  /** Where the template and its policy are in the JobSet. */
-  readonly path: string;
-  readonly policyPath: string;
-}
+export type ResolvedVolumeClaim = ReturnType<typeof resolveVolumeClaims>[number];
 
 /** A JobSet's spec with every default. */
 export type ResolvedSpec = ReturnType<typeof resolveSpec>;
@@ -82,14 +72,17 @@ export function replicasOf(jobs: readonly ResolvedReplicatedJob[]): number {
 export function resolveVolumeClaims(
   policies: JobSetSpec["volumeClaimPolicies"] = [],
   jobSet: string,
-): ResolvedVolumeClaim[] {
+) {
   return policies.flatMap(({ templates, retentionPolicy }, policy) => {
     const policyPath = `spec.volumeClaimPolicies[${policy}]`;
-    return templates.map((template, index): ResolvedVolumeClaim => ({
+    return templates.map((template, index) => ({
+      /** Name of the claim: that of the template and of the JobSet. */
       claimName: `${template.metadata?.name}-${jobSet}`,
+      /** Name of the template, which is that of the volume. */
       volumeName: template.metadata?.name ?? "",
       template,
       whenDeleted: retentionPolicy?.whenDeleted ?? "Delete",
+      /** Where the template and its policy are in the JobSet. */
       path: `${policyPath}.templates[${index}]`,
       policyPath,
     }));

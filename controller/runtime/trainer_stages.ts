@@ -6,7 +6,6 @@ import {
   INITIALIZER_VOLUME,
   LABELS,
   RESERVED_STATUS_ENV,
-  type Step,
   STEP_CONTAINERS,
   STEPS,
   STORAGE_URI_ENV,
@@ -89,14 +88,10 @@ export const trainerEnv: Stage = {
 };
 
 /** An initializer that the TrainJob configures. */
-interface Initializer {
-  readonly step: Step;
-  readonly config: InitializerStep;
-  /** Field under `spec.initializer`. */
-  readonly field: "dataset" | "model";
-}
+type Initializer = ReturnType<typeof initializersOf>[number];
 
-function initializersOf({ trainJob }: Draft): Initializer[] {
+/** Returns those of the TrainJob, each with its field under `spec.initializer`. */
+function initializersOf({ trainJob }: Draft) {
   const { dataset, model } = trainJob.spec.initializer ?? {};
   return [
     ...(dataset

@@ -14,11 +14,7 @@ import type { Push } from "../../crds/wire/push.ts";
 import { createSummary } from "../../trials/recording/summary.ts";
 
 /** The reports of one sample, with time and run of its rows. */
-interface TimedReports {
-  readonly time: string;
-  readonly run?: string | undefined;
-  readonly reports: readonly Report[];
-}
+type TimedReports = ReturnType<typeof reportsByTime>[number];
 
 /** A push whose rows are to be written. */
 export type TakenPush = ReturnType<LogState["take"]>;
@@ -39,10 +35,7 @@ function verdictOf(met: MetRule, time: string, receivedMs: number | undefined): 
 }
 
 /** Groups reports by the time of their rows: rows of the same time are of one sample. */
-function reportsByTime(
-  rows: readonly ObservationRow[],
-  reports: readonly Report[],
-): TimedReports[] {
+function reportsByTime(rows: readonly ObservationRow[], reports: readonly Report[]) {
   const all: { time: string; run: string | undefined; reports: Report[] }[] = [];
   for (const [index, { time, run, step }] of rows.entries()) {
     const pushed = reports[index];

@@ -8,16 +8,7 @@ const TASK_TYPES = ["chief", "worker", "ps", "evaluator"] as const;
 export type TaskType = typeof TASK_TYPES[number];
 
 /** The tasks of one replicated job: all its pods have one type. */
-export interface Task {
-  readonly type: TaskType;
-  readonly job: ReplicatedJob;
-  /** Jobs of the replicated job. */
-  readonly replicas: number;
-  /** Pods of each Job. */
-  readonly pods: number;
-  /** Index of the first pod among all tasks of the type. */
-  readonly offset: number;
-}
+export type Task = ReturnType<typeof createTasks>[number];
 
 /** Returns the type of a job's tasks: its name, else worker for a trainer; undefined for any other job. */
 export function taskTypeOf(job: ReplicatedJob): TaskType | undefined {
@@ -53,16 +44,18 @@ function podsOf(input: ClusterInput, job: ReplicatedJob): number {
  * Returns the tasks of every job of the cluster. Of each type the job with most pods comes first, so
  * that their indexes are those of the Job or the JobSet; the index of a single pod is a constant.
  */
-export function createTasks(input: ClusterInput): Task[] {
+export function createTasks(input: ClusterInput) {
   const next = new Map<TaskType, number>();
   const tasks = input.jobs.flatMap((job) => {
     const type = taskTypeOf(job);
+    /** Jobs of the replicated job, and pods of each. */
     const replicas = stepOf(job) ? 1 : Math.max(0, job.replicas ?? 1);
     return type ? [{ type, job, replicas, pods: podsOf(input, job) }] : [];
   });
   return tasks
     .toSorted((one, other) => other.replicas * other.pods - one.replicas * one.pods)
     .map((task) => {
+      /** Index of the first pod among all tasks of the type. */
       const offset = next.get(task.type) ?? 0;
       next.set(task.type, offset + task.replicas * task.pods);
       return { ...task, offset };
