@@ -15,19 +15,16 @@ const COMMA = byteOf(",");
 const OPENING: ReadonlySet<number> = new Set(["{", "["].map(byteOf));
 const CLOSING: ReadonlySet<number> = new Set(["}", "]"].map(byteOf));
 
-/** Size of a text, up to the bound that it exceeds. */
-export interface JsonSize {
-  readonly values: number;
-  /** Absent if the text keeps the bounds. */
-  readonly exceeded?: keyof JsonBounds;
-}
-
 /**
  * Measures a text, and stops at the first bound that it exceeds. It is not parsed, and takes no memory: what is
  * within a few megabytes of text can cost a hundred times as much once it is parsed. Of text that is not JSON
  * the result says nothing.
  */
-export function measureJson(text: Uint8Array, bounds: JsonBounds): JsonSize {
+export function measureJson(text: Uint8Array, bounds: JsonBounds): {
+  readonly values: number;
+  /** Absent if the text keeps the bounds. */
+  readonly exceeded?: keyof JsonBounds;
+} {
   // Each value begins the text, or stands after a comma or at the beginning of a list or an object.
   let values = 1;
   let depth = 0;

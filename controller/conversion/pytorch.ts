@@ -6,14 +6,12 @@ import { gpusOf } from "../runtime/node_resources.ts";
 import { alikeNodes } from "./alike_nodes.ts";
 import type { NodesOrRefusals } from "./conversion.ts";
 
-/** Processes of a node: a number, or what torchrun finds. */
-interface Processes {
+/** Returns the processes of a node: a number, or what torchrun finds. */
+function processesOf(run: Run): {
   readonly numProcPerNode?: number;
   readonly refusals: readonly string[];
   readonly notes: readonly string[];
-}
-
-function processesOf(run: Run): Processes {
+} {
   const { nprocPerNode = "auto" } = run.spec;
   const none = { refusals: [], notes: [] };
   if (/^\d+$/.test(nprocPerNode)) return { ...none, numProcPerNode: Number(nprocPerNode) };

@@ -62,14 +62,6 @@ export function planSlots<T extends KubeObject>(
   };
 }
 
-/** What the pods of a type need, whose replicas may have succeeded. */
-export interface PodSlots extends SlotPlan {
-  /** Indexes that have succeeded, with a pod or without. */
-  readonly completed: ReadonlySet<number>;
-  /** Of {@link missing} those that have not succeeded. */
-  readonly wanted: readonly number[];
-}
-
 /**
  * Returns the indexes that have succeeded (docs/decisions/0065): those that the status names, unless a pod of them says
  * otherwise, and those whose pods ended well by themselves. One that is being deleted may have ended well because of that.
@@ -88,7 +80,12 @@ function completedIndexes(
 }
 
 /** Returns what the pods of a type need; one with a malformed index is ignored. */
-export function planPodSlots(run: Run, of: Replicas, pods: readonly Pod[]): PodSlots {
+export function planPodSlots(run: Run, of: Replicas, pods: readonly Pod[]): SlotPlan & {
+  /** Indexes that have succeeded, with a pod or without. */
+  readonly completed: ReadonlySet<number>;
+  /** Of `missing` those that have not succeeded. */
+  readonly wanted: readonly number[];
+} {
   const plan = planSlots(run, of, pods);
   const completed = completedIndexes(run, of, plan);
   return { ...plan, completed, wanted: plan.missing.filter((index) => !completed.has(index)) };

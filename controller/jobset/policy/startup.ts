@@ -25,15 +25,12 @@ export function dependenciesHold(
   });
 }
 
-/** The replicated jobs that may start now. */
-export interface Startable {
+/** Returns the replicated jobs whose Jobs may be created or resumed in this pass, in the spec's order. */
+export function startable(spec: ResolvedSpec, counters: Counters): {
   readonly replicatedJobs: readonly ResolvedReplicatedJob[];
   /** Set with InOrder while not suspended: whether one is still waited for, or all have started. */
   readonly order: "in_progress" | "completed" | "not_ordered";
-}
-
-/** Returns the replicated jobs whose Jobs may be created or resumed in this pass, in the spec's order. */
-export function startable(spec: ResolvedSpec, counters: Counters): Startable {
+} {
   const ordered = spec.inOrder && !spec.suspend;
   const replicatedJobs: ResolvedReplicatedJob[] = [];
   for (const job of spec.replicatedJobs) {
