@@ -46,12 +46,6 @@ export interface ServingCertificates {
   readonly expiry: { readonly serving: number; readonly authority: number };
 }
 
-/** The certificates after the steps that were due. */
-interface Advanced {
-  readonly set: CompleteCertificateSet;
-  readonly steps: readonly string[];
-}
-
 /** The set after one step. */
 async function applyAction(
   action: CertificateAction,
@@ -100,10 +94,11 @@ export function createCertificateManager(options: {
   const { mayChange = () => true } = options;
 
   /**
-   * Where the Secret is lost but this replica still holds good certificates, they are the start: so
-   * nobody loses trust. The next CA follows at once, since the old key may have been taken away.
+   * Returns the certificates after the steps that were due. Where the Secret is lost but this replica still holds
+   * good certificates, they are the start: so nobody loses trust. The next CA follows at once, since the old key may
+   * have been taken away.
    */
-  async function advance(stored: CertificateSet): Promise<Advanced> {
+  async function advance(stored: CertificateSet) {
     const lost = stored.authority === undefined && held !== undefined;
     let set: CertificateSet = lost && held !== undefined ? held : stored;
     const steps = lost ? ["restored what this replica holds"] : [];
@@ -157,7 +152,7 @@ export function createCertificateManager(options: {
   }
 
   async function ensure(signal?: AbortSignal): Promise<void> {
-    let advanced: Advanced | undefined;
+    let advanced: Awaited<ReturnType<typeof advance>> | undefined;
     const { outcome } = await upsert(store, KINDS.secret, key, async (existing) => {
       const stored = await decodeSecret(existing);
       advanced = !mayChange() && await follow(stored) ? undefined : await advance(stored);
