@@ -393,6 +393,36 @@ class ReadingTest(unittest.TestCase):
                 with self.assertRaisesRegex(milepost.Unreachable, "the manager's answer is no list of jobs"):
                     milepost.jobs(api=object())
 
+    def test_a_kind_and_a_state_are_taken_as_people_say_them(self) -> None:
+        train_jobs, pytorch_jobs = "trainjobs.trainer.kubeflow.org", "pytorchjobs.kubeflow.org"
+        kinds = {
+            "trainjob": train_jobs, "TrainJob": train_jobs, "trainjobs": train_jobs, train_jobs: train_jobs,
+            "trainjob.trainer.kubeflow.org": train_jobs, "PYTORCHJOBS": pytorch_jobs, "PyTorchJob.kubeflow.org": pytorch_jobs,
+            "tfjob": "tfjobs.kubeflow.org", "widgets.example.org": "widgets.example.org", "tfjobs.Example.org": "tfjobs.Example.org",
+        }  # fmt: skip
+        states = {"running": "Running", "FAILED": "Failed", "EarlyStopped": "EarlyStopped", "earlystopped": "EarlyStopped"}
+        with mock.patch.object(self.listing, "answer_of", return_value=b'{"rows": []}') as answer_of:
+            for kind, want in kinds.items():
+                self.assertEqual(self.job.Job("x", kind=kind, api=object()).kind, want)
+                milepost.jobs(kind=kind, api=object())
+                self.assertEqual(answer_of.call_args.args[2]["kind"], want)
+            for state, want in states.items():
+                milepost.jobs(state=state, api=object())
+                self.assertEqual(answer_of.call_args.args[2]["state"], want)
+            answer_of.reset_mock()
+            no_state = "^there is no state done; there are Created, Running, Suspended, Complete, Failed, EarlyStopped$"
+            with self.assertRaisesRegex(ValueError, no_state):
+                milepost.jobs(state="done", api=object())
+            no_kind = (
+                r"^there is no kind of job pod; known: jaxjob, mpijob, mxjob, paddlejob, pytorchjob, tfjob, trainjob, xgboostjob; "
+                r"others are PLURAL\.GROUP$"
+            )
+            asks = lambda: milepost.jobs(kind="pod", api=object()), lambda: milepost.job("x", kind="pod", api=object())
+            for ask in asks:
+                with self.assertRaisesRegex(ValueError, no_kind):
+                    ask()
+            answer_of.assert_not_called()
+
     def test_the_configuration_of_a_job_is_that_of_its_row(self) -> None:
         kind = "trainjobs.trainer.kubeflow.org"
         rows = [

@@ -34,7 +34,8 @@ def job(
     """Returns the job `NAMESPACE/NAME`, or that of the Kubeflow SDK's TrainJob. Needs `milepost[notebook]`.
 
     Without a namespace it is in `namespace`, else in that of the kubeconfig. `kind` is such as
-    "pytorchjobs.kubeflow.org"; without it, it is a TrainJob, or of the kind of a job of `jobs`. `api` is a `kubernetes.client.ApiClient` for another cluster than the kubeconfig's.
+    "pytorchjob", in any case, or "widgets.example.org" of a kind that Milepost only watches; without it, it is a TrainJob,
+    or of the kind of a job of `jobs`. `api` is a `kubernetes.client.ApiClient` for another cluster than the kubeconfig's.
     `address` is where curves are read, such as "https://manager:8082", and `ca` a file with the CA of its certificate,
     where neither is found by itself. Raises `JobNotFound`, or another `ReadingError`.
     """
@@ -55,10 +56,10 @@ def jobs(
     """Returns the jobs of all kinds that the kubeconfig's user may list, the newest first. Needs `milepost[notebook]`.
 
     They are of all namespaces, for which it needs the right to list jobs in all of them, or of `namespace`; of `kind`,
-    such as "pytorchjobs.kubeflow.org", and in `state`, such as "Running", if these are given. There are at most `limit`,
-    and never more than 1000. Each has namespace, name, kind, state, progress, when it was created, and its newest
+    such as "pytorchjob", and in `state`, such as "running", each in any case, if these are given. There are at most
+    `limit`, and never more than 1000. Each has namespace, name, kind, state, progress, when it was created, and its newest
     metrics; `pandas.DataFrame(milepost.jobs())` is a table of them. `api`, `address` and `ca` are as those of `job`.
-    Raises `Unreachable`.
+    Raises `BadName`, a ValueError, for a kind or a state that there is not, and `Unreachable`.
     """
     listed: list[ListedJob] = _reading().jobs(
         namespace, kind=kind, state=state, limit=limit, api=api, address=address, ca=ca

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .errors import BadName
+
 TRAIN_JOBS = "trainjobs.trainer.kubeflow.org"
 _VERSIONS = {"trainer.kubeflow.org": "v1alpha1", "kubeflow.org": "v1"}
 # Of the kinds whose plurals end in "jobs", what is before that, as it is written.
@@ -9,6 +11,28 @@ _WRITTEN = {
     "jax": "JAX", "mpi": "MPI", "mx": "MX", "paddle": "Paddle", "pytorch": "PyTorch", "tf": "TF", "train": "Train",
     "xgboost": "XGBoost",
 }  # fmt: skip
+
+
+# Plural and group of each, by its plural and its singular.
+_KNOWN = {
+    word: f"{before}jobs.{'trainer.' if before == 'train' else ''}kubeflow.org"
+    for before in _WRITTEN for word in (f"{before}jobs", f"{before}job")
+}  # fmt: skip
+
+
+def full_kind(kind: str) -> str:
+    """Returns plural and group of a kind: of one that is known by its plural, its singular or either with its group, in any case.
+
+    Of others these are given. Raises `BadName` for a word without a group that names none.
+    """
+    word, dot, group = kind.lower().partition(".")
+    known = _KNOWN.get(word, "")
+    if known and (not dot or known.partition(".")[2] == group):
+        return known
+    if dot:
+        return kind
+    names = ", ".join(name for name in _KNOWN if not name.endswith("s"))
+    raise BadName(f"there is no kind of job {kind}; known: {names}; others are PLURAL.GROUP")
 
 
 def place_of_kind(kind: str) -> tuple[str, str, str]:

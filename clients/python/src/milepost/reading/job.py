@@ -11,11 +11,11 @@ from typing import Any, Protocol
 from kubernetes import client, config
 
 from ..errors import BadName, JobNotFound, MetricNotFound, ReadingError, Unreachable, alternatives, needs
-from ..kinds import TRAIN_JOBS, place_of_kind, word_of
+from ..kinds import TRAIN_JOBS, full_kind, place_of_kind, word_of
 from ..spelling import spelled
 from .drawing import html_of
 from .frames import Lines, Over, is_metric, lines_over
-from .listing import JOBS_MAX, ListedJob, jobs_of
+from .listing import JOBS_MAX, ListedJob, filters_of, jobs_of
 from .manager import DEADLINE_S, curves_of
 
 # More names than these are not looked at for the one that was meant.
@@ -42,7 +42,7 @@ class Job:
     """A job. `refresh` reads it again; `watch` does so until it has ended.
 
     It is named by `NAMESPACE/NAME`, by its name in the kubeconfig's namespace or in `namespace`, or by an object with a
-    name, such as the Kubeflow SDK's TrainJob. Without `kind` it is a TrainJob, or what a `ListedJob` is.
+    name, such as the Kubeflow SDK's TrainJob. `kind` is as `full_kind` takes it; without `kind` it is a TrainJob, or what a `ListedJob` is.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Job:
     ) -> None:
         before, self.name = _parts_of(name)
         self.namespace: str = before or namespace or getattr(name, "namespace", None) or _namespace()
-        self.kind = kind or (name.kind if isinstance(name, ListedJob) else TRAIN_JOBS)
+        self.kind = full_kind(kind) if kind else (name.kind if isinstance(name, ListedJob) else TRAIN_JOBS)
         self._address = address
         self._ca = ca
         self._api = api if api is not None else _api()
@@ -288,8 +288,8 @@ def jobs(
     address: str | None = None,
     ca: str | None = None,
 ) -> list[ListedJob]:
-    """Returns the jobs that the kubeconfig's user may list, the newest first. Raises `Unreachable`."""
-    filters = {"namespace": namespace, "kind": kind, "state": state}
+    """Returns the jobs that the kubeconfig's user may list, the newest first. Raises `BadName` or `Unreachable`."""
+    filters = filters_of(namespace, kind, state)
     return jobs_of(api if api is not None else _api(), filters, limit, address, ca)
 
 

@@ -6,12 +6,14 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import Unreachable
+from ..errors import BadName, Unreachable
+from ..kinds import full_kind
 from .drawing import number_in
 from .manager import answer_of
 
 # Most jobs of one list, and of one answer of the manager.
 JOBS_MAX, WINDOW = 1000, 200
+STATES = ("Created", "Running", "Suspended", "Complete", "Failed", "EarlyStopped")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,14 @@ class ListedJob:
     created: str = ""
     metrics: dict[str, float] = field(default_factory=dict)
     configuration: dict[str, str] = field(default_factory=dict)
+
+
+def filters_of(namespace: str | None, kind: str | None, state: str | None) -> dict[str, str | None]:
+    """Returns what a list is asked for. Raises `BadName` for a kind or a state that there is not."""
+    found = next((one for one in STATES if state and one.lower() == state.lower()), None)
+    if state and found is None:
+        raise BadName(f"there is no state {state}; there are {', '.join(STATES)}")
+    return {"namespace": namespace, "kind": full_kind(kind) if kind else None, "state": found}
 
 
 def jobs_of(
