@@ -6,6 +6,7 @@ import io
 import re
 import sys
 import unittest
+import warnings
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -97,6 +98,39 @@ class FrameTest(unittest.TestCase):
         seconds = job.plot(over="time").get_lines()
         self.assertEqual([str(line.get_xdata()) for line in seconds], ["[0. 1. 2.]"] * 2)
         self.assertEqual(list(seconds[1].get_ydata())[1], 5.0)
+
+    def test_what_was_reported_as_no_finite_number_is_a_row_that_says_so(self) -> None:
+        loss = curve("loss", (0, 4.0), (3000, 1.0))
+        codes = curve("loss", (1000, 0), (2000, 1), isNonFinite=True)
+        steps = curve("step", (0, 10), (1000, 20), (2000, 30), (3000, 40), isStep=True)
+        val = {"name": "val", "points": [[1000, -1, -1, -1, 15], [2000, -1, -1, -1]], "isNonFinite": True}
+        acc = curve("acc", (0, 0.1), (1000, 0.2), (2000, 0.3))
+        none: dict[str, list[Any]] = {"step": [10, 20, 30, 40], "loss": [4, "nan", "inf", 1], "nonfinite": ["", "loss", "loss", ""]}
+        cases: tuple[tuple[str, tuple[Any, ...], dict[str, list[Any]]], ...] = (
+            ("steps", (loss, codes, steps), {**none}),
+            ("a gap beside it", (acc, loss, codes, steps), {"step": none["step"], "acc": [0.1, 0.2, 0.3, "nan"], **none}),
+            ("without steps", (loss, codes), {it: none[it] for it in ("loss", "nonfinite")}),
+            ("a number of the same time", (curve("loss", (1000, 2.0)), codes), {"loss": [2, "inf"], "nonfinite": ["loss", "loss"]}),
+            ("nothing else, at steps of its own", (curve("val"), val, codes, steps),
+             {"step": [15, 20, 30], "val": ["-inf", "nan", "-inf"], "loss": ["nan", "nan", "inf"], "nonfinite": ["val", "loss", "val, loss"]}),
+            ("a metric of that name", (curve("nonfinite", (1000, 5.0)), codes),
+             {"nonfinite (metric)": [5, "nan"], "loss": ["nan", "inf"], "nonfinite": ["loss", "loss"]}),
+            ("none at last", (loss, curve("loss", isNonFinite=True)), {"loss": [4, 1]}),
+        )  # fmt: skip
+        for name, curves, want in cases:
+            with self.subTest(name), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                frame = self.job("a", *curves).metrics()
+                self.assertEqual((list(frame.columns), frame.index.name), (list(want), "time"))
+                texts = frame.pop("nonfinite") if "nonfinite" in frame else []
+                self.assertEqual(list(texts), want.pop("nonfinite", []))
+                for column, values in want.items():
+                    self.assertEqual([str(one) for one in frame[column]], [str(float(one)) for one in values], column)
+        # A line has numbers only.
+        job = self.job("a", loss, codes, steps)
+        self.assertEqual(milepost.compare(job, metric="loss")["ns/a"].to_dict(), {10: 4, 40: 1})
+        with self.assertRaisesRegex(milepost.MetricNotFound, "ns/a has reported no finite numbers"):
+            self.job("a", curve("loss"), codes).plot()
 
     def test_a_metric_that_is_pushed_seldom_has_the_step_at_which_it_was_pushed(self) -> None:
         loss = curve("loss", (0, 9.0), (1000, 8.0), (2000, 7.0))

@@ -11,8 +11,8 @@ from ..errors import BadName, MetricNotFound, needs
 # What lines are over, in the words of the page: the steps, the seconds since a job's first report, or times.
 Over = Literal["step", "time", "wall clock"]
 _INDEX_NAMES: dict[Over, str] = {"step": "step", "time": "seconds", "wall clock": "time"}
-_STEP = "step"
-_STEP_METRIC = "step (metric)"
+# Columns beside those of metrics.
+_STEP, _NON_FINITE = "step", "nonfinite"
 
 
 def is_metric(curve: dict[str, Any]) -> bool:
@@ -25,12 +25,15 @@ class Lines:
     """Metrics of a job by time: `values` is a frame with a column for each, `steps` a series, empty if pods push none.
 
     `own` is a frame like `values` with the step of a value where that may be another than the last one of its time.
+    `codes` and `own_of_codes` are the same of when a metric was no finite number: 0 for NaN, 1 and -1 for the infinities.
     """
 
     job: str
     values: Any
     steps: Any
     own: Any
+    codes: Any
+    own_of_codes: Any
 
     @classmethod
     def of(cls, job: str, curves: Sequence[dict[str, Any]]) -> Lines:
@@ -42,11 +45,14 @@ class Lines:
             times = pandas.to_datetime([point[0] for point in points], unit="ms", utc=True)
             return pandas.Series([point[place] if place < len(point) else None for point in points], index=times, dtype=float)
 
-        values, own = (
-            pandas.DataFrame({curve["name"]: series(curve, place) for curve in curves if is_metric(curve)}) for place in (3, 4)
-        )
-        steps = [series(curve, 3) for curve in curves if curve.get("isStep")]
-        return cls(job, values, steps[0] if steps else pandas.Series(dtype=float), own)
+        of_metrics = [curve for curve in curves if is_metric(curve)]
+        of_codes = [curve for curve in curves if curve.get("isNonFinite") and curve["points"]]
+        values, own, codes, own_of_codes = (
+            pandas.DataFrame({curve["name"]: series(curve, place) for curve in chosen})
+            for chosen in (of_metrics, of_codes) for place in (3, 4)
+        )  # fmt: skip
+        steps: dict[str, Any] = next((curve for curve in curves if curve.get("isStep")), {"points": []})
+        return cls(job, values, series(steps, 3), own, codes, own_of_codes)
 
     @property
     def has_steps(self) -> bool:
@@ -54,18 +60,32 @@ class Lines:
         return len(self.steps) > 0
 
     def frame(self) -> Any:
-        """Returns the metrics with the step of each row before them, if there are steps: those of one time may have several."""
-        frame = self.values
-        if self.has_steps:
-            pandas = _pandas()
-            columns = {_STEP_METRIC if name == _STEP else name: (one, self.own[name]) for name, one in frame.items()}
-            steps = self.steps.reindex(frame.index)
-            rows = [
-                pandas.DataFrame({_STEP: own.fillna(steps), name: one}).dropna(subset=[name])
-                for name, (one, own) in columns.items()
-            ]
-            frame = pandas.concat([pandas.DataFrame({_STEP: steps}).iloc[:0], *rows])
-            frame = frame.groupby([frame.index, _STEP], dropna=False).first().reset_index(_STEP)
+        """Returns the metrics, behind the step of each row if there are steps: those of one time may have several.
+
+        If a metric was ever NaN or infinite, the last column names those that were so in a row. Of one that had a number at
+        the same time and step, too, the row has the number.
+        """
+        pandas = _pandas()
+        before, behind = [_STEP] if self.has_steps else [], [] if self.codes.empty else [_NON_FINITE]
+        names = [*self.values, *self.codes]
+        column = {name: f"{name} (metric)" if name in [*before, *behind] else name for name in names}
+
+        def rows(name: str, values: Any, own: Any) -> Any:
+            known = values.dropna()
+            steps = own.reindex(known.index).fillna(self.steps.reindex(known.index))
+            return pandas.DataFrame({_STEP: steps, column[name]: known})
+
+        made = [rows(name, values, self.own[name]) for name, values in self.values.items()]
+        for name, codes in self.codes.items():
+            # Of 0, 1 and -1 these are NaN and the infinities.
+            of_codes = rows(name, codes, self.own_of_codes[name])
+            made.append(of_codes.assign(**{column[name]: of_codes[column[name]] / 0, _NON_FINITE: column[name]}))
+        frame = pandas.concat([pandas.DataFrame({_STEP: self.steps}).iloc[:0], *made])
+        places = frame.groupby([frame.index, _STEP], dropna=False)
+        frame = places.first()
+        for one in behind:
+            frame[one] = places[one].agg(lambda names: ", ".join(names.dropna()))
+        frame = frame.reset_index(_STEP)[[*before, *column.values(), *behind]]
         frame.index.name = "time"
         return frame
 

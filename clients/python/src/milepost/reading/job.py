@@ -154,6 +154,10 @@ class Job:
 
         Where pods push the step of the training, it is the first column, `step`, and NaN in rows without one. A metric
         that is called `step`, too, is then the column `step (metric)`.
+
+        A metric that was reported as NaN or infinite has that value in its row. Where it has none it is NaN, too: the last
+        column, `nonfinite`, tells them apart. It names the metrics that were NaN or infinite in a row, after commas, and is
+        there only if one was.
         """
         return self._lines().frame()
 
@@ -165,7 +169,8 @@ class Job:
         """
         lines = self._lines()
         if lines.values.empty:
-            raise MetricNotFound(f"{lines.job} has reported no metrics")
+            what = "metrics" if lines.codes.empty else "finite numbers"
+            raise MetricNotFound(f"{lines.job} has reported no {what}")
         drawn = {name: (lines, name) for name in lines.values}
         return lines_over(drawn, over or ("step" if lines.has_steps else "wall clock")).plot(**options)
 
