@@ -223,6 +223,24 @@ class ReadingTest(unittest.TestCase):
                 with mock.patch.object(self.job, "curves_of", return_value=[]):
                     self.assertEqual(want in "".join(Elements(job._repr_html_()).texts), True)
 
+    def test_a_stop_says_why_from_its_decision_on(self) -> None:
+        rule = "loss 10.5 is greater than 10, at report 4\x1b"
+        condition = {"type": "EarlyStopped", "status": "True", "reason": "RulesMet", "message": rule}
+        stop = {"reason": "StoppedByUser", "message": "asked for by admin", "user": "admin"}
+        for state, conditions, decided, want in (
+            ("Running", [], None, ""), ("Running", [], stop, "asked for by admin"),
+            ("EarlyStopped", [condition], stop, r"loss 10.5 is greater than 10, at report 4\x1b"),
+            ("EarlyStopped", [{**condition, "message": ""}], None, "RulesMet"),
+            ("Complete", [{**condition, "status": "False"}], None, ""), ("Running", [], 7, ""),
+        ):  # fmt: skip
+            with self.subTest(state=state, decided=decided, conditions=conditions):
+                self.status = {"state": state, "conditions": conditions, "stop": decided}
+                job = self.job.Job("x", namespace="team", api=object())
+                self.assertEqual(job.stopped, want)
+                self.assertEqual(repr(job), f"<team/x {state}{': ' if want else ''}{want}>")
+                with mock.patch.object(self.job, "curves_of", return_value=[]):
+                    self.assertIn(want, "".join(Elements(job._repr_html_()).texts))
+
     def test_nothing_that_is_answered_is_markup(self) -> None:
         for text in HOSTILE:
             report = {"progressPercentage": text, "estimatedRemainingSeconds": text, "message": text}

@@ -137,6 +137,17 @@ class Job:
         return spelled(str(kept.get("headline") or "")) if isinstance(kept, dict) else ""
 
     @property
+    def stopped(self) -> str:
+        """Why it was stopped early: the rule that was met, or what who asked for it said; empty if it was not.
+
+        While it has a grace, `state` is Running still, and this says why it is being stopped.
+        """
+        status = self._object.get("status", {})
+        held = (one for one in status.get("conditions", []) if one.get("type") == "EarlyStopped" and one.get("status") == "True")
+        kept = next(held, None) or status.get("stop")
+        return spelled(str(kept.get("message") or kept.get("reason") or "")) if isinstance(kept, dict) else ""
+
+    @property
     def remaining(self) -> int | None:
         """In seconds; None while its pods fail and are started again."""
         return None if self.failure else self.status.get("estimatedRemainingSeconds")
@@ -216,13 +227,13 @@ class Job:
         except Unreachable as error:
             problem = str(error)
         title = f"{self.namespace}/{self.name}"
-        notes = [text for text in (self.failure, problem) if text]
+        notes = [text for text in (self.failure, self.stopped, problem) if text]
         return html_of(title, self.state, self.progress, self.remaining, metric, points, notes)
 
     def __repr__(self) -> str:
         progress = "" if self.progress is None else f" {self.progress} %"
-        failure = f": {self.failure}" if self.failure else ""
-        return f"<{self.namespace}/{self.name} {self.state}{progress}{failure}>"
+        why = self.failure or self.stopped
+        return f"<{self.namespace}/{self.name} {self.state}{progress}{f': {why}' if why else ''}>"
 
 
 def _parts_of(name: object) -> tuple[str, str]:
