@@ -155,7 +155,8 @@ class CommandTest(unittest.TestCase):
 
         glibc, server = ("glibc", "2.31"), types.SimpleNamespace(command=lambda: ["deno", "run"])
         for system, libc, module, want in (
-            ("Linux", glibc, None, 'the program is a package of its own: pip install "milepost\\[server\\]"'),
+            ("Linux", glibc, None, 'the program is a package of its own: pip install "milepost\\[server\\]", from the first release on; '
+             "in a clone it is bin/milepost, and bin/milepost standalone prints the KUBECONFIG that a notebook needs$"),
             ("Linux", glibc, types.SimpleNamespace(command=gone), "Deno, which runs the program, is missing \\(/bin/deno\\): pip"),
             ("Linux", ("", ""), server, "on Linux with glibc, and this is Linux with another C library"),
             ("Darwin", ("", ""), server, "on Linux with glibc, and this is Darwin"),

@@ -200,8 +200,13 @@ class ReadingTest(unittest.TestCase):
         del sys.modules["milepost.reading"].__dict__["job"]
         with mock.patch.dict(sys.modules, {"kubernetes": None}):
             for ask in (lambda: milepost.job("x"), milepost.jobs, lambda: milepost.compare("x", metric="loss")):
-                with self.assertRaisesRegex(milepost.NotInstalled, r'needs the package kubernetes: pip install "milepost\[notebook\]"'):
+                with self.assertRaises(milepost.NotInstalled) as raised:
                     ask()
+                self.assertEqual(
+                    str(raised.exception),
+                    'reading jobs needs the package kubernetes: pip install "milepost[notebook]", from the first release on; '
+                    'in a clone pip install "./clients/python[notebook]"',
+                )
 
     def test_a_failure_is_told_in_a_line_and_has_no_time_left(self) -> None:
         report = {"progressPercentage": 40, "estimatedRemainingSeconds": 6}

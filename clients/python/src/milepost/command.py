@@ -6,7 +6,10 @@ import os
 import platform
 import sys
 
-MISSING = 'the program is a package of its own: pip install "milepost[server]"'
+MISSING = (
+    'the program is a package of its own: pip install "milepost[server]", from the first release on; '
+    "in a clone it is bin/milepost, and bin/milepost standalone prints the KUBECONFIG that a notebook needs"
+)
 
 
 class NoProgram(Exception):

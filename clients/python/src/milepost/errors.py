@@ -43,7 +43,10 @@ class NotInstalled(ReadingError, ImportError):
 
 def needs(error: ImportError) -> NotInstalled:
     """Returns what to do about a package that is missing."""
-    return NotInstalled(f'reading jobs needs the package {error.name}: pip install "milepost[notebook]"')
+    return NotInstalled(
+        f'reading jobs needs the package {error.name}: pip install "milepost[notebook]", from the first release on; '
+        'in a clone pip install "./clients/python[notebook]"'
+    )
 
 
 def alternatives(name: str, there: Iterable[str], nothing: str) -> str:
