@@ -47,6 +47,19 @@ for (const [which, change] of [["as it is", ""], ["with all of its options", "$1
   });
 }
 
+Deno.test("the TrainJob to copy says how to run it again, and on which runtime a failure is final", async () => {
+  const [text, runtime] = await Promise.all(
+    ["trainjob.yaml", "runtime.yaml"].map((it) => Deno.readTextFile(new URL(it, examples))),
+  );
+  assert.match(text ?? "", /`generateName: my-job-`[^]*`kubectl create -f job\.yaml`/);
+  const [, field = ""] =
+    /a runtime with `(.+)`, such as[ #\n]+examples\/runtime\.yaml/.exec(text ?? "") ?? [];
+  assert.deepEqual(parseYaml(field), { backoffLimit: 0 });
+  assert.partialDeepStrictEqual(parseYaml(runtime ?? ""), {
+    spec: { template: { spec: { replicatedJobs: [{ template: { spec: parseYaml(field) } }] } } },
+  });
+});
+
 Deno.test("trainingProgram() is the ConfigMap that kustomize makes, and fits into one", async () => {
   const program = trainingProgram("default");
   const kustomization: unknown = parseYaml(
