@@ -11,8 +11,6 @@ _WRITTEN = {
     "jax": "JAX", "mpi": "MPI", "mx": "MX", "paddle": "Paddle", "pytorch": "PyTorch", "tf": "TF", "train": "Train",
     "xgboost": "XGBoost",
 }  # fmt: skip
-
-
 # Plural and group of each, by its plural and its singular.
 _KNOWN = {
     word: f"{before}jobs.{'trainer.' if before == 'train' else ''}kubeflow.org"
@@ -23,7 +21,7 @@ _KNOWN = {
 def full_kind(kind: str) -> str:
     """Returns plural and group of a kind: of one that is known by its plural, its singular or either with its group, in any case.
 
-    Of others these are given. Raises `BadName` for a word without a group that names none.
+    Another is given with its group, and is returned as it is. Raises `BadName` for a word without a group that names none.
     """
     word, dot, group = kind.lower().partition(".")
     known = _KNOWN.get(word, "")
