@@ -16,23 +16,43 @@ const LONGEST = 1_000;
 const shortened = (text: string) =>
   text.length > LONGEST ? `${text.slice(0, LONGEST)}… (the whole is in YAML)` : text;
 
-const ASSIGNED = /^(?:--?)?([\w.]+[\w./-]*)=(\S*)$/;
-const OPTION = /^--(\w[\w.-]*)$/;
+const ASSIGNED = /^(?:--?|\+\+?)?([\w.]+[\w./-]*)=(\S*)$/;
+const OPTION = /^-(?:-(?=\w)|(?=[A-Za-z]))([\w.-]+)$/;
+/** What is an option, or ends those of a launcher; a negative number is a value. */
+const NO_VALUE = /^-(?:-|[A-Za-z])/;
+/** A script, and the options of interpreters that name a module or a program. */
+const [SCRIPT, OF_PROGRAM] = [/\.(?:py|sh)$/, /^-(?:m|[a-z]*c)$/];
 
-/** Parts a command into its options, such as `--lr 0.1` and `lr=0.1`, and the rest. */
+/** Returns where the name of the program is, behind interpreters and launchers and their options; -1 if nothing says it. */
+const programIn = (words: readonly string[]): number =>
+  words.findIndex((word, index) => {
+    const before = words[index - 1] ?? "";
+    return OF_PROGRAM.test(before) || (SCRIPT.test(word) && !before.startsWith("--"));
+  });
+
+/** Parts a command into its options, such as `--lr 0.1`, `-b 32` and `lr=0.1`, and the rest. */
 function optionsOf(words: readonly string[]) {
   const options: Setting[] = [];
   const rest: string[] = [];
+  const program = programIn(words);
   for (let index = 0; index < words.length; index++) {
-    const [word = "", next] = [words[index], words[index + 1]];
+    const word = words[index] ?? "";
     const [, name, value = ""] = ASSIGNED.exec(word) ?? [];
     const [, option] = OPTION.exec(word) ?? [];
+    const isOfLauncher = index <= program && !word.startsWith("--");
     if (name !== undefined) options.push([name, value]);
-    else if (option === undefined) rest.push(word);
-    else if (next === undefined || next.startsWith("--")) options.push([option, "yes"]);
+    else if (option === undefined || isOfLauncher) rest.push(word);
     else {
-      options.push([option, next]);
-      index++;
+      const values: string[] = [];
+      for (let next = words[index + 1]; next !== undefined; next = words[index + 1]) {
+        const isMore = values.length > 0;
+        if (NO_VALUE.test(next) || (isMore && (index + 1 === program || ASSIGNED.test(next)))) {
+          break;
+        }
+        values.push(next);
+        index++;
+      }
+      options.push([option, values.length === 0 ? "yes" : values.join(" ")]);
     }
   }
   return { options, rest };

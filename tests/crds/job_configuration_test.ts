@@ -32,11 +32,12 @@ const CASES: Readonly<Record<string, readonly [spec: unknown, want: readonly Set
     [
       ["Runtime", "torch"],
       ["Nodes", "2"],
-      ["Command", String.raw`python 'it'\''s a try.py' -c 'x = 1; y=2'`],
+      ["Command", String.raw`python 'it'\''s a try.py'`],
       ["lr", "0.1"],
       ["fast", "yes"],
       ["batch-size", "32"],
       ["model.depth", "4"],
+      ["c", "x = 1; y=2"],
       ["epochs", "yes"],
       ...VARIABLES,
     ],
@@ -70,6 +71,53 @@ const CASES: Readonly<Record<string, readonly [spec: unknown, want: readonly Set
   "nothing that it knows": [{ replicas: 3, fooReplicaSpecs: 7, trainer: null }, []],
   "no object": [undefined, []],
 };
+
+/** Commands, with their options and the rest. */
+const COMMANDS: Readonly<Record<string, readonly [rest: string, options: readonly Setting[]]>> = {
+  "python train.py --hidden 512 256 -b 256 --lr 0.1": ["python train.py", [
+    ["hidden", "512 256"],
+    ["b", "256"],
+    ["lr", "0.1"],
+  ]],
+  "python train.py --amp -b 32 --offset -3 -.5 -lr 1e-3 -v": ["python train.py", [
+    ["amp", "yes"],
+    ["b", "32"],
+    ["offset", "-3 -.5"],
+    ["lr", "1e-3"],
+    ["v", "yes"],
+  ]],
+  "train +opt=adam ++lr=0.1 --set a=1 depth=4": ["train", [
+    ["opt", "adam"],
+    ["lr", "0.1"],
+    ["set", "a=1"],
+    ["depth", "4"],
+  ]],
+  "torchrun --nproc-per-node 2 train.py --config conf.py": ["torchrun train.py", [
+    ["nproc-per-node", "2"],
+    ["config", "conf.py"],
+  ]],
+  "torchrun --nproc-per-node 2 -m train -m 0.9": ["torchrun -m train", [
+    ["nproc-per-node", "2"],
+    ["m", "0.9"],
+  ]],
+  "python -u -X dev train.py -c conf.yaml": ["python -u -X dev train.py", [["c", "conf.yaml"]]],
+  "bash -euc run -b 1": ["bash -euc run", [["b", "1"]]],
+  "accelerate launch --fp16 -- train.py -b 1": ["accelerate launch -- train.py", [
+    ["fp16", "yes"],
+    ["b", "1"],
+  ]],
+  "-b 1": ["", [["b", "1"]]],
+};
+
+for (const [text, [rest, options]] of Object.entries(COMMANDS)) {
+  Deno.test(`options of the command: ${text}`, () => {
+    const settings = settingsOf({
+      spec: { runtimeRef: { name: "torch" }, trainer: { command: text.split(" ") } },
+    });
+    const command = rest === "" ? [] : [["Command", rest]];
+    assert.deepEqual(settings, [["Runtime", "torch"], ...command, ...options]);
+  });
+}
 
 for (const [name, [spec, want]] of Object.entries(CASES)) {
   Deno.test(`a job's configuration: ${name}`, () => {
