@@ -76,6 +76,12 @@ export function marksOfPod(
   return [{ timeMs: nowMs, kind: "restarted", text }];
 }
 
+/** Returns the mark of a container that was started again after the newest sample that is known of the job. */
+export function marksOfStart(now: WatchedPod, newestMs: number): CurveMark[] {
+  const startMs = Date.parse(failureIn(now)?.runsSince ?? "");
+  return startMs > newestMs ? marksOfPod({ metadata: now.metadata }, now, startMs) : [];
+}
+
 /** A JobSet, as far as its restarts are read. */
 type RestartingJobSet = Pick<JobSet, "metadata" | "status">;
 

@@ -14,14 +14,14 @@ import { describeStop, type StopDecision } from "../observations/stop_decision.t
 import { createCurveStore } from "./curve_store.ts";
 import { createKeptCurves, type KeptCurvesOptions } from "./kept_curves.ts";
 import { GAP_TEXTS } from "./marks.ts";
-import { marksOfChange, marksOfPod, marksOfRestart } from "./marks_of_change.ts";
+import { marksOfChange, marksOfPod, marksOfRestart, marksOfStart } from "./marks_of_change.ts";
 
 /** Options of {@link openTermCurves}. */
 export interface TermCurvesOptions {
   /** The caches of jobs by their kind, and of their pods, which tell of containers that are started again. */
   readonly jobs: ReadonlyMap<JobKind, {
     readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange">;
-    readonly pods?: Pick<Informer<WatchedPod>, "onChange">;
+    readonly pods?: Pick<Informer<WatchedPod>, "get" | "onChange">;
   }>;
   /** The cache of JobSets, which tell of restarts. */
   readonly jobSets: Pick<Informer<JobSet>, "onChange">;
@@ -55,6 +55,15 @@ export function openTermCurves({ jobs, jobSets, clock, curveBytes, logs }: TermC
     const ofOther = beforeMs < beganMs;
     const text = ofOther ? GAP_TEXTS.restarted : GAP_TEXTS.short;
     store.mark(job.uid, { timeMs: ofOther ? beganMs : nowMs, kind: "gap", text });
+  }
+
+  /** Marks that the container of a pod was started again before this term heard of it. */
+  function markStart({ job, pod: { name, uid } }: Push): void {
+    const object = jobNow(jobs, job);
+    const shownMs = Date.parse((object && progressOf(job.kind, object))?.lastUpdatedTime ?? "");
+    if (!(shownMs < beganMs)) return;
+    const pod = jobs.get(job.kind)?.pods?.get({ namespace: job.namespace, name });
+    if (pod?.metadata?.uid === uid) mark(job, marksOfStart(pod, shownMs));
   }
 
   function mark(job: JobRef, marks: readonly CurveMark[]): void {
@@ -109,6 +118,7 @@ export function openTermCurves({ jobs, jobSets, clock, curveBytes, logs }: TermC
       const { job, pod, earlier = [], trainerStatus } = push;
       const object = store.hasSamples(job.uid) ? undefined : jobNow(jobs, job);
       if (object !== undefined) markGap(push, object);
+      if (!store.isPushedBy(job.uid, pod.uid)) markStart(push);
       const samples = [...earlier, trainerStatus].map(sampleOf);
       const marks = store.marksOf(job.uid) ?? [];
       store.record(job, pod, samples);

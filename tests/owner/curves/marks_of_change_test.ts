@@ -9,6 +9,7 @@ import {
   marksOfChange,
   marksOfPod,
   marksOfRestart,
+  marksOfStart,
 } from "../../../owner/curves/marks_of_change.ts";
 
 const NOW_MS = Date.parse("2026-03-01T12:00:00Z");
@@ -233,3 +234,24 @@ for (const [sentence, { old, now, uid, want }] of Object.entries(podCases)) {
 Deno.test("marksOfPod() of a pod that is seen for the first time", () => {
   assert.deepEqual(marksOfPod(undefined, WATCHED.pod.parse(podOf(3)), NOW_MS), []);
 });
+
+const unseen: Record<string, { restarts: number; newestMs: number; want: number }> = {
+  "started again after the newest sample": { restarts: 1, newestMs: -1, want: 1 },
+  "started again before the newest sample": { restarts: 1, newestMs: 1, want: 0 },
+  "never started again": { restarts: 0, newestMs: -1, want: 0 },
+  "started again, of a job without a sample": { restarts: 1, newestMs: NaN, want: 0 },
+};
+for (const [sentence, { restarts, newestMs, want }] of Object.entries(unseen)) {
+  Deno.test(`marksOfStart() of a container ${sentence}`, () => {
+    const pod = WATCHED.pod.parse(podOf(restarts));
+    const mark = {
+      timeMs: Date.parse(AT),
+      kind: "restarted",
+      text: "job-node-0-0-abcde exited 1",
+    };
+    assert.deepEqual(
+      marksOfStart(pod, Date.parse(AT) + newestMs),
+      want === 0 ? [] : [mark],
+    );
+  });
+}

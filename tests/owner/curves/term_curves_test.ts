@@ -24,6 +24,7 @@ function start(curveBytes = 1 << 20) {
   });
   const state = {
     object: object(),
+    pod: undefined as WatchedPod | undefined,
     tell: (_change: Change<AnyJob>): void => {},
     tellPod: (_change: Change<WatchedPod>): void => {},
   };
@@ -32,6 +33,7 @@ function start(curveBytes = 1 << 20) {
     return () => {};
   };
   const pods = {
+    get: () => state.pod,
     onChange(listener: (change: Change<WatchedPod>) => void) {
       state.tellPod = listener;
       return () => {};
@@ -118,27 +120,34 @@ Deno.test("curves of a job that has ended give way first, also if its values cam
   assert.ok(curves.store.hasSamples("running"));
 });
 
+/** A pod of the job whose container was started again so often, and runs since then. */
+const podOf = (job: JobRef, uid: string, restartCount: number, startedAt: string) =>
+  WATCHED.pod.parse({
+    metadata: {
+      name: "p",
+      namespace: job.namespace,
+      uid,
+      labels: { [TRAINJOB.podLabels.jobName]: job.name },
+    },
+    status: {
+      phase: "Running",
+      containerStatuses: [{
+        name: "node",
+        restartCount,
+        state: { running: { startedAt } },
+        ...(restartCount > 0 && {
+          lastState: { terminated: { exitCode: 1, finishedAt: startedAt } },
+        }),
+      }],
+    },
+  });
+
 Deno.test("a container that is started again is marked, in a pod that has pushed for the job", () => {
   const { curves, at, pushOf, marks, state, job } = start();
-  const podOf = (uid: string, restartCount: number) =>
-    WATCHED.pod.parse({
-      metadata: {
-        name: "p",
-        namespace: job.namespace,
-        uid,
-        labels: { [TRAINJOB.podLabels.jobName]: job.name },
-      },
-      status: {
-        phase: "Running",
-        containerStatuses: [{
-          name: "node",
-          restartCount,
-          lastState: { terminated: { exitCode: 1, finishedAt: at(0) } },
-        }],
-      },
-    });
-  const restart = (uid: string) =>
-    state.tellPod({ type: "updated", old: podOf(uid, 0), object: podOf(uid, 1) });
+  const restart = (uid: string) => {
+    const [old, object] = [0, 1].map((restarts) => podOf(job, uid, restarts, at(0)));
+    state.tellPod({ type: "updated", old, object: object! });
+  };
   restart("p1");
   assert.equal(marks(), undefined);
   curves.record(pushOf(at(-1_000), "1"));
@@ -147,3 +156,35 @@ Deno.test("a container that is started again is marked, in a pod that has pushed
   restart("p1");
   assert.deepEqual(marks(), [["restarted", "p exited 1"]]);
 });
+
+Deno.test("a container that was started again between two terms is marked, at its start and once", async () => {
+  const { clock, curves, at, pushOf, state, object, job } = start();
+  state.object = object(at(-60_000));
+  state.pod = podOf(job, "p1", 1, at(1_000));
+  // The page asked for the curves before the first push.
+  curves.store.record(job, undefined, [{
+    timeMs: clock.now() - 60_000,
+    metrics: [{ name: "loss", value: "3" }],
+  }]);
+  await clock.advance(5_000);
+  curves.record(pushOf(at(-1_000), "1"));
+  curves.record(pushOf(at(0), "2"));
+  const restarts = curves.store.curvesOf(job.uid)?.marks.filter(({ kind }) => kind === "restarted");
+  const timeMs = clock.now() - 4_000;
+  assert.deepEqual(restarts, [{ timeMs, kind: "restarted", text: "p exited 1" }]);
+});
+
+const unmarked: Record<string, { shownMs: number; uid?: string; restarts: number }> = {
+  "a new leader, where nothing restarted": { shownMs: -2_000, restarts: 0 },
+  "a restart that the term before has seen": { shownMs: -2_000, restarts: 1 },
+  "a pod that has only the name": { shownMs: -60_000, uid: "p2", restarts: 1 },
+};
+for (const [sentence, { shownMs, uid = "p1", restarts }] of Object.entries(unmarked)) {
+  Deno.test(`no restart is marked for ${sentence}`, () => {
+    const { curves, at, pushOf, state, object, job, marks } = start();
+    state.object = object(at(shownMs));
+    state.pod = podOf(job, uid, restarts, at(-10_000));
+    curves.record(pushOf(at(0), "1"));
+    assert.deepEqual(marks()?.map(([kind]) => kind), ["gap"]);
+  });
+}
