@@ -4,6 +4,7 @@ import type { AnyJob } from "../crds/job_kind.ts";
 import { BREAKS, isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
 import type { JobRow } from "../crds/wire/row.ts";
 import type { JobDetails, ShownPod } from "../crds/wire/details.ts";
+import { textAt } from "../platform/base/json.ts";
 import { clockText } from "../platform/base/local_time.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
@@ -44,20 +45,22 @@ const MARKS = 5;
 /** Before a message that stands below what it is about. */
 const INDENT = "      ";
 
-function headLines({ kind, row, wait }: JobFacts, look: ReportLook): string[] {
+function headLines({ kind, row, wait, object }: JobFacts, look: ReportLook): string[] {
   const { nowMs } = look;
   const change = changeText(row, nowMs);
   const name = `${kind} ${safeText(`${row.namespace}/${row.name}`)}`;
-  const age = row.ended === undefined
-    ? `created ${ageOf(row.created, nowMs)} ago`
-    : `ended ${ageOf(row.ended, nowMs)} ago`;
+  const { created, ended } = row;
+  const start = textAt(object, "status", "startTime") ?? created;
+  const ages = ended === undefined
+    ? [`created ${ageOf(created, nowMs)} ago`]
+    : [`took ${ageOf(start, Date.parse(ended))}`, `ended ${ageOf(ended, nowMs)} ago`];
   const trial = row.trial ?? row.experiment;
   return [
     [
       styled(look, "bold", name),
       styled(look, styleOfState(row.state), row.state),
       ...(change === undefined ? [] : [styled(look, "red", change)]),
-      age,
+      ...ages,
       ...(trial === undefined ? [] : [`trial of ${safeText(row.experiment ?? trial)}`]),
     ].join("  "),
     ...[row.message, wait].flatMap((text) =>

@@ -60,6 +60,27 @@ for (const columns of [20, 40, 80]) {
   });
 }
 
+const ends: Record<string, { object: Record<string, unknown>; want: RegExp }> = {
+  "since its start": {
+    object: { status: { startTime: "2026-11-23T21:52:00Z" } },
+    want: /Failed {2}took 5m {2}ended 3m ago/,
+  },
+  "since it was made, if it does not say when it started": {
+    object: {},
+    want: /Failed {2}took 6m30s {2}ended 3m ago/,
+  },
+};
+for (const [since, { object, want }] of Object.entries(ends)) {
+  Deno.test(`a job that has ended says how long it took ${since}`, () => {
+    const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 4 } as const;
+    const row = { ...FACTS.row, ended: "2026-11-23T21:57:00Z" };
+    for (const report of [jobReport, reasonReport]) {
+      const [head = ""] = report({ ...FACTS, row, object }, { ...look, columns: 100, events: 1 });
+      assert.match(head, want);
+    }
+  });
+}
+
 Deno.test("a job that is started again and again says so, and what it said last", () => {
   const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 4 } as const;
   const row = { ...FACTS.row, state: "Running", restarts: 4, progress: 40 } as const;
