@@ -2,7 +2,7 @@
 import { namedHeaders, Table } from "../tables.tsx";
 import { Fact, Hostile, Moment, Notice } from "../marks_and_signs.tsx";
 import type { DetailPart } from "../../../crds/wire/details.ts";
-import type { JobDetails } from "./job_details.ts";
+import { conditionWait, type JobDetails } from "./job_details.ts";
 import { plainText, zoneText } from "../readable_text.ts";
 import { yamlText } from "./object_yaml.ts";
 import type { Row } from "../feed/view_answers_read.ts";
@@ -20,11 +20,11 @@ export const JobConfiguration = ({ details }: { details: JobDetails }) => (
 );
 
 /** Conditions, each with its message. */
-export function Conditions({ details }: { details: JobDetails }) {
+export function Conditions({ details, row }: { details: JobDetails; row: Row | undefined }) {
   if (details.conditions.length === 0) {
     return (
-      <Notice title="No status yet">
-        <p>The controller of the job has reported no condition.</p>
+      <Notice title="No condition yet">
+        <p>{conditionWait(row?.state)}</p>
       </Notice>
     );
   }

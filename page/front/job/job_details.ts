@@ -103,10 +103,12 @@ export function readDetails(value: unknown) {
   const { object, denied, cut, keepsLogs } = asObject(value);
   const { lastWords, ...parts } = detailFields(value);
   const { metadata, spec, status } = asObject(object);
-  const { conditions, stop } = asObject(status);
+  const { conditions, stop, startTime } = asObject(status);
   return {
     uid: textOf(asObject(metadata).uid),
     object,
+    /** When it was last started, if it says so; else when it was made. */
+    startedMs: timeOf(startTime) ?? timeOf(asObject(metadata).creationTimestamp),
     /** What the viewer may not read: there is nothing of it here. */
     denied: partsOf(denied),
     /** What there is more of than this. */
@@ -123,6 +125,12 @@ export function readDetails(value: unknown) {
       asObject(asObject(spec).runPolicy).suspend === true,
   };
 }
+
+/** Returns when a job without a condition gets one. */
+export const conditionWait = (state: string | undefined): string =>
+  state === "Running"
+    ? "One comes when the job ends or is suspended."
+    : "The controller of the job has reported none. One comes when the job ends, is suspended or cannot be run.";
 
 /** A change of a job. */
 export type Action = keyof JobRights;

@@ -8,7 +8,7 @@ import { ACTIONS, actionsOf, type JobDetails, readDetails, type Rights } from ".
 import { LogTab } from "./log_tab.tsx";
 import { Age, Fact, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
 import { connection, isStale, list } from "../page_state.ts";
-import { plainText, shortKind, valueText } from "../readable_text.ts";
+import { durationText, plainText, shortKind, valueText } from "../readable_text.ts";
 import { type Reading, useReading } from "../feed/repeated_reading.ts";
 import { Unread } from "../unread.tsx";
 import { StopNotice } from "./stop_notice.tsx";
@@ -21,7 +21,7 @@ import { keyOf, pathOf } from "../feed/job_key.ts";
 /** Time between two readings of the object, its pods and events, in milliseconds; and before the job runs. */
 const [DETAILS_MS, DETAILS_BEFORE_MS] = [5_000, 2_000];
 
-function Facts({ row }: { row: Row }) {
+function Facts({ row, details }: { row: Row; details: JobDetails | undefined }) {
   const { endedMs } = row;
   return (
     <dl class="facts">
@@ -37,6 +37,11 @@ function Facts({ row }: { row: Row }) {
         <Age sinceMs={endedMs ?? row.createdMs} />
         {endedMs !== undefined && " ago"}
       </Fact>
+      {endedMs !== undefined && (
+        <Fact name="Took">
+          <span class="number">{durationText((endedMs - (details?.startedMs ?? NaN)) / 1000)}</span>
+        </Fact>
+      )}
       {row.updatedMs !== undefined && (
         <Fact name="Last report">
           <Age sinceMs={row.updatedMs} /> ago
@@ -99,7 +104,7 @@ function Part(
   if (details === undefined) {
     return <Unread what="this job" problem={problem} />;
   }
-  if (view.tab === "conditions") return <Conditions details={details} />;
+  if (view.tab === "conditions") return <Conditions details={details} row={row} />;
   if (view.tab === "configuration") {
     return (
       <>
@@ -199,7 +204,7 @@ export function JobPage({ view }: { view: JobView }) {
           </p>
         )}
         {!isGone && <StopNotice row={row} details={details} />}
-        {row !== undefined && <Facts row={row} />}
+        {row !== undefined && <Facts row={row} details={details} />}
       </header>
       {isGone
         ? (

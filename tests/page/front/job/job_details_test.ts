@@ -5,6 +5,7 @@ import { parse } from "yaml";
 import {
   type Action,
   actionsOf,
+  conditionWait,
   readDetails,
   readRights,
 } from "../../../../page/front/job/job_details.ts";
@@ -36,6 +37,19 @@ Deno.test("readDetails() knows a stop, and when its grace is over", () => {
     timeMs: 10_000,
     graceSeconds: 5,
   });
+});
+
+Deno.test("readDetails() knows when a job began: at its start, else when it was made", () => {
+  const metadata = { creationTimestamp: "1970-01-01T00:00:10Z" };
+  const status = { startTime: "1970-01-01T00:00:20Z" };
+  const read = [{ metadata, status }, { metadata }, {}].map((object) => readDetails({ object }));
+  assert.deepEqual(read.map(({ startedMs }) => startedMs), [20_000, 10_000, undefined]);
+});
+
+Deno.test("conditionWait() says of a job that trains that its condition comes with its end", () => {
+  assert.doesNotMatch(conditionWait("Running"), /controller/);
+  assert.match(conditionWait("Running"), /when the job ends or is suspended/);
+  assert.match(conditionWait("Created"), /has reported none.*when the job ends/);
 });
 
 const suspended: Record<string, { spec: unknown; want: boolean }> = {
