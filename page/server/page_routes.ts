@@ -78,9 +78,10 @@ export async function readJson(request: HttpRequest): Promise<ReceivedBody> {
 }
 
 /** What searches are read with. */
-const readerOf = ({ parts: { kinds }, reads, visitor }: PageCall): SearchReader => ({
+const readerOf = ({ parts: { kinds, manager }, reads, visitor }: PageCall): SearchReader => ({
   ...reads,
   kinds,
+  manager: manager(),
   viewer: visitor,
 });
 

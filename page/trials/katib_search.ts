@@ -17,6 +17,7 @@ import {
 } from "../../views/details/bounded_reads.ts";
 import { EXPERIMENTS, rowOfExperiment, searchOfExperiment } from "./katib_objects.ts";
 import { type ReadTrial, readTrial, trialOf } from "./katib_trials.ts";
+import { withExtremes } from "./job_extremes.ts";
 import { type ReadJob, readJob, trialsOfJobs } from "./labelled_jobs.ts";
 import {
   byLabel,
@@ -171,7 +172,7 @@ async function experimentOf(
   return await readOrDenied(EXPERIMENTS, read);
 }
 
-/** Trials, and jobs of all kinds, that have a label. */
+/** Trials, and jobs of all kinds with their least and greatest values, that have a label. */
 async function readLabelled(reader: SearchReader, where: BoundedList) {
   const [trials, ...lists] = await Promise.all(
     [
@@ -182,7 +183,8 @@ async function readLabelled(reader: SearchReader, where: BoundedList) {
       }),
     ] as const,
   );
-  return { trials, jobs: lists.flatMap(({ items }) => items), lists };
+  const jobs = await withExtremes(reader, lists.flatMap(({ items }) => items));
+  return { trials, jobs, lists };
 }
 
 /** The Trials, with what is known of their jobs. */
@@ -191,7 +193,7 @@ async function trialsOf(
   trials: readonly ReadTrial[],
   jobs: readonly ReadJob[],
 ): Promise<readonly FoundTrial[]> {
-  const byKey = new Map(jobs.map((it) => [`${it.job.kind}/${it.job.name}`, it]));
+  const byKey = new Map(jobs.map((it) => [`${it.job.kind.id}/${it.job.name}`, it]));
   const ends = await endsOfTrials(reader, trials);
   return trials.map((trial) => {
     const { job: named, uid } = trial;

@@ -1,6 +1,6 @@
 /** Jobs of a search that no Trial controls: only their labels say what they belong to. Pure. */
 import { readObjective } from "../../crds/objective.ts";
-import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobKind, jobRefOf } from "../../crds/job_kind.ts";
 import { endTimeOf, progressOf, shownStateOf } from "../../crds/job_state.ts";
 import { compact } from "../../platform/base/json.ts";
 import { variedNames } from "../../platform/base/varied_names.ts";
@@ -27,7 +27,6 @@ function objectiveSaid({ metadata: { annotations } }: AnyJob): Objective | undef
 /** Reads a job. */
 export function readJob(kind: JobKind, job: AnyJob) {
   const { name = "", namespace = "", creationTimestamp } = job.metadata;
-  const named = { kind: kind.id, namespace, name };
   const { stop, message } = endOfJob(kind, job);
   const { own } = readOwnRules(job.metadata.annotations);
   /** The objective that it names, or its own rules do. */
@@ -35,7 +34,7 @@ export function readJob(kind: JobKind, job: AnyJob) {
     (own?.objective && { metric: own.objective.name, direction: own.objective.type });
   const ended = endTimeOf(kind, job);
   return {
-    job: named,
+    job: jobRefOf(kind, job),
     /** The search that its label names. */
     of: searchNamedBy(job),
     /** Whether a Trial controls it. */
@@ -54,7 +53,7 @@ export function readJob(kind: JobKind, job: AnyJob) {
       state: shownStateOf(kind, job),
       created: String(creationTimestamp ?? ""),
       ...compact({ ended, message }),
-      job: named,
+      job: { kind: kind.id, namespace, name },
       metrics: (progressOf(kind, job)?.metrics ?? []).slice(0, SEARCH_LIMITS.metrics)
         .map(({ name, value }) => ({ name: shortText(name), latest: shortText(value) })),
       ...(stop !== undefined && {

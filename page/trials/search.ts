@@ -1,6 +1,7 @@
 /** A search for good parameters: what is found of it, with what it is read, and bounds. */
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import type { BoundedReads } from "../../views/details/bounded_reads.ts";
+import type { ManagerClient } from "../../views/followed_curves.ts";
 import { textAt } from "../../platform/base/json.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import type {
@@ -44,6 +45,8 @@ export interface SearchReader extends BoundedReads {
   readonly kinds: JobKinds;
   /** Tells viewers apart: what one may read is remembered for no other. */
   readonly viewer: string;
+  /** The manager as the viewer reaches it, for the values of jobs that no Trial controls; of these else the newest count. */
+  readonly manager?: ManagerClient | undefined;
 }
 
 /** Bounds of what is read and shown. */

@@ -147,7 +147,7 @@ export function shownSearch(found: FoundSearch, choice: ObjectiveChoice = {}): S
   );
   const steps = bestSoFar(trials, direction);
   const best = steps.at(-1)?.trial;
-  // Jobs without a log of observations have only newest values.
+  // Jobs whose curves are not there have only newest values.
   const isKnown = all.some((it) => it.metrics.some((one) => one.name === metric && one[strategy]));
   return {
     ...facts,
