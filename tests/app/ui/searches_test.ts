@@ -282,11 +282,15 @@ Deno.test("searches are read with the rights of each viewer, with what stopped w
       assert.deepEqual({ state, counts, objective, best }, {
         state: "Complete",
         counts: { total: 1, states: [["EarlyStopped", 1]] },
-        objective: { metric: "loss", direction: "minimize" },
+        objective: { metric: "loss", direction: "minimize", strategy: "min" },
         best: { trial: "live-1", value: "2.75" },
       });
       assert.equal(rowOf("rates").state, "Running");
-      assert.deepEqual(rowOf("rates").objective, { metric: "accuracy", direction: "maximize" });
+      assert.deepEqual(rowOf("rates").objective, {
+        metric: "accuracy",
+        direction: "maximize",
+        strategy: "latest",
+      });
       assert.deepEqual(denied, []);
     });
 
