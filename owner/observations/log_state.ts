@@ -17,7 +17,14 @@ import { createSummary } from "../../trials/recording/summary.ts";
 type TimedReports = ReturnType<typeof reportsByTime>[number];
 
 /** A push whose rows are to be written. */
-export type TakenPush = ReturnType<LogState["take"]>;
+export interface TakenPush {
+  /** The new rows; none for a retry. */
+  readonly rows: readonly ObservationRow[];
+  readonly reports: readonly TimedReports[];
+  readonly warnings: readonly string[];
+  /** Arrival of the push, in wall-clock milliseconds. */
+  readonly receivedMs: number;
+}
 
 /** Returns the metrics that are recorded, and the objective whose values Katib reads: a Trial's. */
 function scopeOf(plan: ObservationPlan): RecordScope {
@@ -108,8 +115,8 @@ export function createLogState(
       const before = recorded;
       return () => recorded = before;
     },
-    /** Records a push, after those that were taken before. Returns the rows to write: the new ones, none for a retry. */
-    take(push: Push) {
+    /** Records a push, after those that were taken before. Returns the rows to write. */
+    take(push: Push): TakenPush {
       const { pod, sequence } = push;
       const samples = samplesOf(push);
       const result = recordPush(recorded, {
