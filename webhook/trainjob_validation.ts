@@ -7,7 +7,7 @@ import type { AnyTrainingRuntime } from "../crds/training_runtime.ts";
 import { runtimeRefOf, type TrainJob } from "../crds/trainjob.ts";
 import { deprecationWarning, isDeprecated, type Verdict } from "./runtime_validation.ts";
 import { samePatches } from "./trainjob_defaulting.ts";
-import { trialAnnotationProblems, trialAnnotationWarnings } from "./trial_annotations.ts";
+import { annotationWarnings, trialAnnotationProblems } from "./trial_annotations.ts";
 
 /**
  * Returns every problem of a TrainJob with its runtime; for an update, with `old`, only those that the
@@ -59,7 +59,7 @@ export function validateNewTrainJob(
     : [];
   return {
     problems: [...ofTrials, ...rules(job, runtime)],
-    warnings: [...deprecation, ...trialAnnotationWarnings(job, undefined)],
+    warnings: [...deprecation, ...annotationWarnings(job, undefined)],
   };
 }
 
@@ -109,7 +109,7 @@ export function validateChangedTrainJob(
     .filter((field) => !sameJson(job.spec[field], old.spec[field]))
     .map((field) => forbidden(`spec.${field}`, "field is immutable"));
   const problems = [...frozen, ...trialAnnotationProblems(job, old, mayHaveRun)];
-  const warnings = trialAnnotationWarnings(job, old);
+  const warnings = annotationWarnings(job, old);
   if (context === undefined) return { problems, warnings };
   const { runtime, jobSet, rules } = context;
   const withRuntime = runtime === undefined

@@ -1,4 +1,4 @@
-/** Defaults and validation of the annotations of a job about trials. Pure. */
+/** Defaults, validation and warnings of the annotations of a job that are ours. Pure. */
 import {
   LOG_ANNOTATIONS,
   type ReadAnnotation,
@@ -8,10 +8,11 @@ import {
   readTrialTemplate,
   RULE_ANNOTATIONS,
 } from "../crds/early_stopping.ts";
-import { ANNOTATIONS } from "../crds/names.ts";
+import { ANNOTATIONS, TRAINER_GROUP } from "../crds/names.ts";
 import { readObjective } from "../crds/objective.ts";
 import { readStopWhen } from "../crds/stop_when.ts";
 import { readTimeToLive } from "../crds/time_to_live.ts";
+import { didYouMean } from "../platform/base/similar_names.ts";
 import type { KubeMeta } from "../platform/kube/resource.ts";
 import { type FieldProblem, forbidden, invalid, valueAt } from "../crds/field_problem.ts";
 import { trialReference } from "../trials/plan/claim.ts";
@@ -135,14 +136,29 @@ export function trialAnnotationProblems<Job extends AnnotatedJob>(
   ];
 }
 
-/** Warnings about added or changed annotations without effect: a template beside the Trial's own. */
-export function trialAnnotationWarnings(
-  job: AnnotatedJob,
-  old: AnnotatedJob | undefined,
-): string[] {
+/** Most unknown annotations that are told: each is compared with all that are known. */
+const MOST_UNKNOWN = 5;
+
+/** Added annotations under our prefix that nothing reads, with those that may be meant. */
+function unknownWarnings(job: AnnotatedJob, old: AnnotatedJob | undefined): string[] {
+  const known: readonly string[] = Object.values(ANNOTATIONS);
+  return Object.keys(job.metadata.annotations ?? {})
+    .filter((it) => it.startsWith(`${TRAINER_GROUP}/`) && !known.includes(it))
+    .filter((it) => textOf(old, it) === undefined)
+    .slice(0, MOST_UNKNOWN)
+    .map((it) => {
+      // Fields of objects are spelt like this.
+      const dashed = it.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+      return `${fieldOf(it)} is not known, and does nothing${didYouMean(dashed, known)}`;
+    });
+}
+
+/** Warnings about added or changed annotations without effect: unknown ones, and a template beside the Trial's own. */
+export function annotationWarnings(job: AnnotatedJob, old: AnnotatedJob | undefined): string[] {
+  const unknown = unknownWarnings(job, old);
   const text = textOf(job, ANNOTATIONS.trialTemplate);
-  if (text === undefined || text === textOf(old, ANNOTATIONS.trialTemplate)) return [];
-  return isOfTrial(job)
-    ? [`${fieldOf(ANNOTATIONS.trialTemplate)} is not read: a Trial controls this ${job.kind}`]
-    : [];
+  const isNew = text !== undefined && text !== textOf(old, ANNOTATIONS.trialTemplate);
+  if (!isNew || !isOfTrial(job)) return unknown;
+  const template = `${fieldOf(ANNOTATIONS.trialTemplate)} is not read: a Trial controls this `;
+  return [...unknown, template + job.kind];
 }

@@ -8,11 +8,7 @@ import type { AdmissionHandlers } from "./admission_http.ts";
 import type { AdmissionHandler } from "./admission_review.ts";
 import { jsonPatch } from "./json_diff.ts";
 import { ALLOWED, type ObjectHandler, ofObjects, outcomeOf } from "./reviewed_objects.ts";
-import {
-  trialAnnotationProblems,
-  trialAnnotationWarnings,
-  withCompared,
-} from "./trial_annotations.ts";
+import { annotationWarnings, trialAnnotationProblems, withCompared } from "./trial_annotations.ts";
 import { v1WebhookPaths } from "./webhook_paths.ts";
 
 /** Rules for v1 jobs. */
@@ -54,7 +50,7 @@ function validatingHandler(kind: V1Kind, rules: V1JobRules): AdmissionHandler {
         ...rules.problems(kind, object, old),
         ...trialAnnotationProblems(object, old, mayHaveRun),
       ],
-      warnings: [...rules.warnings(kind, object), ...trialAnnotationWarnings(object, old)],
+      warnings: [...rules.warnings(kind, object), ...annotationWarnings(object, old)],
     }));
 }
 

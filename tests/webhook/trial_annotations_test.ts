@@ -4,8 +4,8 @@ import type { TrainJob, TrainJobStatus } from "../../crds/trainjob.ts";
 import { causeOf } from "../../crds/field_problem.ts";
 import { causeText } from "../../crds/status_cause.ts";
 import {
+  annotationWarnings,
   trialAnnotationProblems,
-  trialAnnotationWarnings,
   withCompared,
 } from "../../webhook/trial_annotations.ts";
 import { mayHaveRun } from "../../webhook/trainjob_validation.ts";
@@ -218,16 +218,44 @@ for (const [sentence, { old, job, want }] of Object.entries(cases)) {
   });
 }
 
-Deno.test("`trialAnnotationWarnings()` warns once that a trial's job needs no template", () => {
+Deno.test("`annotationWarnings()` warns once that a trial's job needs no template", () => {
   const job = made({ annotations: { [TEMPLATE]: "{}" }, owner: trial });
-  assert.deepEqual(trialAnnotationWarnings(job, undefined), [
+  assert.deepEqual(annotationWarnings(job, undefined), [
     `metadata.annotations[${TEMPLATE}] is not read: a Trial controls this TrainJob`,
   ]);
-  assert.deepEqual(trialAnnotationWarnings(job, job), []);
+  assert.deepEqual(annotationWarnings(job, job), []);
   assert.deepEqual(
-    trialAnnotationWarnings(made({ annotations: { [TEMPLATE]: "{}" } }), undefined),
+    annotationWarnings(made({ annotations: { [TEMPLATE]: "{}" } }), undefined),
     [],
   );
+});
+
+const unknown: Record<string, { key: string; want: string | undefined }> = {
+  "a slip of a letter, with what may be meant": {
+    key: "trainer.kubeflow.org/stop-whem",
+    want: `; did you mean ${STOP_WHEN}?`,
+  },
+  "a name that is spelt like a field": {
+    key: "trainer.kubeflow.org/ttlSecondsAfterFinished",
+    want: "; did you mean trainer.kubeflow.org/ttl-seconds-after-finished?",
+  },
+  "a name that is like none": { key: "trainer.kubeflow.org/colour", want: "" },
+  "nothing of a known one": { key: GRACE, want: undefined },
+  "nothing of another prefix": { key: "example.org/stop-whem", want: undefined },
+};
+for (const [what, { key, want }] of Object.entries(unknown)) {
+  Deno.test(`\`annotationWarnings()\` tells once ${what}`, () => {
+    const job = made({ annotations: { [key]: "1" } });
+    const told = `metadata.annotations[${key}] is not known, and does nothing`;
+    assert.deepEqual(annotationWarnings(job, undefined), want === undefined ? [] : [told + want]);
+    assert.deepEqual(annotationWarnings(job, job), []);
+  });
+}
+
+Deno.test("`annotationWarnings()` compares few of many unknown annotations", () => {
+  const keys = Array.from({ length: 100 }, (_, at) => `trainer.kubeflow.org/a${at}`);
+  const job = made({ annotations: Object.fromEntries(keys.map((it) => [it, "1"])) });
+  assert.equal(annotationWarnings(job, undefined).length, 5);
 });
 
 const compared: Record<string, { old?: Made; job: Made; want: string | undefined }> = {
