@@ -1,10 +1,14 @@
 /** Changes of a job by hand, as the user: its stop is asked of the manager. */
-import { stopPath } from "../crds/job_kind.ts";
-import type { JobRef } from "../crds/job_kind.ts";
+import { type JobRef, stopPath } from "../crds/job_kind.ts";
+import { shownStateOf, storedStopOf } from "../crds/job_state.ts";
+import { jobStopSchema } from "../crds/trainjob.ts";
 import { GRACE_BY_HAND_SECONDS, type StopBody } from "../crds/wire/stop_request.ts";
+import { type Clock, systemClock } from "../platform/base/clock.ts";
 import { at, jsonOfText } from "../platform/base/json.ts";
 import { TransportError } from "../platform/kube/errors.ts";
+import { decisionOf, graceLeftMs } from "../owner/observations/stop_decision.ts";
 import { changeJob, type JobChange } from "../views/job_changes.ts";
+import { durationText } from "./readings.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
 import type { Change } from "./top_state.ts";
 
@@ -13,28 +17,47 @@ const DEADLINE_MS = 15_000;
 /** Asked for by whoever presses a key. */
 export const BY_HAND: StopBody = { reason: "StoppedByUser" };
 
+/** What changes by hand are done with. */
+type ChangedCluster = Pick<TerminalCluster, "client" | "manager" | "missingOfManager"> & {
+  /** Default: the system's. */
+  readonly clock?: Pick<Clock, "now">;
+};
+
 /**
  * Stops this job, and no other one of its name. Returns what was done, as the end of a sentence about the job. Throws
- * what the manager says, or why it cannot be asked.
+ * what the API server or the manager says, or why that cannot be asked.
  */
 export async function stopJobByHand(
-  { manager, missingOfManager }: Pick<TerminalCluster, "manager" | "missingOfManager">,
+  { client, manager, missingOfManager, clock = systemClock }: ChangedCluster,
   { kind, namespace, name, uid }: JobRef,
   body: StopBody,
   signal: AbortSignal,
 ): Promise<string> {
-  const client = manager();
-  if (client === undefined) throw new TransportError(missingOfManager().join("; "));
-  const { text } = await client.read(stopPath(kind, namespace, name), {
+  const job = await client.get(kind, { namespace, name }, { signal, deadlineMs: DEADLINE_MS });
+  const state = shownStateOf(kind, job);
+  if (state === "EarlyStopped") return "has ended already, stopped early";
+  const asked = manager();
+  if (asked === undefined) throw new TransportError(missingOfManager().join("; "));
+  const { text } = await asked.read(stopPath(kind, namespace, name), {
     method: "POST",
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
     body: JSON.stringify({ defaultGraceSeconds: GRACE_BY_HAND_SECONDS, ...body, uid }),
     signal,
     deadlineMs: DEADLINE_MS,
   });
-  const seconds = at(jsonOfText(text), "stop", "graceSeconds");
+  const { data: stop } = jobStopSchema.safeParse(at(jsonOfText(text), "stop"));
+  const { graceSeconds: seconds } = stop ?? {};
+  if (state === "Suspended") return "was stopped at once, since it is suspended";
   if (seconds === 0 || body.graceSeconds === 0) return "was stopped immediately (no grace period)";
-  return `was told to stop${typeof seconds === "number" ? ` (grace period: ${seconds} s)` : ""}`;
+  const before = storedStopOf(job);
+  if (stop === undefined || before === undefined) {
+    return `was told to stop${seconds === undefined ? "" : ` (grace period: ${seconds} s)`}`;
+  }
+  const left = durationText(graceLeftMs(decisionOf(stop), clock.now()) / 1000);
+  const isShortened = (before.graceSeconds ?? 0) > (seconds ?? 0);
+  return isShortened
+    ? `is being stopped already, now with ${left} left`
+    : `is being stopped already, ${left} left; a grace can only be shortened`;
 }
 
 const DONE: Readonly<Record<JobChange, string>> = {
@@ -48,7 +71,7 @@ const DONE: Readonly<Record<JobChange, string>> = {
  * about the job. Throws what the API server or the manager says.
  */
 export async function changeByHand(
-  cluster: Pick<TerminalCluster, "client" | "manager" | "missingOfManager">,
+  cluster: ChangedCluster,
   change: Change,
   job: JobRef,
   signal: AbortSignal,

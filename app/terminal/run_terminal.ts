@@ -22,7 +22,6 @@ import { runTop } from "../../terminal/run_top.ts";
 import { cut, safeJson } from "../../terminal/shown_text.ts";
 import { stopJobByHand } from "../../terminal/stopped_job.ts";
 import { ellipsisOf } from "../../terminal/styles.ts";
-import { rowOf } from "../../views/list/job_row.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
 /** How a command talks to its reader. */
@@ -159,9 +158,6 @@ export async function runStopCommand(
   const job = await findTyped(cluster, argument, signal);
   await unlessAborted(cluster.managerSearched, signal);
   const stop = { reason, message, graceSeconds: now ? 0 : grace };
-  const { state } = rowOf(job.kind, await cluster.client.get(job.kind, job, { signal }));
-  const done = state === "EarlyStopped"
-    ? "has ended already, stopped early"
-    : await stopJobByHand(cluster, job, stop, signal);
+  const done = await stopJobByHand(cluster, job, stop, signal);
   print(`${job.kind.kind.toLowerCase()}/${job.name} ${done}\n`);
 }

@@ -1,6 +1,7 @@
 /** Tests of changes by hand: what a stop says where the manager cannot be asked, and that each is of the job that was seen. */
 import assert from "node:assert/strict";
 import type { StopBody } from "../../crds/wire/stop_request.ts";
+import type { JobStop } from "../../crds/trainjob.ts";
 import { BY_HAND, changeByHand, stopJobByHand } from "../../terminal/stopped_job.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
@@ -9,9 +10,37 @@ import { withAnswers } from "../support/api_answers.ts";
 
 const JOB = { kind: TRAINJOB, namespace: "ml", name: "mnist", uid: "u1" };
 
-const stop = (client: ManagerClient | undefined, signal: AbortSignal, body: StopBody = BY_HAND) => {
+const NOW = Date.parse("2026-01-01T00:00:12.300Z");
+/** A decision of twelve seconds ago. */
+const stopOf = (graceSeconds: number): JobStop => ({
+  reason: "Pruned",
+  message: "asked for by alice",
+  time: "2026-01-01T00:00:00.000Z",
+  graceSeconds,
+});
+
+const stop = (
+  client: ManagerClient | undefined,
+  signal: AbortSignal,
+  body: StopBody = BY_HAND,
+  status = {},
+) => {
   const missingOfManager = () => ["the manager does not accept this user's token"];
-  return stopJobByHand({ manager: () => client, missingOfManager }, JOB, body, signal);
+  const { uid, name, namespace } = JOB;
+  const { apiVersion, kind } = TRAINJOB;
+  const spec = { runtimeRef: { name: "plain" } };
+  const object = { apiVersion, kind, metadata: { uid, name, namespace }, spec, status };
+  return stopJobByHand(
+    {
+      client: answeringClient(() => Response.json(object)),
+      manager: () => client,
+      missingOfManager,
+      clock: { now: () => NOW },
+    },
+    JOB,
+    body,
+    signal,
+  );
 };
 
 Deno.test("a stop says why the manager is not asked, such as that it does not take the token", () =>
@@ -66,27 +95,55 @@ Deno.test("a job is deleted if it is the one that was seen, in the background", 
   });
 });
 
-const answers: Readonly<Record<string, [StopBody, unknown, string]>> = {
+const SUSPENDED = { type: "Suspended", status: "True", reason: "Suspended", message: "" };
+const answers: Readonly<Record<string, [StopBody, unknown, string, unknown?]>> = {
   "the grace that the job has": [
     BY_HAND,
-    { stop: { graceSeconds: 45 } },
+    { stop: stopOf(45) },
     "was told to stop (grace period: 45 s)",
   ],
   "that it has none": [
     { ...BY_HAND, graceSeconds: 0 },
-    { stop: { graceSeconds: 0 } },
+    { stop: stopOf(0) },
     "was stopped immediately (no grace period)",
   ],
   "no grace that the manager does not say": [BY_HAND, {}, "was told to stop"],
+  "that another one holds, and how long it lasts": [
+    { ...BY_HAND, graceSeconds: 300 },
+    { stop: stopOf(40) },
+    "is being stopped already, 27s left; a grace can only be shortened",
+    { stop: stopOf(40) },
+  ],
+  "that it has shortened another one's grace": [
+    { ...BY_HAND, graceSeconds: 5 },
+    { stop: stopOf(18) },
+    "is being stopped already, now with 5s left",
+    { stop: stopOf(40) },
+  ],
+  "no grace of a job that is suspended": [
+    BY_HAND,
+    { stop: stopOf(30) },
+    "was stopped at once, since it is suspended",
+    { conditions: [SUSPENDED] },
+  ],
 };
-for (const [what, [body, answer, want]] of Object.entries(answers)) {
+for (const [what, [body, answer, want, status = {}]] of Object.entries(answers)) {
   Deno.test(`a stop says ${what}, and asks for 30 s where nothing says a grace`, async () => {
     const asked: unknown[] = [];
     const client = answeringClient((request) => {
       asked.push(JSON.parse(request.body ?? ""));
       return Response.json(answer);
     });
-    assert.equal(await stop(client, new AbortController().signal, body), want);
+    assert.equal(await stop(client, new AbortController().signal, body, Object(status)), want);
     assert.deepEqual(asked, [{ defaultGraceSeconds: 30, ...body, uid: "u1" }]);
   });
 }
+
+Deno.test("a job that was stopped early is not asked to stop", async () => {
+  const ended = { type: "EarlyStopped", status: "True", reason: "Pruned", message: "" };
+  const { signal } = new AbortController();
+  assert.equal(
+    await stop(undefined, signal, BY_HAND, { conditions: [ended] }),
+    "has ended already, stopped early",
+  );
+});
