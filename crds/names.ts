@@ -152,6 +152,7 @@ export const EVENT_REASONS = {
   restarting: "Restarting",
   notSupported: "NotSupported",
   certificateRotated: "CertificateRotated",
+  stopping: "Stopping",
   earlyStopped: "EarlyStopped",
   ruleInvalid: "RuleInvalid",
   ruleMetricMissing: "RuleMetricMissing",

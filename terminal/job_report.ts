@@ -2,9 +2,10 @@
 import { stringify } from "yaml";
 import type { AnyJob } from "../crds/job_kind.ts";
 import { BREAKS, isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
+import { jobStopSchema } from "../crds/trainjob.ts";
 import type { JobRow } from "../crds/wire/row.ts";
 import type { JobDetails, ShownPod } from "../crds/wire/details.ts";
-import { textAt } from "../platform/base/json.ts";
+import { at, textAt } from "../platform/base/json.ts";
 import { clockText } from "../platform/base/local_time.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
@@ -47,6 +48,8 @@ const INDENT = "      ";
 
 function headLines({ kind, row, wait, object }: JobFacts, look: ReportLook): string[] {
   const { nowMs } = look;
+  const { data: stop } = jobStopSchema.safeParse(at(object, "status", "stop"));
+  const whyStopped = row.stopsBy && stop && `${stop.reason}: ${stop.message}`;
   const change = changeText(row, nowMs);
   const name = `${kind} ${safeText(`${row.namespace}/${row.name}`)}`;
   const { created, ended } = row;
@@ -63,7 +66,7 @@ function headLines({ kind, row, wait, object }: JobFacts, look: ReportLook): str
       ...ages,
       ...(trial === undefined ? [] : [`trial of ${safeText(row.experiment ?? trial)}`]),
     ].join("  "),
-    ...[row.message, wait].flatMap((text) =>
+    ...[row.message, whyStopped, wait].flatMap((text) =>
       text === undefined ? [] : wrapped(safeText(text), look.columns)
     ),
   ];

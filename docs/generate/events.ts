@@ -49,6 +49,11 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "what is asked for is not executed; Katib's webhook is called for pods of trials ([Katib](../guides/katib.md))",
   ],
   certificateRotated: ["Secret `kubeflow-trainer-webhook-cert`", "Normal", "a step of a rotation"],
+  stopping: [
+    "TrainJob, and jobs of the Training Operator's kinds",
+    "Normal",
+    "the job is to be stopped, how long its grace still is, and the reason and message; once more when a later request has shortened it",
+  ],
   earlyStopped: [
     "Trial and TrainJob",
     "Normal",

@@ -1,13 +1,21 @@
 /** Writer of decisions to stop jobs early into their status, which is read back (docs/decisions/0043). */
-import { jobText } from "../../crds/job_kind.ts";
+import { type AnyJob, type JobRef, jobText } from "../../crds/job_kind.ts";
+import { suspensionOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
+import { EVENT_REASONS } from "../../crds/names.ts";
+import type { JobStop } from "../../crds/trainjob.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isConflict, isNotFound } from "../../platform/kube/errors.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { LogKey } from "../../trials/recording/observation_row.ts";
+import { aboutJob } from "../../trials/plan/notice.ts";
 import {
   type DecidedStop,
+  decisionOf,
+  describeGrace,
+  graceLeftMs,
   type StoreOutcome,
   storeStep,
 } from "../../owner/observations/stop_decision.ts";
@@ -17,6 +25,7 @@ import { hasOtherEnd } from "./stop_writes.ts";
 export interface StopStoreOptions {
   /** Its writes are fenced: they leave only while this replica leads. */
   readonly client: Pick<KubeClient, "get" | "patch">;
+  readonly events: Pick<EventRecorder, "record">;
   readonly clock: Pick<Clock, "now">;
   /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
   readonly deadlineMs: number;
@@ -37,6 +46,14 @@ async function trialHasEnded(
   return trial?.metadata.uid === uid && hasOtherEnd(trial);
 }
 
+/** Tells of the decision that the job holds since just now, if it gives time: one that is suspended is stopped at once. */
+function tell({ events, clock }: StopStoreOptions, ref: JobRef, job: AnyJob, stop: JobStop): void {
+  const isOver = graceLeftMs(decisionOf(stop), clock.now()) <= 0;
+  if (isOver || suspensionOf(ref.kind, job) !== undefined) return;
+  const message = describeGrace(stop, clock.now());
+  events.record(aboutJob(ref), { type: "Normal", reason: EVENT_REASONS.stopping, message });
+}
+
 /** Stores a decision; see {@link Stopper.store}. */
 export async function storeStop(
   options: StopStoreOptions,
@@ -53,7 +70,10 @@ export async function storeStop(
     const bounds = { signal, deadlineMs };
     const job = await getOrUndefined(client, kind, { namespace, name }, bounds);
     const step = storeStep(job, decided, clock.now());
-    if (step.kind !== "patch") return step;
+    if (step.kind !== "patch") {
+      if (hasWritten && step.kind === "stored" && job) tell(options, decided.job, job, step.stop);
+      return step;
+    }
     // It was written, and is not there.
     if (hasWritten && job?.status?.stop === undefined) return { kind: "pruned" };
     if (await trialHasEnded(options, key, signal)) return { kind: "trial ended" };

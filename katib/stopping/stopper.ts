@@ -8,7 +8,6 @@ import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import type { Trial } from "../../crds/trial.ts";
 import { isConflict, isNotFound, messageOf } from "../../platform/kube/errors.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
-import type { EventRecorder } from "../../platform/kube/events.ts";
 import type { Kind, KubeMeta, ObjectKey } from "../../platform/kube/resource.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
 import type { Stop, StopOutcome, Stopper } from "../../owner/observations/observations.ts";
@@ -47,7 +46,6 @@ function isThere(metadata: KubeMeta, uid: string): boolean {
 export function createStopper(
   options: StopStoreOptions & {
     readonly client: Pick<KubeClient, "get" | "patch" | "delete">;
-    readonly events: Pick<EventRecorder, "record">;
   },
 ): Stopper {
   const { client, clock, events, deadlineMs } = options;

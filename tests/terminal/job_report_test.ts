@@ -81,6 +81,21 @@ for (const [since, { object, want }] of Object.entries(ends)) {
   });
 }
 
+Deno.test("a job that is being stopped says why", () => {
+  const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 4 } as const;
+  const { message: _, ...told } = FACTS.row;
+  const row = { ...told, state: "Running", stopsBy: "2026-11-23T22:00:18Z" } as const;
+  const stop = { reason: "Pruned", message: "asked for by alice", time: "2026-11-23T21:59:48Z" };
+  const object = { status: { stop } };
+  const [head = "", why] = jobReport({ ...FACTS, row, object }, {
+    ...look,
+    columns: 100,
+    events: 1,
+  });
+  assert.match(head, /Running {2}stopping, 18s left {2}created/);
+  assert.equal(why, "Pruned: asked for by alice");
+});
+
 Deno.test("a job that is started again and again says so, and what it said last", () => {
   const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 4 } as const;
   const row = { ...FACTS.row, state: "Running", restarts: 4, progress: 40 } as const;

@@ -120,6 +120,40 @@ Deno.test("`stop()` after a grace does not say that there was none", async () =>
   deepEqual(world.events, TOLD.map((it) => it.replace(AT_ONCE, "")));
 });
 
+const suspended = { type: "Suspended", status: "True", reason: "R", message: "m" } as const;
+const graces: Record<string, { decision: object; conditions?: unknown[]; want: string[] }> = {
+  "what is left of a grace by rules": {
+    decision: { graceMs: 90_000 },
+    want: ["30s left: RulesMet: loss 0.9 is greater than 0.5, at report 3"],
+  },
+  "who asked for the stop": {
+    decision: { graceMs: 90_000, user: "alice", reason: "Pruned", message: "too slow" },
+    want: ["30s left: Pruned: too slow (asked for by alice)"],
+  },
+  "who asked for the stop, once": {
+    decision: { graceMs: 90_000, user: "alice", reason: "Pruned", message: "asked for by alice" },
+    want: ["30s left: Pruned: asked for by alice"],
+  },
+  "nothing of a grace that is over": { decision: { graceMs: 60_000 }, want: [] },
+  "nothing of a job that is suspended": {
+    decision: { graceMs: 90_000 },
+    conditions: [suspended],
+    want: [],
+  },
+};
+for (const [what, { decision, conditions, want }] of Object.entries(graces)) {
+  Deno.test(`\`store()\` tells once ${what}`, async () => {
+    const world = new World();
+    if (conditions) world.cluster.edit(KINDS.trainJob, "ml/t1", { status: { conditions } });
+    const decided = { job: PLAN.job, decision: { ...STOP.decision, ...decision } };
+    const stopper = world.stopper();
+    for (let times = 0; times < 2; times++) {
+      equal((await stopper.store(decided, PLAN.key, signal)).kind, "stored");
+    }
+    deepEqual(world.events, want.map((it) => `TrainJob t1: Normal Stopping ${it}`));
+  });
+}
+
 function assertStopped(world: World): void {
   deepEqual(world.trialConditions, TRIAL_STOPPED);
   deepEqual(world.jobConditions, JOB_STOPPED);

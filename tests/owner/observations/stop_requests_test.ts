@@ -209,6 +209,8 @@ const STOPPED = [
   "EarlyStopped Pruned: worse than the median",
   "Complete EarlyStopped: worse than the median",
 ];
+const STOPPING = (left: string) =>
+  `TrainJob Stopping ${left} left: Pruned: worse than the median (asked for by tuner)`;
 const TOLD = "EarlyStopped stopped early: Pruned: worse than the median";
 const CONTROL = {
   stop: true,
@@ -245,7 +247,7 @@ Deno.test("a requested stop is stored, told to the pods, and done when its grace
       max: "0.4",
       latest: "0.3",
     });
-    assert.deepEqual(world.events, [`Trial ${TOLD}`, `TrainJob ${TOLD}`]);
+    assert.deepEqual(world.events, [STOPPING("30s"), `Trial ${TOLD}`, `TrainJob ${TOLD}`]);
     assert.deepEqual(await owner.stop(), { stop });
     assert.deepEqual(controlOf(await owner.push("0.2")), CONTROL);
   });
@@ -436,7 +438,7 @@ Deno.test("a suspended job has no pods that a grace would help: it is stopped at
   await within(other, async (owner) => {
     await owner.stop({ graceSeconds: 600 });
     await other.clock.advance(10);
-    assert.deepEqual(other.events, []);
+    assert.deepEqual(other.events, [STOPPING("10m")]);
     other.edit(suspended);
     await other.clock.advance(6_000);
     assert.deepEqual(other.ends?.slice(1), STOPPED);
