@@ -157,6 +157,7 @@ export async function startControlPlane(options: ControlPlaneOptions) {
       gonePod: (namespace, name) => kubelet?.gonePod({ namespace, name }),
       podLogs: (request) => readLogs(kubelet, request),
       podsFolder: `${folder.path}/${KUBELET_FOLDER}/pods`,
+      haveMounts: () => kubelet !== undefined && kubelet.rewritingReason === undefined,
     });
   // Whoever has the kubeconfig open goes on after a restart.
   const portFile = folder.isTemporary ? undefined : `${folder.path}/api-port`;

@@ -28,6 +28,8 @@ export interface ApiServerOptions
   readonly gonePod?: FindGonePod;
   /** Folder with the working directory of each pod, by its UID, for people. */
   readonly podsFolder?: string;
+  /** Whether pods run in mount namespaces, for people. Default: they do not. */
+  readonly haveMounts?: () => boolean;
   /** Number of changes that are kept for watches that start in the past. */
   readonly historyLimit?: number;
 }
@@ -97,6 +99,7 @@ export async function startApiServer(options: ApiServerOptions) {
       podLogs: options.podLogs,
       gonePod: options.gonePod,
       podsFolder: options.podsFolder,
+      haveMounts: options.haveMounts,
       caCertificate: certificate.ca,
       closing: closing.signal,
     };

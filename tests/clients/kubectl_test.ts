@@ -117,7 +117,11 @@ Deno.test({
           assert.notEqual(code, 0);
           return stderr;
         };
-        const inShell = `run the command in a shell of this machine, in ${folder}; kubectl logs`;
+        const mounted = standalone.rewritingReason === undefined
+          ? ", at their mount paths for `nsenter -t PID -m` as root"
+          : "";
+        const inShell = `run the command in a shell of this machine, in ${folder}, whose ` +
+          `\`volumes\` are its volumes${mounted}; kubectl logs`;
         assert.ok((await refusal(["exec", "long", "--", "ls"])).includes(inShell));
         assert.ok(
           (await refusal(["cp", "long:/tmp/x", `${standalone.folder}/x`])).includes(inShell),

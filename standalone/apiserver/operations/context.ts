@@ -22,6 +22,8 @@ export interface Context {
   readonly gonePod?: FindGonePod;
   /** Folder with the working directory of each pod, by its UID. */
   readonly podsFolder?: string;
+  /** Whether pods run in mount namespaces. */
+  readonly haveMounts?: () => boolean;
   /** PEM of the CA; every namespace has it in the ConfigMap `kube-root-ca.crt`. */
   readonly caCertificate: string;
   /** Aborted when the server closes. */

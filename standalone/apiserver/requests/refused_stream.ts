@@ -9,9 +9,12 @@ const ERROR_CHANNEL = 3;
 
 const LOG = "kubectl logs POD has what it prints";
 const PORTS = "what it listens on is open at 127.0.0.1";
+/** Of volumes where pods have mount namespaces. */
+const MOUNTS = ", at their mount paths for `nsenter -t PID -m` as root";
 /** Subresources of pods that are refused, and what is done in place of each. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  exec: `run the command in a shell of this machine, in FOLDER; ${LOG}`,
+  exec:
+    `run the command in a shell of this machine, in FOLDER, whose \`volumes\` are its volumesMOUNTS; ${LOG}`,
   attach: LOG,
   portforward: PORTS,
   proxy: PORTS,
@@ -25,7 +28,8 @@ export function refusalOf({ context, call }: Operation): StatusError | undefined
   if (!Object.hasOwn(INSTEAD, subresource)) return undefined;
   const { uid = "", name = "" } = existing(context, call).metadata;
   const instead = INSTEAD[subresource]?.replace("POD", name)
-    .replace("FOLDER", `${context.podsFolder ?? ""}/${uid}`);
+    .replace("FOLDER", `${context.podsFolder ?? ""}/${uid}`)
+    .replace("MOUNTS", context.haveMounts?.() ? MOUNTS : "");
   const message = `pods/${subresource} is not served here: its pods are processes of this ` +
     `machine; ${instead}`;
   return new StatusError(405, "MethodNotAllowed", message);
