@@ -12,6 +12,7 @@ import { DETAIL_LIMITS, PODS } from "../views/details/details_of_job.ts";
 import { oneOfEachRank, withKept } from "../views/details/kept_pods.ts";
 import { LOG_LIMITS, logPath } from "../views/details/log_query.ts";
 import { byRank, podsOfJob } from "../views/details/shown_pods.ts";
+import { STEPS } from "../crds/names.ts";
 import type { ShownPod } from "../crds/wire/details.ts";
 import { logLine, safeText } from "./shown_text.ts";
 import type { TerminalCluster } from "./terminal_cluster.ts";
@@ -81,7 +82,12 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
 
 /** Whether a log will not be there later either: a container that has not begun is a bad request. */
 const isFinal = (error: unknown) =>
+  error instanceof ConfigurationError ||
   error instanceof KubeError && error.code >= 401 && error.code < 500 && error.code !== 429;
+
+/** Steps whose pods end before others come. */
+const FIRST_STEPS: readonly string[] = [STEPS.datasetInitializer, STEPS.modelInitializer];
+const isFirst = ({ containers }: ShownPod) => containers.some((it) => FIRST_STEPS.includes(it));
 
 /** The work of one command. */
 class FollowedLogs {
@@ -201,9 +207,20 @@ class FollowedLogs {
     }
   }
 
+  /** Throws a {@link ConfigurationError} if no pod has the wanted container, nor one that may still come. */
+  #checkContainer(pods: readonly ShownPod[], isLast: boolean): void {
+    const { container } = this.choice;
+    const names = [...new Set(pods.flatMap(({ containers }) => containers))];
+    if (container === undefined || names.length === 0 || names.includes(container)) return;
+    if (!isLast && pods.every(isFirst)) return;
+    const has = `${this.job.name} has no container ${container}: its pods have ${names.join(", ")}`;
+    throw new ConfigurationError(has);
+  }
+
   /** Begins to read those that are new and have a log; if no more come, all of them. */
   async #begin(isLast: boolean): Promise<void> {
     const pods = (await this.#pods()).filter((it) => isWanted(it, this.choice));
+    this.#checkContainer(pods, isLast);
     this.#width = Math.max(this.#width, ...pods.map((it) => labelOf(it).length));
     // The number of a rank may be that of several, such as launcher-0 and node-0.
     this.#isLabelled ||= pods.length > 1;

@@ -22,6 +22,8 @@ interface World {
   pods?: number | readonly string[];
   /** How often the container of a pod was started again. */
   restarts?: Readonly<Record<string, number>>;
+  /** The container of a pod. Default: node. */
+  containers?: Readonly<Record<string, string>>;
 }
 
 /** Of a pod whose name begins with its rank. */
@@ -33,11 +35,11 @@ const labelsOf = (name: string) => {
   };
 };
 
-const pod = ({ phase, restarts = {} }: World, name = POD) => ({
+const pod = ({ phase, restarts = {}, containers = {} }: World, name = POD) => ({
   apiVersion: "v1",
   kind: "Pod",
   metadata: { name, namespace: "ml", uid: `uid-${name}`, labels: labelsOf(name) },
-  spec: { containers: [{ name: "node" }] },
+  spec: { containers: [{ name: containers[name] ?? "node" }] },
   status: {
     phase,
     containerStatuses: [{
@@ -110,8 +112,11 @@ async function follow(
       .finally(() => isDone = true);
     try {
       const seen = work({ lines: lines ?? [], warned: warned ?? [], asked });
+      const both = Promise.all([seen, done]);
+      // Who ends early is waited for below.
+      both.catch(() => {});
       while (!isDone) await clock.advance(500);
-      await Promise.all([seen, done]);
+      await both;
     } finally {
       over.abort();
     }
@@ -180,12 +185,40 @@ Deno.test("an outage of the API server is told once, and followed logs go on beh
   });
 });
 
-Deno.test("a container that a pod has not is told, with those that it has", async () => {
-  const world: World = { phase: "Running", jobState: "Complete", isDown: false, logs: [400] };
-  await follow(world, async ({ warned }) => {
+for (const wish of [{ follow: true }, { follow: false }]) {
+  Deno.test(`a container that no pod has is wrong use, with those that they have: ${JSON.stringify(wish)}`, () =>
+    assert.rejects(
+      follow(
+        { phase: "Running", jobState: undefined, isDown: false, logs: [400] },
+        async () => {},
+        {
+          container: "sidecar",
+          ...wish,
+        },
+      ),
+      {
+        name: "ConfigurationError",
+        message: "mnist has no container sidecar: its pods have node",
+      },
+    ));
+}
+
+Deno.test("a container is waited for while only pods of initializers are there", async () => {
+  const world: World = {
+    phase: "Running",
+    jobState: undefined,
+    isDown: false,
+    logs: [new Response(line(1, "trained"))],
+    containers: { "mnist-data": "dataset-initializer" },
+    pods: ["mnist-data"],
+  };
+  await follow(world, async ({ lines, warned }) => {
     await until("it is told", () => warned.length > 0);
-    assert.deepEqual(warned, [`${POD} has no container sidecar: it has node`]);
-  }, { container: "sidecar" });
+    assert.deepEqual(warned, ["mnist-data has no container node: it has dataset-initializer"]);
+    world.pods = ["mnist-data", POD];
+    await until("the line", () => lines.length === 1);
+    [world.phase, world.jobState] = ["Succeeded", "Complete"];
+  }, { container: "node" });
 });
 
 Deno.test("a log that may not be read is told, and not tried again", async () => {
