@@ -150,6 +150,7 @@ export const EVENT_REASONS = {
   completed: "Completed",
   failed: "Failed",
   restarting: "Restarting",
+  expired: "Expired",
   notSupported: "NotSupported",
   certificateRotated: "CertificateRotated",
   stopping: "Stopping",

@@ -1,19 +1,22 @@
 /** Expiry of TrainJobs that have ended: when one is deleted by its time to live, and its deletion. */
+import { getLogger } from "@logtape/logtape";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { endTimeOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { LABELS } from "../../crds/names.ts";
+import { ANNOTATIONS, EVENT_REASONS, LABELS } from "../../crds/names.ts";
 import { timeToLiveOf } from "../../crds/time_to_live.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
-import type { Clock } from "../../platform/base/clock.ts";
 import { expiryMs } from "../../platform/base/timestamps.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import type { Writer } from "./act.ts";
+import { type JobEventOptions, recordEvent } from "./job_events.ts";
 import { isSeenByKueue } from "./kueue_runtime.ts";
 import { isOurs } from "./observed.ts";
+
+const log = getLogger(["milepost", "controller", "trainjob"]);
 
 /** Time that Kueue has to read the end of a job and to give its quota back, in seconds. */
 const KUEUE_SECONDS = 60;
@@ -35,9 +38,9 @@ export function expiryOf(
   return expiryMs(endTimeOf(TRAINJOB, job), Math.max(seconds, least));
 }
 
-/** Deletes the job if its time is over. Returns the time until then, in milliseconds; undefined if it is kept. */
+/** Deletes the job if its time is over, and tells of it. Returns the time until then, in milliseconds; undefined if it is kept. */
 export async function expire(
-  clock: Pick<Clock, "now">,
+  { clock, events }: Pick<JobEventOptions, "clock" | "events">,
   { client, signal }: Pick<Writer, "client" | "signal">,
   { job, runtime }: { readonly job: TrainJob; readonly runtime: AnyTrainingRuntime | undefined },
 ): Promise<number | undefined> {
@@ -47,6 +50,11 @@ export async function expire(
   const live = await readAgain(client, KINDS.trainJob, job, { signal });
   if (live === undefined || expiryOf(live, runtime) !== atMs) return undefined;
   const call = { propagationPolicy: "Background", signal } as const;
-  await deleteExactly(client, KINDS.trainJob, live, call);
+  if (!await deleteExactly(client, KINDS.trainJob, live, call)) return undefined;
+  const { namespace, name } = live.metadata;
+  const of = timeToLiveOf(live) === undefined ? "its runtime" : "the job";
+  const message = `deleted after its time to live: ${ANNOTATIONS.timeToLive} of ${of}`;
+  log.info("TrainJob deleted after its time to live", { namespace, name, annotationOf: of });
+  recordEvent({ events }, live, { type: "Normal", reason: EVENT_REASONS.expired, message });
   return undefined;
 }

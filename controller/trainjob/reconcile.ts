@@ -224,7 +224,7 @@ async function pass(
   if (error !== undefined) return { error, requeueAfterMs: soonest(due) };
   const longWaitMs = await reportLongWait(options, job, written);
   const ended = { job: { ...trainJob, status: status.next }, runtime: inputs?.runtime };
-  const expiryMs = await expire(options.clock, writer, ended);
+  const expiryMs = await expire(options, writer, ended);
   const retryMs = isKnown ? problem.retryMs ?? PROBLEM_RETRY_MS : kept.retryMs;
   return { requeueAfterMs: soonest([...due, longWaitMs, retryMs, expiryMs]) };
 }

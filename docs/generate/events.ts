@@ -43,6 +43,11 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "Warning",
     "its pods were started again twice, or more often, and the last error; once until they have recovered",
   ],
+  expired: [
+    "TrainJob",
+    "Normal",
+    "the job was deleted after its time to live, by its annotation or that of its runtime",
+  ],
   notSupported: [
     "TrainJob; Katib's webhook configuration",
     "Warning",

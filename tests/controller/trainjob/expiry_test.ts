@@ -145,6 +145,12 @@ Deno.test("a job that has ended is deleted in the background when its time is ov
   deepEqual([deletion?.kind, deletion?.key, others], ["TrainJob", KEY, []]);
   const { propagationPolicy, preconditions } = Object(deletion?.body);
   deepEqual([propagationPolicy, preconditions], ["Background", { uid }]);
+  deepEqual(world.events.filter(({ reason }) => reason === "Expired"), [{
+    about: KEY,
+    type: "Normal",
+    reason: "Expired",
+    message: `deleted after its time to live: ${ANNOTATIONS.timeToLive} of the job`,
+  }]);
 });
 
 Deno.test("a job without time to live after its end goes in the pass that writes its end", async () => {
