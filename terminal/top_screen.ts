@@ -37,8 +37,11 @@ const HELP: readonly (readonly [keys: string, meaning: string])[] = [
   ["l", "its log, all ranks; p: that of before the last restart"],
   ["d", "why it is as it is: conditions, pods and events"],
   ["y", "its object, as YAML"],
-  ["s", "suspend it, or let it go on, after a question"],
-  ["x", "stop it early, after a question"],
+  [
+    "s",
+    "suspend it (its pods go, and in a cluster their logs) or resume it, after a question; it is shown then",
+  ],
+  ["x", "stop it early, after a question; it is shown then"],
   ["Ctrl-D", "delete it, after a question"],
   ["/", "show the names with this text; Esc shows all"],
   ["o", `order by the next of: ${SORTS.join(", ")}`],
@@ -93,7 +96,7 @@ function headLine({ window, where }: TopView, state: TopState): string {
 /** What is asked before a change is made. */
 const QUESTIONS: Readonly<Record<Change, readonly [verb: string, means: string]>> = {
   stop: ["Stop", ""],
-  suspend: ["Suspend", " (its pods go, and their logs)"],
+  suspend: ["Suspend", " (its pods go)"],
   resume: ["Resume", ""],
   delete: ["Delete", " (with its pods, logs and curves)"],
 };

@@ -136,7 +136,7 @@ Deno.test("what is missing, what came of a stop, and a question stand in the las
   assert.equal(asked("stop"), "Stop team-a/mnist? y: yes, any other key: no");
   assert.equal(
     asked("suspend"),
-    "Suspend team-a/mnist? y: yes, any other key: no (its pods go, and their logs)",
+    "Suspend team-a/mnist? y: yes, any other key: no (its pods go)",
   );
   assert.equal(asked("resume"), "Resume team-a/mnist? y: yes, any other key: no");
 });
