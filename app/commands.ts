@@ -204,12 +204,13 @@ async function runCrds(settings: CrdsSettings): Promise<void> {
   print(crdYaml(withoutJobset ? crdsWithoutJobSet() : crdManifests()));
 }
 
-/** `milepost convert`: former jobs of a file as TrainJobs; prints nothing if one of them cannot be one. */
+/** `milepost convert`: former jobs of a file, or of standard input, as TrainJobs; prints nothing if one of them cannot be one. */
 async function runConvert(file: string): Promise<void> {
   const { convertText } = await import("../controller/conversion/convert_text.ts");
   let text: string;
   try {
-    text = await Deno.readTextFile(file);
+    const input = () => new Response(Deno.stdin.readable).text();
+    text = await (file === "-" ? input() : Deno.readTextFile(file));
   } catch (error) {
     throw new ConfigurationError(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
   }
@@ -276,7 +277,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   }, runCrds),
   entryOf({
     name: "convert",
-    description: "print TrainJobs and runtimes for the jobs of former operators in a file",
+    description:
+      "print TrainJobs and runtimes for the jobs of former operators in a file (-: standard input)",
     settings: NONE,
     argument: "file",
   }, (_, file) => runConvert(file)),

@@ -1,5 +1,6 @@
 /** Cluster of a kubeconfig as one user sees it: jobs, the manager and its curves, with that user's rights. */
 import { JOB_KINDS } from "../../crds/job_kinds.ts";
+import { STANDALONE } from "../../crds/names.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { createClient } from "../../platform/kube/connection/connected_client.ts";
 import { onAbort } from "../../platform/base/aborted.ts";
@@ -49,7 +50,9 @@ async function checkCluster(
     }
     // Who may not read the version may still read jobs.
     if (cause instanceof KubeError && cause.code === 403) return;
-    const advice = "is this the right context, and the network there?";
+    const isOwn = context === STANDALONE.kubeconfigName && /^https:\/\/127\.0\.0\.1\b/.test(server);
+    const what = isOwn ? "does `milepost standalone` run?" : "the network there?";
+    const advice = `is this the right context, and ${what}`;
     const problem = `cannot reach the cluster of the context ${context}: ${messageOf(cause)}`;
     throw new TransportError(`${problem}; ${advice}`, { cause });
   }

@@ -72,6 +72,12 @@ const cases: Record<string, Case> = {
   "an unknown level of logs": { args: ["standalone", "--log-level", "loud"], want: /--log-level/ },
 };
 
+Deno.test("`milepost convert -` reads standard input", async () => {
+  const { code, stderr } = await milepost(["convert", "-"], { stdin: "kind: Nothing\n" });
+  const says = "milepost: each object must have apiVersion, kind and metadata.name\n";
+  assert.deepEqual([code, stderr], [2, says]);
+});
+
 for (const [sentence, { args, env, want }] of Object.entries(cases)) {
   Deno.test(`milepost says in one line what is wrong with ${sentence}`, async () => {
     const { code, stdout, stderr } = await milepost(args, { ...(env ? { env } : {}) });

@@ -7,7 +7,7 @@ const main = new URL("../../main.ts", import.meta.url).pathname;
 /** Runs a command of Milepost to its end. */
 export function milepost(
   args: string[],
-  options: { env?: Record<string, string>; timeoutMs?: number } = {},
+  options: { env?: Record<string, string>; timeoutMs?: number; stdin?: string } = {},
 ): Promise<CommandResult> {
   return run(Deno.execPath(), { args: ["run", "-A", "--no-check", main, ...args], ...options });
 }

@@ -155,12 +155,17 @@ Deno.test("logs --follow ends when the job has ended, and stop ends it", async (
     2,
     "milepost: --now and --grace: give one of them\n",
   ]);
-  const why = ["--reason", "Enough", "--message", "seen enough"];
+  const why = ["--reason", "Enough", "--message", "seen enough", "--grace", "1m"];
   const stopped = await runs("stop", "stopped", ...why);
   assert.deepEqual([stopped.code, stopped.stdout], [
     0,
-    "trainjob/stopped was told to stop (grace period: 30 s)\n",
+    "trainjob/stopped was told to stop (grace period: 60 s)\n",
   ]);
+  const again = await runs("stop", "stopped", "--grace", "300");
+  assert.match(
+    again.stdout,
+    /^trainjob\/stopped is being stopped already, \d+s left; a grace can only be shortened\n$/,
+  );
   const now = await runs("stop", "stopped", "--now");
   assert.deepEqual([now.code, now.stderr], [0, ""]);
   const { client } = standalone();
@@ -252,6 +257,15 @@ const WRONG: Readonly<Record<string, readonly [args: readonly string[], says: Re
   ],
   "two namespaces for one job": [["get", "x", "-n", "a,b"], /name one namespace/],
   "a context that is not there": [["top", "--context", "nope"], /has no context nope/],
+  "a reason that no condition can have": [
+    ["stop", "x", "--reason", "Too long"],
+    /--reason: must be the reason of a condition, such as Pruned/,
+  ],
+  "a grace that is none": [
+    ["stop", "x", "--grace", "soon"],
+    /--grace: must be seconds, or a duration/,
+  ],
+  "a grace of too long": [["stop", "x", "--grace", "2h"], /--grace: must be seconds, .* to 1h/],
   "a shell that is not known": [["completion", "constructor"], /no completion for constructor/],
 };
 

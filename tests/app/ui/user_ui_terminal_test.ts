@@ -81,7 +81,8 @@ const WRONG: Readonly<Record<string, Wrong>> = {
     args: [],
     change: [/server: .*/, "server: https://127.0.0.1:9"],
     code: 1,
-    want: /cannot reach the cluster of the context milepost: .*127\.0\.0\.1:9/,
+    want:
+      /cannot reach the cluster of the context milepost: .*127\.0\.0\.1:9.*does `milepost standalone` run\?/,
   },
   "a server of another authority": {
     args: [],
