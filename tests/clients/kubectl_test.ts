@@ -118,10 +118,10 @@ Deno.test({
           return stderr;
         };
         const mounted = standalone.rewritingReason === undefined
-          ? ", at their mount paths for `nsenter -t PID -m` as root"
+          ? " (`nsenter -t PID -m`, as root, has them at their mount paths)"
           : "";
-        const inShell = `run the command in a shell of this machine, in ${folder}, whose ` +
-          `\`volumes\` are its volumes${mounted}; kubectl logs`;
+        const inShell = `run the command in a shell of this machine, in ${folder}, where ` +
+          `\`volumes\` has its volumes${mounted}; kubectl logs`;
         assert.ok((await refusal(["exec", "long", "--", "ls"])).includes(inShell));
         assert.ok(
           (await refusal(["cp", "long:/tmp/x", `${standalone.folder}/x`])).includes(inShell),

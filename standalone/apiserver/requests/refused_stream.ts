@@ -10,11 +10,11 @@ const ERROR_CHANNEL = 3;
 const LOG = "kubectl logs POD has what it prints";
 const PORTS = "what it listens on is open at 127.0.0.1";
 /** Of volumes where pods have mount namespaces. */
-const MOUNTS = ", at their mount paths for `nsenter -t PID -m` as root";
+const MOUNTS = " (`nsenter -t PID -m`, as root, has them at their mount paths)";
 /** Subresources of pods that are refused, and what is done in place of each. */
 const INSTEAD: Readonly<Record<string, string>> = {
   exec:
-    `run the command in a shell of this machine, in FOLDER, whose \`volumes\` are its volumesMOUNTS; ${LOG}`,
+    `run the command in a shell of this machine, in FOLDER, where \`volumes\` has its volumesMOUNTS; ${LOG}`,
   attach: LOG,
   portforward: PORTS,
   proxy: PORTS,
