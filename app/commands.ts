@@ -207,13 +207,10 @@ async function runCrds(settings: CrdsSettings): Promise<void> {
 /** `milepost convert`: former jobs of a file, or of standard input, as TrainJobs; prints nothing if one of them cannot be one. */
 async function runConvert(file: string): Promise<void> {
   const { convertText } = await import("../controller/conversion/convert_text.ts");
-  let text: string;
-  try {
-    const input = () => new Response(Deno.stdin.readable).text();
-    text = await (file === "-" ? input() : Deno.readTextFile(file));
-  } catch (error) {
-    throw new ConfigurationError(`cannot read ${file}: ${messageOf(error)}`, { cause: error });
-  }
+  const read = file === "-" ? new Response(Deno.stdin.readable).text() : Deno.readTextFile(file);
+  const text = await read.catch((cause) => {
+    throw new ConfigurationError(`cannot read ${file}: ${messageOf(cause)}`, { cause });
+  });
   print(convertText(text));
 }
 

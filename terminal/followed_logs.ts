@@ -85,13 +85,13 @@ const isFinal = (error: unknown) =>
   error instanceof ConfigurationError ||
   error instanceof KubeError && error.code >= 401 && error.code < 500 && error.code !== 429;
 
-/** Steps whose pods end before others come. */
+/** Containers of the steps whose pods end before others come. */
 const FIRST_STEPS: readonly string[] = [STEPS.datasetInitializer, STEPS.modelInitializer];
-const isFirst = ({ containers }: ShownPod) => containers.some((it) => FIRST_STEPS.includes(it));
 
 /** The work of one command. */
 class FollowedLogs {
-  readonly #seen = new Set<string>();
+  /** Logs that were read, by the UIDs of their pods. */
+  readonly seen = new Set<string>();
   readonly #running = new Set<Promise<void>>();
   /** Of the longest label. */
   #width = 0;
@@ -212,7 +212,7 @@ class FollowedLogs {
     const { container } = this.choice;
     const names = [...new Set(pods.flatMap(({ containers }) => containers))];
     if (container === undefined || names.length === 0 || names.includes(container)) return;
-    if (!isLast && pods.every(isFirst)) return;
+    if (!isLast && names.every((it) => FIRST_STEPS.includes(it))) return;
     const has = `${this.job.name} has no container ${container}: its pods have ${names.join(", ")}`;
     throw new ConfigurationError(has);
   }
@@ -225,13 +225,13 @@ class FollowedLogs {
     // The number of a rank may be that of several, such as launcher-0 and node-0.
     this.#isLabelled ||= pods.length > 1;
     for (const pod of pods) {
-      if (this.#seen.has(pod.uid) || pod.phase === "Pending") continue;
+      if (this.seen.has(pod.uid) || pod.phase === "Pending") continue;
       if (this.#running.size >= MAX_PODS) {
         this.#tell(`${MAX_PODS} logs are followed at a time: others begin when some of them end`);
         if (!isLast) return;
         await Promise.race(this.#running);
       }
-      this.#seen.add(pod.uid);
+      this.seen.add(pod.uid);
       const reading: Promise<void> = this.#read(pod).finally(() => this.#running.delete(reading));
       this.#running.add(reading);
       // Logs that have an end come one after the other.
@@ -263,11 +263,6 @@ class FollowedLogs {
     }
     await Promise.all(this.#running);
   }
-
-  /** Logs that were read. */
-  get count(): number {
-    return this.#seen.size;
-  }
 }
 
 /** Prints the logs of a job until they end, with `follow` until the job has ended. Returns how many there were. */
@@ -279,5 +274,5 @@ export async function printLogs(job: JobRef, choice: LogChoice, parts: LogParts)
     // Whoever ends the command has seen enough.
     if (!parts.signal.aborted) throw error;
   }
-  return logs.count;
+  return logs.seen.size;
 }

@@ -147,7 +147,7 @@ function markLines({ curves }: JobFacts, { nowMs }: ReportLook): string[] {
 }
 
 function phaseOf({ phase, reason = "", deleting, gone, isSilent }: ShownPod): string {
-  const words = [deleting ? "Terminating" : phase, reason].join(" ").trim();
+  const words = [deleting && !gone ? "Terminating" : phase, reason].join(" ").trim();
   return [words, gone ? "deleted" : [], isSilent ? "printed nothing" : []].flat().join(", ");
 }
 

@@ -45,19 +45,13 @@ export async function stopJobByHand(
     signal,
     deadlineMs: DEADLINE_MS,
   });
-  const { data: stop } = jobStopSchema.safeParse(at(jsonOfText(text), "stop"));
-  const { graceSeconds: seconds } = stop ?? {};
   if (state === "Suspended") return "was stopped at once, since it is suspended";
+  const stop = jobStopSchema.parse(at(jsonOfText(text), "stop"));
+  const { graceSeconds: seconds = 0 } = stop;
   if (seconds === 0 || body.graceSeconds === 0) return "was stopped immediately (no grace period)";
-  const before = storedStopOf(job);
-  if (stop === undefined || before === undefined) {
-    return `was told to stop${seconds === undefined ? "" : ` (grace period: ${seconds} s)`}`;
-  }
+  if (storedStopOf(job) === undefined) return `was told to stop (grace period: ${seconds} s)`;
   const left = durationText(graceLeftMs(decisionOf(stop), clock.now()) / 1000);
-  const isShortened = (before.graceSeconds ?? 0) > (seconds ?? 0);
-  return isShortened
-    ? `is being stopped already, now with ${left} left`
-    : `is being stopped already, ${left} left; a grace can only be shortened`;
+  return `is being stopped already, ${left} left; a grace can only be shortened`;
 }
 
 const DONE: Readonly<Record<JobChange, string>> = {

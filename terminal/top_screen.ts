@@ -37,10 +37,7 @@ const HELP: readonly (readonly [keys: string, meaning: string])[] = [
   ["l", "its log, all ranks; p: that of before the last restart"],
   ["d", "why it is as it is: conditions, pods and events"],
   ["y", "its object, as YAML"],
-  [
-    "s",
-    "suspend it (its pods go, and in a cluster their logs) or resume it, after a question; it is shown then",
-  ],
+  ["s", "suspend it, or let it go on, after a question; it is shown then"],
   ["x", "stop it early, after a question; it is shown then"],
   ["Ctrl-D", "delete it, after a question"],
   ["/", "show the names with this text; Esc shows all"],

@@ -139,6 +139,9 @@ export function trialAnnotationProblems<Job extends AnnotatedJob>(
 /** Most unknown annotations that are told: each is compared with all that are known. */
 const MOST_UNKNOWN = 5;
 
+/** A name that is spelt as fields of objects are, as annotations are spelt. */
+const dashed = (name: string) => name.replace(/[A-Z]/g, (it) => `-${it.toLowerCase()}`);
+
 /** Added annotations under our prefix that nothing reads, with those that may be meant. */
 function unknownWarnings(job: AnnotatedJob, old: AnnotatedJob | undefined): string[] {
   const known: readonly string[] = Object.values(ANNOTATIONS);
@@ -146,11 +149,7 @@ function unknownWarnings(job: AnnotatedJob, old: AnnotatedJob | undefined): stri
     .filter((it) => it.startsWith(`${TRAINER_GROUP}/`) && !known.includes(it))
     .filter((it) => textOf(old, it) === undefined)
     .slice(0, MOST_UNKNOWN)
-    .map((it) => {
-      // Fields of objects are spelt like this.
-      const dashed = it.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-      return `${fieldOf(it)} is not known, and does nothing${didYouMean(dashed, known)}`;
-    });
+    .map((it) => `${fieldOf(it)} is not known, and does nothing${didYouMean(dashed(it), known)}`);
 }
 
 /** Warnings about added or changed annotations without effect: unknown ones, and a template beside the Trial's own. */

@@ -1,6 +1,5 @@
 /** The tables of the settings of the commands of the terminal: `top`, `get`, `logs`, `stop`, `completion`. */
 import { z } from "zod";
-import { STOP_LIMITS } from "../../crds/trainjob.ts";
 import { GRACE_BY_HAND_SECONDS, stopRequestSchema } from "../../crds/wire/stop_request.ts";
 import { parseDuration } from "../../platform/base/duration.ts";
 import { LOG_LIMITS } from "../../views/details/log_query.ts";
@@ -74,14 +73,9 @@ export const logsSettings = z.strictObject({
   logLevel: logLevel("error"),
 });
 
-const GRACE = "must be seconds, or a duration such as 90s or 5m, from 0 to 1h";
-
-/** Returns whole seconds. */
-function graceOf(given: string | number): number | undefined {
-  const ms = parseDuration(/^\d+$/.test(String(given)) ? `${given}s` : String(given));
-  const seconds = Math.ceil((ms ?? NaN) / 1000);
-  return seconds <= STOP_LIMITS.graceSeconds ? seconds : undefined;
-}
+/** In milliseconds. */
+const graceOf = (given: string | number) =>
+  parseDuration(/^\d+$/.test(`${given}`) ? `${given}s` : `${given}`);
 
 /** `milepost stop`. */
 export const stopSettings = z.strictObject({
@@ -91,13 +85,12 @@ export const stopSettings = z.strictObject({
   ).meta({ value: "word" }),
   message: z.string().min(1).optional().describe("why, for people")
     .meta({ value: "text", otherwise: "none" }),
-  grace: z.union([z.string(), z.number()]).optional().transform(readIfGiven(GRACE, graceOf))
-    .describe("for how long the job may go on: seconds, or a duration such as 5m; at most 1h").meta(
-      {
-        value: "time",
-        otherwise: `as its annotation says, else ${GRACE_BY_HAND_SECONDS}`,
-      },
-    ),
+  grace: z.union([z.string(), z.number()]).optional().transform(
+    readIfGiven("must be seconds, or a duration such as 90s or 5m", graceOf),
+  ).describe("seconds for which the job may go on, or a duration such as 5m").meta({
+    value: "time",
+    otherwise: `as its annotation says, else ${GRACE_BY_HAND_SECONDS}`,
+  }),
   now: boolean(false).describe("stop the job immediately, without a grace period"),
   ...manager,
 });

@@ -156,8 +156,11 @@ export async function startControlPlane(options: ControlPlaneOptions) {
       users: Object.values(users),
       gonePod: (namespace, name) => kubelet?.gonePod({ namespace, name }),
       podLogs: (request) => readLogs(kubelet, request),
-      podsFolder: `${folder.path}/${KUBELET_FOLDER}/pods`,
-      haveMounts: () => kubelet !== undefined && kubelet.rewritingReason === undefined,
+      placeOfPod: (uid) => {
+        const isMounted = kubelet !== undefined && kubelet.rewritingReason === undefined;
+        return `${folder.path}/${KUBELET_FOLDER}/pods/${uid}, where \`volumes\` has its volumes` +
+          (isMounted ? " (`nsenter -t PID -m`, as root, has them at their mount paths)" : "");
+      },
     });
   // Whoever has the kubeconfig open goes on after a restart.
   const portFile = folder.isTemporary ? undefined : `${folder.path}/api-port`;

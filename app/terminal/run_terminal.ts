@@ -157,7 +157,7 @@ export async function runStopCommand(
   await using cluster = await openCluster(settings, signal, ["jobs"]);
   const job = await findTyped(cluster, argument, signal);
   await unlessAborted(cluster.managerSearched, signal);
-  const stop = { reason, message, graceSeconds: now ? 0 : grace };
+  const stop = { reason, message, graceSeconds: now ? 0 : grace && Math.ceil(grace / 1000) };
   const done = await stopJobByHand(cluster, job, stop, signal);
   print(`${job.kind.kind.toLowerCase()}/${job.name} ${done}\n`);
 }

@@ -9,6 +9,7 @@ import type { TrainJob } from "../../crds/trainjob.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import { expiryMs } from "../../platform/base/timestamps.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
+import { objectKeyOf } from "../../platform/kube/resource.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 import type { Writer } from "./act.ts";
@@ -51,10 +52,9 @@ export async function expire(
   if (live === undefined || expiryOf(live, runtime) !== atMs) return undefined;
   const call = { propagationPolicy: "Background", signal } as const;
   if (!await deleteExactly(client, KINDS.trainJob, live, call)) return undefined;
-  const { namespace, name } = live.metadata;
   const of = timeToLiveOf(live) === undefined ? "its runtime" : "the job";
   const message = `deleted after its time to live: ${ANNOTATIONS.timeToLive} of ${of}`;
-  log.info("TrainJob deleted after its time to live", { namespace, name, annotationOf: of });
+  log.info("TrainJob deleted after its time to live", { ...objectKeyOf(live), annotationOf: of });
   recordEvent({ events }, live, { type: "Normal", reason: EVENT_REASONS.expired, message });
   return undefined;
 }

@@ -4,6 +4,7 @@ import { suspensionOf } from "../../crds/job_state.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
+import { humanDuration } from "../../platform/base/human_duration.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { isConflict, isNotFound } from "../../platform/kube/errors.ts";
@@ -14,7 +15,6 @@ import { aboutJob } from "../../trials/plan/notice.ts";
 import {
   type DecidedStop,
   decisionOf,
-  describeGrace,
   graceLeftMs,
   type StoreOutcome,
   storeStep,
@@ -31,8 +31,8 @@ export interface StopStoreOptions {
   readonly deadlineMs: number;
 }
 
-/** Attempts of one decision: progress by itself changes a job every second. */
-const ATTEMPTS = 5;
+/** Attempts of one decision, or stop: progress by itself changes a job every second. */
+export const ATTEMPTS = 5;
 
 /** Whether the Trial has ended by itself: then there is nothing to stop. */
 async function trialHasEnded(
@@ -46,11 +46,13 @@ async function trialHasEnded(
   return trial?.metadata.uid === uid && hasOtherEnd(trial);
 }
 
-/** Tells of the decision that the job holds since just now, if it gives time: one that is suspended is stopped at once. */
+/** Tells of a decision that a job holds since just now, if it gives time: one that is suspended is stopped at once. */
 function tell({ events, clock }: StopStoreOptions, ref: JobRef, job: AnyJob, stop: JobStop): void {
-  const isOver = graceLeftMs(decisionOf(stop), clock.now()) <= 0;
-  if (isOver || suspensionOf(ref.kind, job) !== undefined) return;
-  const message = describeGrace(stop, clock.now());
+  const leftMs = graceLeftMs(decisionOf(stop), clock.now());
+  if (leftMs <= 0 || suspensionOf(ref.kind, job) !== undefined) return;
+  const { reason, message: why, user = "" } = stop;
+  const by = why.endsWith(user) ? "" : ` (asked for by ${user})`;
+  const message = `${humanDuration(leftMs)} left: ${reason}: ${why}${by}`;
   events.record(aboutJob(ref), { type: "Normal", reason: EVENT_REASONS.stopping, message });
 }
 
@@ -70,10 +72,8 @@ export async function storeStop(
     const bounds = { signal, deadlineMs };
     const job = await getOrUndefined(client, kind, { namespace, name }, bounds);
     const step = storeStep(job, decided, clock.now());
-    if (step.kind !== "patch") {
-      if (hasWritten && step.kind === "stored" && job) tell(options, decided.job, job, step.stop);
-      return step;
-    }
+    if (hasWritten && step.kind === "stored" && job) tell(options, decided.job, job, step.stop);
+    if (step.kind !== "patch") return step;
     // It was written, and is not there.
     if (hasWritten && job?.status?.stop === undefined) return { kind: "pruned" };
     if (await trialHasEnded(options, key, signal)) return { kind: "trial ended" };

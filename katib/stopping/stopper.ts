@@ -15,13 +15,11 @@ import { aboutJob, aboutTrial } from "../../trials/plan/notice.ts";
 import { decisionOf, describeStop } from "../../owner/observations/stop_decision.ts";
 import { endForeignJob } from "./foreign_end.ts";
 import { HALT_MS, haltJob } from "./halt.ts";
-import { type StopStoreOptions, storeStop } from "./stop_store.ts";
+import { ATTEMPTS, type StopStoreOptions, storeStop } from "./stop_store.ts";
 import { jobStop, type StopWrite, trialStop } from "./stop_writes.ts";
 
 const log = getLogger(["milepost", "katib"]);
 
-/** Attempts of one stop: progress by itself changes a job every second. */
-const ATTEMPTS = 5;
 /** Most stops that are remembered until their event is recorded. */
 const REMEMBERED = 10_000;
 
@@ -186,22 +184,15 @@ export function createStopper(
     { plan: { key, job: ref } }: Stop,
     signal: AbortSignal,
   ): Promise<StopObjects> {
+    const bounds = { signal, deadlineMs };
     const [trial, job] = await Promise.all([
-      key.kind === "trial" ? get(KINDS.trial, key, signal) : undefined,
-      get(ref.kind, ref, signal),
+      key.kind === "trial" ? getOrUndefined(client, KINDS.trial, key, bounds) : undefined,
+      getOrUndefined(client, ref.kind, ref, bounds),
     ]);
     return {
       trial: trial && isThere(trial.metadata, key.uid) ? trial : undefined,
       job: job && isThere(job.metadata, ref.uid) ? job : undefined,
     };
-  }
-
-  function get<T>(
-    kind: Kind<T>,
-    { namespace, name }: ObjectKey,
-    signal: AbortSignal,
-  ): Promise<T | undefined> {
-    return getOrUndefined(client, kind, { namespace, name }, { signal, deadlineMs });
   }
 
   /** Returns false if the object changed. Other errors leave the outcome unknown. */

@@ -1,5 +1,4 @@
 /** Decisions to stop a job early, by its rules or by a request (docs/decisions/0043). Pure. */
-import { humanDuration } from "../../platform/base/human_duration.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
@@ -82,13 +81,6 @@ export function describeStop(
   { reason, message, user }: Pick<StopDecision, "reason" | "message" | "user">,
 ): string {
   return user === undefined ? `stopped early: ${message}` : `stopped early: ${reason}: ${message}`;
-}
-
-/** Says for people that a job is to be stopped, why, and how long it may go on. */
-export function describeGrace(stop: JobStop, nowMs: number): string {
-  const { reason, message, user = "" } = stop;
-  const by = message.endsWith(user) ? "" : ` (asked for by ${user})`;
-  return `${humanDuration(graceLeftMs(decisionOf(stop), nowMs))} left: ${reason}: ${message}${by}`;
 }
 
 const toStop = (message: string): Control => ({ stop: true, reason: "EarlyStopped", message });

@@ -26,10 +26,8 @@ export interface ApiServerOptions
   readonly podLogs?: PodLogs;
   /** Finds pods whose logs outlive them. Default: none. */
   readonly gonePod?: FindGonePod;
-  /** Folder with the working directory of each pod, by its UID, for people. */
-  readonly podsFolder?: string;
-  /** Whether pods run in mount namespaces, for people. Default: they do not. */
-  readonly haveMounts?: () => boolean;
+  /** Says to people where a pod is on this machine, by its UID. */
+  readonly placeOfPod?: (uid: string) => string;
   /** Number of changes that are kept for watches that start in the past. */
   readonly historyLimit?: number;
 }
@@ -98,8 +96,7 @@ export async function startApiServer(options: ApiServerOptions) {
       now,
       podLogs: options.podLogs,
       gonePod: options.gonePod,
-      podsFolder: options.podsFolder,
-      haveMounts: options.haveMounts,
+      placeOfPod: options.placeOfPod,
       caCertificate: certificate.ca,
       closing: closing.signal,
     };

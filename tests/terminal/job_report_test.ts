@@ -151,7 +151,7 @@ Deno.test("a job that is being stopped says in its title how long it has", () =>
 Deno.test("a pod that is gone and printed nothing says so", () => {
   const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 0 } as const;
   const pod = { uid: "p1", name: "mnist-1", phase: "Running", restarts: 0, containers: ["node"] };
-  const pods = [{ ...pod, gone: true, isSilent: true }];
+  const pods = [{ ...pod, deleting: true, gone: true, isSilent: true }];
   const lines = reasonReport({ ...FACTS, pods }, { ...look, columns: 80, events: 100 });
   assert.match(lines.join("\n"), /mnist-1 +Running, deleted, printed nothing/);
 });

@@ -107,7 +107,6 @@ const answers: Readonly<Record<string, [StopBody, unknown, string, unknown?]>> =
     { stop: stopOf(0) },
     "was stopped immediately (no grace period)",
   ],
-  "no grace that the manager does not say": [BY_HAND, {}, "was told to stop"],
   "that another one holds, and how long it lasts": [
     { ...BY_HAND, graceSeconds: 300 },
     { stop: stopOf(40) },
@@ -117,7 +116,7 @@ const answers: Readonly<Record<string, [StopBody, unknown, string, unknown?]>> =
   "that it has shortened another one's grace": [
     { ...BY_HAND, graceSeconds: 5 },
     { stop: stopOf(18) },
-    "is being stopped already, now with 5s left",
+    "is being stopped already, 5s left; a grace can only be shortened",
     { stop: stopOf(40) },
   ],
   "no grace of a job that is suspended": [

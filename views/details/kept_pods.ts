@@ -9,14 +9,11 @@ import { shownPod } from "./shown_pods.ts";
 /** What is looked at: more than is kept of one job, as its name may be that of a job before it. */
 const MOST_READ = 1_000;
 
-const KEPT = keeping(KINDS.keptLog, ({ metadata, spec }) => {
-  const { deleting: _, ...pod } = shownPod(spec.pod);
-  return {
-    gone: spec.gone,
-    owners: metadata.ownerReferences?.map(({ uid }) => uid) ?? [],
-    pod: { ...pod, gone: true, ...(spec.isSilent && { isSilent: true }) },
-  };
-});
+const KEPT = keeping(KINDS.keptLog, ({ metadata, spec }) => ({
+  gone: spec.gone,
+  owners: metadata.ownerReferences?.map(({ uid }) => uid) ?? [],
+  pod: { ...shownPod(spec.pod), gone: true, ...(spec.isSilent && { isSilent: true }) },
+}));
 
 /** Reads them; undefined where no logs are kept. */
 export type ReadKeptPods = (reads: BoundedReads, of: {

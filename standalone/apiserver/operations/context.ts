@@ -20,10 +20,8 @@ export interface Context {
   readonly now: () => number;
   readonly podLogs?: PodLogs;
   readonly gonePod?: FindGonePod;
-  /** Folder with the working directory of each pod, by its UID. */
-  readonly podsFolder?: string;
-  /** Whether pods run in mount namespaces. */
-  readonly haveMounts?: () => boolean;
+  /** Says to people where a pod is on this machine, by its UID. */
+  readonly placeOfPod?: (uid: string) => string;
   /** PEM of the CA; every namespace has it in the ConfigMap `kube-root-ca.crt`. */
   readonly caCertificate: string;
   /** Aborted when the server closes. */

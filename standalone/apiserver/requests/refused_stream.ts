@@ -9,12 +9,9 @@ const ERROR_CHANNEL = 3;
 
 const LOG = "kubectl logs POD has what it prints";
 const PORTS = "what it listens on is open at 127.0.0.1";
-/** Of volumes where pods have mount namespaces. */
-const MOUNTS = " (`nsenter -t PID -m`, as root, has them at their mount paths)";
 /** Subresources of pods that are refused, and what is done in place of each. */
 const INSTEAD: Readonly<Record<string, string>> = {
-  exec:
-    `run the command in a shell of this machine, in FOLDER, where \`volumes\` has its volumesMOUNTS; ${LOG}`,
+  exec: `run the command in a shell of this machine, in PLACE; ${LOG}`,
   attach: LOG,
   portforward: PORTS,
   proxy: PORTS,
@@ -28,8 +25,7 @@ export function refusalOf({ context, call }: Operation): StatusError | undefined
   if (!Object.hasOwn(INSTEAD, subresource)) return undefined;
   const { uid = "", name = "" } = existing(context, call).metadata;
   const instead = INSTEAD[subresource]?.replace("POD", name)
-    .replace("FOLDER", `${context.podsFolder ?? ""}/${uid}`)
-    .replace("MOUNTS", context.haveMounts?.() ? MOUNTS : "");
+    .replace("PLACE", context.placeOfPod?.(uid) ?? "its folder");
   const message = `pods/${subresource} is not served here: its pods are processes of this ` +
     `machine; ${instead}`;
   return new StatusError(405, "MethodNotAllowed", message);

@@ -4,7 +4,6 @@ import type { ShownPod } from "../../../crds/wire/details.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
 import { boundedReads } from "../../../views/details/bounded_reads.ts";
 import { createKeptPods, oneOfEachRank, withKept } from "../../../views/details/kept_pods.ts";
-import { withAnswers } from "../../support/api_answers.ts";
 import { byRank } from "../../../views/details/shown_pods.ts";
 
 const pod = (uid: string, rank: string, more: Partial<ShownPod> = {}): ShownPod => ({
@@ -69,25 +68,4 @@ Deno.test("one that fails otherwise is asked again", async () => {
   const read = createKeptPods();
   for (let times = 0; times < 2; times++) await rejects(read(reads, OF), KubeError);
   equal(seen.calls, 2);
-});
-
-Deno.test("a pod that is gone is not being deleted any more", async () => {
-  const metadata = {
-    name: "a",
-    namespace: "ns",
-    uid: "u",
-    deletionTimestamp: "2026-01-01T00:00:00Z",
-  };
-  const kept = {
-    metadata: { name: "a", namespace: "ns", ownerReferences: [{ uid: OF.job }] },
-    spec: { gone: "2026-01-01T00:00:09Z", pod: { metadata, status: { phase: "Failed" } } },
-  };
-  await withAnswers(
-    () => ({ kind: "KeptLogList", metadata: {}, items: [kept] }),
-    async (client) => {
-      const reads = boundedReads(client, AbortSignal.timeout(10_000));
-      const [pod] = await createKeptPods()(reads, OF) ?? [];
-      deepEqual([pod?.phase, pod?.gone, pod?.deleting], ["Failed", true, undefined]);
-    },
-  );
 });
