@@ -10,7 +10,8 @@ import type { Clock } from "../platform/base/clock.ts";
 import { createListeners } from "../platform/base/listeners.ts";
 import { type ObjectStore, upsert } from "../platform/kube/upsert.ts";
 import { createAuthority, issueServingCertificate } from "./certificate_authority.ts";
-import { certificateFacts, type CertificatePair } from "../platform/base/certificates.ts";
+import { certificateFacts } from "../platform/base/certificates.ts";
+import type { ReplicaTls } from "../platform/http/replicas/calls.ts";
 import {
   CERTIFICATE_POLICY,
   type CertificateAction,
@@ -41,7 +42,7 @@ export interface ServingCertificates {
   /** Every CA that is trusted, for webhook configurations and ConfigMaps. */
   readonly caBundle: string;
   /** By which this replica shows another who it is; only of this process, never stored. */
-  readonly replica: CertificatePair;
+  readonly replica: ReplicaTls;
   /** End of the serving certificate and of its CA, in milliseconds since the epoch. */
   readonly expiry: { readonly serving: number; readonly authority: number };
 }
@@ -121,22 +122,26 @@ export function createCertificateManager(options: {
   }
 
   /** This replica's own certificate by the CA: the one that it has, or a new one in good time. */
-  async function replicaOf({ authority }: CompleteCertificateSet): Promise<CertificatePair> {
+  async function replicaOf({ authority }: CompleteCertificateSet, ca: string): Promise<ReplicaTls> {
     const now = clock.now();
     const old = current?.replica;
     if (old !== undefined && held?.authority.certificate === authority.certificate) {
-      if (now < certificateFacts(old.certificate).notAfter - policy.servingRenewalMs) return old;
+      if (now < certificateFacts(old.cert).notAfter - policy.servingRenewalMs) {
+        return { ...old, ca };
+      }
     }
-    return await issueServingCertificate(authority, [MANAGER.replicaCertificateName], now);
+    const names = [MANAGER.replicaCertificateName];
+    const { certificate: cert, key } = await issueServingCertificate(authority, names, now);
+    return { cert, key, ca };
   }
 
   async function adopt(set: CompleteCertificateSet): Promise<void> {
     const caBundle = bundleOf(set);
     const { certificate: cert, key: privateKey } = set.serving;
-    const replica = await replicaOf(set);
+    const replica = await replicaOf(set, caBundle);
     held = set;
     const isNews = current?.cert !== cert || current.key !== privateKey ||
-      current.caBundle !== caBundle || current.replica !== replica;
+      current.caBundle !== caBundle || current.replica.key !== replica.key;
     if (!isNews) return;
     const { serving, authority } = await observe(set);
     const expiry = { serving: serving?.notAfter ?? 0, authority: authority?.notAfter ?? 0 };

@@ -138,11 +138,10 @@ async function recordingOf(
     clock,
     metrics: sinkMetrics(metrics),
     deadlineMs: leadership.deadlineMs(SINK_MS),
-    tls: () => {
-      const { replica, caBundle: ca } = certificates.current();
-      const serverName = `${serviceName}.${namespace}.svc`;
-      return { cert: replica.certificate, key: replica.key, ca, serverName };
-    },
+    tls: () => ({
+      ...certificates.current().replica,
+      serverName: `${serviceName}.${namespace}.svc`,
+    }),
     mayWrite: () => leadership.leading,
     bounds: configuration,
   });

@@ -4,7 +4,6 @@ import { MANAGER, OBSERVATION_AUDIENCE } from "../../crds/names.ts";
 import { createReaders } from "../../platform/http/callers/readers.ts";
 import { createStreamSlots } from "../../platform/http/limits/stream_limits.ts";
 import type { HttpHandler } from "../../platform/http/message.ts";
-import type { ReplicaTls } from "../../platform/http/replicas/calls.ts";
 import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts";
 import type { Api } from "../../platform/http/api_shell.ts";
 import { serveObservations } from "../../katib/api/observation_serving.ts";
@@ -20,7 +19,6 @@ import { createJobView } from "../../page/api/job_view.ts";
 import { createJobEnds } from "../../status/reading/job_ends.ts";
 import { createForwardClient } from "../../owner/replicas/forward_client.ts";
 import { startForwardListener } from "../../owner/replicas/forward_listener.ts";
-import type { ServingCertificates } from "../../webhook/certificate_manager.ts";
 import type { ManagerContext, ManagerParts } from "./manager_parts.ts";
 import { addressText } from "./replica.ts";
 import { serveStatus } from "./serving.ts";
@@ -40,28 +38,21 @@ export interface PushServingOptions
   readonly replicaHost: string;
 }
 
-const clientTls = ({ replica, caBundle }: ServingCertificates): ReplicaTls => ({
-  cert: replica.certificate,
-  key: replica.key,
-  ca: caBundle,
-});
-const serverTls = ({ cert, key, caBundle }: ServingCertificates): ReplicaTls => ({
-  cert,
-  key,
-  ca: caBundle,
-});
-
 /** Listens for calls that other replicas forward. */
 async function listenForForwards(
   options: PushServingOptions,
   asks: readonly AskKind<unknown, object>[],
 ) {
   const { kinds, configuration, clock, certificates, leadership, owned } = options;
+  const tls = () => {
+    const { cert, key, caBundle: ca } = certificates.current();
+    return { cert, key, ca };
+  };
   const listener = await startForwardListener({
     kinds,
     port: configuration.forwardPort,
     hostname: configuration.bindAddress,
-    tls: serverTls(certificates.current()),
+    tls: tls(),
     clientName: MANAGER.replicaCertificateName,
     term: () => ({
       leading: leadership.active,
@@ -71,7 +62,7 @@ async function listenForForwards(
     asks,
     clock,
   });
-  const stop = certificates.onChange(() => listener.updateTls(serverTls(certificates.current())));
+  const stop = certificates.onChange(() => listener.updateTls(tls()));
   return { listener, stop };
 }
 
@@ -80,12 +71,12 @@ function createForwarder(
 ) {
   const { serviceName: service, namespace } = configuration;
   const client = createForwardClient({
-    tls: clientTls(certificates.current()),
+    tls: certificates.current().replica,
     serverName: `${service}.${namespace}.svc`,
     clock,
     onForward: (result) => metrics.forwardedPushes.inc({ result }),
   });
-  const stop = certificates.onChange(() => client.updateTls(clientTls(certificates.current())));
+  const stop = certificates.onChange(() => client.updateTls(certificates.current().replica));
   return { client, stop };
 }
 
