@@ -1,6 +1,6 @@
 /** Benchmark of rendering: a TrainJob of four nodes on every runtime of `deploy/`, beside plain. */
 import { parse as parseYaml } from "yaml";
-import { NO_PROGRESS } from "../controller/runtime/child.ts";
+import { NO_PROGRESS } from "../tests/support/no_progress.ts";
 import { renderJobSet } from "../controller/runtime/render.ts";
 import { KINDS } from "../crds/kinds.ts";
 import type { ClusterTrainingRuntime } from "../crds/training_runtime.ts";

@@ -57,8 +57,5 @@ export interface Progress {
   readonly jobs: ReadonlyMap<string, JobProgress>;
 }
 
-/** The progress before there is a JobSet. */
-export const NO_PROGRESS: Progress = { restarted: false, jobs: new Map() };
-
 /** A child of a TrainJob, with how it is kept. */
 export type Child = FollowingChild | OnceChild;

@@ -19,7 +19,7 @@ import { JOB_LIMITS } from "../../crds/job_limits.ts";
 import type { ReplicatedJob } from "../../crds/jobset.ts";
 import type { MlPolicy } from "../../crds/training_runtime.ts";
 import { V1_KINDS, type V1KindName } from "../../crds/v1/kinds.ts";
-import { NO_PROGRESS } from "../../controller/runtime/child.ts";
+import { NO_PROGRESS } from "../support/no_progress.ts";
 import { jobSet as jobSetOf, replicated } from "./jobset/world.ts";
 import { jobSetOf as rendered, nodeJob, replicatedJob, runtime, trainJob } from "./builders.ts";
 import { v1Job } from "./jobs/v1_jobs.ts";

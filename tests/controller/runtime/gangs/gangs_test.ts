@@ -1,6 +1,7 @@
 /** Tests of `controller/runtime/gangs/`: pod groups, and the marks of pods. */
 import { deepEqual, equal } from "node:assert/strict";
-import { type Child, type JobProgress, NO_PROGRESS } from "../../../../controller/runtime/child.ts";
+import type { Child, JobProgress } from "../../../../controller/runtime/child.ts";
+import { NO_PROGRESS } from "../../../support/no_progress.ts";
 import { renderJobSet } from "../../../../controller/runtime/render.ts";
 import type { JobSetSpec, ReplicatedJob } from "../../../../crds/jobset.ts";
 import type { TrainingRuntimeSpec } from "../../../../crds/training_runtime.ts";

@@ -1,6 +1,7 @@
 /** Tests of `controller/runtime/policies/flux`: rendering, children, keys. */
 import { deepEqual, equal, match, notEqual, throws } from "node:assert/strict";
-import { type ChildContent, NO_PROGRESS } from "../../../../controller/runtime/child.ts";
+import type { ChildContent } from "../../../../controller/runtime/child.ts";
+import { NO_PROGRESS } from "../../../support/no_progress.ts";
 import {
   curveCertificate,
   encodeZ85,

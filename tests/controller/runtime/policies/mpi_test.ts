@@ -2,11 +2,8 @@
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createPrivateKey, createPublicKey } from "node:crypto";
-import {
-  type Child,
-  type ChildContent,
-  NO_PROGRESS,
-} from "../../../../controller/runtime/child.ts";
+import type { Child, ChildContent } from "../../../../controller/runtime/child.ts";
+import { NO_PROGRESS } from "../../../support/no_progress.ts";
 import {
   authorizedKey,
   generateSshKeys,
