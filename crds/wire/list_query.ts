@@ -55,17 +55,11 @@ const listQuerySchema = z.strictObject({
 /** A query. */
 export type ListQuery = Readonly<z.infer<typeof listQuerySchema>>;
 
-const LISTS = ["namespace", "kind", "state"];
-
 /** Reads parameters, each of which may be given once unless it is a list. */
 export function listQuery(
   given: URLSearchParams,
 ): { readonly query: ListQuery } | { readonly causes: readonly FailureCause[] } {
-  const read = strictQuery(
-    given,
-    listQuerySchema,
-    (name, all) => LISTS.includes(name) ? all : all[0],
-  );
+  const read = strictQuery(given, listQuerySchema);
   if ("query" in read && read.query.sort === "metric" && read.query.sortMetric === undefined) {
     return { causes: [{ field: "sortMetric", message: "must name the metric to sort by" }] };
   }

@@ -30,7 +30,7 @@ export function observationQuery(
     new URLSearchParams(query),
     querySchema,
     // Only what is written as a whole number is one: neither "", "1e3" nor "0x10" are.
-    (name, [value = ""]) => name === "limit" && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
+    (name, text) => name === "limit" && /^-?\d{1,15}$/.test(text) ? Number(text) : text,
   );
   if ("causes" in read) return read;
   const { limit = OBSERVATION_LIMITS.page, watch = false } = read.query;

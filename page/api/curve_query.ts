@@ -41,7 +41,6 @@ const querySchema = z.strictObject({
 
 /** Names of the parameters. */
 export const CURVE_PARAMETERS: readonly string[] = Object.keys(querySchema.shape);
-const LISTS = ["job", "metric"];
 
 const JOB = new RegExp(`^(${NAME_PATTERN})/(${NAME_PATTERN})/(${NAME_PATTERN})$`);
 
@@ -58,11 +57,7 @@ export function curveQuery(
   given: URLSearchParams,
   kinds: JobKinds,
 ): { readonly query: CurveQuery } | { readonly causes: readonly FailureCause[] } {
-  const read = strictQuery(
-    given,
-    querySchema,
-    (name, all) => LISTS.includes(name) ? all : all[0],
-  );
+  const read = strictQuery(given, querySchema);
   if ("causes" in read) return read;
   const { job, metric, points, from, to } = read.query;
   const jobs = job.map((text) => jobOf(text, kinds)).filter((it) => it !== undefined);

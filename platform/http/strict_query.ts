@@ -11,27 +11,29 @@ const MAX_NAME = 64;
 export const booleanParameter = z.enum(["true", "false", "1", "0"], "must be true or false")
   .transform((text) => text === "true" || text === "1");
 
-/** Returns the value of a parameter that was given so many times, at least once: an array for one that is a list. */
-export type ParameterValue = (name: string, given: readonly string[]) => unknown;
-
-/** Reads a query by a schema of its parameters. Problems of names come before those of values. */
+/**
+ * Reads a query by a schema of its parameters; one that takes an empty array is a list. `valueOf` makes a
+ * value of the text of another. Problems of names come before those of values.
+ */
 export function strictQuery<Schema extends z.ZodObject>(
   query: URLSearchParams,
   schema: Schema,
-  valueOf: ParameterValue,
+  valueOf: (name: string, text: string) => unknown = (_, text) => text,
 ): { readonly query: z.infer<Schema> } | { readonly causes: readonly FailureCause[] } {
-  const known = Object.keys(schema.shape);
+  const { shape } = schema;
+  const known = Object.keys(shape);
   const causes: FailureCause[] = [];
   const values: Record<string, unknown> = {};
   for (const name of new Set(query.keys())) {
     const field = name.slice(0, MAX_NAME);
     const given = query.getAll(name);
-    if (!known.includes(name)) {
+    const parameter = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (parameter === undefined) {
       causes.push({ field, message: `is an unknown parameter; known: ${known.join(", ")}` });
       continue;
     }
-    values[name] = valueOf(name, given);
-    const isList = Array.isArray(values[name]);
+    const isList = z.safeParse(parameter, []).success;
+    values[name] = isList ? given : valueOf(name, given[0] ?? "");
     if (!isList && given.length > 1) causes.push({ field, message: "must be given once" });
   }
   const parsed = schema.safeParse(values);

@@ -10,6 +10,6 @@ const querySchema = z.strictObject({ watch: booleanParameter.default(false) });
 export function readQuery(
   query: string,
 ): { readonly route: "read" | "watch" } | { readonly causes: readonly FailureCause[] } {
-  const read = strictQuery(new URLSearchParams(query), querySchema, (_, [value]) => value);
+  const read = strictQuery(new URLSearchParams(query), querySchema);
   return "causes" in read ? read : { route: read.query.watch ? "watch" : "read" };
 }

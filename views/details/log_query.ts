@@ -35,7 +35,7 @@ export function logPath(
   { namespace, pod }: { readonly namespace: string; readonly pod: string },
   given: URLSearchParams,
 ): string | { readonly problem: string } {
-  const read = strictQuery(given, querySchema, (_, [value]) => value);
+  const read = strictQuery(given, querySchema);
   if ("causes" in read) {
     return { problem: read.causes.map(({ field, message }) => `${field} ${message}`).join("; ") };
   }
