@@ -12,7 +12,6 @@ import { systemClock } from "../../platform/base/clock.ts";
 import { createListeners } from "../../platform/base/listeners.ts";
 import { type PageServer, startPageServer } from "../../page/server/page_server.ts";
 import { createProxiedView } from "../../page/server/proxied_view.ts";
-import type { ManagerClient } from "../../views/followed_curves.ts";
 import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
 import type { HistoryBounds } from "../../katib/log/kept_ages.ts";
@@ -45,23 +44,7 @@ export interface StandaloneOptions
 }
 
 /** A standalone that is ready. */
-export interface Standalone
-  extends Pick<ControlPlane, "server" | "kubeconfig" | "folder" | "rewritingReason" | "client"> {
-  /** Base URL of the status endpoint. */
-  readonly status: string;
-  /** That endpoint, as the administrator. */
-  readonly manager: ManagerClient;
-  /** The page, if there is one. */
-  readonly page: Pick<PageServer, "url" | "newAddress"> | undefined;
-  /** Every CA that the status endpoint may be signed by, PEM. */
-  caBundle(): string;
-  /** Calls the listener after each request of the manager to the API server; returns how to stop it. */
-  onManagerRequest(listener: (report: RequestReport) => void): () => void;
-  /** Returns the jobs of all kinds; undefined if they cannot be had soon, and why is logged. */
-  jobs(): Promise<readonly JobRow[] | undefined>;
-  /** Stops the manager, then the pods, then the API server. */
-  stop(): Promise<void>;
-}
+export type Standalone = Awaited<ReturnType<typeof startStandalone>>;
 
 /** Starts the page, which reads this control plane, and asks its manager, as the administrator. */
 function startPageOf(
@@ -83,10 +66,7 @@ function startPageOf(
 }
 
 /** Starts it, and resolves when it is ready. Leaves nothing running if it throws. */
-export async function startStandalone(
-  options: StandaloneOptions,
-  signal: AbortSignal,
-): Promise<Standalone> {
+export async function startStandalone(options: StandaloneOptions, signal: AbortSignal) {
   const { statusPort, uiPort, settings = {}, trialResource = [], ...others } = options;
   const { historyBytes, historyAge, ...controlPlane } = others;
   const metrics = createMetrics();
@@ -157,12 +137,18 @@ export async function startStandalone(
   const started = cleanup.move();
   return {
     ...plane,
+    /** Base URL of the status endpoint. */
     status,
+    /** That endpoint, as the administrator. */
     manager: access.client,
+    /** The page, if there is one. */
     page,
+    /** Every CA that the status endpoint may be signed by, PEM. */
     caBundle,
+    /** Calls the listener after each request of the manager to the API server; returns how to stop it. */
     onManagerRequest: listeners.add,
-    async jobs() {
+    /** Returns the jobs of all kinds; undefined if they cannot be had soon, and why is logged. */
+    async jobs(): Promise<readonly JobRow[] | undefined> {
       const soon = AbortSignal.timeout(JOBS_MS);
       const { client } = plane;
       try {
@@ -174,6 +160,7 @@ export async function startStandalone(
         return undefined;
       }
     },
+    /** Stops the manager, then the pods, then the API server. */
     stop: () => started.disposeAsync(),
   };
 }
