@@ -29,6 +29,7 @@ import { byField, mergeLists, mergeMaps, mergeObjects } from "./merge.ts";
 import { patchRules } from "./patch_rules.ts";
 
 const PATCHES = "spec.runtimePatches";
+const problemOf = (value: unknown, message: string) => invalid(PATCHES, value, message);
 const STEP_CONTAINER_NAMES: readonly string[] = Object.values(STEP_CONTAINERS);
 
 function patchMetadata(target: ObjectMeta | undefined, patch: ObjectMeta): ObjectMeta {
@@ -129,8 +130,7 @@ function containerProblems({ job, patch }: PatchedJob): FieldProblem[] {
   return lists
     .filter(({ known, patched }) => patched.some(({ name }) => !hasNamed(known, name)))
     .map(({ kind, patched }) =>
-      invalid(
-        PATCHES,
+      problemOf(
         patched.map(({ name }) => name),
         `must not have ${kind} that doesn't exist in the runtime job ${job.name}`,
       )
@@ -141,8 +141,7 @@ function envProblems({ patch }: PatchedJob): FieldProblem[] {
   return (patch.containers ?? [])
     .filter(({ name, env }) => (env ?? []).length > 0 && STEP_CONTAINER_NAMES.includes(name))
     .map(({ name }) =>
-      invalid(
-        PATCHES,
+      problemOf(
         name,
         "must not have envs for the dataset-initializer, model-initializer, node containers",
       )
@@ -158,8 +157,7 @@ function volumeProblems({ job, patch, earlierVolumes }: PatchedJob): FieldProble
       )
     )
     .map(({ name }) =>
-      invalid(
-        PATCHES,
+      problemOf(
         name,
         `must not change the type of volume ${name} of the runtime job ${job.name}`,
       )
@@ -179,12 +177,12 @@ function jobPatchProblems(
   const job = jobsOf(draft).find(({ name }) => name === patch.name);
   if (!job) {
     const message = "must not have replicated job that doesn't exist in the runtime job template";
-    return [invalid(PATCHES, patch.name, message)];
+    return [problemOf(patch.name, message)];
   }
   const podSpec = podSpecPatchOf(patch);
   if (patch.template?.spec?.template && !job.template.spec?.template) {
     const message = `must not change the pods of the runtime job ${job.name}, which has none`;
-    return [invalid(PATCHES, patch.name, message)];
+    return [problemOf(patch.name, message)];
   }
   if (!podSpec) return [];
   const earlierVolumes = earlier.filter(({ name }) => name === job.name)
