@@ -10,14 +10,7 @@ export interface CertificatePair {
 }
 
 /** Content of a certificate. Times are in milliseconds since the epoch. */
-export interface CertificateFacts {
-  readonly notBefore: number;
-  readonly notAfter: number;
-  /** Time of its creation: `notBefore` without its allowance for slow clocks. */
-  readonly issuedAt: number;
-  /** DNS names and IP addresses of its subject alternative name. */
-  readonly hosts: readonly string[];
-}
+export type CertificateFacts = Readonly<ReturnType<typeof certificateFacts>>;
 
 /** What a new certificate is to say. Times are in milliseconds. */
 export interface CertificateTerms {
@@ -128,13 +121,15 @@ export async function issueCertificate(
 }
 
 /** Reads the first certificate of a PEM text. Throws if there is none. */
-export function certificateFacts(pem: string): CertificateFacts {
+export function certificateFacts(pem: string) {
   const certificate = new x509.X509Certificate(pem);
   const names = certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];
   return {
     notBefore: certificate.notBefore.getTime(),
     notAfter: certificate.notAfter.getTime(),
+    /** Time of its creation: `notBefore` without its allowance for slow clocks. */
     issuedAt: certificate.notBefore.getTime() + BACKDATE_MS,
+    /** DNS names and IP addresses of its subject alternative name. */
     hosts: names.map((name) => name.value),
   };
 }

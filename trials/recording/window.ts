@@ -18,12 +18,7 @@ export interface Entry {
 }
 
 /** Packed entries, 25 bytes each. */
-interface Pack {
-  readonly pushed: BigInt64Array;
-  readonly recorded: BigInt64Array;
-  readonly digest: Float64Array;
-  readonly isReplayed: Uint8Array;
-}
+type Pack = Readonly<ReturnType<typeof pack>>;
 
 /** The newest samples, oldest first. */
 export interface Window {
@@ -34,7 +29,7 @@ export interface Window {
 
 export const EMPTY_WINDOW: Window = { packs: [], loose: [] };
 
-function pack(entries: readonly Entry[]): Pack {
+function pack(entries: readonly Entry[]) {
   return {
     pushed: BigInt64Array.from(entries, (entry) => entry.pushed),
     recorded: BigInt64Array.from(entries, (entry) => entry.recorded),

@@ -38,24 +38,7 @@ export interface ContainerPathsContext {
 }
 
 /** Paths and names of one container. */
-export interface ContainerPaths {
-  /** Adapts a word of a command, or a variable's value. */
-  readonly rewrite: (text: string) => string;
-  /** The working folder as the processes see it. */
-  readonly cwd: string;
-  /** The path on this machine of a path that the processes see. */
-  readonly onMachine: (path: string) => string;
-  /** The command that starts a program of the container, with `env`, from the folder `startIn` of this machine. */
-  readonly wrap: (
-    command: readonly string[],
-    env: Readonly<Record<string, string>>,
-  ) => string[];
-  readonly startIn: string;
-  /** File in which the program may leave its last words. */
-  readonly messageFile: string;
-  /** The same file as the program finds it. */
-  readonly messagePath: string;
-}
+export type ContainerPaths = Awaited<ReturnType<typeof containerPaths>>;
 
 const DEFAULT_MESSAGE_PATH = "/dev/termination-log";
 
@@ -144,7 +127,7 @@ function allMounts(
 export async function containerPaths(
   context: ContainerPathsContext,
   texts: readonly string[],
-): Promise<ContainerPaths> {
+) {
   const { container, folder, memoryFolder, names, realPaths } = context;
   const own = `${folder}/containers/${container.name}`;
   await makeSubPaths(context);
@@ -153,12 +136,18 @@ export async function containerPaths(
   const messageFile = `${own}/termination-message`;
   if (realPaths === undefined) {
     return {
-      rewrite: (text) => rewritePaths(replaceNames(text, names), mounts),
+      /** Adapts a word of a command, or a variable's value. */
+      rewrite: (text: string) => rewritePaths(replaceNames(text, names), mounts),
+      /** The working folder as the processes see it. */
       cwd: hostPath,
-      onMachine: (path) => path,
-      wrap: (command) => [...command],
+      /** The path on this machine of a path that the processes see. */
+      onMachine: (path: string) => path,
+      /** The command that starts a program of the container, with `env`, from the folder `startIn` of this machine. */
+      wrap: (command: readonly string[]) => [...command],
       startIn: hostPath,
+      /** File in which the program may leave its last words. */
       messageFile,
+      /** The same file as the program finds it. */
       messagePath: messageFile,
     };
   }
@@ -169,10 +158,11 @@ export async function containerPaths(
   const place = { folder: root, cwd: mountPath, hostname: hostnameOf(context.pod) };
   const podIPsOnly = { ...names, services: new Map(), subdomains: new Set<string>() };
   return {
-    rewrite: (text) => replaceNames(text, podIPsOnly),
+    rewrite: (text: string) => replaceNames(text, podIPsOnly),
     cwd: mountPath,
-    onMachine: (path) => rewritePaths(path, mounts),
-    wrap: (command, env) => realPaths.namespaces.wrap(command, place, env),
+    onMachine: (path: string) => rewritePaths(path, mounts),
+    wrap: (command: readonly string[], env: Readonly<Record<string, string>>) =>
+      realPaths.namespaces.wrap(command, place, env),
     startIn: folder,
     messageFile,
     messagePath: messagePathOf(container),
