@@ -1,9 +1,8 @@
 /** Progress writer: a JSON patch that holds for one incarnation of a job only. */
-import type { JobKind, JobRef, ProgressPlace } from "../../crds/job_kind.ts";
+import type { JobRef, ProgressPlace } from "../../crds/job_kind.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { CallOptions, KubeClient } from "../../platform/kube/client.ts";
-import type { JsonPatchOperation } from "../../platform/kube/connection/request.ts";
 import {
   isConflict,
   isInvalid,
@@ -11,6 +10,7 @@ import {
   KubeError,
   messageOf,
 } from "../../platform/kube/errors.ts";
+import { fieldPatch, type KeepsProgress, progressPlace } from "../field_patch.ts";
 import type { WriteOutcome, WriteStatus } from "./ledger.ts";
 
 const WRITE_DEADLINE_MS = 5000;
@@ -31,34 +31,9 @@ function writtenStatus(status: TrainerStatus): TrainerStatus {
   };
 }
 
-/** A patch of progress: its operations, and its subresource. */
-export interface ProgressPatch {
-  readonly operations: JsonPatchOperation[];
-  readonly subresource?: "status";
-}
-
-/** A key as one step of a JSON pointer (RFC 6901). */
-const pointerStep = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");
-
-/**
- * Returns the JSON patch that replaces the whole progress of a job: what was not pushed is removed. It
- * tests the UID itself, since an API server ignores the metadata in a patch of a custom resource's status:
- * it applies a merge patch that carries another job's UID all the same.
- */
-export function progressPatch(
-  place: ProgressPlace,
-  uid: string,
-  status: TrainerStatus,
-): ProgressPatch {
-  const test: JsonPatchOperation = { op: "test", path: "/metadata/uid", value: uid };
-  const value = writtenStatus(status);
-  if (place.at === "status") {
-    const path = `/status/${pointerStep(place.field)}`;
-    return { operations: [test, { op: "add", path, value }], subresource: "status" };
-  }
-  const path = `/metadata/annotations/${pointerStep(place.key)}`;
-  return { operations: [test, { op: "add", path, value: JSON.stringify(value) }] };
-}
+/** Returns the patch that replaces the whole progress of a job: what was not pushed is removed. */
+export const progressPatch = (place: ProgressPlace, uid: string, status: TrainerStatus) =>
+  fieldPatch(place, uid, writtenStatus(status));
 
 /** Returns what an error of the write means for the ledger. */
 function outcomeOf(error: unknown): WriteOutcome {
@@ -70,24 +45,12 @@ function outcomeOf(error: unknown): WriteOutcome {
   return { result: isConflict(error) ? "conflict" : "error", problem, retryAfterMs };
 }
 
-/** Says whether the definition of a kind keeps the field of the status that shows progress. */
-export type KeepsProgress = (kind: JobKind) => boolean;
-
 /** Options of {@link createStatusWriter}. */
 export interface StatusWriterOptions {
   /** Time that a write may take, in milliseconds. */
   readonly deadlineMs?: number;
   /** Default: every definition keeps it. */
   readonly keepsProgress?: KeepsProgress | undefined;
-}
-
-/** The place of a job's progress under the definition of its kind. */
-function placeOf(kind: JobKind, keeps: KeepsProgress): ProgressPlace | undefined {
-  const { progress } = kind;
-  if (progress?.at !== "status" || progress.orAnnotation === undefined || keeps(kind)) {
-    return progress;
-  }
-  return { at: "annotation", key: progress.orAnnotation };
 }
 
 /**
@@ -124,7 +87,7 @@ export function createStatusWriter(
   }
 
   return async (job, status, signal) => {
-    const place = placeOf(job.kind, keepsProgress);
+    const place = progressPlace(job.kind, keepsProgress);
     if (place === undefined) return { result: "written" };
     const bounds = { signal, deadlineMs, honorRetryAfter: false };
     try {
