@@ -22,6 +22,7 @@ import { render } from "./render.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
 import { slowLoris } from "./soak/slow_loris.ts";
 import { soak } from "./soak/soak.ts";
+import { stalls } from "./stalls/stalls.ts";
 import { status } from "./status/status.ts";
 import { suite } from "./suite.ts";
 import { trials } from "./trials/trials.ts";
@@ -42,6 +43,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   soak,
   "slow-loris": slowLoris,
   katib,
+  stalls,
   trials,
   memory,
   page,

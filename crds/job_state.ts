@@ -4,6 +4,7 @@ import { jsonOfText } from "../platform/base/json.ts";
 import { trueCondition } from "../platform/kube/conditions.ts";
 import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
 import { type JobFailure, jobFailureSchema } from "./job_failure.ts";
+import { type JobPace, jobPaceSchema, type JobStall, jobStallSchema } from "./job_stall.ts";
 import { ANNOTATIONS, type ShownState, TRAINJOB_STATES } from "./names.ts";
 import {
   type JobStop,
@@ -106,11 +107,21 @@ export function shownStateOf(kind: JobKind, job: AnyJob): ShownState {
   return own ?? (kind.hasBegun(job) ? "Running" : "Created");
 }
 
-/** The failure that the job's object holds; with a headline as long as it is no history. Undefined if it holds none. */
-export function failureOf(
+/** The value of a field of the status, or of the annotation that has it where a definition drops the field. */
+const fieldOf = (
   { metadata, status }: Pick<AnyJob, "metadata" | "status">,
-): JobFailure | undefined {
-  const annotation = metadata.annotations?.[ANNOTATIONS.failure];
-  return jobFailureSchema.safeParse(status?.["failure"] ?? jsonText.safeParse(annotation).data)
-    .data;
-}
+  field: string,
+  annotation: string,
+): unknown => status?.[field] ?? jsonText.safeParse(metadata.annotations?.[annotation]).data;
+
+/** The failure that the job's object holds; with a headline as long as it is no history. Undefined if it holds none. */
+export const failureOf = (job: Pick<AnyJob, "metadata" | "status">): JobFailure | undefined =>
+  jobFailureSchema.safeParse(fieldOf(job, "failure", ANNOTATIONS.failure)).data;
+
+/** The stall that the job's object holds; undefined if it holds none. */
+export const stallOf = (job: Pick<AnyJob, "metadata" | "status">): JobStall | undefined =>
+  jobStallSchema.safeParse(fieldOf(job, "stalled", ANNOTATIONS.stalled)).data;
+
+/** The pace that the job's object holds. */
+export const paceOf = ({ status }: JobWithStatus): JobPace | undefined =>
+  jobPaceSchema.safeParse(status?.["pace"]).data;

@@ -84,6 +84,8 @@ export const ANNOTATIONS = {
   trainerStatus: "trainer.kubeflow.org/trainer-status",
   /** On a job whose definition has no field for it: its failure, as JSON. */
   failure: "trainer.kubeflow.org/failure",
+  /** On a job whose definition has no field for it: its stall, as JSON. */
+  stalled: "trainer.kubeflow.org/stalled",
   /** On a job: `off` keeps what its programs say last out of the job and its events. */
   failureMessage: "trainer.kubeflow.org/failure-message",
   /** On pods of trial resources: the CAs of the status endpoint, as PEM. */
@@ -151,6 +153,8 @@ export const EVENT_REASONS = {
   failed: "Failed",
   restarting: "Restarting",
   expired: "Expired",
+  stalled: "Stalled",
+  progressResumed: "ProgressResumed",
   notSupported: "NotSupported",
   certificateRotated: "CertificateRotated",
   stopping: "Stopping",

@@ -13,6 +13,7 @@ import {
   TRAINJOB_STATES,
 } from "./names.ts";
 import { jobFailureSchema } from "./job_failure.ts";
+import { jobPaceSchema, jobStallSchema } from "./job_stall.ts";
 import { runtimePatchSchema } from "./runtime_patch.ts";
 import { atomicList, checked, immutable, int32, int64, listMap } from "./schema_marks.ts";
 
@@ -191,6 +192,8 @@ export const statusParts = {
     description: "The decision to stop the job early. It holds once it is here.",
   }),
   failure: jobFailureSchema.optional(),
+  stalled: jobStallSchema.optional(),
+  pace: jobPaceSchema.optional(),
 };
 
 const trainJobStatusSchema = z.looseObject({

@@ -1,4 +1,4 @@
-/** Term of leadership: ledger, newest statuses, observations and curves, which are opened and closed together. */
+/** Term of leadership: ledger, newest statuses, observations, curves and stalls, which are opened and closed together. */
 import { getLogger } from "@logtape/logtape";
 import { jobNow, type JobRef, jobRefOf, type WatchedJobs } from "../crds/job_kind.ts";
 import { progressOf } from "../crds/job_state.ts";
@@ -15,8 +15,11 @@ import { isRemoval } from "../platform/kube/watching/informer_cache.ts";
 import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
 import { createHeldStatuses } from "./ledger/held_statuses.ts";
 import type { KeepsProgress } from "./field_patch.ts";
+import type { EventRecorder } from "../platform/kube/events.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
 import { createStatusWriter } from "./ledger/status_writer.ts";
+import { createStallWriter } from "./stalls/stall_writer.ts";
+import { openTermStalls } from "./stalls/term_stalls.ts";
 import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import type { Reading } from "./ledger/reading.ts";
@@ -51,6 +54,8 @@ export interface TermOptions
   readonly keepsProgress?: KeepsProgress;
   /** Returns the parts of a term's recording. Absent: pushes are not recorded. */
   readonly recording?: (() => RecordingParts) | undefined;
+  /** Absent: nobody is told of stalls but by the job. */
+  readonly events?: Pick<EventRecorder, "record"> | undefined;
   /** Called for each job that was stopped early. */
   readonly onStopped?: (() => void) | undefined;
 }
@@ -84,6 +89,12 @@ function ledgerOf(
   });
 }
 
+function stallsOf({ client, leadership, keepsProgress = () => true, ...options }: TermOptions) {
+  const deadlineMs = leadership.deadlineMs(WRITE_MS);
+  const write = createStallWriter({ client, keepsProgress, deadlineMs });
+  return openTermStalls({ ...options, write, leading: () => leadership.leading });
+}
+
 /** One term. */
 export type Term = ReturnType<typeof openTerm>;
 
@@ -115,6 +126,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
   });
   const curves = openTermCurves({ ...options, logs: observations });
   const { store } = curves;
+  const stalls = stallsOf(options);
   const versions = createBoundedCache<number>(MAX_JOBS);
   let version = 0;
   const polls = {
@@ -165,7 +177,11 @@ export function openTerm(options: TermOptions, onPush: () => void) {
 
   /** Keeps what was taken: of a push that was refused the client sends the samples again. */
   function settled(push: Push, answer: PushAnswer): PushAnswer {
-    if (answer.ok) curves.record(push, answer.isUnrecorded);
+    if (!answer.ok) stalls.refused(push.job);
+    else {
+      stalls.reported(push);
+      curves.record(push, answer.isUnrecorded);
+    }
     return answer;
   }
 
@@ -202,6 +218,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
     /** Undefined if pushes are not recorded. */
     observations,
     curves: store,
+    stalls,
     /** Reads the logs of jobs whose curves are not whole. */
     restore: curves.restore,
     changes,
@@ -212,7 +229,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
       // First, so that progress is shown also while the observation log is down.
       const trainerStatus = shownStatus(push.trainerStatus);
       const acceptance = ledger.submit(push.job, trainerStatus);
-      if (!acceptance.ok) return acceptance;
+      if (!acceptance.ok) return settled(push, acceptance);
       statuses.put({ ...push, trainerStatus });
       onPush();
       const answer = observations?.accept(push, signal);
@@ -229,6 +246,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
           aborted(signal).then(() => end(writing, flushMs)),
           observations?.run(signal),
           curves.run(signal),
+          stalls.run(signal),
         ]);
       } finally {
         stops.forEach((stop) => stop?.());

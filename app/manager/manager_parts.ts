@@ -226,6 +226,7 @@ export async function createManagerParts(context: ManagerContext, identity: stri
       intervalMs: configuration.statusWriteInterval,
       writesPerSecond: configuration.statusWritesQps,
       keepsProgress: (kind) => keepsProgress(v1Kinds, kind),
+      events,
       onWrite: (result) => metrics.ledgerWrites.inc({ result }),
       onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
       recording: recording?.trials.parts,

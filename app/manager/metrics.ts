@@ -63,6 +63,7 @@ export function createMetrics() {
       "connections_shed_total",
       "New connections that were closed because the process had too much to do.",
     ),
+    jobsStalled: gauge("jobs_stalled", "Jobs that run and make no progress."),
     ledgerPending: gauge("ledger_pending", "TrainJobs whose newest progress is unwritten."),
     ledgerOldestSeconds: gauge("ledger_oldest_seconds", "Age of the oldest unwritten one."),
     ledgerWrites: counter("ledger_writes_total", "Writes of progress to TrainJobs.", ["result"]),

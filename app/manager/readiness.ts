@@ -59,6 +59,7 @@ export function refreshGauges(
     }
   }
   metrics.leader.set(leadership.leading ? 1 : 0);
+  metrics.jobsStalled.set(term?.stalls.stalled() ?? 0);
   metrics.ledgerPending.set(term?.ledger.pending() ?? 0);
   metrics.ledgerOldestSeconds.set(term?.ledger.oldestSeconds() ?? 0);
   metrics.trialsOpen.set(term?.observations?.openTrials() ?? 0);

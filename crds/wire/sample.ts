@@ -1,5 +1,6 @@
 /** Sample: what a trainer reports of one moment, as it is read from the wire. */
 import { z } from "zod";
+import { type Phase, PHASES } from "../job_stall.ts";
 import { DNS_LABEL_MAX, PUSH_LIMITS } from "../names.ts";
 import type { TrainerStatus } from "../trainjob.ts";
 
@@ -9,14 +10,19 @@ const INT32_MAX = 2_147_483_647;
 export type Sample = TrainerStatus & {
   /** Counted by the training itself, from 0. */
   readonly step?: number;
+  /** What the program does. */
+  readonly phase?: Phase;
   /** Metrics of which the pod pushed the newest value before: shown with the others, and not recorded again. */
   readonly unchanged?: TrainerStatus["metrics"];
 };
 
+/** Fields that the status of a job does not show. */
+const OWN_FIELDS = ["step", "phase", "unchanged"] as const;
+
 /** Returns the part of a sample that the status of a job shows. */
 export function shownStatus(sample: Sample): TrainerStatus {
-  if (sample.step === undefined && sample.unchanged === undefined) return sample;
-  const { step: _, unchanged = [], ...shown } = sample;
+  if (OWN_FIELDS.every((field) => sample[field] === undefined)) return sample;
+  const { step: _step, phase: _phase, unchanged = [], ...shown } = sample;
   if (unchanged.length === 0) return shown;
   return {
     ...shown,
@@ -74,6 +80,7 @@ export const sampleSchema = z.object({
   metrics: metrics.nullish(),
   unchanged: metrics.nullish(),
   step: wholeNumber(0, Number.MAX_SAFE_INTEGER).nullish(),
+  phase: z.enum(PHASES, { error: `must be one of ${PHASES.join(", ")}` }).nullish(),
   lastUpdatedTime: time,
 }, { error: "must be an object" });
 
@@ -83,13 +90,14 @@ export const containerSchema = text(DNS_LABEL_MAX).nullish();
 /** Returns a sample without null fields. */
 export function sampleOf(status: z.infer<typeof sampleSchema>): Sample {
   const { progressPercentage, estimatedRemainingSeconds, lastUpdatedTime } = status;
-  const { metrics, unchanged, step } = status;
+  const { metrics, unchanged, step, phase } = status;
   return {
     ...(typeof progressPercentage === "number" && { progressPercentage }),
     ...(typeof estimatedRemainingSeconds === "number" && { estimatedRemainingSeconds }),
     ...(metrics && { metrics }),
     ...(unchanged && { unchanged }),
     ...(typeof step === "number" && { step }),
+    ...(phase && { phase }),
     lastUpdatedTime,
   };
 }

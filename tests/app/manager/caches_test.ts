@@ -101,7 +101,7 @@ Deno.test("the manager's caches select the objects that it needs, and keep the f
     }
     assert.equal(accepted.get("pods"), "application/json");
     assert.deepEqual(caches.pods.list(), [
-      { metadata: { namespace: "a", name: "p", uid: "3" }, status: { phase: "Running" } },
+      { metadata: { namespace: "a", name: "p", uid: "3" }, spec: {}, status: { phase: "Running" } },
     ]);
   }));
 

@@ -1,0 +1,77 @@
+/** Benchmark of stalls: 1,000 made-up jobs for 24 hours under a false clock; what was found, and what was called stalled and was not. */
+import { type Benchmark, type Measure, quantile } from "../result.ts";
+import { type FalseStall, type Hang, simulate } from "./stall_world.ts";
+
+const JOBS = 1000;
+const HOURS = 24;
+const HANGS = 100;
+/** Jobs of one world: an owner in a small cluster, so that a storm is told from a few jobs, too. */
+const WORLDS = 4;
+
+function foundOf(hangs: readonly Hang[], programs: readonly string[]): number[] {
+  return hangs.filter(({ program }) => programs.includes(program))
+    .flatMap(({ foundMs }) => foundMs === undefined ? [] : [foundMs / 1000]);
+}
+
+function measuresOf(hangs: readonly Hang[], falseStalls: readonly FalseStall[]): Measure[] {
+  const missed = hangs.filter(({ foundMs }) => foundMs === undefined);
+  const withPhases = foundOf(hangs, ["phases"]);
+  const without = foundOf(hangs, ["epochs", "plain"]);
+  return [
+    {
+      name: "false stalls, but of jobs whose reports were lost",
+      value: falseStalls.filter(({ isCut }) => !isCut).length,
+      unit: "",
+      goal: { is: "at most", limit: JOBS * HOURS / 24 / 1000 },
+      note: falseStalls.map(({ job, program, message }) => `${job}, ${program}: ${message}`)
+        .join("; "),
+    },
+    {
+      name: "hangs that were not found",
+      value: missed.length,
+      unit: "",
+      note: `of ${hangs.length}; each hangs for an hour`,
+    },
+    {
+      name: "time to stalled, steps of at most 3 s, p95",
+      value: quantile(withPhases, 0.95),
+      unit: "s",
+      goal: { is: "at most", limit: 30 },
+      note: `${withPhases.length} hangs, with those behind another owner and in a slow hour`,
+    },
+    { name: "the same, median", value: quantile(withPhases, 0.5), unit: "s" },
+    {
+      name: "time to stalled, programs without phases, median",
+      value: quantile(without, 0.5),
+      unit: "s",
+      note: "five times their longest silence, which is an evaluation",
+    },
+  ];
+}
+
+export const stalls: Benchmark = {
+  about: "jobs that hang, and jobs that only seem to, for a day; --seed N",
+  takesOptions: true,
+  async run(say, options) {
+    const at = options.indexOf("--seed");
+    const seed = at < 0 ? 1 : Number(options[at + 1]);
+    if (!Number.isSafeInteger(seed)) throw new Error("--seed takes a whole number");
+    const results = [];
+    for (let world = 0; world < WORLDS; world++) {
+      say(`world ${world + 1} of ${WORLDS}`);
+      results.push(
+        await simulate({
+          seed: seed * WORLDS + world,
+          jobs: JOBS / WORLDS,
+          hours: HOURS,
+          hangs: HANGS / WORLDS,
+          troubled: true,
+        }),
+      );
+    }
+    return measuresOf(
+      results.flatMap(({ hangs }) => hangs),
+      results.flatMap(({ falseStalls }) => falseStalls),
+    );
+  },
+};

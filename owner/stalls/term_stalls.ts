@@ -1,0 +1,272 @@
+/** Stalls of one term: verdicts on the silence of jobs, as their pushes arrive, and what jobs say of them (docs/decisions/0081). */
+import { getLogger } from "@logtape/logtape";
+import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import {
+  endOf,
+  failureOf,
+  paceOf,
+  progressOf,
+  shownStateOf,
+  stallOf,
+  storedStopOf,
+} from "../../crds/job_state.ts";
+import type { JobPace } from "../../crds/job_stall.ts";
+import { EVENT_REASONS } from "../../crds/names.ts";
+import type { WatchedPod } from "../../crds/watched.ts";
+import type { Push } from "../../crds/wire/push.ts";
+import { backoffMs } from "../../platform/base/backoff.ts";
+import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
+import type { Clock } from "../../platform/base/clock.ts";
+import { humanDuration } from "../../platform/base/human_duration.ts";
+import { inParallel } from "../../platform/base/parallel.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
+import { type EventText, subjectOf } from "../../platform/kube/event_object.ts";
+import type { EventRecorder } from "../../platform/kube/events.ts";
+import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
+import type { Informer } from "../../platform/kube/watching/informer.ts";
+import { isNewsOfPace } from "../../trials/stalls/pace_news.ts";
+import { stallOfWatch } from "../../trials/stalls/stall_words.ts";
+import { isStorm, stormAfter } from "../../trials/stalls/storm.ts";
+import { SILENCE_MS, verdictOf } from "../../trials/stalls/verdict.ts";
+import { excused, reported } from "../../trials/stalls/watch.ts";
+import type { createStallWriter } from "./stall_writer.ts";
+import { WatchedRun } from "./watched_run.ts";
+
+const log = getLogger(["milepost", "manager"]);
+
+/** Jobs that are watched; those that were silent longest are forgotten. */
+const MAX_JOBS = 100_000;
+/** Interval of the verdicts, in milliseconds. */
+const TICK_MS = 1_000;
+/** A verdict that comes so late, in milliseconds, says that nobody could be heard meanwhile. */
+const LATE_MS = 5_000;
+/** Least time between two writes of a job's pace, in milliseconds. */
+const PACE_MS = 600_000;
+/** Jobs that are written at a time, and of one pass. */
+const WRITES = { limit: 8, most: 64 } as const;
+/** Pauses after a pass of which a write failed. */
+const RETRY = { firstMs: 1_000, longestMs: 30_000 } as const;
+
+/** Options of {@link openTermStalls}. */
+export interface TermStallsOptions {
+  readonly jobs: ReadonlyMap<JobKind, {
+    readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange">;
+    readonly pods?: Pick<Informer<WatchedPod>, "onChange">;
+  }>;
+  readonly clock: Clock;
+  readonly leading: () => boolean;
+  readonly write: ReturnType<typeof createStallWriter>;
+  readonly events?: Pick<EventRecorder, "record"> | undefined;
+}
+
+/** Whether the job should make progress, by its object: it runs, and nobody ends it or starts its pods again. */
+function isOpen(kind: JobKind, job: AnyJob): boolean {
+  return shownStateOf(kind, job) === "Running" && job.metadata.deletionTimestamp === undefined &&
+    storedStopOf(job) === undefined && failureOf(job)?.headline === undefined &&
+    kind.foreignController?.(job) === undefined;
+}
+
+/** Opens the stalls of one term, which follow the caches from now on. */
+export function openTermStalls({ jobs, clock, leading, write, events }: TermStallsOptions) {
+  const runs = createBoundedCache<WatchedRun>(MAX_JOBS);
+  /** Jobs that do not say what they shall. */
+  const unwritten = new Map<string, WatchedRun>();
+  /** When the pace of a job may be written, and the last one that was, by UID. */
+  const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
+  let tickedMs = clock.monotonic();
+  /** When a storm began. */
+  let stormMs: number | undefined;
+
+  function runOf(kind: JobKind, object: AnyJob): WatchedRun {
+    const job = jobRefOf(kind, object);
+    const known = runs.get(job.uid);
+    if (known !== undefined) return known;
+    const nowMs = clock.monotonic();
+    const pace = paceOf(object);
+    const stall = stallOf(object);
+    const made = new WatchedRun(job, { nowMs, pace, isOpen: isOpen(kind, object), stall });
+    runs.set(job.uid, made);
+    paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace });
+    return made;
+  }
+
+  function tell(run: WatchedRun, event: EventText): void {
+    unwritten.set(run.job.uid, run);
+    const object = jobNow(jobs, run.job);
+    if (object !== undefined) events?.record(subjectOf(run.job.kind, object), event);
+  }
+
+  const isJudged = (run: WatchedRun) => run.isExpected && run.stall === undefined;
+
+  /** The job makes progress again, or need not any more. */
+  function settle(run: WatchedRun, message?: string): void {
+    if (run.stall === undefined) return;
+    run.stall = undefined;
+    if (message === undefined) unwritten.set(run.job.uid, run);
+    else tell(run, { type: "Normal", reason: EVENT_REASONS.progressResumed, message });
+  }
+
+  function stalled(run: WatchedRun, nowMs: number): void {
+    const { watch, pods } = run;
+    run.stall = stallOfWatch(watch, pods, clock.now() - (nowMs - watch.sinceMs));
+    tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
+  }
+
+  function forget(uid: string): void {
+    for (const memory of [runs, unwritten, paces]) memory.delete(uid);
+  }
+
+  function jobSeen(kind: JobKind, object: AnyJob, isGone: boolean): void {
+    const { uid = "" } = object.metadata;
+    if (isGone || endOf(kind, object) !== undefined) return forget(uid);
+    if (progressOf(kind, object) === undefined && !runs.has(uid)) return;
+    const run = runOf(kind, object);
+    const before = run.isOpen;
+    run.isOpen = isOpen(kind, object);
+    if (before === run.isOpen) return;
+    run.begin(clock.monotonic());
+    if (!run.isOpen) settle(run);
+  }
+
+  const stops = [...jobs].filter(([kind]) => !kind.isForeign).flatMap(([kind, cache]) => [
+    cache.jobs.onChange((change) => jobSeen(kind, change.object, isRemoval(change))),
+    cache.pods?.onChange((change) => {
+      const { namespace = "", labels, uid = "" } = change.object.metadata ?? {};
+      const name = labels?.[kind.podLabels.jobName];
+      const job = name === undefined ? undefined : cache.jobs.get({ namespace, name });
+      const run = runs.get(job?.metadata.uid ?? "");
+      // A label is no proof: of pods that never reported for the job nothing follows.
+      const pod = isRemoval(change) ? undefined : change.object;
+      if (run?.seen(uid, pod, clock.monotonic())) settle(run);
+    }),
+  ]);
+
+  /**
+   * Returns whether the silence of those jobs is no sign of theirs, as in a storm. It teaches nothing then, and begins
+   * anew once the storm is over.
+   */
+  function weather(candidates: readonly WatchedRun[], nowMs: number): boolean {
+    if (candidates.length === 0 && stormMs === undefined) return false;
+    const open = [...runs.values()].filter(isJudged);
+    const watches = open.map(({ watch }) => watch);
+    if (stormMs === undefined) {
+      const silentMs = Math.min(...candidates.map(({ watch }) => nowMs - watch.sinceMs));
+      if (!isStorm(watches, silentMs, nowMs)) return false;
+      stormMs = nowMs;
+      const jobs = { silent: candidates.length, watched: open.length };
+      log.warn(
+        "many jobs fell silent together: none is called stalled before they are heard",
+        jobs,
+      );
+    }
+    const state = stormAfter(watches, stormMs, nowMs);
+    if (state === "on") {
+      open.forEach((it) => it.watch = { ...it.watch, isWhole: false });
+      return true;
+    }
+    stormMs = undefined;
+    if (state === "long") return false;
+    log.info("jobs are heard again");
+    open.forEach((it) => it.watch = excused(it.watch, nowMs));
+    return true;
+  }
+
+  /** Comes to verdicts. */
+  function judge(): void {
+    const nowMs = clock.monotonic();
+    const isLate = nowMs - tickedMs > LATE_MS;
+    tickedMs = nowMs;
+    if (!leading()) return;
+    if (isLate) runs.forEach((run) => run.watch = excused(run.watch, nowMs));
+    const candidates: WatchedRun[] = [];
+    for (const run of runs.values()) {
+      // Nearly all jobs have just been heard.
+      if (nowMs - run.watch.sinceMs < SILENCE_MS.training) continue;
+      if (isJudged(run) && verdictOf(run.watch, nowMs) === "stalled") candidates.push(run);
+    }
+    if (!weather(candidates, nowMs)) candidates.forEach((run) => stalled(run, nowMs));
+  }
+
+  function notePace(run: WatchedRun, nowMs: number): void {
+    const known = paces.get(run.job.uid);
+    const { pace } = run;
+    if (known === undefined || pace === undefined || nowMs < known.dueMs) return;
+    if (!isNewsOfPace(known.pace, pace)) return;
+    known.dueMs = nowMs + PACE_MS;
+    known.pace = pace;
+    unwritten.set(run.job.uid, run);
+  }
+
+  async function writeOne(run: WatchedRun, signal: AbortSignal): Promise<void> {
+    const { job, stall } = run;
+    const object = jobNow(jobs, job);
+    const pace = paces.get(job.uid)?.pace;
+    if (object !== undefined) await write(job, object, { stall, pace }, signal);
+  }
+
+  /** Writes what jobs do not say yet. Resolves with the first error. */
+  async function writeSome(signal: AbortSignal): Promise<unknown> {
+    const some = [...unwritten.values()].slice(0, WRITES.most);
+    for (const { job } of some) unwritten.delete(job.uid);
+    const attempt = async (run: WatchedRun) => {
+      try {
+        await writeOne(run, signal);
+      } catch (error) {
+        if (runs.has(run.job.uid)) unwritten.set(run.job.uid, run);
+        throw error;
+      }
+    };
+    const [error] = await inParallel(some, attempt, { limit: WRITES.limit, signal });
+    return error;
+  }
+
+  async function writeAll(signal: AbortSignal): Promise<void> {
+    for (let failures = 0; !signal.aborted;) {
+      await clock.sleep(TICK_MS + backoffMs(failures, RETRY, Math.random), signal);
+      if (signal.aborted || !leading()) continue;
+      const error = await writeSome(signal);
+      failures = error === undefined ? 0 : failures + 1;
+      if (error === undefined || signal.aborted) continue;
+      log.debug("cannot write the stalls of jobs; retrying", { problem: messageOf(error) });
+    }
+  }
+
+  return {
+    /** Takes a push that was taken. */
+    reported({ job, pod, trainerStatus, receivedMs }: Push): void {
+      const object = runs.has(job.uid) || job.kind.isForeign ? undefined : jobNow(jobs, job);
+      const isNew = object !== undefined && endOf(job.kind, object) === undefined;
+      const run = isNew ? runOf(job.kind, object) : runs.get(job.uid);
+      if (run === undefined) return;
+      const nowMs = clock.monotonic();
+      run.heard(pod.uid, { name: pod.name, step: trainerStatus.step, heardMs: receivedMs });
+      const silentMs = nowMs - run.watch.sinceMs;
+      run.watch = reported(run.watch, trainerStatus, nowMs);
+      if (run.watch.sinceMs === nowMs) {
+        settle(run, `makes progress again, after ${humanDuration(silentMs)}`);
+      }
+      notePace(run, nowMs);
+    },
+    /** A push of the job was refused: its silence may be ours. */
+    refused({ uid }: JobRef): void {
+      const run = runs.get(uid);
+      if (run !== undefined) run.watch = excused(run.watch, clock.monotonic());
+    },
+    /** Number of jobs that are called stalled now: `jobs_stalled`. */
+    stalled: () => [...runs.values()].filter(({ stall }) => stall !== undefined).length,
+    /** Comes to verdicts, and writes them, until `signal` aborts. */
+    async run(signal: AbortSignal): Promise<void> {
+      const writing = writeAll(signal);
+      try {
+        tickedMs = clock.monotonic();
+        while (!signal.aborted) {
+          await clock.sleep(TICK_MS, signal);
+          if (!signal.aborted) judge();
+        }
+        await writing;
+      } finally {
+        stops.forEach((stop) => stop?.());
+      }
+    },
+  };
+}

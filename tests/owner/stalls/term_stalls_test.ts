@@ -1,0 +1,313 @@
+/** Tests of the stalls of a term: what of silent jobs is told, and when it is taken back. */
+import assert from "node:assert/strict";
+import type { AnyJob, JobRef } from "../../../crds/job_kind.ts";
+import { jobRefOf } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { paceOf, stallOf } from "../../../crds/job_state.ts";
+import type { WatchedPod } from "../../../crds/watched.ts";
+import { createStallWriter } from "../../../owner/stalls/stall_writer.ts";
+import { openTermStalls } from "../../../owner/stalls/term_stalls.ts";
+import { compact } from "../../../platform/base/json.ts";
+import type { KubeClient } from "../../../platform/kube/client.ts";
+import type { EventText } from "../../../platform/kube/event_object.ts";
+import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
+import { MemoryCluster } from "../../controller/memory_cluster.ts";
+import { FakeClock, settlePromises } from "../../support/fake_clock.ts";
+
+/** A job's place in the scene, and what changes of it. */
+type Status = Readonly<Record<string, unknown>>;
+
+const RUNNING: Status = {
+  state: "Running",
+  trainerStatus: { progressPercentage: 1, lastUpdatedTime: "2026-01-01T00:00:00Z" },
+};
+
+function pod(job: string, uid: string, more: Partial<WatchedPod> = {}): WatchedPod {
+  return {
+    metadata: {
+      name: `${job}-node-0-0-${uid}`,
+      namespace: "default",
+      uid,
+      labels: { "trainer.kubeflow.org/trainjob-name": job },
+    },
+    status: { phase: "Running" },
+    ...more,
+  };
+}
+
+/** A term over jobs of a fake cluster; the caches are told by hand. */
+function scene({ leading = true, drops = false } = {}) {
+  const clock = new FakeClock(undefined, () => settlePromises(120));
+  const cluster = new MemoryCluster();
+  const objects = new Map<string, AnyJob>();
+  const listeners: ((change: Change<AnyJob>) => void)[] = [];
+  const podListeners: ((change: Change<WatchedPod>) => void)[] = [];
+  const events: { name: string; text: EventText }[] = [];
+  const writes: string[] = [];
+  const client: Pick<KubeClient, "patch"> = {
+    async patch(kind, key, patch, options) {
+      writes.push(`${key.name} ${options?.subresource ?? ""}`);
+      const now = await cluster.client().patch(TRAINJOB, key, patch, options);
+      const kept = drops ? { ...now, status: compact({ ...now.status, stalled: undefined }) } : now;
+      // It comes back to the caches at once.
+      if (!drops) see(kept);
+      return kind.parse(kept);
+    },
+  };
+  const state = { leading };
+  function open() {
+    const stalls = openTermStalls({
+      jobs: new Map([[TRAINJOB, {
+        jobs: {
+          get: (key) => objects.get(typeof key === "string" ? key : key.name),
+          onChange(listener) {
+            listeners.push(listener);
+            objects.forEach((object) => listener({ type: "added", object }));
+            return () => {};
+          },
+        },
+        pods: { onChange: (listener) => (podListeners.push(listener), () => {}) },
+      }]]),
+      clock,
+      leading: () => state.leading,
+      write: createStallWriter({ client, keepsProgress: () => true }),
+      events: { record: ({ name }, text) => void events.push({ name, text }) },
+    });
+    const over = new AbortController();
+    return { stalls, over, running: stalls.run(over.signal) };
+  }
+  let term = open();
+
+  function see(object: AnyJob, isGone = false): void {
+    const { name = "" } = object.metadata;
+    const old = objects.get(name);
+    if (isGone) objects.delete(name);
+    else objects.set(name, object);
+    const type = isGone ? "deleted" : old === undefined ? "added" : "updated";
+    listeners.forEach((it) => it({ type, object, ...(type === "updated" && { old }) }));
+  }
+
+  const refOf = (name: string): JobRef => {
+    const object = objects.get(name);
+    assert.ok(object !== undefined);
+    return jobRefOf(TRAINJOB, object);
+  };
+  return {
+    clock,
+    events,
+    writes,
+    state,
+    see,
+    /** Makes a job with that status. */
+    async add(name: string, status: Status = RUNNING): Promise<void> {
+      const meta = { name, namespace: "default" };
+      const spec = { runtimeRef: { name: "plain" } };
+      const body = {
+        apiVersion: "trainer.kubeflow.org/v1alpha1",
+        kind: "TrainJob",
+        metadata: meta,
+        spec,
+      };
+      await cluster.client().create(TRAINJOB, body);
+      await this.set(name, status);
+    },
+    async set(name: string, status: Status): Promise<void> {
+      const key = { name, namespace: "default" };
+      const body = { status };
+      see(
+        await cluster.client().patch(TRAINJOB, key, { type: "merge", body }, {
+          subresource: "status",
+        }),
+      );
+    },
+    object: (name: string): AnyJob => {
+      const object = objects.get(name);
+      assert.ok(object !== undefined);
+      return object;
+    },
+    podSeen: (type: "added" | "updated" | "deleted", object: WatchedPod) =>
+      podListeners.forEach((it) => it({ type, object, old: object })),
+    push(name: string, sample: Status = {}, uid = `${name}-p1`): void {
+      term.stalls.reported({
+        job: refOf(name),
+        pod: { name: `${name}-node-0-0-${uid}`, uid },
+        trainerStatus: { lastUpdatedTime: "2026-01-01T00:00:00Z", ...sample },
+        receivedMs: clock.now(),
+      });
+    },
+    /** Steps of a second each, of all those jobs. */
+    async train(names: readonly string[], steps: number, from = 0): Promise<void> {
+      for (let step = from; step < from + steps; step++) {
+        for (const name of names) this.push(name, { step, phase: "Training" });
+        await clock.advance(1000);
+      }
+    },
+    refuse: (name: string) => term.stalls.refused(refOf(name)),
+    stalled: () => term.stalls.stalled(),
+    /** Another owner begins. */
+    async succeed(): Promise<void> {
+      await this.end();
+      listeners.length = 0;
+      podListeners.length = 0;
+      term = open();
+    },
+    async end(): Promise<void> {
+      term.over.abort();
+      await clock.advance(0);
+      await term.running;
+    },
+  };
+}
+
+Deno.test("a job that makes no step says so, within 30 s, and takes it back with the next one", async () => {
+  const it = scene();
+  await it.add("a");
+  await it.train(["a"], 20);
+  await it.clock.advance(17_000);
+  assert.equal(stallOf(it.object("a")), undefined);
+  await it.clock.advance(5_000);
+  assert.equal(it.stalled(), 1);
+  const { since, pods, message, intervalSeconds } = stallOf(it.object("a")) ?? {};
+  assert.deepEqual([since, intervalSeconds], ["2026-01-01T00:00:19Z", 1]);
+  assert.deepEqual(pods, [{ name: "a-node-0-0-a-p1", step: 19, lastHeard: since }]);
+  assert.equal(message, `no step after 19 since ${since}; usually 1s`);
+  assert.equal(it.object("a").status?.["state"], "Running");
+  it.push("a", { step: 20, phase: "Training" });
+  await it.clock.advance(3_000);
+  assert.equal(stallOf(it.object("a")), undefined);
+  assert.deepEqual(
+    it.events.map(({ name, text }) => [name, text.type, text.reason, text.message]),
+    [
+      ["a", "Warning", "Stalled", message],
+      ["a", "Normal", "ProgressResumed", "makes progress again, after 23s"],
+    ],
+  );
+  await it.end();
+});
+
+Deno.test("a pod that reports and makes no step is a witness", async () => {
+  const it = scene();
+  await it.add("a");
+  await it.train(["a"], 20);
+  for (let second = 0; second < 30; second++) {
+    it.push("a", { step: 19, phase: "Training" });
+    await it.clock.advance(1000);
+  }
+  assert.match(stallOf(it.object("a"))?.message ?? "", /; it still reports, and makes no step$/);
+  await it.end();
+});
+
+const QUIET: Readonly<Record<string, (it: ReturnType<typeof scene>) => unknown>> = {
+  "that is suspended": (it) => it.set("a", { state: "Suspended" }),
+  "that is being stopped": (it) =>
+    it.set("a", { stop: { reason: "Pruned", message: "", time: "2026-01-01T00:00:00Z" } }),
+  "whose pods fail and are started again": (it) =>
+    it.set("a", { failure: { headline: "node-0 exited 1", time: "2026-01-01T00:00:00Z" } }),
+  "that has ended": (it) => it.set("a", { conditions: [{ type: "Complete", status: "True" }] }),
+  "that is gone": (it) => it.see(it.object("a"), true),
+  "that is done": (it) => it.push("a", { step: 20, phase: "Training", progressPercentage: 100 }),
+  "whose pod is gone": (it) => it.podSeen("deleted", pod("a", "a-p1")),
+  "whose container is started again": (it) =>
+    it.podSeen("updated", {
+      ...pod("a", "a-p1"),
+      failure: { failure: { time: "" }, restarts: 1, ranMs: 1, runsSince: undefined },
+    }),
+};
+for (const [what, happens] of Object.entries(QUIET)) {
+  Deno.test(`a job ${what} is not judged`, async () => {
+    const it = scene();
+    await it.add("a");
+    await it.train(["a"], 20);
+    await happens(it);
+    await it.clock.advance(120_000);
+    assert.deepEqual([it.stalled(), it.events], [0, []]);
+    await it.end();
+  });
+}
+
+Deno.test("what is refused, or comes while nobody leads, is not held against a job", async () => {
+  const it = scene();
+  await it.add("a");
+  await it.train(["a"], 20);
+  await it.clock.advance(15_000);
+  it.refuse("a");
+  await it.clock.advance(15_000);
+  assert.equal(it.stalled(), 0);
+  it.state.leading = false;
+  await it.clock.advance(60_000);
+  assert.deepEqual([it.stalled(), it.writes], [0, []]);
+  await it.end();
+});
+
+Deno.test("a pod that has only the label changes nothing", async () => {
+  const it = scene();
+  await it.add("a");
+  await it.train(["a"], 20);
+  it.podSeen("added", pod("a", "stranger", { status: { phase: "Pending" } }));
+  it.podSeen("deleted", pod("a", "stranger"));
+  await it.clock.advance(25_000);
+  assert.equal(it.stalled(), 1);
+  await it.end();
+});
+
+Deno.test("jobs that fall silent together are not called stalled, and learn nothing of it", async () => {
+  const it = scene();
+  const names = ["a", "b", "c", "d", "e", "f"];
+  for (const name of names) await it.add(name);
+  await it.train(names, 20);
+  await it.clock.advance(600_000);
+  assert.deepEqual([it.stalled(), it.events], [0, []]);
+  await it.train(names, 20, 20);
+  await it.clock.advance(1_000);
+  await it.train(names.slice(1), 25, 40);
+  assert.deepEqual(it.events.map(({ name }) => name), ["a"], "the silence of all taught nothing");
+  await it.end();
+});
+
+Deno.test("jobs that are called stalled are no storm for the next one", async () => {
+  const it = scene();
+  const names = ["a", "b", "c", "d", "e", "f"];
+  for (const name of names) await it.add(name);
+  let left = names;
+  for (let from = 0; left.length > 0; from += 30) {
+    await it.train(left, 30, from);
+    left = left.slice(1);
+  }
+  await it.clock.advance(30_000);
+  assert.deepEqual(it.events.map(({ name }) => name), names);
+  await it.end();
+});
+
+Deno.test("the next owner goes on with the stall, and with the pace", async () => {
+  const it = scene();
+  await it.add("a");
+  await it.add("b");
+  await it.train(["a", "b"], 30);
+  await it.train(["b"], 620, 30);
+  assert.deepEqual(paceOf(it.object("b"))?.silences, { Starting: [1, 1], Training: [1, 99] });
+  const stall = stallOf(it.object("a"));
+  assert.ok(stall !== undefined);
+  await it.succeed();
+  it.podSeen("added", pod("b", "b-p1"));
+  await it.clock.advance(5_000);
+  assert.deepEqual(stallOf(it.object("a")), stall);
+  it.push("a", { step: 31, phase: "Training" });
+  await it.train(["b"], 8, 650);
+  assert.equal(stallOf(it.object("a")), undefined);
+  await it.clock.advance(23_000);
+  assert.deepEqual(it.events.slice(2).map(({ name, text }) => [name, text.reason]), [
+    ["b", "Stalled"],
+  ], "it need not learn the pace again");
+  await it.end();
+});
+
+Deno.test("under a definition that drops the field only the event says it, and nothing is written again and again", async () => {
+  const it = scene({ drops: true });
+  await it.add("a");
+  await it.add("b");
+  await it.train(["a", "b"], 20);
+  await it.clock.advance(60_000);
+  assert.equal(it.events.length, 2);
+  assert.ok(it.writes.length <= 2, it.writes.join());
+  await it.end();
+});
