@@ -78,6 +78,15 @@ function alerts(scope: string): Alert[] {
       description: "The logs of controller {{ $labels.controller }} name the objects.",
     },
     {
+      alert: "MilepostJobsStalled",
+      expr: `sum(milepost_jobs_stalled{${scope}}) > 0`,
+      for: "5m",
+      severity: "warning",
+      summary: "Jobs run and make no progress",
+      description:
+        "Each says since when in status.stalled; docs/guides/stalls.md says how to find out why.",
+    },
+    {
       alert: "MilepostQueueGrows",
       expr: `sum by (controller) (milepost_queue_depth{${scope}}) > 500`,
       for: "15m",

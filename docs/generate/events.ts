@@ -48,6 +48,16 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "Normal",
     "the job was deleted after its time to live, by its annotation or that of its runtime",
   ],
+  stalled: [
+    "TrainJob, and jobs of the Training Operator's kinds",
+    "Warning",
+    "it runs, and has made no progress for longer than ever: since when, the last step and what is usual ([stalls](../guides/stalls.md))",
+  ],
+  progressResumed: [
+    "TrainJob, and jobs of the Training Operator's kinds",
+    "Normal",
+    "it makes progress again, and after how long",
+  ],
   notSupported: [
     "TrainJob; Katib's webhook configuration",
     "Warning",
