@@ -1,5 +1,6 @@
 /** Stall of a job: since when it makes no progress, in `status.stalled`, and its pace, in `status.pace`, of a job of any kind (docs/decisions/0081). */
 import { z } from "zod";
+import { HEARTBEAT_LIMITS } from "./wire/heartbeat.ts";
 import { atomicList, int32 } from "./schema_marks.ts";
 
 /** What a program says that it does, in a push. */
@@ -29,9 +30,16 @@ export const jobStallSchema = z.looseObject({
   }),
   pods: atomicList(z.looseObject({
     name: z.string().max(STALL_LIMITS.nameLength),
+    node: z.string().max(STALL_LIMITS.nameLength).optional(),
     step: z.int().min(0).optional().meta({ format: "int64", description: "The last step." }),
-    lastHeard: time().optional().meta({ description: "When the pod last reported." }),
-  })).max(STALL_LIMITS.pods).optional().meta({ description: "The pods that report for the job." }),
+    place: z.string().max(HEARTBEAT_LIMITS.placeLength).optional().meta({
+      description: "Where in its program it is.",
+    }),
+    lastHeard: time().optional().meta({ description: "When the pod was last heard of." }),
+  })).max(STALL_LIMITS.pods).optional().meta({
+    description:
+      "The pods that are silent, or whose step or place differs from that of the others. Absent: none stands out.",
+  }),
   message: z.string().max(STALL_LIMITS.messageLength).meta({
     description: "All of it, for people.",
   }),

@@ -89,6 +89,7 @@ const watchedPod = z.object({
     ...identity,
     labels: entriesOf(WATCHED_POD_LABELS),
   }),
+  spec: z.object({ nodeName: z.string().optional() }).optional(),
   status: z.object({ phase: z.string().optional(), startTime: z.string().optional() }).optional(),
 });
 

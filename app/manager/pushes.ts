@@ -11,6 +11,7 @@ import { observationAsks } from "../../owner/observations/observation_asks.ts";
 import { stopAsks } from "../../owner/observations/stop_asks.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
 import { statusAsks } from "../../owner/ledger/status_asks.ts";
+import { beatAsks, createBeatOutbox } from "../../owner/stalls/beat_asks.ts";
 import { createOwnerClient } from "../../owner/owner_client.ts";
 import { createLogZoom } from "../../owner/curves/log_zoom.ts";
 import { curveAsks } from "../../owner/curves/curve_asks.ts";
@@ -103,11 +104,13 @@ export async function servePushes(options: PushServingOptions) {
     clock,
   });
   const curves = curveAsks({ kinds, clock, zoom });
+  const beats = beatAsks(kinds);
   const forwards = configuration.leaderElect
     ? await listenForForwards(options, [
       statusAsks(kinds),
       observationAsks(kinds),
       stopAsks(kinds),
+      beats,
       curves,
     ])
     : undefined;
@@ -125,8 +128,14 @@ export async function servePushes(options: PushServingOptions) {
   cleanup.defer(ends.close);
   const { maxStreams: total, maxStreamsPerSubject: perSubject } = configuration;
   const slots = createStreamSlots({ total, perSubject }, (open) => metrics.openStreams.set(open));
+  const outbox = createBeatOutbox({
+    here: () => owned.term?.stalls.beat,
+    ask: owner.asks(beats),
+    clock,
+  });
   const endpoint = createStatusEndpoint({
     ...options,
+    beat: outbox.take,
     accept: createOwnerRouter({
       leader: leadership,
       here: owned.accept,
@@ -192,8 +201,10 @@ export async function servePushes(options: PushServingOptions) {
     forwardAddress: forwards && addressText(options.replicaHost, forwards.listener.port),
     /** Returns whether tokens can be verified. */
     ready: endpoint.ready,
-    /** Refreshes the API server's keys until `signal` aborts. */
-    run: endpoint.run,
+    /** Refreshes the API server's keys, and hands heartbeats on, until `signal` aborts. */
+    run: async (signal: AbortSignal): Promise<void> => {
+      await Promise.all([endpoint.run(signal), outbox.run(signal)]);
+    },
     /** Accepts no new pushes from clients, and returns those in progress. */
     drain: server.close,
     /** Ends forwarding in both directions, and everything else. */

@@ -4,6 +4,7 @@ import { KINDS } from "../../crds/kinds.ts";
 import type { Kind } from "../../platform/kube/resource.ts";
 import { WATCHED } from "../../crds/watched.ts";
 import { controlShown } from "../../owner/observations/stop_decision.ts";
+import type { TakeBeat } from "../../crds/wire/push.ts";
 import type { AcceptPush } from "../../crds/wire/push_answer.ts";
 import type { Lookup } from "../../platform/kube/watching/cached_lookup.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
@@ -29,6 +30,8 @@ export interface StatusParts
     Pick<ManagerParts, "caches"> {
   /** Passes a push to the owner of the state. */
   readonly accept: AcceptPush;
+  /** Passes a heartbeat to that owner. */
+  readonly beat: TakeBeat;
   /** Reads at that owner. */
   readonly reading: ReadingParts;
 }
@@ -99,6 +102,7 @@ export function createStatusEndpoint(parts: StatusParts) {
     ...(reviews === undefined ? {} : { reviews }),
     awaitsReview: (origin) => isTrialsPush(caches.byKind, origin),
     accept: parts.accept,
+    beat: parts.beat,
     controlNow(ref) {
       const job = jobNow(caches.byKind, ref);
       return job && controlShown(ref.kind, job);

@@ -4,6 +4,7 @@ import { jsonOfBytes } from "../../platform/base/json.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
 import { fieldPath } from "../field_problem.ts";
 import type { JobRef } from "../job_kind.ts";
+import { type Heartbeat, heartbeatSchema } from "./heartbeat.ts";
 import { containerSchema, type Sample, sampleOf, sampleSchema, wholeNumber } from "./sample.ts";
 
 /** Most problems that one response names. */
@@ -15,6 +16,12 @@ export interface PushOrigin {
   readonly pod: { readonly name: string; readonly uid: string };
 }
 
+/** A heartbeat that passed every check. */
+export interface Beat extends PushOrigin, Heartbeat {}
+
+/** Hands a heartbeat to its owner; soft: one that is lost is made up for by the next. */
+export type TakeBeat = (beat: Beat) => void;
+
 /** A push as it is read from the wire: only what is known, nulls left out. */
 export interface PushBody {
   /** Absent if the client had nothing to report: then nothing changes. */
@@ -25,10 +32,12 @@ export interface PushBody {
   readonly sequence?: number;
   /** Name of the container that pushes, if it says so: a convention, since its pod has one token. */
   readonly container?: string;
+  /** Where the processes of the pod are. */
+  readonly heartbeat?: Heartbeat;
 }
 
 /** A push that passed every check, as it is handed to its owner. */
-export interface Push extends PushOrigin, PushBody {
+export interface Push extends PushOrigin, Omit<PushBody, "heartbeat"> {
   readonly trainerStatus: Sample;
   /**
    * Original times of those samples of `earlier` and `trainerStatus`, in order, whose time was adjusted;
@@ -48,6 +57,7 @@ const pushSchema = z.object({
   trainerStatus: sampleSchema.nullish(),
   sequence: wholeNumber(0, Number.MAX_SAFE_INTEGER).nullish(),
   container: containerSchema,
+  heartbeat: heartbeatSchema.nullish(),
 }, { error: "must be a JSON object with trainerStatus" }).nullable();
 
 /** Returns the problems, at most {@link MAX_CAUSES}, with the paths of fields below `root`. */
@@ -62,13 +72,14 @@ export function causesOf(error: z.ZodError, root: readonly PropertyKey[] = []): 
 export function parsePush(value: unknown): ParsedPush {
   const parsed = pushSchema.safeParse(value);
   if (!parsed.success) return { ok: false, causes: causesOf(parsed.error) };
-  const { trainerStatus, sequence, container } = parsed.data ?? {};
+  const { trainerStatus, sequence, container, heartbeat } = parsed.data ?? {};
   return {
     ok: true,
     push: {
       ...(trainerStatus && { trainerStatus: sampleOf(trainerStatus) }),
       ...(typeof sequence === "number" && { sequence }),
       ...(typeof container === "string" && { container }),
+      ...(heartbeat && { heartbeat }),
     },
   };
 }

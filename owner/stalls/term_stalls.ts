@@ -13,11 +13,12 @@ import {
 import type { JobPace } from "../../crds/job_stall.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
-import type { Push } from "../../crds/wire/push.ts";
+import type { Beat, Push } from "../../crds/wire/push.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { humanDuration } from "../../platform/base/human_duration.ts";
+import { sameJson } from "../../platform/base/json.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { type EventText, subjectOf } from "../../platform/kube/event_object.ts";
@@ -25,12 +26,11 @@ import type { EventRecorder } from "../../platform/kube/events.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isNewsOfPace } from "../../trials/stalls/pace_news.ts";
-import { stallOfWatch } from "../../trials/stalls/stall_words.ts";
 import { isStorm, stormAfter } from "../../trials/stalls/storm.ts";
 import { SILENCE_MS, verdictOf } from "../../trials/stalls/verdict.ts";
-import { excused, reported } from "../../trials/stalls/watch.ts";
+import { excused } from "../../trials/stalls/watch.ts";
 import type { createStallWriter } from "./stall_writer.ts";
-import { WatchedRun } from "./watched_run.ts";
+import { type Moment, WatchedRun } from "./watched_run.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
@@ -42,6 +42,8 @@ const TICK_MS = 1_000;
 const LATE_MS = 5_000;
 /** Least time between two writes of a job's pace, in milliseconds. */
 const PACE_MS = 600_000;
+/** How often the pods of one stall may be named. */
+const NAMED_MOST = 5;
 /** Jobs that are written at a time, and of one pass. */
 const WRITES = { limit: 8, most: 64 } as const;
 /** Pauses after a pass of which a write failed. */
@@ -73,6 +75,8 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
   const unwritten = new Map<string, WatchedRun>();
   /** When the pace of a job may be written, and the last one that was, by UID. */
   const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
+  /** How often the pods of a stall of this term were named. */
+  const named = createBoundedCache<number>(MAX_JOBS);
   let tickedMs = clock.monotonic();
   /** When a storm began. */
   let stormMs: number | undefined;
@@ -106,14 +110,26 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
     else tell(run, { type: "Normal", reason: EVENT_REASONS.progressResumed, message });
   }
 
-  function stalled(run: WatchedRun, nowMs: number): void {
-    const { watch, pods } = run;
-    run.stall = stallOfWatch(watch, pods, clock.now() - (nowMs - watch.sinceMs));
+  const moment = (): Moment => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
+
+  function stalled(run: WatchedRun): void {
+    run.stall = run.stallAt(moment());
+    named.set(run.job.uid, 1);
     tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
   }
 
+  /** Says again which pods stand out, of which more is known some heartbeats later. */
+  function nameAgain(run: WatchedRun): void {
+    const times = named.get(run.job.uid);
+    const next = times === undefined || times > NAMED_MOST ? undefined : run.stallAt(moment());
+    if (times === undefined || next === undefined || sameJson(next.pods, run.stall?.pods)) return;
+    named.set(run.job.uid, times + 1);
+    run.stall = next;
+    unwritten.set(run.job.uid, run);
+  }
+
   function forget(uid: string): void {
-    for (const memory of [runs, unwritten, paces]) memory.delete(uid);
+    for (const memory of [runs, unwritten, paces, named]) memory.delete(uid);
   }
 
   function jobSeen(kind: JobKind, object: AnyJob, isGone: boolean): void {
@@ -140,6 +156,18 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
       if (run?.seen(uid, pod, clock.monotonic())) settle(run);
     }),
   ]);
+
+  /** Takes what was heard of a job; `take` returns whether that is a sign of progress. */
+  function heard(job: JobRef, take: (run: WatchedRun, now: Moment) => boolean): void {
+    const object = runs.has(job.uid) || job.kind.isForeign ? undefined : jobNow(jobs, job);
+    const isNew = object !== undefined && endOf(job.kind, object) === undefined;
+    const run = isNew ? runOf(job.kind, object) : runs.get(job.uid);
+    if (run === undefined) return;
+    const now = moment();
+    const silentMs = now.monotonicMs - run.watch.sinceMs;
+    if (take(run, now)) settle(run, `makes progress again, after ${humanDuration(silentMs)}`);
+    notePace(run, now.monotonicMs);
+  }
 
   /**
    * Returns whether the silence of those jobs is no sign of theirs, as in a storm. It teaches nothing then, and begins
@@ -182,9 +210,10 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
     for (const run of runs.values()) {
       // Nearly all jobs have just been heard.
       if (nowMs - run.watch.sinceMs < SILENCE_MS.training) continue;
-      if (isJudged(run) && verdictOf(run.watch, nowMs) === "stalled") candidates.push(run);
+      if (run.stall !== undefined) nameAgain(run);
+      else if (run.isExpected && verdictOf(run.watch, nowMs) === "stalled") candidates.push(run);
     }
-    if (!weather(candidates, nowMs)) candidates.forEach((run) => stalled(run, nowMs));
+    if (!weather(candidates, nowMs)) candidates.forEach(stalled);
   }
 
   function notePace(run: WatchedRun, nowMs: number): void {
@@ -233,20 +262,9 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
 
   return {
     /** Takes a push that was taken. */
-    reported({ job, pod, trainerStatus, receivedMs }: Push): void {
-      const object = runs.has(job.uid) || job.kind.isForeign ? undefined : jobNow(jobs, job);
-      const isNew = object !== undefined && endOf(job.kind, object) === undefined;
-      const run = isNew ? runOf(job.kind, object) : runs.get(job.uid);
-      if (run === undefined) return;
-      const nowMs = clock.monotonic();
-      run.heard(pod.uid, { name: pod.name, step: trainerStatus.step, heardMs: receivedMs });
-      const silentMs = nowMs - run.watch.sinceMs;
-      run.watch = reported(run.watch, trainerStatus, nowMs);
-      if (run.watch.sinceMs === nowMs) {
-        settle(run, `makes progress again, after ${humanDuration(silentMs)}`);
-      }
-      notePace(run, nowMs);
-    },
+    reported: (push: Push): void => heard(push.job, (run, now) => run.pushed(push, now)),
+    /** Takes a heartbeat. */
+    beat: (beat: Beat): void => heard(beat.job, (run, now) => run.beat(beat, now)),
     /** A push of the job was refused: its silence may be ours. */
     refused({ uid }: JobRef): void {
       const run = runs.get(uid);

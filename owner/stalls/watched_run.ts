@@ -2,22 +2,35 @@
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobPace, JobStall } from "../../crds/job_stall.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
-import type { ReportingPod } from "../../trials/stalls/stall_words.ts";
-import { beginRun, type Watch } from "../../trials/stalls/watch.ts";
+import type { Beat, Push } from "../../crds/wire/push.ts";
+import { stallOfWatch } from "../../trials/stalls/stall_words.ts";
+import type { RankPlace } from "../../trials/stalls/suspects.ts";
+import { beginRun, reported, stepped, type Watch } from "../../trials/stalls/watch.ts";
 
 /** Characters of a pod's UID by which a pace says whose it is. */
 const RUN_LENGTH = 8;
 /** Pods of a job that are told apart. */
-const PODS_MAX = 64;
+const PODS_MAX = 4096;
+
+/** A time, by both clocks, in milliseconds. */
+export interface Moment {
+  readonly wallMs: number;
+  readonly monotonicMs: number;
+}
 
 /** Whether the containers of a pod run: those that a kubelet will start again do not, in a pod that is Running. */
-export const runs = ({ metadata, status, failure }: WatchedPod): boolean =>
+const runs = ({ metadata, status, failure }: WatchedPod): boolean =>
   metadata?.deletionTimestamp === undefined && status?.phase === "Running" &&
   (failure === undefined || failure.runsSince !== undefined);
 
-interface KnownPod extends ReportingPod {
+/** A pod that has reported; undefined times: to an owner before this one. */
+interface KnownPod {
+  readonly name: string;
+  readonly node?: string | undefined;
+  readonly heard?: Moment | undefined;
   readonly runs: boolean;
   readonly restarts: number;
+  readonly ranks: readonly RankPlace[];
 }
 
 /** A run that is watched. */
@@ -47,46 +60,73 @@ export class WatchedRun {
     return this.isOpen && this.#pods.values().every((it) => it.runs);
   }
 
-  get pods(): ReportingPod[] {
-    return [...this.#pods.values()];
-  }
-
   /** The pace, with the pod that has shown it last, once the program in that has started. */
   get pace(): JobPace | undefined {
     const { pace, signs } = this.watch;
     if (pace === undefined || signs < 2) return pace;
     const [uid] = [...this.#pods].reduce<[string | undefined, number]>(
-      ([best, bestMs], [uid, { heardMs = 0 }]) =>
-        heardMs >= bestMs ? [uid, heardMs] : [best, bestMs],
+      ([best, bestMs], [uid, { heard }]) => {
+        const heardMs = heard?.wallMs ?? 0;
+        return heardMs >= bestMs ? [uid, heardMs] : [best, bestMs];
+      },
       [undefined, 0],
     );
     return { ...pace, ...(uid !== undefined && { run: uid.slice(0, RUN_LENGTH) }) };
   }
 
-  /** Takes note of a pod that has reported, at that time of the wall clock. */
-  heard(uid: string, { name, step, heardMs }: ReportingPod): void {
-    const known = this.#pods.get(uid) ?? { runs: true, restarts: 0 };
-    if (!this.#pods.has(uid) && this.#pods.size >= PODS_MAX) return;
-    this.#pods.set(uid, { ...known, name, step, heardMs });
+  /** The stall of a job that is called stalled at that time. */
+  stallAt({ wallMs, monotonicMs }: Moment): JobStall {
+    const pods = [...this.#pods.values()].map(({ name, node, heard, ranks }) => ({
+      name,
+      node,
+      ranks,
+      heardMs: heard?.wallMs,
+      silentMs: heard === undefined ? Infinity : monotonicMs - heard.monotonicMs,
+    }));
+    return stallOfWatch(this.watch, pods, wallMs - (monotonicMs - this.watch.sinceMs));
+  }
+
+  /** Takes a push. Returns whether it is a sign of progress. */
+  pushed({ pod, trainerStatus }: Push, now: Moment): boolean {
+    this.#heard(pod, now);
+    this.watch = reported(this.watch, trainerStatus, now.monotonicMs);
+    return this.watch.sinceMs === now.monotonicMs;
+  }
+
+  /** Takes a heartbeat. Returns whether it is a sign of progress: a process has made a step since the last one. */
+  beat({ pod, ranks }: Beat, now: Moment): boolean {
+    const before = this.#pods.get(pod.uid)?.ranks ?? [];
+    const at = ranks.map(([rank, step, , place]): RankPlace => ({ rank, step, place }));
+    this.#heard(pod, now, at);
+    const { sinceMs } = this.watch;
+    for (const [rank, step, seconds] of ranks) {
+      const known = before.find((it) => it.rank === rank);
+      if (known?.step === step) continue;
+      const steps = known === undefined ? undefined : step - known.step;
+      this.watch = stepped(this.watch, { steps, secondsAgo: seconds }, now.monotonicMs);
+    }
+    this.watch = { ...this.watch, heardMs: now.monotonicMs };
+    return this.watch.sinceMs > sinceMs;
   }
 
   /** Takes a pod as a cache has it; undefined if it is gone. Returns whether another run begins with it. */
   seen(uid: string, pod: WatchedPod | undefined, nowMs: number): boolean {
     const known = this.#pods.get(uid);
+    const restarts = pod?.failure?.restarts ?? 0;
+    const node = pod?.spec?.nodeName;
     if (known === undefined) {
       // The pace says that the program in this pod had started before there was this owner.
       const { watch: { pace, signs } } = this;
       const isKnown = pod !== undefined && runs(pod) && pace?.run === uid.slice(0, RUN_LENGTH);
       if (!isKnown || signs > 0) return false;
       const name = pod.metadata?.name ?? "";
-      const restarts = pod.failure?.restarts ?? 0;
-      this.#pods.set(uid, { name, step: undefined, heardMs: undefined, runs: true, restarts });
+      this.#pods.set(uid, { name, node, runs: true, restarts, ranks: [] });
       this.watch = beginRun(nowMs, pace, true);
       return false;
     }
     if (pod === undefined) this.#pods.delete(uid);
     else {
-      const next = { ...known, runs: runs(pod), restarts: pod.failure?.restarts ?? 0 };
+      const next = { ...known, node, runs: runs(pod), restarts };
       this.#pods.set(uid, next);
       if (next.runs === known.runs && next.restarts <= known.restarts) return false;
     }
@@ -97,5 +137,11 @@ export class WatchedRun {
   /** Begins another run. */
   begin(nowMs: number): void {
     this.watch = beginRun(nowMs, this.watch.pace);
+  }
+
+  #heard({ name, uid }: Push["pod"], heard: Moment, ranks?: readonly RankPlace[]): void {
+    const known = this.#pods.get(uid) ?? { name, runs: true, restarts: 0, ranks: [] };
+    if (!this.#pods.has(uid) && this.#pods.size >= PODS_MAX) return;
+    this.#pods.set(uid, { ...known, heard, ...(ranks && { ranks }) });
   }
 }

@@ -8,7 +8,7 @@ import { answerInTime } from "../../platform/base/deadline.ts";
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { type Exchange, type Outcome, required, type StageRun } from "./exchange.ts";
 import type { AcceptPush, ControlNow, PushAnswer } from "../../crds/wire/push_answer.ts";
-import type { Push, PushOrigin } from "../../crds/wire/push.ts";
+import type { Push, PushOrigin, TakeBeat } from "../../crds/wire/push.ts";
 import { plausible } from "./plausible_time.ts";
 
 /** The answer for an owner that is slow. */
@@ -61,7 +61,7 @@ function pushOf(exchange: Exchange): { push?: Push; warnings: readonly string[] 
 
 /** Returns what the 200 repeats: the push, or the newest sample of a history and the number of samples. */
 function echo({ chain, body }: Exchange): Record<string, unknown> {
-  const { earlier, ...pushed } = required(body, "body");
+  const { earlier, heartbeat: _, ...pushed } = required(body, "body");
   if (chain !== "history") return pushed;
   return { ...pushed, count: earlier === undefined ? 0 : earlier.length + 1 };
 }
@@ -84,18 +84,21 @@ function answer(exchange: Exchange, acceptance: PushAnswer, warnings: readonly s
 /** What {@link createHandOver} asks. */
 export interface HandOverParts extends AcceptDeadline {
   readonly accept: AcceptPush;
+  readonly beat: TakeBeat;
   /** What an empty push is answered. */
   readonly controlNow: ControlNow;
 }
 
 /**
- * Creates the stage that hands the push over to its owner, and makes the response from the owner's answer. An empty
- * push is handed to nobody: it is answered by what the job's object says, on any replica.
+ * Creates the stage that hands the push over to its owner, and makes the response from the owner's answer. A heartbeat
+ * is handed over without waiting for an answer. An empty push is handed to nobody: it is answered by what the job's object says, on any replica.
  */
 export function createHandOver(parts: HandOverParts): StageRun {
-  const { accept, controlNow } = parts;
+  const { accept, beat, controlNow } = parts;
   return (exchange) => {
     const { push, warnings } = pushOf(exchange);
+    const { heartbeat } = exchange.body ?? {};
+    if (heartbeat !== undefined) beat({ ...originOf(exchange), ...heartbeat });
     if (push === undefined) {
       return answer(exchange, { ok: true, control: controlNow(originOf(exchange).job) }, warnings);
     }

@@ -2,6 +2,7 @@
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
 import { getLogger } from "@logtape/logtape";
 import { HISTORY_LIMITS } from "../../crds/names.ts";
+import { HEARTBEAT_LIMITS } from "../../crds/wire/heartbeat.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { type Answer, createApi } from "../../platform/http/api_shell.ts";
 import { notNow, type RequestResult } from "../../platform/http/refusals.ts";
@@ -65,6 +66,7 @@ export function createPushHandler(options: PushHandlerOptions): HttpHandler {
     ...options,
     podPushes: createKeyedBuckets(limits.pushesPerPod, maxKeys),
     subjectPushes: createKeyedBuckets(limits.pushesPerSubject, maxKeys),
+    podBeats: createKeyedBuckets(HEARTBEAT_LIMITS.perPod, maxKeys),
     podHistories: createKeyedBuckets(HISTORY_LIMITS.perPod, maxKeys),
     subjectHistories: createKeyedBuckets(HISTORY_LIMITS.perSubject, maxKeys),
     samples: {

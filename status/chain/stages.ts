@@ -7,7 +7,7 @@ import type { Ownership } from "../ownership/ownership.ts";
 import { read, type ReadingParts, watch } from "../reading/read_stages.ts";
 import { body, createHistoryStages, type SampleRates } from "./push_body.ts";
 import * as caller from "./caller.ts";
-import type { Chain, Stage } from "./exchange.ts";
+import type { Chain, Exchange, Stage } from "./exchange.ts";
 import { createHandOver, type HandOverParts } from "./handover.ts";
 import { contentLength } from "./status_routes.ts";
 
@@ -26,6 +26,7 @@ export interface ChainOptions extends HandOverParts {
 export interface ChainParts extends ChainOptions {
   readonly podPushes: KeyedBuckets;
   readonly subjectPushes: KeyedBuckets;
+  readonly podBeats: KeyedBuckets;
   readonly podHistories: KeyedBuckets;
   readonly subjectHistories: KeyedBuckets;
   readonly samples: SampleRates;
@@ -73,6 +74,9 @@ export function createChains(parts: ChainParts): Chains {
     },
     { name: "history samples", run: ofHistories.samples },
   ];
+  const beatRate = caller.rate(parts.podBeats, caller.podUid, "beat_limit");
+  const ofHeartbeats = (exchange: Exchange) =>
+    exchange.body?.heartbeat === undefined ? undefined : beatRate(exchange);
   const handOver = { name: "hand over", run: createHandOver(parts) };
   const recheck = [refused, token, scope, ownership, review];
   const reads = [...initialChecks, ownership, review, ownershipAgain];
@@ -83,6 +87,7 @@ export function createChains(parts: ChainParts): Chains {
       ...initialChecks,
       ownership,
       { name: "body", run: body },
+      { name: "heartbeat rate", run: ofHeartbeats },
       review,
       ownershipAgain,
       handOver,

@@ -50,6 +50,7 @@ const TABLE = {
   service_account_gone: forbidden("the service account of the token no longer exists"),
   not_of_this_job: forbidden("the pod that the token is bound to is not part of this TrainJob"),
   pod_limit: tooMany("this pod pushes too often: wait, then send the newest status"),
+  beat_limit: tooMany("this pod sends heartbeats too often: one in ten seconds is enough"),
   history_limit: tooMany(
     "this pod sends histories too often: wait, then send more samples in one request",
   ),

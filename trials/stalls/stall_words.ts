@@ -1,17 +1,11 @@
-/** Words of a stall: since when the job makes no progress, what is usual, and what its pods said last. Pure. */
+/** Words of a stall: since when the job makes no progress, what is usual, and which of its pods stand out. Pure. */
 import { type JobStall, STALL_LIMITS } from "../../crds/job_stall.ts";
+import { cutText } from "../../platform/base/hostile_text.ts";
 import { humanDuration } from "../../platform/base/human_duration.ts";
 import { compact } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
+import { type HeardPod, suspectsOf } from "./suspects.ts";
 import { phaseOf, type Watch } from "./watch.ts";
-
-/** A pod that reports for the job. */
-export interface ReportingPod {
-  readonly name: string;
-  readonly step: number | undefined;
-  /** Wall clock, in milliseconds since the epoch; undefined if this owner has not heard of it. */
-  readonly heardMs: number | undefined;
-}
 
 /** What the job did when it was last heard of. */
 const DOING = {
@@ -27,29 +21,36 @@ function usualText(seconds: number | undefined): string {
   return seconds < 1 ? "usually less than 1s" : `usually ${humanDuration(seconds * 1000)}`;
 }
 
+/** The last step that anybody has reported. */
+function lastStep({ last }: Watch, pods: readonly HeardPod[]): number | undefined {
+  const steps = pods.flatMap(({ ranks }) => ranks.map(({ step }) => step));
+  return steps.length === 0 ? last?.step : Math.max(last?.step ?? 0, ...steps);
+}
+
 /** Returns the stall of a job that is silent since `sinceMs`, on the wall clock. */
 export function stallOfWatch(
   watch: Watch,
-  pods: readonly ReportingPod[],
+  pods: readonly HeardPod[],
   sinceMs: number,
 ): JobStall {
-  const { last, pace, heardMs } = watch;
+  const { pace, heardMs } = watch;
   const phase = phaseOf(watch);
   const since = rfc3339(sinceMs);
-  const { step } = last ?? {};
+  const step = lastStep(watch, pods);
   const during = phase === undefined ? "" : DOING[phase];
   const what = step === undefined ? "no report" : `no step after ${step}`;
+  const suspects = suspectsOf(pods);
+  const isHeard = heardMs > watch.sinceMs && suspects.words === "";
   const facts = [
     `${[what, during].filter(Boolean).join(" ")} since ${since}`,
     usualText(pace?.intervalSeconds),
-    heardMs > watch.sinceMs ? "it still reports, and makes no step" : "",
+    suspects.words,
+    isHeard ? "it still reports, and makes no step" : "",
   ].filter(Boolean);
   return compact({
     since,
     intervalSeconds: pace?.intervalSeconds,
-    pods: pods.slice(0, STALL_LIMITS.pods).map(({ name, step, heardMs }) =>
-      compact({ name, step, lastHeard: heardMs === undefined ? undefined : rfc3339(heardMs) })
-    ),
-    message: facts.join("; "),
+    pods: suspects.pods.length > 0 ? suspects.pods : undefined,
+    message: cutText(facts.join("; "), STALL_LIMITS.messageLength),
   });
 }

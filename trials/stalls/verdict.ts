@@ -1,5 +1,6 @@
 /** Verdict on a job's silence: whether it is as usual, or longer than ever (docs/decisions/0081). Pure. */
 import { type JobPace, type Phase, PHASES } from "../../crds/job_stall.ts";
+import { HEARTBEAT_LIMITS } from "../../crds/wire/heartbeat.ts";
 import { isDone, phaseOf, SETTLED, silenceOf, type Watch } from "./watch.ts";
 
 const SECOND = 1000;
@@ -79,11 +80,19 @@ export function limitMs(watch: Watch): number | undefined {
   return Math.max(SILENCE_MS.unknown, ownMs, ...ofPhases);
 }
 
+/** Time without a heartbeat after which a job counts as silent, in milliseconds. */
+const NO_BEAT_MS = 2.5 * HEARTBEAT_LIMITS.intervalMs;
+
+/** Returns for how long a job is known to be silent: up to the newest heartbeat, unless those have ended as well. */
+function silentMsOf({ sinceMs, heardMs, isBeaten }: Watch, nowMs: number): number {
+  return (isBeaten && nowMs - heardMs < NO_BEAT_MS ? heardMs : nowMs) - sinceMs;
+}
+
 /** Returns what is thought of a job. */
 export function verdictOf(watch: Watch, nowMs: number): Verdict {
   const most = limitMs(watch);
   if (most === undefined) return "unjudged";
-  const silentMs = nowMs - watch.sinceMs;
+  const silentMs = silentMsOf(watch, nowMs);
   if (silentMs >= most) return "stalled";
   return silentMs >= most / 2 ? "quiet" : "going";
 }

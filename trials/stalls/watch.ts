@@ -32,6 +32,8 @@ export interface Watch {
   readonly signs: number;
   /** Whether everything since the last sign could be heard: only then its silence teaches something. */
   readonly isWhole: boolean;
+  /** Whether the last sign came by a heartbeat: what happened since the newest one is not known. */
+  readonly isBeaten: boolean;
   /** Undefined: no run has reported anything yet. */
   readonly pace: JobPace | undefined;
 }
@@ -39,7 +41,8 @@ export interface Watch {
 /** Begins the watch over a run, of which nothing was heard; `hasStarted` if that is known all the same. */
 export function beginRun(nowMs: number, pace: JobPace | undefined, hasStarted = false): Watch {
   const signs = hasStarted ? 2 : 0;
-  return { sinceMs: nowMs, heardMs: nowMs, last: undefined, signs, isWhole: false, pace };
+  const times = { sinceMs: nowMs, heardMs: nowMs };
+  return { ...times, last: undefined, signs, isWhole: false, isBeaten: false, pace };
 }
 
 /** Begins the silence anew: what was could not have been heard, or need not have been said. */
@@ -97,20 +100,28 @@ function withSilence(pace: JobPace, phase: Phase | undefined, seconds: number) {
   return { ...pace.silences, [phase ?? NO_PHASE]: [longest, counted(old.count)] };
 }
 
-/** Adds to a pace what the silence before a report teaches. */
-function learned(watch: Watch, next: Sample, seconds: number): JobPace {
-  const { last, pace = NO_PACE } = watch;
+/** What a sign says beside that there is one. */
+interface Lesson {
+  /** Of the silence before it. */
+  readonly seconds: number;
+  /** Steps since the last sign, if that is known. */
+  readonly steps: number | undefined;
+  readonly endsEpoch: boolean;
+}
+
+/** Adds to a pace what the silence before a sign teaches. */
+function learned(watch: Watch, { seconds, steps = 0, endsEpoch }: Lesson): JobPace {
+  const { pace = NO_PACE } = watch;
   const phase = phaseOf(watch);
   const { intervalSeconds, stepSeconds, long } = pace;
   const silences = withSilence(pace, phase, seconds);
   const heardSeconds = Math.round((pace.heardSeconds ?? 0) + seconds);
-  const epochs = endsEpoch(last, next) ? counted(pace.epochs) : pace.epochs;
+  const epochs = endsEpoch ? counted(pace.epochs) : pace.epochs;
   const heard = compact({ ...pace, silences, heardSeconds, epochs });
   if (phase !== undefined && phase !== "Training") return heard;
   const isLong = intervalSeconds !== undefined &&
     seconds >= Math.max(LONG.leastSeconds, LONG.times * intervalSeconds);
   if (isLong) return { ...heard, long: counted(long) };
-  const steps = (next.step ?? NaN) - (last?.step ?? NaN);
   return compact({
     ...heard,
     intervalSeconds: smoothed(intervalSeconds, seconds, NEWEST.interval),
@@ -119,18 +130,42 @@ function learned(watch: Watch, next: Sample, seconds: number): JobPace {
   });
 }
 
-/** Returns the watch after a report of the job. One that says nothing new was heard, and is no progress. */
-export function reported(watch: Watch, next: Sample, nowMs: number): Watch {
-  const { last, signs, isWhole, sinceMs, pace = NO_PACE } = watch;
-  if (signs > 0 && !isSign(last, next)) return { ...watch, heardMs: nowMs };
+/** Returns the watch after a sign at that time. */
+function signed(watch: Watch, atMs: number, lesson: Omit<Lesson, "seconds">): Watch {
+  const { signs, isWhole, sinceMs, pace = NO_PACE } = watch;
   const teaches = isWhole && !isDone(watch);
-  const taught = teaches ? learned(watch, next, (nowMs - sinceMs) / 1000) : pace;
+  const seconds = (atMs - sinceMs) / 1000;
   return {
-    sinceMs: nowMs,
-    heardMs: nowMs,
-    last: next,
+    ...watch,
+    sinceMs: atMs,
     signs: Math.min(SETTLED, signs + 1),
     isWhole: true,
-    pace: taught,
+    pace: teaches ? learned(watch, { ...lesson, seconds }) : pace,
   };
+}
+
+/** Returns the watch after a report of the job. One that says nothing new was heard, and is no progress. */
+export function reported(watch: Watch, next: Sample, nowMs: number): Watch {
+  const { last, signs } = watch;
+  if (signs > 0 && !isSign(last, next)) return { ...watch, heardMs: nowMs };
+  const steps = next.step === undefined || last?.step === undefined
+    ? undefined
+    : next.step - last.step;
+  const after = signed(watch, nowMs, { steps, endsEpoch: endsEpoch(last, next) });
+  return { ...after, heardMs: nowMs, last: next, isBeaten: false };
+}
+
+/**
+ * Returns the watch after a heartbeat that says that a process made steps, the last one so many seconds ago. `steps` is
+ * undefined where the former step is not known.
+ */
+export function stepped(
+  watch: Watch,
+  { steps, secondsAgo }: { readonly steps: number | undefined; readonly secondsAgo: number },
+  nowMs: number,
+): Watch {
+  const atMs = Math.min(nowMs, Math.max(0, nowMs - secondsAgo * 1000));
+  if (atMs <= watch.sinceMs) return { ...watch, heardMs: nowMs };
+  const after = signed(watch, atMs, { steps, endsEpoch: false });
+  return { ...after, heardMs: nowMs, isBeaten: true };
 }

@@ -5,6 +5,7 @@ import { jobRefOf } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { paceOf, stallOf } from "../../../crds/job_state.ts";
 import type { WatchedPod } from "../../../crds/watched.ts";
+import type { Beat } from "../../../crds/wire/push.ts";
 import { createStallWriter } from "../../../owner/stalls/stall_writer.ts";
 import { openTermStalls } from "../../../owner/stalls/term_stalls.ts";
 import { compact } from "../../../platform/base/json.ts";
@@ -130,10 +131,17 @@ function scene({ leading = true, drops = false } = {}) {
     push(name: string, sample: Status = {}, uid = `${name}-p1`): void {
       term.stalls.reported({
         job: refOf(name),
-        pod: { name: `${name}-node-0-0-${uid}`, uid },
+        pod: { name: `${name}-node-0-${uid.slice(name.length + 1)}`, uid },
         trainerStatus: { lastUpdatedTime: "2026-01-01T00:00:00Z", ...sample },
         receivedMs: clock.now(),
       });
+    },
+    beat(name: string, pod: string, ranks: Beat["ranks"]): void {
+      const origin = {
+        job: refOf(name),
+        pod: { name: `${name}-node-0-${pod}`, uid: `${name}-${pod}` },
+      };
+      term.stalls.beat({ ...origin, ranks });
     },
     /** Steps of a second each, of all those jobs. */
     async train(names: readonly string[], steps: number, from = 0): Promise<void> {
@@ -169,7 +177,7 @@ Deno.test("a job that makes no step says so, within 30 s, and takes it back with
   assert.equal(it.stalled(), 1);
   const { since, pods, message, intervalSeconds } = stallOf(it.object("a")) ?? {};
   assert.deepEqual([since, intervalSeconds], ["2026-01-01T00:00:19Z", 1]);
-  assert.deepEqual(pods, [{ name: "a-node-0-0-a-p1", step: 19, lastHeard: since }]);
+  assert.equal(pods, undefined, "its only pod does not stand out");
   assert.equal(message, `no step after 19 since ${since}; usually 1s`);
   assert.equal(it.object("a").status?.["state"], "Running");
   it.push("a", { step: 20, phase: "Training" });
@@ -275,6 +283,76 @@ Deno.test("jobs that are called stalled are no storm for the next one", async ()
   }
   await it.clock.advance(30_000);
   assert.deepEqual(it.events.map(({ name }) => name), names);
+  await it.end();
+});
+
+/** Lets two pods beat for that many seconds, each ten seconds; `stepOf` says where they are, or nothing of a frozen one. */
+async function beating(
+  it: ReturnType<typeof scene>,
+  seconds: number,
+  stepOf: (second: number) => readonly (number | undefined)[],
+): Promise<void> {
+  for (let second = 0; second < seconds; second += 10) {
+    stepOf(second).forEach((step, rank) => {
+      if (step === undefined) return;
+      const isSame = step === stepOf(second - 10)[rank];
+      it.beat("a", `p${rank}`, [[rank, step, isSame ? 10 : 0.5, "train.py:88"]]);
+    });
+    await it.clock.advance(10_000);
+  }
+}
+
+Deno.test("heartbeats show steps that nobody pushes", async () => {
+  const it = scene();
+  await it.add("a");
+  it.push("a", { step: 0, phase: "Training" }, "a-p0");
+  await beating(it, 1200, (second) => [second, second]);
+  assert.deepEqual([it.stalled(), it.events], [0, []]);
+  await it.end();
+});
+
+Deno.test("a pod that is frozen is named within half a minute of its last heartbeat but one", async () => {
+  const it = scene();
+  await it.add("a");
+  it.push("a", { step: 0, phase: "Training" }, "a-p0");
+  await beating(it, 300, (second) => [second, second]);
+  await beating(it, 40, (second) => [300 + Math.min(second, 0), second < 0 ? 290 : undefined]);
+  const { pods, message = "" } = stallOf(it.object("a")) ?? {};
+  assert.deepEqual(pods?.map(({ name, step, place }) => [name, step, place]), [
+    ["a-node-0-p1", 290, "train.py:88"],
+  ]);
+  assert.match(
+    message,
+    /^no step after 300 since \S+; usually 10s; a-node-0-p1 not heard of since/,
+  );
+  it.beat("a", "p0", [[0, 301, 0.1, "train.py:88"]]);
+  await it.clock.advance(2_000);
+  assert.equal(stallOf(it.object("a")), undefined);
+  await it.end();
+});
+
+Deno.test("a heartbeat that is late, or is lost, is no stall", async () => {
+  const it = scene();
+  await it.add("a");
+  it.push("a", { step: 0, phase: "Training" }, "a-p0");
+  await beating(it, 300, (second) => [second, second]);
+  await it.clock.advance(12_000);
+  await beating(it, 60, (second) => [400 + second, 400 + second]);
+  assert.deepEqual(it.events, []);
+  await it.end();
+});
+
+Deno.test("a pod that stands out later is named later, without another event", async () => {
+  const it = scene();
+  await it.add("a");
+  it.push("a", { step: 0, phase: "Training" }, "a-p0");
+  await beating(it, 300, (second) => [second, second, second]);
+  await beating(it, 30, () => [300, 300, 300]);
+  assert.match(stallOf(it.object("a"))?.message ?? "", /; all 3 ranks at step 300 in train.py:88$/);
+  it.beat("a", "p2", [[2, 300, 31, "loader.py:4"]]);
+  await it.clock.advance(3_000);
+  assert.deepEqual(stallOf(it.object("a"))?.pods?.map(({ name }) => name), ["a-node-0-p2"]);
+  assert.equal(it.events.length, 1);
   await it.end();
 });
 

@@ -116,6 +116,7 @@ export function handlerBench(options: BenchOptions = {}) {
     ownership: createOwnership({ lookups }),
     reviews,
     awaitsReview: () => false,
+    beat() {},
     controlNow: () => undefined,
     reading,
     peers: createPeers({ failures, maxKeys }),

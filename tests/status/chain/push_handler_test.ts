@@ -587,6 +587,7 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
     ownership: { decide: () => Promise.reject(new Error("not called")) },
     awaitsReview: () => false,
     accept: () => Promise.resolve({ ok: true }),
+    beat() {},
     controlNow: () => undefined,
     acceptDeadlineMs: 1,
     podPushes: bucket,

@@ -1,0 +1,98 @@
+/** Suspects of a stall: the pods that are silent, or whose processes are elsewhere than those of the others. Pure. */
+import { type JobStall, STALL_LIMITS } from "../../crds/job_stall.ts";
+import { HEARTBEAT_LIMITS } from "../../crds/wire/heartbeat.ts";
+import { compact } from "../../platform/base/json.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+
+/** Where a process is. */
+export interface RankPlace {
+  readonly rank: number;
+  readonly step: number;
+  readonly place: string | undefined;
+}
+
+/** A pod of the job, as it was last heard of. */
+export interface HeardPod {
+  readonly name: string;
+  readonly node: string | undefined;
+  /** Wall clock, in milliseconds since the epoch; undefined if this owner has not heard of it. */
+  readonly heardMs: number | undefined;
+  /** For how long it has said nothing, in milliseconds. */
+  readonly silentMs: number;
+  /** Empty: it sends no heartbeats. */
+  readonly ranks: readonly RankPlace[];
+}
+
+/** Silence of a pod that makes it one that is silent: a heartbeat is missing. */
+const SILENT_MS = 1.5 * HEARTBEAT_LIMITS.intervalMs;
+
+/** What is said of the pods of a stall. */
+export interface Suspects {
+  readonly pods: NonNullable<JobStall["pods"]>;
+  /** A text for people; empty if there is nothing to say. */
+  readonly words: string;
+}
+
+const keyOf = ({ step, place }: RankPlace) => `${step} ${place ?? ""}`;
+const placeText = ({ step, place }: RankPlace) =>
+  place ? `step ${step} in ${place}` : `step ${step}`;
+const clockText = (ms: number | undefined) => ms === undefined ? "before" : rfc3339(ms);
+
+const podOf = ({ name, node, heardMs }: HeardPod, at?: RankPlace) =>
+  compact({
+    name,
+    node,
+    step: at?.step,
+    place: at?.place,
+    lastHeard: heardMs === undefined ? undefined : rfc3339(heardMs),
+  });
+
+/** The place where more than half of the processes are. */
+function commonPlace(ranks: readonly RankPlace[]): RankPlace | undefined {
+  const groups = Map.groupBy(ranks, keyOf);
+  const [most = []] = [...groups.values()].toSorted((one, other) => other.length - one.length);
+  return most.length * 2 > ranks.length ? most[0] : undefined;
+}
+
+/** The process of a pod that is elsewhere: the one that is furthest behind. */
+function elsewhere({ ranks }: HeardPod, common: RankPlace): RankPlace | undefined {
+  return ranks.filter((it) => keyOf(it) !== keyOf(common))
+    .toSorted((one, other) => one.step - other.step)[0];
+}
+
+/** Says how many processes are where, if none differs, or nobody can say which. */
+function togetherText(ranks: readonly RankPlace[]): string {
+  const [first] = ranks;
+  if (first === undefined) return "";
+  const places = [...new Set(ranks.map(placeText))];
+  if (places.length > 1) return `ranks at ${places.slice(0, 4).join(", at ")}`;
+  return ranks.length === 1
+    ? `at ${placeText(first)}`
+    : `all ${ranks.length} ranks at ${placeText(first)}`;
+}
+
+/** Returns which pods stand out, and what is said of them. */
+export function suspectsOf(pods: readonly HeardPod[]): Suspects {
+  const beating = pods.filter(({ ranks }) => ranks.length > 0);
+  const heard = beating.filter(({ silentMs }) => silentMs < SILENT_MS);
+  const silent = beating.filter(({ silentMs }) => silentMs >= SILENT_MS);
+  if (silent.length > 0 && heard.length > 0) {
+    const some = silent.slice(0, STALL_LIMITS.pods);
+    const texts = some.map(({ name, heardMs }) =>
+      `${name} not heard of since ${clockText(heardMs)}`
+    );
+    return { pods: some.map((it) => podOf(it, it.ranks[0])), words: texts.join(", ") };
+  }
+  const ranks = beating.flatMap((it) => it.ranks);
+  const common = commonPlace(ranks);
+  const others = common === undefined ? [] : beating.flatMap((pod) => {
+    const at = elsewhere(pod, common);
+    return at === undefined ? [] : [{ pod, at }];
+  }).slice(0, STALL_LIMITS.pods);
+  if (common === undefined || others.length === 0) return { pods: [], words: togetherText(ranks) };
+  const texts = others.map(({ pod, at }) => `${pod.name} at ${placeText(at)}`);
+  return {
+    pods: others.map(({ pod, at }) => podOf(pod, at)),
+    words: `${texts.join(", ")}, where others are at ${placeText(common)}`,
+  };
+}
