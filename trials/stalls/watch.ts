@@ -15,7 +15,8 @@ const COUNTED_MOST = 99;
 /** Progress of a job that is done, in percent. */
 const DONE = 100;
 
-/** Signs of a run after which its pace counts. */
+/** Signs of a run with which its program has started, and after which its pace counts. */
+const STARTED = 2;
 export const SETTLED = 6;
 
 const NO_PACE: JobPace = { silences: {} };
@@ -40,21 +41,25 @@ export interface Watch {
 
 /** Begins the watch over a run, of which nothing was heard; `hasStarted` if that is known all the same. */
 export function beginRun(nowMs: number, pace: JobPace | undefined, hasStarted = false): Watch {
-  const signs = hasStarted ? 2 : 0;
+  const signs = hasStarted ? STARTED : 0;
   const times = { sinceMs: nowMs, heardMs: nowMs };
   return { ...times, last: undefined, signs, isWhole: false, isBeaten: false, pace };
 }
 
-/** Begins the silence anew: what was could not have been heard, or need not have been said. */
+/**
+ * Begins the silence anew: what was could not have been heard, or need not have been said. The program may do something
+ * else now, or do it slower.
+ */
 export const excused = (watch: Watch, nowMs: number): Watch => ({
   ...watch,
   sinceMs: nowMs,
+  signs: Math.min(watch.signs, STARTED),
   isWhole: false,
 });
 
 /** What the silence belongs to: a phase, or undefined where the program says none. */
 export const phaseOf = ({ signs, last }: Pick<Watch, "signs" | "last">): Phase | undefined =>
-  signs < 2 ? "Starting" : last?.phase;
+  signs < STARTED ? "Starting" : last?.phase;
 
 /** Whether the job has said that it is done. */
 export const isDone = ({ last }: Pick<Watch, "last">): boolean => last?.progressPercentage === DONE;
