@@ -63,6 +63,8 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
   caBundle: "on pods of trial resources, by the pod webhook: the CAs of the status endpoint, PEM",
   failure:
     "on a job of `kubeflow.org/v1` whose definition has no `status.failure`, by the manager: [why it failed](../guides/troubleshooting.md#state-is-failed), JSON",
+  stalled:
+    "on a job of `kubeflow.org/v1` whose definition has no `status.stalled`, by the manager: [since when it makes no progress](../guides/stalls.md), JSON",
   failureMessage:
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: `off` keeps what its programs say last out of the job and its events ([security](../guides/security.md))",
   startTime:

@@ -592,6 +592,7 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
     acceptDeadlineMs: 1,
     podPushes: bucket,
     subjectPushes: bucket,
+    podBeats: bucket,
     podHistories: bucket,
     subjectHistories: bucket,
     samples: { pods: bucket, subjects: bucket, all: bucket },
@@ -607,13 +608,14 @@ Deno.test("`createChains()` keeps the order: nothing is looked up before the tok
     "subject rate",
   ];
   const write = ["ownership", "body", "review", "ownership again", "hand over"];
+  const push = write.toSpliced(2, 0, "heartbeat rate");
   const read = ["ownership", "review", "ownership again"];
   const histories = [
     "history rate of the pod",
     "history rate of the subject",
     "history samples",
   ];
-  assert.deepEqual(names(chains.push), [...caller, ...write]);
+  assert.deepEqual(names(chains.push), [...caller, ...push]);
   assert.deepEqual(names(chains.history), [...caller, ...histories, ...write]);
   assert.deepEqual(names(chains.read), [...caller, ...read, "read"]);
   assert.deepEqual(names(chains.watch), [...caller, ...read, "watch"]);
