@@ -34,6 +34,10 @@ export function takeScreen(terminal: Pick<Terminal, "write" | "setRaw">) {
       drawn = lines;
       if (changes.length > 0) terminal.write(changes.join(""));
     },
+    /** Rings the terminal's bell. */
+    ring(): void {
+      if (!isOver) terminal.write("\x07");
+    },
     /** Draws all of them next time: the terminal has another size. */
     forget(): void {
       drawn = [];

@@ -1,7 +1,7 @@
 /** Readings: lengths of time and values of metrics as short texts. Pure. */
 import type { JobRow } from "../crds/wire/row.ts";
 import { humanDuration } from "../platform/base/human_duration.ts";
-import { stoppingText } from "../platform/base/stopping_text.ts";
+import { jobChangeText } from "../platform/base/job_change_text.ts";
 import { shortNumber, shortValue } from "../platform/base/short_number.ts";
 import { safeText } from "./shown_text.ts";
 
@@ -22,17 +22,20 @@ export function ageOf(time: string | undefined, nowMs: number): string {
 export const leftText = ({ remainingSeconds }: JobRow): string | undefined =>
   remainingSeconds === undefined ? undefined : durationText(remainingSeconds);
 
-/** Returns what happens to a job that runs: it is being stopped, or fails and is started again. */
+const timeOf = (time: string | undefined) => time === undefined ? undefined : Date.parse(time);
+
+/** Returns what happens to a job that runs: it is being stopped, fails and is started again, or makes no progress. */
 export function changeText(
-  { restarts, restartLimit, stopsBy }: JobRow,
+  { stopsBy, stalledSince, ...row }: JobRow,
   nowMs: number,
 ): string | undefined {
-  if (stopsBy !== undefined) return stoppingText(Date.parse(stopsBy), nowMs, durationText);
-  if (restarts === undefined) return undefined;
-  const limit = restartLimit === undefined ? "" : `, fails after at most ${restartLimit}`;
-  return `restarting (${restarts}×${limit})`;
+  const times = { stopsByMs: timeOf(stopsBy), stalledSinceMs: timeOf(stalledSince) };
+  return jobChangeText({ ...row, ...times }, nowMs, durationText);
 }
 
-/** Returns why a job is as it is, as others wrote it, of one that has failed, restarts or has not begun to run. */
-export const toldMessage = ({ state, restarts, message }: JobRow): string | undefined =>
-  ["Failed", "Created"].includes(state) || restarts !== undefined ? message : undefined;
+/** Returns why a job is as it is, as others wrote it, of one that has failed, restarts, is stalled or has not begun to run. */
+export const toldMessage = (row: JobRow): string | undefined => {
+  const { state, restarts, stalledSince, message } = row;
+  const isTold = ["Failed", "Created"].includes(state) || restarts !== undefined;
+  return isTold || stalledSince !== undefined ? message : undefined;
+};

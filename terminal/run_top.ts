@@ -65,6 +65,8 @@ class Top {
   /** The log on the screen. */
   #log: TopLog | undefined;
   #notice: { readonly text: string; readonly untilMs: number } | undefined;
+  /** Jobs that were stalled when the screen was drawn last; undefined before it was. */
+  #stalled: ReadonlySet<string> | undefined;
   readonly #sleeper: Sleeper;
   readonly #over = new AbortController();
   readonly #curves;
@@ -187,11 +189,19 @@ class Top {
     return jobReport(shown, { ...look, ...REPORT, columns, nowMs: clock.now() });
   }
 
+  /** Rings when another job is stalled; those that were when it began are no news. */
+  #ring({ rows }: ListWindow): void {
+    const stalled = rows.filter((it) => it.stalledSince !== undefined).map(({ uid }) => uid);
+    if (stalled.some((uid) => this.#stalled?.has(uid) === false)) this.screen.ring();
+    if (this.parts.cluster.isThere()) this.#stalled = new Set(stalled);
+  }
+
   #draw(): void {
     const { cluster, terminal, look, clock } = this.parts;
     const { namespaces } = cluster;
     const size = terminal.size();
     const all = this.#all;
+    this.#ring(all);
     this.#followLog();
     this.#report = this.#reportOf(size.columns);
     const scrolled = this.#state.scrolled - (this.#log?.takeGone() ?? 0);

@@ -1,5 +1,5 @@
 /** Screen of `milepost top`: the lines that are drawn, as many and as wide as the terminal has. Pure. */
-import { TRAINJOB_STATES } from "../crds/names.ts";
+import { LISTED_STATES } from "../crds/wire/row.ts";
 import type { JobRow, ListWindow } from "../crds/wire/row.ts";
 import { notShown } from "./job_report.ts";
 import { jobRows, type RowsLook } from "./job_rows.ts";
@@ -73,7 +73,7 @@ const CHANGE_KEYS: Readonly<Record<Change, string>> = {
 };
 
 function countsText({ total, states }: ListWindow): string {
-  const counts = TRAINJOB_STATES.flatMap((it) => states[it] ? [`${states[it]} ${it}`] : []);
+  const counts = LISTED_STATES.flatMap((it) => states[it] ? [`${states[it]} ${it}`] : []);
   return `${total} ${total === 1 ? "job" : "jobs"}${
     counts.length === 0 ? "" : `: ${counts.join(", ")}`
   }`;

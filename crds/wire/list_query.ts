@@ -1,7 +1,6 @@
 /** Query of the list of jobs: filters, order and window. Pure. */
 import { z } from "zod";
-import { TRAINJOB_STATES } from "../names.ts";
-import { SORT_KEYS } from "./row.ts";
+import { LISTED_STATES, SORT_KEYS } from "./row.ts";
 import type { FailureCause } from "../../platform/http/refusals.ts";
 import { strictQuery } from "../../platform/http/strict_query.ts";
 
@@ -27,7 +26,9 @@ const listQuerySchema = z.strictObject({
     description:
       "Kinds as `<plural>.<group>`, such as trainjobs.trainer.kubeflow.org. Absent: all.",
   }),
-  state: listOf(z.enum(TRAINJOB_STATES)).meta({ description: "States. Absent: all." }),
+  state: listOf(z.enum(LISTED_STATES)).meta({
+    description: "States, and `Stalled` for jobs that run and make no progress. Absent: all.",
+  }),
   experiment: z.string().min(1).max(253).optional().meta({
     description: "The Experiment whose jobs are listed.",
   }),

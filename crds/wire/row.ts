@@ -1,5 +1,5 @@
 /** Row of a job, and the list of them as viewers are answered. All names, values and messages are what others wrote: hostile text. */
-import type { ShownState } from "../names.ts";
+import { type ShownState, TRAINJOB_STATES } from "../names.ts";
 
 /** A job by name, as answers name it. */
 export interface JobName {
@@ -11,6 +11,11 @@ export interface JobName {
 
 /** A setting of a job, such as a variable. */
 export type Setting = readonly [name: string, text: string];
+
+/** What lists count and filter by beside the states: jobs that run and make no progress. */
+export const STALLED = "Stalled";
+/** What lists count and filter by. */
+export const LISTED_STATES = [...TRAINJOB_STATES, STALLED] as const;
 
 /** What is shown of a job beside others. */
 export interface JobRow extends JobName {
@@ -24,7 +29,7 @@ export interface JobRow extends JobName {
   readonly restartLimit?: number;
   /** 0 to 100. */
   readonly progress?: number;
-  /** Absent while its pods fail and are started again. */
+  /** Absent while its pods fail and are started again, and while it makes no progress. */
   readonly remainingSeconds?: number;
   /** The newest values, as they were pushed. */
   readonly metrics?: readonly { readonly name: string; readonly value: string }[];
@@ -32,7 +37,9 @@ export interface JobRow extends JobName {
   readonly updated?: string;
   /** RFC 3339. */
   readonly created: string;
-  /** Of one that is being stopped, when its grace ends, RFC 3339; `stoppingText()` has the words. */
+  /** Of one that runs and makes no progress: since when, RFC 3339; the message has the rest. */
+  readonly stalledSince?: string;
+  /** Of one that is being stopped, when its grace ends, RFC 3339; `jobChangeText()` has the words. */
   readonly stopsBy?: string;
   /** When it ended, RFC 3339. */
   readonly ended?: string;
@@ -69,7 +76,7 @@ export interface ListWindow {
   readonly rows: readonly JobRow[];
   /** Rows that pass the filters. */
   readonly total: number;
-  /** Of the rows that pass all filters but that of states, how many are in each state. */
+  /** Of the rows that pass all filters but that of states, how many are in each state, and how many are stalled. */
   readonly states: Readonly<Record<string, number>>;
   /** The kinds of the rows that pass all filters but those of kinds and states. */
   readonly kinds: readonly string[];

@@ -27,8 +27,8 @@ import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isNewsOfPace } from "../../trials/stalls/pace_news.ts";
 import { isStorm, stormAfter } from "../../trials/stalls/storm.ts";
-import { SILENCE_MS, verdictOf } from "../../trials/stalls/verdict.ts";
-import { excused } from "../../trials/stalls/watch.ts";
+import { SILENCE_MS, verdictOf } from "../../trials/stalls/stall_verdict.ts";
+import { excused } from "../../trials/stalls/silence_watch.ts";
 import type { createStallWriter } from "./stall_writer.ts";
 import { type Moment, WatchedRun } from "./watched_run.ts";
 

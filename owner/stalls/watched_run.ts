@@ -5,7 +5,7 @@ import type { WatchedPod } from "../../crds/watched.ts";
 import type { Beat, Push } from "../../crds/wire/push.ts";
 import { stallOfWatch } from "../../trials/stalls/stall_words.ts";
 import type { RankPlace } from "../../trials/stalls/suspects.ts";
-import { beginRun, reported, stepped, type Watch } from "../../trials/stalls/watch.ts";
+import { beginRun, reported, stepped, type Watch } from "../../trials/stalls/silence_watch.ts";
 
 /** Characters of a pod's UID by which a pace says whose it is. */
 const RUN_LENGTH = 8;

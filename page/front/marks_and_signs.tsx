@@ -2,9 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { ageText, durationText, plainText, shortText, zoneText } from "./readable_text.ts";
 import { clockText } from "../../platform/base/local_time.ts";
-import { stoppingText } from "../../platform/base/stopping_text.ts";
+import { type JobChange, jobChangeText } from "../../platform/base/job_change_text.ts";
 import type { TrialState } from "../../crds/wire/searches.ts";
-import type { Row } from "./feed/view_answers_read.ts";
 import { now } from "./page_state.ts";
 
 /** Shapes of the states, in a box of 12. A map, because a state may be any text: an object has more than its own names. */
@@ -21,22 +20,16 @@ const SHAPES: ReadonlyMap<string, string> = new Map(Object.entries(
   } satisfies Record<TrialState, string>,
 ));
 
-/** A state, as a shape and a word; of a job that is being stopped the time it has, of one whose pods fail and are started again how often they were. */
-export function StateSign(
-  { state, restarts, stopsByMs }: Pick<Partial<Row>, "restarts" | "stopsByMs"> & {
-    readonly state: string;
-  },
-) {
+/** A state, as a shape and a word, and what happens to a job that runs. */
+export function StateSign({ state, ...change }: JobChange & { readonly state: string }) {
+  const text = jobChangeText(change, now.value, durationText);
   return (
     <span class={`state state-${SHAPES.has(state) ? state : "other"}`}>
       <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
         <path d={SHAPES.get(state) ?? "M2 6h8"} />
       </svg>
       <span class="word">{plainText(state)}</span>
-      {restarts !== undefined && <span class="problem">· restarting ({restarts}×)</span>}
-      {stopsByMs !== undefined && (
-        <span class="problem">· {stoppingText(stopsByMs, now.value, durationText)}</span>
-      )}
+      {text !== undefined && <span class="problem">· {text}</span>}
     </span>
   );
 }

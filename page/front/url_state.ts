@@ -13,6 +13,7 @@ import {
   type SearchView,
 } from "./searches/search_view.ts";
 import type { ENDED_STATES, OPEN_STATES } from "../../crds/names.ts";
+import type { STALLED as KnownStalled } from "../../crds/wire/row.ts";
 import type { JobName, SORT_KEYS } from "../../crds/wire/row.ts";
 import { keyOf, pathOf } from "./feed/job_key.ts";
 import { rangeOf, type TimeRange } from "./charts/zoom_range.ts";
@@ -57,8 +58,10 @@ export const ENDED: readonly string[] = [
   "Failed",
   "EarlyStopped",
 ] satisfies typeof ENDED_STATES;
-/** States of a job. */
-export const STATES = [...OPEN, ...ENDED];
+/** Jobs that run and make no progress, which is no state. */
+export const STALLED = "Stalled" satisfies typeof KnownStalled;
+/** What the list is filtered by. */
+export const STATES = [...OPEN, STALLED, ...ENDED];
 /** Parts of a job's page. */
 export const TABS = [
   "curves",

@@ -25,6 +25,7 @@ export interface FakeRow {
   state: string;
   message?: string;
   restarts?: number;
+  stalledSince?: string;
   progress?: number;
   remainingSeconds?: number;
   metrics?: { name: string; value: string }[];
@@ -37,6 +38,9 @@ export interface FakeRow {
 /** The row whose pods fail and are started again, and why. */
 const RESTARTING = 8;
 const HEADLINE = "node-0 exited 1: ModuleNotFoundError: No module named 'tochr'";
+
+/** The row that makes no progress. */
+const STALLED = 16;
 
 const time = (ms: number) => new Date(ms).toISOString();
 
@@ -55,6 +59,10 @@ export function fakeRow(index: number, step: number, startMs: number): FakeRow {
     state,
     ...(state === "Failed" && { message: "node-0 ran out of memory (OOMKilled)" }),
     ...(isRestarting && { message: HEADLINE, restarts: 4 }),
+    ...(index === STALLED && {
+      message: "no step after 812; usually 2s",
+      stalledSince: time(startMs - 180_000),
+    }),
     ...(state !== "Created" && {
       progress: percent,
       ...(state === "Running" && !isRestarting && { remainingSeconds: (100 - percent) * 31 }),

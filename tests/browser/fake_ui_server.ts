@@ -38,13 +38,16 @@ const NO_RIGHT = 'user "ada" may list no kind of jobs in any of the namespaces';
 const status = (code: number, message: string) =>
   Response.json({ kind: "Status", apiVersion: "v1", code, message }, { status: code });
 
+const countedAs = ({ state, stalledSince }: FakeRow) =>
+  stalledSince === undefined ? [state] : [state, "Stalled"];
+
 function windowOf(query: URLSearchParams, all: readonly FakeRow[]) {
   const [text, states] = [query.get("text") ?? "", query.getAll("state")];
   const kinds = query.getAll("kind");
   const namespaces = query.getAll("namespace");
   const found = all.filter((row) =>
     `${row.namespace}/${row.name}`.includes(text) &&
-    (states.length === 0 || states.includes(row.state)) &&
+    (states.length === 0 || countedAs(row).some((it) => states.includes(it))) &&
     (kinds.length === 0 || kinds.includes(row.kind)) &&
     (namespaces.length === 0 || namespaces.includes(row.namespace))
   );
@@ -55,8 +58,8 @@ function windowOf(query: URLSearchParams, all: readonly FakeRow[]) {
     found.sort((a, b) => ((a.progress ?? -1) - (b.progress ?? -1)) * order);
   }
   const [offset, limit] = [Number(query.get("offset") ?? 0), Number(query.get("limit") ?? 50)];
-  const counts = Object.entries(Object.groupBy(found, ({ state }) => state))
-    .map(([state, rows]) => [state, rows?.length ?? 0]);
+  const counts = Object.entries(Object.groupBy(found.flatMap(countedAs), (it) => it))
+    .map(([state, all]) => [state, all?.length ?? 0]);
   return {
     rows: found.slice(offset, offset + limit).map((row) => ({
       ...row,

@@ -673,6 +673,13 @@ const journeys = {
     await see(page, why);
     await page.getByText("What it said last").click();
     await page.locator("header.job pre", { hasText: "import tochr" }).waitFor(WAIT);
+    await go(page, "#/jobs");
+    await page.getByRole("button", { name: "Stalled 1" }).click();
+    const still = page.locator("tr", { hasText: "no step after 812; usually 2s" });
+    await still.getByText(/· stalled for 3 min/).waitFor(WAIT);
+    await page.getByText("1–1 of 1").waitFor(WAIT);
+    await page.getByRole("link", { name: "unet-16", exact: true }).click();
+    await page.locator("header.job .row").getByText(/· stalled for 3 min/).waitFor(WAIT);
     await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-7`);
     await see(page, "Pod deleted");
     await see(page, "A log collector keeps more, if the cluster has one.");

@@ -191,6 +191,25 @@ Deno.test("a list that changes is drawn anew, and curves of what is on the scree
     await world.ended;
   }));
 
+Deno.test("the bell rings when a job is stalled, once, and not for those that were before", () =>
+  withTop(() => 404, async (world) => {
+    const rings = () => world.written().split("\x07").length - 1;
+    const stalled = { ...rowOf("old", "Running"), stalledSince: EARLIER };
+    world.rows = [rowOf("mnist", "Running"), stalled];
+    world.changed();
+    await shows(world, /1 Stalled/);
+    const before = rings();
+    world.rows = [{ ...rowOf("mnist", "Running"), stalledSince: EARLIER }, stalled];
+    world.changed();
+    await shows(world, /2 Stalled/);
+    world.rows = [...world.rows, rowOf("bert", "Running")];
+    world.changed();
+    await shows(world, /^. bert /);
+    assert.equal(rings(), before + 1);
+    world.type("q");
+    await world.ended;
+  }));
+
 Deno.test("what the jobs on the screen wait for is told, and that it cannot be read", () => {
   let fails = false;
   const waiting = { reason: "ImagePullBackOff", message: "no such image" };

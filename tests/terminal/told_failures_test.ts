@@ -28,6 +28,11 @@ const CASES = [
     "stopping, 18s left",
     "stopping, 18s left  loss 1",
   ],
+  [
+    { ...row, state: "Running", stalledSince: "1969-12-31T23:59:00Z" },
+    `stalled for 60s: ${TOLD}`,
+    `stalled for 60s  loss 1  ${TOLD}`,
+  ],
   [{ ...row, state: "Running" }, "loss 1", "loss 1"],
   [{ ...row, state: "EarlyStopped" }, "loss 1", "loss 1"],
   [
@@ -51,5 +56,9 @@ Deno.test("a failure has a column where no job has metrics, and a step of its ow
   equal(lines[0]?.includes(TOLD), true);
   const running = { ...bare, state: "Running" } as const;
   equal(plainStep(running) === plainStep({ ...running, restarts: 2 }), false);
+  equal(
+    plainStep(running) === plainStep({ ...running, stalledSince: "2026-01-01T00:00:00Z" }),
+    false,
+  );
   equal(plainStep(running) === plainStep({ ...running, stopsBy: "2026-01-01T00:00:00Z" }), false);
 });

@@ -1,6 +1,6 @@
 /** News of a pace: whether what was learned since it was written would change a verdict. Pure. */
 import type { JobPace } from "../../crds/job_stall.ts";
-import { limitsOfPace } from "./verdict.ts";
+import { limitsOfPace } from "./stall_verdict.ts";
 
 /** Ratio from which on another limit is news. */
 const OTHERWISE = 1.2;

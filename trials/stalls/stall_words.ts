@@ -5,7 +5,7 @@ import { humanDuration } from "../../platform/base/human_duration.ts";
 import { compact } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { type HeardPod, suspectsOf } from "./suspects.ts";
-import { phaseOf, type Watch } from "./watch.ts";
+import { phaseOf, type Watch } from "./silence_watch.ts";
 
 /** What the job did when it was last heard of. */
 const DOING = {

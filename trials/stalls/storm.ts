@@ -1,6 +1,6 @@
 /** Storm: so many jobs fall silent together that the cause is theirs in common, such as the way to the status endpoint. Pure. */
-import { missedMs } from "./verdict.ts";
-import type { Watch } from "./watch.ts";
+import { missedMs } from "./stall_verdict.ts";
+import type { Watch } from "./silence_watch.ts";
 
 /** Jobs that make a storm: at least so many, and such a part of those that would have been heard. */
 const STORM = { jobs: 5, part: 1 / 5, longestMs: 1_800_000 } as const;

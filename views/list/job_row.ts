@@ -9,6 +9,7 @@ import {
   obstacleOf,
   progressOf,
   shownStateOf,
+  stallOf,
   stopsByOf,
 } from "../../crds/job_state.ts";
 import { KATIB } from "../../crds/katib_names.ts";
@@ -43,12 +44,13 @@ function reasonOf(kind: JobKind, job: AnyJob) {
   return earlyStopOf(kind, job) ?? failure ?? obstacleOf(kind, job);
 }
 
-/** What was said of the time that is left means nothing when no pod runs any more, or where they fail and are started again. */
+/** What was said of the time that is left means nothing when no pod runs any more, they fail and are started again, or nothing goes on. */
 function progressFields(
   progress: TrainerStatus | undefined,
-  { state, restarts }: Pick<JobRow, "state" | "restarts">,
+  { state, restarts, stalledSince }: Pick<JobRow, "state" | "restarts" | "stalledSince">,
 ) {
-  const goesOn = isOpenState(state) && state !== "Suspended" && restarts === undefined;
+  const goesOn = isOpenState(state) && state !== "Suspended" && restarts === undefined &&
+    stalledSince === undefined;
   return compact({
     progress: progress?.progressPercentage,
     remainingSeconds: goesOn ? progress?.estimatedRemainingSeconds : undefined,
@@ -73,6 +75,8 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
   const { headline, restarts: count, restartLimit: most } = failureOf(job) ?? {};
   const restarts = headline !== undefined && isOpenState(state) ? count : undefined;
   const restartLimit = restarts === undefined ? undefined : most;
+  const stall = state === "Running" && restarts === undefined ? stallOf(job) : undefined;
+  const stalledSince = stall?.since;
   return {
     uid,
     kind: kind.id,
@@ -80,11 +84,12 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
     name,
     state,
     created: String(creationTimestamp ?? ""),
-    ...progressFields(progressOf(kind, job), { state, restarts }),
+    ...progressFields(progressOf(kind, job), { state, restarts, stalledSince }),
     ...compact({
-      message: shortened(headline ?? reasonOf(kind, job)?.message),
+      message: shortened(headline ?? reasonOf(kind, job)?.message ?? stall?.message),
       restarts,
       restartLimit,
+      stalledSince,
       stopsBy: stopsByOf(kind, job),
       ended: endTimeOf(kind, job),
       trial: trialReference(job.metadata)?.name,

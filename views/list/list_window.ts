@@ -1,5 +1,5 @@
 /** Window of the list of jobs: rows that pass the filters, in their order, and how many there are. Pure. */
-import type { JobRow, ListWindow } from "../../crds/wire/row.ts";
+import { type JobRow, type ListWindow, STALLED } from "../../crds/wire/row.ts";
 import type { ListQuery } from "../../crds/wire/list_query.ts";
 
 /** Returns a test for the rows that pass all filters but those of kinds and states; rights are not its matter. */
@@ -28,8 +28,10 @@ export function orderedList(inOrder: Iterable<JobRow>, query: ListQuery): Ordere
     if (!passes(row)) continue;
     kinds.add(row.kind);
     if (query.kind.length > 0 && !query.kind.includes(row.kind)) continue;
-    states[row.state] = (states[row.state] ?? 0) + 1;
-    if (query.state.length === 0 || query.state.includes(row.state)) found.push(row);
+    const own = row.stalledSince === undefined ? [row.state] : [row.state, STALLED] as const;
+    for (const state of own) states[state] = (states[state] ?? 0) + 1;
+    const isWanted = query.state.length === 0 || own.some((it) => query.state.includes(it));
+    if (isWanted) found.push(row);
   }
   return { rows: found, states, kinds: [...kinds].sort() };
 }

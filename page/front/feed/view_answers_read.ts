@@ -27,6 +27,8 @@ const rowOf = fields(
     progress: numberOf,
     remainingSeconds: numberOf,
     restarts: numberOf,
+    restartLimit: numberOf,
+    stalledSinceMs: timeOf,
     metrics: listWith(fields({ name: textOf, value: textOf })),
     updatedMs: timeOf,
     createdMs: timeOf,

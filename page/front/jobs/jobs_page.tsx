@@ -8,7 +8,14 @@ import { Hostile, Notice, Switch } from "../marks_and_signs.tsx";
 import { connection, isStale, list, showList } from "../page_state.ts";
 import { Unread } from "../unread.tsx";
 import { plainText, shortKind } from "../readable_text.ts";
-import { FIRST_VIEW, type ListView, STATES, viewFragment, WINDOW_SIZES } from "../url_state.ts";
+import {
+  FIRST_VIEW,
+  type ListView,
+  STALLED,
+  STATES,
+  viewFragment,
+  WINDOW_SIZES,
+} from "../url_state.ts";
 import { sessionState } from "../feed/session_key.ts";
 import type { Denied } from "../../../crds/wire/row.ts";
 
@@ -75,9 +82,13 @@ function KindField({ view }: { view: ListView }) {
 
 function StateFilters({ view }: { view: ListView }) {
   const states = list.value?.states;
+  // No job should be: what is not there takes no place.
+  const shown = STATES.filter((it) =>
+    it !== STALLED || states?.has(it) || view.states.includes(it)
+  );
   return (
     <div class="row" role="group" aria-label="States">
-      {STATES.map((state) => (
+      {shown.map((state) => (
         <Switch
           key={state}
           isOn={view.states.includes(state)}

@@ -35,7 +35,8 @@ interface RowProps {
 }
 
 /** Whether its message matters more than what it measures. */
-const isFailing = ({ state, restarts }: Row) => state === "Failed" || restarts !== undefined;
+const isFailing = ({ state, restarts, stalledSinceMs }: Row) =>
+  state === "Failed" || restarts !== undefined || stalledSinceMs !== undefined;
 
 class JobRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {

@@ -31,6 +31,8 @@ const progress = {
   lastUpdatedTime: "2026-01-01T01:00:00Z",
 };
 
+const stall = { since: AT, message: `no step after 812 since ${AT}` };
+
 interface Case {
   readonly kind?: typeof TRAINJOB;
   readonly job: AnyJob;
@@ -74,6 +76,30 @@ const CASES: Readonly<Record<string, Case>> = {
       annotations: { "trainer.kubeflow.org/failure": JSON.stringify(failure) },
     }),
     want: { state: "Failed", message: HEADLINE },
+  },
+  "one that makes no progress says so, and no time left": {
+    job: job({ status: { state: "Running", trainerStatus: progress, stalled: stall } }),
+    want: {
+      state: "Running",
+      stalledSince: AT,
+      message: stall.message,
+      remainingSeconds: undefined,
+    },
+  },
+  "so does one whose definition has no field for it": {
+    kind: PYTORCH,
+    job: job({ status: { conditions: [True("Running")] } }, {
+      annotations: { "trainer.kubeflow.org/stalled": JSON.stringify(stall) },
+    }),
+    want: { stalledSince: AT, message: stall.message },
+  },
+  "one that ended while it made none has ended": {
+    job: job({ status: { conditions: [True("Failed", { message: "late" })], stalled: stall } }),
+    want: { state: "Failed", stalledSince: undefined, message: "late" },
+  },
+  "pods that fail are what matters": {
+    job: job({ status: { state: "Running", failure, stalled: stall } }),
+    want: { stalledSince: undefined, restarts: 4, message: HEADLINE },
   },
   "a failure of another form is none": {
     job: job({

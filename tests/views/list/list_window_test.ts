@@ -52,6 +52,14 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
   "sort=name&offset=9": [],
 };
 
+Deno.test("jobs that make no progress are counted and found beside their state", () => {
+  const stalled = row("e", { stalledSince: "2026-01-01T00:00:00Z" });
+  const { rows, states } = windowOf([...ROWS, stalled], query("state=Stalled"));
+  assert.deepEqual(rows, [stalled]);
+  assert.deepEqual(states, { Running: 3, Complete: 1, Failed: 1, Stalled: 1 });
+  assert.equal(windowOf([...ROWS, stalled], query("state=Running")).total, 3);
+});
+
 for (const [text, want] of Object.entries(CASES)) {
   Deno.test(`\`windowOf()\` for "${text}"`, () => {
     assert.deepEqual(windowOf(ROWS, query(text)).rows.map(({ name }) => name), want);

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { type JobPace, jobPaceSchema, PHASES } from "../../../crds/job_stall.ts";
 import type { Sample } from "../../../crds/wire/sample.ts";
 import { isNewsOfPace } from "../../../trials/stalls/pace_news.ts";
-import { limitMs, missedMs, verdictOf } from "../../../trials/stalls/verdict.ts";
-import { beginRun, excused, reported, type Watch } from "../../../trials/stalls/watch.ts";
+import { limitMs, missedMs, verdictOf } from "../../../trials/stalls/stall_verdict.ts";
+import { beginRun, excused, reported, type Watch } from "../../../trials/stalls/silence_watch.ts";
 
 /** A report, such as `12 s: step 3 Evaluating`; its time is of the owner's clock. */
 function report(text: string): { atMs: number; sample: Sample } {

@@ -1,7 +1,7 @@
 /** Verdict on a job's silence: whether it is as usual, or longer than ever (docs/decisions/0081). Pure. */
 import { type JobPace, type Phase, PHASES } from "../../crds/job_stall.ts";
 import { HEARTBEAT_LIMITS } from "../../crds/wire/heartbeat.ts";
-import { isDone, phaseOf, SETTLED, silenceOf, type Watch } from "./watch.ts";
+import { isDone, phaseOf, SETTLED, silenceOf, type Watch } from "./silence_watch.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;

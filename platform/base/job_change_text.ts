@@ -1,0 +1,33 @@
+/** Words of what happens to a job that runs, which page and terminal share: it is stopped, started again, or makes no progress. Pure. */
+
+/** What happens to it; nothing of a job that goes on. Times are in milliseconds since the epoch. */
+export interface JobChange {
+  /** When the grace of its stop ends. */
+  readonly stopsByMs?: number | undefined;
+  /** How often its pods were started again, and after how many times it fails at the most, if that is known. */
+  readonly restarts?: number | undefined;
+  readonly restartLimit?: number | undefined;
+  /** Since when it makes no progress. */
+  readonly stalledSinceMs?: number | undefined;
+}
+
+/**
+ * Returns the words, such as `stopping, 18 s left`, of the first of them that holds; undefined if none does. `durationText`
+ * writes whole seconds as the page or the terminal does.
+ */
+export function jobChangeText(
+  { stopsByMs, restarts, restartLimit, stalledSinceMs }: JobChange,
+  nowMs: number,
+  durationText: (seconds: number) => string,
+): string | undefined {
+  if (stopsByMs !== undefined) {
+    const seconds = Math.floor((stopsByMs - nowMs) / 1000);
+    return seconds > 0 ? `stopping, ${durationText(seconds)} left` : "stopping now";
+  }
+  if (restarts !== undefined) {
+    const limit = restartLimit === undefined ? "" : `, fails after at most ${restartLimit}`;
+    return `restarting (${restarts}×${limit})`;
+  }
+  if (stalledSinceMs === undefined) return undefined;
+  return `stalled for ${durationText(Math.max(0, Math.floor((nowMs - stalledSinceMs) / 1000)))}`;
+}
