@@ -680,6 +680,7 @@ const journeys = {
     await page.getByText("1–1 of 1").waitFor(WAIT);
     await page.getByRole("link", { name: "unet-16", exact: true }).click();
     await page.locator("header.job .row").getByText(/· stalled for 3 min/).waitFor(WAIT);
+    await page.locator("ul.marks li", { hasText: /stalled.*no step after 812/ }).waitFor(WAIT);
     await go(page, `${JOB}?tab=logs&pod=resnet50-0-node-0-7`);
     await see(page, "Pod deleted");
     await see(page, "A log collector keeps more, if the cluster has one.");

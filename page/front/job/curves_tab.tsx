@@ -12,7 +12,7 @@ import { connection, curves, outage, showJob, shownJobs } from "../page_state.ts
 import { RangeBar, useRange } from "../charts/range_bar.tsx";
 import { plainText } from "../readable_text.ts";
 import { axisFor, jobNameOf, type JobView, jobView, viewFragment } from "../url_state.ts";
-import { isMetric, type JobCurves } from "../feed/view_answers_read.ts";
+import { isMetric, type JobCurves, type Row } from "../feed/view_answers_read.ts";
 import { keyOf } from "../feed/job_key.ts";
 import { SearchMenu } from "../searches/search_line.tsx";
 import { saveText } from "../saved_text.ts";
@@ -94,17 +94,26 @@ function StepNotice({ jobs }: { jobs: readonly ShownJob[] }) {
   );
 }
 
+/** The curves of a job with a mark where it stopped to make progress, if it has. */
+function withStall(curves: JobCurves, { stalledSinceMs: timeMs, message = "" }: Partial<Row> = {}) {
+  if (timeMs === undefined) return curves;
+  return { ...curves, marks: [...curves.marks, { timeMs, kind: "stalled", text: message }] };
+}
+
 /** The curves. */
-export function CurvesTab({ view, hasEnded }: { view: JobView; hasEnded: boolean }) {
+export function CurvesTab({ view, row }: { view: JobView; row: Row | undefined }) {
+  const hasEnded = row?.endedMs !== undefined;
   const [isAll, setAll] = useState(false);
   const state = curves.value;
   const jobs = shownJobs(view).join(" ");
   const kept = useMemo(() =>
     shownJobs(view).flatMap((key): ShownJob[] => {
       const curves = state?.byJob.get(key);
-      return curves === undefined ? [] : [{ key, label: labelOf(view, key), curves }];
-    }), [state?.byJob, jobs]);
-  const own = state?.byJob.get(keyOf(view));
+      if (curves === undefined) return [];
+      const shown = key === keyOf(view) ? withStall(curves, row) : curves;
+      return [{ key, label: labelOf(view, key), curves: shown }];
+    }), [state?.byJob, jobs, row?.stalledSinceMs, row?.message]);
+  const own = kept.find(({ key }) => key === keyOf(view))?.curves;
   const hasSteps = own !== undefined && stepsOf(own).length > 0;
   const axis = axisFor(view, hasSteps);
   const whole = useMemo(() => wholeOf(kept, axis), [kept, axis]);

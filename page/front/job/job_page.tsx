@@ -98,7 +98,7 @@ function Part(
   },
 ) {
   if (view.tab === "curves") {
-    return <CurvesTab view={view} hasEnded={row?.endedMs !== undefined} />;
+    return <CurvesTab view={view} row={row} />;
   }
   if (view.tab === "logs") return <LogTab view={view} details={details} row={row} />;
   if (details === undefined) {
