@@ -24,6 +24,7 @@ export interface WorldOptions {
 export interface Hang {
   readonly job: string;
   readonly program: Program;
+  readonly isSlow: boolean;
   readonly foundMs: number | undefined;
 }
 
@@ -141,7 +142,10 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
         message,
         isCut: isCut(name),
       });
-    } else hangs.set(name, { job: name, program, foundMs: clock.monotonic() - hungMs });
+    } else {
+      const { isSlow = false } = hangs.get(name) ?? {};
+      hangs.set(name, { job: name, program, isSlow, foundMs: clock.monotonic() - hungMs });
+    }
   }
 
   function open() {
@@ -202,7 +206,12 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
       }
       case "hangs":
         job.hungMs = nowMs;
-        hangs.set(job.name, { job: job.name, program: job.program, foundMs: undefined });
+        hangs.set(job.name, {
+          job: job.name,
+          program: job.program,
+          isSlow: now.isSlow,
+          foundMs: undefined,
+        });
         return;
       case "freed":
         job.hungMs = undefined;

@@ -10,8 +10,9 @@ export type Act =
     /** A pod begins to run, or all of the job's are gone. */
     | { readonly kind: "pod"; readonly uid: string | undefined }
     | { readonly kind: "state"; readonly state: "Running" | "Suspended" | "Complete" }
-    /** It makes no step from now on, and when somebody has ended that. */
-    | { readonly kind: "hangs" | "freed" }
+    /** It makes no step from now on, in an hour of slow steps or not; and when somebody has ended that. */
+    | { readonly kind: "hangs"; readonly isSlow: boolean }
+    | { readonly kind: "freed" }
   );
 
 /** How programs report. */
@@ -96,7 +97,7 @@ function* shortLife({ random, endMs, hangMs }: LifeOptions): Generator<Act> {
   for (let second = 0; second <= 30; second += 2) {
     const atMs = startMs + second * SECOND;
     if (hangMs !== undefined && second >= 20) {
-      yield { atMs, kind: "hangs" };
+      yield { atMs, kind: "hangs", isSlow: false };
       return;
     }
     const progressPercentage = Math.round(second / 30 * 100);
@@ -153,7 +154,7 @@ export function* lifeOf(options: LifeOptions): Generator<Act> {
           slowUntilMs = atMs + trouble.forMs;
           continue;
         }
-        if (trouble.kind === "hang") yield { atMs, kind: "hangs" };
+        if (trouble.kind === "hang") yield { atMs, kind: "hangs", isSlow: factor > 1 };
         if (trouble.kind === "suspended") yield { atMs, kind: "state", state: "Suspended" };
         if (trouble.kind !== "hang") yield { atMs, kind: "pod", uid: undefined };
         atMs += trouble.forMs;
