@@ -1,0 +1,90 @@
+/** Notice of a change of a job, for people outside the cluster: from the job's object before and after. Pure. */
+import { type AnyJob, type JobKind, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
+import { earlyStopOf, endOf, failureOf, shownStateOf, stallOf } from "../../crds/job_state.ts";
+import { EVENT_REASONS } from "../../crds/names.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
+import { trueCondition } from "../../platform/kube/conditions.ts";
+
+/** What is told of a job. */
+export const NOTIFIED_EVENTS = [
+  EVENT_REASONS.stalled,
+  EVENT_REASONS.progressResumed,
+  "Failed",
+  "Complete",
+  EVENT_REASONS.earlyStopped,
+] as const;
+export type NotifiedEvent = typeof NOTIFIED_EVENTS[number];
+
+/** A notice. */
+export interface JobNotice {
+  /** The same for all who find the change: receivers know by it what they have. */
+  readonly id: string;
+  readonly event: NotifiedEvent;
+  readonly job: JobRef;
+  readonly state: string;
+  /** When it happened; of a stall when the job last made progress. RFC 3339. */
+  readonly since: string;
+  /** What a tenant's program or object says of it. */
+  readonly text: string | undefined;
+}
+
+/** What an object says that is told. */
+interface Fact extends Pick<JobNotice, "event" | "since" | "text"> {
+  /** When it was known. */
+  readonly time: string;
+}
+
+/** Times are written by others: what is none is the beginning of time. */
+const timeOf = (text: string | undefined) => rfc3339(Date.parse(text ?? "") || 0);
+
+function endFact(kind: JobKind, job: AnyJob): Fact | undefined {
+  const end = endOf(kind, job);
+  if (end === undefined) return undefined;
+  const types = kind.conditions.ends.map(({ type }) => type);
+  const stop = earlyStopOf(kind, job);
+  const condition = stop ?? trueCondition(job.status?.conditions, ...types);
+  const since = timeOf(condition?.lastTransitionTime);
+  if (stop !== undefined) {
+    return { event: EVENT_REASONS.earlyStopped, since, time: since, text: stop.message };
+  }
+  const failed = end === "Failed" ? failureOf(job)?.headline ?? condition?.message : undefined;
+  return { event: end, since, time: since, text: failed };
+}
+
+function factOf(kind: JobKind, job: AnyJob): Fact | undefined {
+  const end = endFact(kind, job);
+  const stall = end === undefined ? stallOf(job) : undefined;
+  if (stall === undefined) return end;
+  const since = timeOf(stall.since);
+  return { event: EVENT_REASONS.stalled, since, time: since, text: stall.message };
+}
+
+function newFact(kind: JobKind, before: AnyJob | undefined, job: AnyJob): Fact | undefined {
+  const was = before && factOf(kind, before);
+  const is = factOf(kind, job);
+  if (is !== undefined) return is.event === was?.event && is.since === was.since ? undefined : is;
+  // Of a job that was stalled, and is suspended or stopped now, nobody knows whether it went on.
+  const goesOn = was !== undefined && shownStateOf(kind, job) === "Running";
+  return goesOn ? { ...was, event: EVENT_REASONS.progressResumed, text: undefined } : undefined;
+}
+
+/**
+ * Returns the notice of a change; undefined if it is none to be told. `before` is undefined if nobody here saw the job
+ * before: then what happened by `afterMs`, in milliseconds since the epoch, is not told.
+ */
+export function noticeOfChange(
+  kind: JobKind,
+  { before, job, afterMs }: {
+    readonly before: AnyJob | undefined;
+    readonly job: AnyJob;
+    readonly afterMs: number;
+  },
+): JobNotice | undefined {
+  const fact = newFact(kind, before, job);
+  if (fact === undefined) return undefined;
+  const { time, ...told } = fact;
+  if (before === undefined && Date.parse(time) <= afterMs) return undefined;
+  const ref = jobRefOf(kind, job);
+  const id = `${ref.uid}-${told.event}-${told.since}`;
+  return { ...told, id, job: ref, state: shownStateOf(kind, job) };
+}
