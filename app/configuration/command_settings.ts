@@ -1,6 +1,7 @@
 /** The tables of the settings of all commands but the manager. */
 import { z } from "zod";
 import { historySettings, trialResources } from "./observation_settings.ts";
+import { notifyUrl } from "./notifications_file.ts";
 import { boolean, logLevel, optionalCount, path, port } from "./setting_schemas.ts";
 
 /** Settings of pods, for the commands that run a kubelet. */
@@ -37,6 +38,9 @@ export const standaloneSettings = z.strictObject({
     "kinds besides, as Kind.version.group such as Job.v1.batch, that Katib's Trials may have as their jobs; repeated, " +
       "or separated by commas",
   ).meta({ value: "resources", otherwise: "none" }),
+  notify: notifyUrl.describe(
+    "URL that is told when jobs end, stall or go on, with what their programs say: in Slack's form if it is Slack's, else as JSON",
+  ),
   ...podSettings,
   json: boolean(false).describe("print one line of JSON when ready"),
   logLevel: logLevel("warning"),

@@ -2,7 +2,6 @@
  * The manager's configuration: flags before variables before the `--config` file before defaults,
  * checked as a whole before anything starts.
  */
-import { parse as parseYaml, YAMLParseError } from "yaml";
 import { z } from "zod";
 import { V1_GROUP } from "../../crds/v1/names.ts";
 import { electionTimesProblem } from "../../platform/kube/leading/election_times.ts";
@@ -11,6 +10,7 @@ import { type FeatureGates, parseFeatureGates } from "./feature_gates.ts";
 import { defaultDbManager } from "./observation_settings.ts";
 import { readSettings, type SettingSources } from "./setting_sources.ts";
 import { settings } from "./settings.ts";
+import { yamlOf } from "./yaml_text.ts";
 
 /** The problem of the times of leader election; undefined if they fit each other. */
 function electionProblem(it: z.infer<typeof settings>): string | undefined {
@@ -45,19 +45,13 @@ export interface ConfigurationSources extends Pick<SettingSources, "flags" | "en
   podNamespace?: string;
 }
 
+const fileSchema = z.record(z.string(), z.unknown(), { error: "must be a mapping of settings" });
+
 function settingsOfFile(file: { name: string; text: string }): Record<string, unknown> {
-  try {
-    const value: unknown = parseYaml(file.text) ?? {};
-    return z.record(z.string(), z.unknown(), { error: "must be a mapping of settings" })
-      .parse(value);
-  } catch (error) {
-    const reason = error instanceof z.ZodError
-      ? error.issues[0]?.message
-      : error instanceof YAMLParseError
-      ? error.message.split("\n")[0]
-      : String(error);
-    throw new ConfigurationError(`--config ${file.name}: ${reason}`, { cause: error });
-  }
+  const { data, error } = fileSchema.safeParse(yamlOf("--config", file) ?? {});
+  if (data !== undefined) return data;
+  const reason = error.issues[0]?.message;
+  throw new ConfigurationError(`--config ${file.name}: ${reason}`, { cause: error });
 }
 
 /** The settings of the file. A mapping of feature gates becomes the text that the flag has. */

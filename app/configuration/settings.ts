@@ -109,6 +109,9 @@ export const settings = z.strictObject({
   customClusterDomain: domain.describe(
     "domain behind the names of Services in a TFJob's TF_CONFIG, such as cluster.local",
   ).meta({ otherwise: "none" }),
+  notifications: path("file", "nobody is told").describe(
+    "sinks outside the cluster that are told when jobs end, stall or go on, as YAML (docs/guides/notifications.md)",
+  ),
   leaderElect: boolean(true)
     .describe("whether to elect a leader; false only for a single replica, which always leads"),
   leaseDuration: duration("15s").describe(

@@ -3,6 +3,8 @@ import { getLogger } from "@logtape/logtape";
 import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
 import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
+import { runNotifier } from "../../controller/notifications/notifier.ts";
+import type { NotificationResult } from "../../controller/notifications/sink_queue.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import type { TrialHooks } from "../../controller/trainjob/trials.ts";
 import { jobRefOf } from "../../crds/job_kind.ts";
@@ -165,8 +167,9 @@ async function keepConfigured(options: TermOptions, signal: AbortSignal): Promis
 
 /** The work of one term. The owned state ends with nothing pending. */
 export function createTermWorks(options: TermOptions): LeaderWork[] {
-  const { context: { clock, configuration }, parts } = options;
-  const { owned, recording, leaderClient: client, certificates, caches, events } = parts;
+  const { context: { clock, configuration, metrics, sinks }, parts } = options;
+  const { owned, recording, leaderClient: client, certificates, caches, events, leadership } =
+    parts;
   const authority = {
     client,
     namespace: configuration.namespace,
@@ -179,11 +182,20 @@ export function createTermWorks(options: TermOptions): LeaderWork[] {
     events,
     adopts: configuration.adoptCollectors,
   };
+  const notifying = {
+    jobs: caches.byKind,
+    sinks,
+    clock,
+    leading: () => leadership.leading,
+    onResult: (sink: string, result: NotificationResult) =>
+      metrics.notifications.inc({ sink, result }),
+  };
   return [
     (signal) => keepConfigured(options, signal),
     (signal) => keepPublicAuthority(authority, signal),
     (signal) => owned.run(signal, FLUSH_MS),
     (signal) => watchKatibsWebhook(katibsWebhook, signal),
+    (signal) => runNotifier(notifying, signal),
     (signal) => recording?.trials.check(signal) ?? aborted(signal),
     ...[...createControllers(options), ...createV1Controllers(options)].map(
       (it) => (signal: AbortSignal) => it.run(signal),

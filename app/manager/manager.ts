@@ -38,7 +38,7 @@ const START_RETRY = { firstMs: 250, longestMs: 5_000 } as const;
 export interface ManagerOptions
   extends
     Pick<ManagerContext, "client">,
-    Partial<Pick<ManagerContext, "kinds" | "metrics" | "clock" | "caps" | "host">>,
+    Partial<Pick<ManagerContext, "kinds" | "metrics" | "clock" | "caps" | "host" | "sinks">>,
     Pick<ManagerContext, "certificatePolicy"> {
   /** Identity of its pod. */
   readonly environment?: ReplicaEnvironment;
@@ -143,9 +143,10 @@ export async function startManager(
   options: ManagerOptions,
 ) {
   const { clock = systemClock, metrics = createMetrics(), environment = {} } = options;
-  const { client, host, certificatePolicy, caps = configuration } = options;
+  const { client, host, certificatePolicy, caps = configuration, sinks = [] } = options;
   const kinds = options.kinds ?? await findJobKinds(configuration, client);
-  const context = { kinds, configuration, client, clock, metrics, caps, host, certificatePolicy };
+  const shared = { kinds, configuration, client, clock, metrics, caps, host };
+  const context = { ...shared, certificatePolicy, sinks };
   const phase: Phase = {
     certified: false,
     configured: false,

@@ -16,6 +16,7 @@ import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import { createV1Kinds, type V1Kinds } from "../../controller/jobs/v1_kinds.ts";
+import type { Sink } from "../../controller/notifications/sink.ts";
 import { executorOf } from "../../controller/jobset/executor_choice.ts";
 import { createRuntimeDefinitions } from "../../controller/trainjob/runtime_definitions.ts";
 import { type Metrics, sinkMetrics } from "./metrics.ts";
@@ -45,6 +46,8 @@ export interface ManagerContext {
    * no Service: base URLs are made of it and of the ports that were taken.
    */
   readonly host: string | undefined;
+  /** Who is told what becomes of jobs. */
+  readonly sinks: readonly Sink[];
   /** Times at which certificates are replaced, if not the usual ones. */
   readonly certificatePolicy?: CertificatePolicy | undefined;
 }

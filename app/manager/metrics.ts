@@ -64,6 +64,10 @@ export function createMetrics() {
       "New connections that were closed because the process had too much to do.",
     ),
     jobsStalled: gauge("jobs_stalled", "Jobs that run and make no progress."),
+    notifications: counter("notifications_total", "Notices of jobs, by sink and result.", [
+      "sink",
+      "result",
+    ]),
     ledgerPending: gauge("ledger_pending", "TrainJobs whose newest progress is unwritten."),
     ledgerOldestSeconds: gauge("ledger_oldest_seconds", "Age of the oldest unwritten one."),
     ledgerWrites: counter("ledger_writes_total", "Writes of progress to TrainJobs.", ["result"]),

@@ -4,15 +4,16 @@ import { createClient } from "../../platform/kube/connection/connected_client.ts
 import { systemClock } from "../../platform/base/clock.ts";
 import { answerInTime } from "../../platform/base/deadline.ts";
 import { ifThere } from "../../platform/base/if_there.ts";
-import { ConfigurationError, messageOf } from "../../platform/kube/errors.ts";
 import { loadKubeconfig } from "../../platform/kube/connection/kubeconfig.ts";
 import { type ConfigurationSources, readConfiguration } from "../configuration/configuration.ts";
+import { readSinks } from "../configuration/notifications_file.ts";
 import { capsWithin } from "../../platform/http/limits/serving_caps.ts";
 import { memoryLimitHere } from "../memory_limit.ts";
 import { startLogging, stopLogging } from "../logging.ts";
 import { giveUpPermissions } from "../permissions.ts";
 import { aborted } from "../../platform/base/aborted.ts";
 import { stopSignal } from "../signals.ts";
+import { readFlagFile } from "../tls_files.ts";
 import { type Manager, startManager } from "./manager.ts";
 import { createMetrics } from "./metrics.ts";
 
@@ -20,14 +21,8 @@ const log = getLogger(["milepost", "manager"]);
 
 type Flags = ConfigurationSources["flags"];
 
-function configFile(name: Flags[string]): ConfigurationSources["file"] {
-  if (typeof name !== "string") return undefined;
-  try {
-    return { name, text: Deno.readTextFileSync(name) };
-  } catch (error) {
-    throw new ConfigurationError(`--config ${name}: ${messageOf(error)}`, { cause: error });
-  }
-}
+const configFile = (name: Flags[string]): ConfigurationSources["file"] =>
+  typeof name === "string" ? { name, text: readFlagFile("--config", name) } : undefined;
 
 /** File in which Kubernetes gives a pod its namespace. */
 const POD_NAMESPACE_FILE = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -69,6 +64,7 @@ export async function runManagerUntilStopped({ config, ...flags }: Flags): Promi
     ...podNamespace(),
     ...(file === undefined ? {} : { file }),
   });
+  const sinks = readSinks(configuration.notifications);
   const connection = loadKubeconfig(configuration.kubeconfig);
   const { logFormat: format, logLevel: level } = configuration;
   await startLogging({ level, ...(format === undefined ? {} : { format }) });
@@ -89,7 +85,7 @@ export async function runManagerUntilStopped({ config, ...flags }: Flags): Promi
       metrics.apiRequestSeconds.observe({ verb }, seconds);
     },
   });
-  const options = { client, metrics, caps, environment, signal };
+  const options = { client, metrics, caps, environment, sinks, signal };
   await runUntilStopped(() => startManager(configuration, options), signal);
   await stopLogging();
 }

@@ -14,6 +14,7 @@ import { type PageServer, startPageServer } from "../../page/server/page_server.
 import { createProxiedView } from "../../page/server/proxied_view.ts";
 import { createKeptPods } from "../../views/details/kept_pods.ts";
 import { readConfiguration } from "../configuration/configuration.ts";
+import { sinkAt } from "../configuration/notifications_file.ts";
 import type { HistoryBounds } from "../../katib/log/kept_ages.ts";
 import { findJobKinds, type Manager, startManager } from "../manager/manager.ts";
 import { createMetrics } from "../manager/metrics.ts";
@@ -39,6 +40,8 @@ export interface StandaloneOptions
   readonly uiPort?: number;
   /** Kinds of other operators that are jobs of Katib's Trials. Default: none. */
   readonly trialResource?: readonly TrialResource[];
+  /** Address that is told what becomes of jobs. */
+  readonly notify?: string;
   /** More settings of the manager, by their camelCase names. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -67,7 +70,7 @@ function startPageOf(
 
 /** Starts it, and resolves when it is ready. Leaves nothing running if it throws. */
 export async function startStandalone(options: StandaloneOptions, signal: AbortSignal) {
-  const { statusPort, uiPort, settings = {}, trialResource = [], ...others } = options;
+  const { statusPort, uiPort, notify, settings = {}, trialResource = [], ...others } = options;
   const { historyBytes, historyAge, ...controlPlane } = others;
   const metrics = createMetrics();
   const listeners = createListeners<RequestReport>();
@@ -114,6 +117,7 @@ export async function startStandalone(options: StandaloneOptions, signal: AbortS
       client: plane.managerClient,
       metrics,
       host: HOST,
+      sinks: notify === undefined ? [] : [sinkAt(notify)],
     });
   const fileOf = (server: string) => options.dataDir && `${plane.folder}/${server}-port`;
   // Pods that run again after a restart push where they were told to.

@@ -29,6 +29,8 @@ const ADVICE: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   connectionsShed:
     "it grows: somebody opens more connections than one replica can take ([availability](../guides/security.md#availability))",
   jobsStalled: "above 0: each says since when in `status.stalled` ([stalls](../guides/stalls.md))",
+  notifications:
+    "results other than `sent`: the log says why, once for each sink ([notifications](../guides/notifications.md))",
   ledgerPending:
     "it is near the number of jobs: [the write budget](../guides/operate.md#the-write-budget-of-progress)",
   ledgerOldestSeconds:

@@ -33,6 +33,14 @@ const cases: Record<string, Case> = {
     args: ["manager", "--config", "/nowhere/milepost.yaml"],
     want: /\/nowhere\/milepost\.yaml/,
   },
+  "a file of notifications that is not there": {
+    args: ["manager", "--notifications", "/nowhere/sinks.yaml"],
+    want: /--notifications \/nowhere\/sinks\.yaml cannot be read/m,
+  },
+  "an address that is told in the open": {
+    args: ["standalone", "--notify", "http://hooks.example/x"],
+    want: /--notify: the URL must begin with https:\/\/ [^x]*$/m,
+  },
   "an unknown example": { args: ["example", "dance"], want: /no example "dance"; known: softmax/ },
   "no example": { args: ["example"], want: /name/ },
   "an invalid port": { args: ["standalone", "--port", "http"], want: /--port/ },
