@@ -304,6 +304,14 @@ export const UI = {
   tlsSecret: "kubeflow-trainer-ui-tls",
 } as const;
 
+/** The file of the manager's sinks in a cluster: where it is mounted, from which Secret. */
+export const NOTIFICATIONS = {
+  component: "notifications",
+  secret: "milepost-notifications",
+  folder: "/etc/milepost/notifications",
+  file: "notifications.yaml",
+} as const;
+
 /** Bounds of a push (docs/reference/http.md). */
 export const PUSH_LIMITS = {
   bodyBytes: 65_536,

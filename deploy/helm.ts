@@ -6,9 +6,16 @@ import { stringify } from "yaml";
 import { flagOf } from "../app/configuration/setting_entries.ts";
 import { VERSION } from "../app/version.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { FEATURE_GATE_ALIASES, FEATURE_GATES, MANAGER, POLICY_SECRETS } from "../crds/names.ts";
+import {
+  FEATURE_GATE_ALIASES,
+  FEATURE_GATES,
+  MANAGER,
+  NOTIFICATIONS,
+  POLICY_SECRETS,
+} from "../crds/names.ts";
 import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../crds/v1/names.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
+import { NOTIFICATIONS_ARGUMENT } from "./manager_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
 import { DEFAULTS, type Manifest, type Settings } from "./installation_settings.ts";
 import { VALUES_SCHEMA } from "./helm_values_schema.ts";
@@ -34,6 +41,8 @@ const PLACEHOLDERS = {
   trialResources: "[⟦trialResources⟧]",
   trialResourceControllers: "[⟦trialResourceControllers⟧]",
   readWithApiTokens: "⟦readWithApiTokens⟧",
+  notifications: "⟦notifications⟧",
+  notificationsSecretName: "⟦notificationsSecretName⟧",
   uiName: "⟦uiName⟧",
   uiReplicas: "⟦uiReplicas⟧",
   uiHosts: "⟦uiHosts⟧",
@@ -66,6 +75,8 @@ const INLINE: Readonly<Record<string, string>> = {
   trialResourceControllers:
     `{{ with .Values.admissionPolicy.trialResourceControllers }}'{{ join "', '" . }}'{{ end }}`,
   readWithApiTokens: flagOf("readWithApiTokens"),
+  notifications: NOTIFICATIONS_ARGUMENT,
+  notificationsSecretName: `{{ .Values.notifications | default "${NOTIFICATIONS.secret}" }}`,
   uiName: "{{ .Values.ui.name }}",
   uiReplicas: "{{ .Values.ui.replicas }}",
   uiHosts: `{{ join "," .Values.ui.hosts }}`,
@@ -95,6 +106,7 @@ const BLOCKS: Readonly<Record<string, (indent: string) => string>> = {
 const OPTIONAL: Readonly<Record<string, string>> = {
   trialResource: ".Values.trialResources",
   readWithApiTokens: ".Values.ui.enabled",
+  notifications: ".Values.notifications",
   uiHosts: ".Values.ui.hosts",
 };
 
@@ -227,6 +239,10 @@ katib: true
 # Kinds of other operators, such as Job.v1.batch, whose objects are jobs of Katib's Trials (--trial-resource). The manager's
 # account needs a ClusterRole of yours: get, list, watch, patch and delete on each.
 trialResources: []
+
+# Secret that has ${NOTIFICATIONS.file}, and the files of URLs that it names: who is told when jobs end or stall
+# (docs/guides/notifications.md). Empty: nobody.
+notifications: ""
 
 # Whether the manager may get and create Secrets in every namespace, for the keys of the policies mpi and flux. Without
 # it their TrainJobs wait, except where a RoleBinding grants the ClusterRole <name>-${POLICY_SECRETS.role}.

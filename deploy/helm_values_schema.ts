@@ -42,6 +42,7 @@ export const VALUES_SCHEMA = {
     v1Gangs: flag,
     katib: flag,
     [POLICY_SECRETS.helmValue]: flag,
+    notifications: text,
     createNamespace: flag,
     ui: objectOf({
       enabled: flag,

@@ -1,5 +1,5 @@
 /** Settings of an installation, with the defaults of the shipped manifests. */
-import { MANAGER, UI } from "../crds/names.ts";
+import { MANAGER, NOTIFICATIONS, UI } from "../crds/names.ts";
 import { VERSION } from "../app/version.ts";
 
 /**
@@ -38,6 +38,9 @@ export interface Settings {
   readonly trialResourceControllers: unknown;
   /** The flag `--read-with-api-tokens`, or nothing. */
   readonly readWithApiTokens: string;
+  /** The flag `--notifications` with its file, or nothing; and the Secret that has the file. */
+  readonly notifications: string;
+  readonly notificationsSecretName: string;
   /** The page: name of its objects, replicas, more hosts by commas, Secret of its certificate, resources. */
   readonly uiName: string;
   readonly uiReplicas: number | string;
@@ -94,6 +97,9 @@ export const DEFAULTS = {
   trialResourceControllers: [],
   // The component of the page sets it.
   readWithApiTokens: "",
+  // The component sets it.
+  notifications: "",
+  notificationsSecretName: NOTIFICATIONS.secret,
   uiName: UI.name,
   uiReplicas: 1,
   uiHosts: "",

@@ -1,9 +1,14 @@
 /** The installation as kustomize takes it: a base, and overlays for the choices of a cluster. */
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/setting_entries.ts";
-import { MANAGER, POLICY_SECRETS, UI } from "../crds/names.ts";
+import { MANAGER, NOTIFICATIONS, POLICY_SECRETS, UI } from "../crds/names.ts";
 import { V1_ELASTIC_PART, V1_GANGS_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
-import { jobsetArgument, managerArguments } from "./manager_manifests.ts";
+import {
+  argumentPatch,
+  jobsetArgument,
+  managerArguments,
+  NOTIFICATIONS_ARGUMENT,
+} from "./manager_manifests.ts";
 import { observationLog, observationLogPatch } from "./observation_log_manifests.ts";
 import { uiManagerPatch } from "./ui_manifests.ts";
 import { type Parts, parts } from "./parts.ts";
@@ -214,6 +219,10 @@ function components(all: Parts, settings: Settings): Files {
       { resources: ["observation_log.yaml"], patches: [observationLogPatch(settings)] },
     ),
     [`${log}/observation_log.yaml`]: GENERATED + toYaml(observationLog(settings)),
+    [`components/${NOTIFICATIONS.component}/kustomization.yaml`]: component(
+      `The manager tells the sinks of ${NOTIFICATIONS.file} in the Secret ${NOTIFICATIONS.secret}, which you make.`,
+      { patches: [argumentPatch(settings, NOTIFICATIONS_ARGUMENT)] },
+    ),
     [`${page}/kustomization.yaml`]: component(
       "The page for browsers as a Deployment of its own, and the manager that takes tokens of its viewers.",
       { resources: ["ui.yaml", "ui_network_policy.yaml"], patches: [uiManagerPatch(settings)] },

@@ -1,6 +1,7 @@
 /** The manager in a cluster: namespace, account, Deployment, its budget, Service and network. */
+import { stringify } from "yaml";
 import { KATIB } from "../crds/katib_names.ts";
-import { MANAGER, PORTS, STATUS_PORT_NAME } from "../crds/names.ts";
+import { MANAGER, NOTIFICATIONS, PORTS, STATUS_PORT_NAME } from "../crds/names.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { flagOf, variableOf } from "../app/configuration/setting_entries.ts";
 import { labelled, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
@@ -53,6 +54,11 @@ export function jobsetArgument({ jobset }: Pick<Settings, "jobset">): string {
   return `${flagOf("jobset")}=${jobset}`;
 }
 
+/** The argument that names the file of sinks. */
+export const NOTIFICATIONS_ARGUMENT = `${
+  flagOf("notifications")
+}=${NOTIFICATIONS.folder}/${NOTIFICATIONS.file}`;
+
 /** Arguments of the manager's container. */
 export function managerArguments(settings: Settings): string[] {
   return [
@@ -63,8 +69,17 @@ export function managerArguments(settings: Settings): string[] {
       ? []
       : [`${flagOf("trialResource")}=${settings.trialResource}`]),
     `${flagOf("logLevel")}=${settings.logLevel}`,
-    ...(settings.readWithApiTokens === "" ? [] : [settings.readWithApiTokens]),
+    ...[settings.readWithApiTokens, settings.notifications].filter((it) => it !== ""),
   ];
+}
+
+/** A patch of kustomize that gives the manager one more argument. */
+export function argumentPatch({ name }: Pick<Settings, "name">, value: string) {
+  const path = "/spec/template/spec/containers/0/args/-";
+  return {
+    target: { kind: "Deployment", name },
+    patch: stringify([{ op: "add", path, value }]),
+  };
 }
 
 function container(settings: Settings) {
@@ -99,7 +114,10 @@ function container(settings: Settings) {
       capabilities: { drop: ["ALL"] },
     },
     // The runtime keeps compiled code there, and nothing else.
-    volumeMounts: [{ name: "tmp", mountPath: "/tmp" }],
+    volumeMounts: [
+      { name: "tmp", mountPath: "/tmp" },
+      { name: NOTIFICATIONS.component, mountPath: NOTIFICATIONS.folder, readOnly: true },
+    ],
   };
 }
 
@@ -139,7 +157,17 @@ export function deployment(settings: Settings): Manifest {
             labelSelector: { matchLabels: { ...SELECTOR } },
           }],
           containers: [container(settings)],
-          volumes: [{ name: "tmp", emptyDir: { sizeLimit: "64Mi" } }],
+          volumes: [
+            { name: "tmp", emptyDir: { sizeLimit: "64Mi" } },
+            {
+              name: NOTIFICATIONS.component,
+              secret: {
+                secretName: settings.notificationsSecretName,
+                defaultMode: 0o440,
+                optional: true,
+              },
+            },
+          ],
         },
       },
     },

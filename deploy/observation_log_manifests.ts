@@ -1,8 +1,8 @@
 /** `milepost observation-log` in a cluster: its Deployment, disk, Service and network, for kustomize. */
-import { stringify } from "yaml";
 import { flagOf } from "../app/configuration/setting_entries.ts";
 import { KATIB } from "../crds/katib_names.ts";
 import { MANAGER } from "../crds/names.ts";
+import { argumentPatch } from "./manager_manifests.ts";
 import { COMMON_LABELS, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
 
 /** User and group of the image's unprivileged user. */
@@ -165,14 +165,5 @@ export function observationLog(settings: Settings): Manifest[] {
 }
 
 /** The patch by which the manager writes to it. */
-export function observationLogPatch({ name }: Settings) {
-  const sink = `${flagOf("observationSink")}=grpc:${OBSERVATION_LOG}:${PORT}`;
-  return {
-    target: { kind: "Deployment", name },
-    patch: stringify([{
-      op: "add",
-      path: "/spec/template/spec/containers/0/args/-",
-      value: sink,
-    }]),
-  };
-}
+export const observationLogPatch = (settings: Settings) =>
+  argumentPatch(settings, `${flagOf("observationSink")}=grpc:${OBSERVATION_LOG}:${PORT}`);

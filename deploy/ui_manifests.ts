@@ -1,11 +1,10 @@
 /** `milepost ui --in-cluster`: its account, Deployment, Service and network. The account changes nothing. */
-import { stringify } from "yaml";
 import { flagOf, variableOf } from "../app/configuration/setting_entries.ts";
 import type { JobKinds } from "../crds/job_kinds.ts";
 import { KINDS } from "../crds/kinds.ts";
 import { MANAGER, OBSERVATION_AUDIENCE, PORTS, UI } from "../crds/names.ts";
 import { COMMON_LABELS, type Manifest, SELECTOR, type Settings } from "./installation_settings.ts";
-import { NONROOT } from "./manager_manifests.ts";
+import { argumentPatch, NONROOT } from "./manager_manifests.ts";
 
 const OWN_LABELS = { ...SELECTOR, "app.kubernetes.io/component": UI.component };
 const RBAC = "rbac.authorization.k8s.io";
@@ -247,13 +246,5 @@ export function uiNetworkPolicy({ uiName, namespace, apiServerPorts }: Settings)
 }
 
 /** The patch by which the manager lets viewers stop jobs with their own tokens. */
-export function uiManagerPatch({ name }: Pick<Settings, "name">) {
-  return {
-    target: { kind: "Deployment", name },
-    patch: stringify([{
-      op: "add",
-      path: "/spec/template/spec/containers/0/args/-",
-      value: flagOf("readWithApiTokens"),
-    }]),
-  };
-}
+export const uiManagerPatch = (settings: Pick<Settings, "name">) =>
+  argumentPatch(settings, flagOf("readWithApiTokens"));

@@ -258,3 +258,25 @@ Deno.test("dashboard() and the alerts query metrics that the manager has", async
     assert.ok(known.has(metric.replace(/_bucket$/, "")), `there is no metric ${metric}`);
   }
 });
+
+Deno.test("the manager finds the file of its sinks where the Secret is mounted, and starts without one", () => {
+  const files = generatedFiles();
+  const file = "/etc/milepost/notifications/notifications.yaml";
+  const text = files["kustomize/components/notifications/kustomization.yaml"] ?? "";
+  const flag = /value: (--notifications=\S+)/.exec(text)?.[1];
+  assert.equal(flag, `--notifications=${file}`);
+  assert.equal((files["kustomize/base/manager.yaml"] ?? "").includes("--notifications"), false);
+  for (const path of ["kustomize/base/manager.yaml", "helm/milepost/templates/manager.yaml"]) {
+    assert.match(files[path] ?? "", /mountPath: \/etc\/milepost\/notifications\n/, path);
+    assert.match(
+      files[path] ?? "",
+      /secretName: .*milepost-notifications.*\n *defaultMode: .*\n *optional: true/,
+      path,
+    );
+  }
+  const chart = files["helm/milepost/templates/manager.yaml"] ?? "";
+  assert.ok(
+    chart.includes(`{{- if .Values.notifications }}\n            - ${flag}\n{{- end }}`),
+    chart,
+  );
+});
