@@ -25,6 +25,7 @@ const silence = () => atomicList(seconds()).length(2);
 /** The schema of a stall. */
 export const jobStallSchema = z.looseObject({
   since: time().meta({ description: "When the job last made progress." }),
+  time: time().optional().meta({ description: "When that was noticed." }),
   intervalSeconds: seconds().optional().meta({
     description: "How long it usually takes from one sign of progress to the next.",
   }),

@@ -56,7 +56,12 @@ function factOf(kind: JobKind, job: AnyJob): Fact | undefined {
   const stall = end === undefined ? stallOf(job) : undefined;
   if (stall === undefined) return end;
   const since = timeOf(stall.since);
-  return { event: EVENT_REASONS.stalled, since, time: since, text: stall.message };
+  return {
+    event: EVENT_REASONS.stalled,
+    since,
+    time: timeOf(stall.time ?? stall.since),
+    text: stall.message,
+  };
 }
 
 function newFact(kind: JobKind, before: AnyJob | undefined, job: AnyJob): Fact | undefined {

@@ -20,6 +20,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { humanDuration } from "../../platform/base/human_duration.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
+import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
 import { type EventText, subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
@@ -113,7 +114,7 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
   const moment = (): Moment => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
 
   function stalled(run: WatchedRun): void {
-    run.stall = run.stallAt(moment());
+    run.stall = { ...run.stallAt(moment()), time: rfc3339(clock.now()) };
     named.set(run.job.uid, 1);
     tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
   }
@@ -124,7 +125,7 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
     const next = times === undefined || times > NAMED_MOST ? undefined : run.stallAt(moment());
     if (times === undefined || next === undefined || sameJson(next.pods, run.stall?.pods)) return;
     named.set(run.job.uid, times + 1);
-    run.stall = next;
+    run.stall = { ...next, time: run.stall?.time };
     unwritten.set(run.job.uid, run);
   }
 

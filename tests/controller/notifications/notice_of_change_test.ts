@@ -80,6 +80,16 @@ const cases: Record<string, Case> = {
     job: failedJob(),
     want: [`Failed-${T0}`, "Failed", "it broke"],
   },
+  "a stall that was noticed lately": {
+    before: undefined,
+    job: job({ stalled: { since: "2025-12-31T23:00:00Z", time: T0, message: "no step" } }),
+    want: ["Stalled-2025-12-31T23:00:00Z", "Created", "no step"],
+  },
+  "a stall that was noticed long ago": {
+    before: undefined,
+    job: job({ stalled: { since: "2025-12-31T23:00:00Z", message: "no step" } }),
+    want: undefined,
+  },
   "an end of long ago": {
     before: undefined,
     job: failedJob("bert", "team-a", "2025-12-31T23:49:59Z"),

@@ -175,8 +175,9 @@ Deno.test("a job that makes no step says so, within 30 s, and takes it back with
   assert.equal(stallOf(it.object("a")), undefined);
   await it.clock.advance(5_000);
   assert.equal(it.stalled(), 1);
-  const { since, pods, message, intervalSeconds } = stallOf(it.object("a")) ?? {};
+  const { since, time, pods, message, intervalSeconds } = stallOf(it.object("a")) ?? {};
   assert.deepEqual([since, intervalSeconds], ["2026-01-01T00:00:19Z", 1]);
+  assert.equal(time, "2026-01-01T00:00:39Z");
   assert.equal(pods, undefined, "its only pod does not stand out");
   assert.equal(message, `no step after 19 since ${since}; usually 1s`);
   assert.equal(it.object("a").status?.["state"], "Running");
