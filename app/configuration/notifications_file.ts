@@ -1,7 +1,12 @@
 /** The file of `--notifications`: the sinks that are told what becomes of jobs. */
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { type Form, FORMS, type Sink, urlProblem } from "../../controller/notifications/sink.ts";
+import {
+  type Form,
+  FORMS,
+  type Sink,
+  urlProblem,
+} from "../../controller/notifications/notified_sink.ts";
 import { NOTIFIED_EVENTS } from "../../controller/notifications/notice_of_change.ts";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 import { readFlagFile } from "../tls_files.ts";

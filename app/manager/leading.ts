@@ -3,7 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
 import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
-import { runNotifier } from "../../controller/notifications/notifier.ts";
+import { runNotifier } from "../../controller/notifications/sink_notifier.ts";
 import type { NotificationResult } from "../../controller/notifications/sink_queue.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import type { TrialHooks } from "../../controller/trainjob/trials.ts";

@@ -16,7 +16,7 @@ import type { CertificatePolicy } from "../../webhook/certificate_decision.ts";
 import { type Caches, createCaches } from "./caches.ts";
 import type { ManagerConfiguration } from "../configuration/configuration.ts";
 import { createV1Kinds, type V1Kinds } from "../../controller/jobs/v1_kinds.ts";
-import type { Sink } from "../../controller/notifications/sink.ts";
+import type { Sink } from "../../controller/notifications/notified_sink.ts";
 import { executorOf } from "../../controller/jobset/executor_choice.ts";
 import { createRuntimeDefinitions } from "../../controller/trainjob/runtime_definitions.ts";
 import { type Metrics, sinkMetrics } from "./metrics.ts";

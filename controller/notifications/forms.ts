@@ -2,7 +2,7 @@
 import { cutText, spelledOut } from "../../platform/base/hostile_text.ts";
 import { compact } from "../../platform/base/json.ts";
 import type { JobNotice, NotifiedEvent } from "./notice_of_change.ts";
-import type { Sink } from "./sink.ts";
+import type { Sink } from "./notified_sink.ts";
 
 /** Longest text of a tenant, in characters. */
 const TEXT_MAX = 500;

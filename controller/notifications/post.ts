@@ -1,7 +1,7 @@
 /** POST of a notification to its sink, and what its answer means. */
 import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
-import { type Sink, urlProblem } from "./sink.ts";
+import { type Sink, urlProblem } from "./notified_sink.ts";
 
 /** Time for a request, in milliseconds. */
 const DEADLINE_MS = 5_000;

@@ -8,7 +8,7 @@ import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { noticeBody, summaryBody } from "./forms.ts";
 import type { JobNotice, NotifiedEvent } from "./notice_of_change.ts";
 import { addressOf, type Answer, type Message } from "./post.ts";
-import type { Sink } from "./sink.ts";
+import type { Sink } from "./notified_sink.ts";
 
 /** Bounds of a queue. */
 export const QUEUE_LIMITS = {

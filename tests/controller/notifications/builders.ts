@@ -5,7 +5,7 @@ import {
   type JobNotice,
   NOTIFIED_EVENTS,
 } from "../../../controller/notifications/notice_of_change.ts";
-import type { Sink } from "../../../controller/notifications/sink.ts";
+import type { Sink } from "../../../controller/notifications/notified_sink.ts";
 
 /** A time of the fake clock's first minutes. */
 export const T0 = "2026-01-01T00:00:00Z";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { getLogger } from "@logtape/logtape";
 import type { Answer, Message } from "../../../controller/notifications/post.ts";
-import type { Sink } from "../../../controller/notifications/sink.ts";
+import type { Sink } from "../../../controller/notifications/notified_sink.ts";
 import {
   createSinkQueue,
   type NotificationResult,

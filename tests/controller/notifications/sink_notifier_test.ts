@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import type { AnyJob } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { runNotifier } from "../../../controller/notifications/notifier.ts";
-import type { Sink } from "../../../controller/notifications/sink.ts";
+import { runNotifier } from "../../../controller/notifications/sink_notifier.ts";
+import type { Sink } from "../../../controller/notifications/notified_sink.ts";
 import { aborted } from "../../../platform/base/aborted.ts";
 import { systemClock } from "../../../platform/base/clock.ts";
 import { rfc3339 } from "../../../platform/base/timestamps.ts";

@@ -6,7 +6,7 @@ import { createNotices } from "../../platform/base/notices.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import { noticeOfChange } from "./notice_of_change.ts";
 import { post } from "./post.ts";
-import type { Sink } from "./sink.ts";
+import type { Sink } from "./notified_sink.ts";
 import { createSinkQueue, type NotificationResult, QUEUE_LIMITS } from "./sink_queue.ts";
 
 const log = getLogger(["milepost", "notifications"]);
