@@ -15,12 +15,10 @@ import { yamlOf } from "./yaml_text.ts";
 /** Most sinks. */
 const SINKS_MAX = 32;
 const FLAG = "--notifications";
-/** Events that later versions tell. */
-const LATER: readonly unknown[] = ["Restarted"];
 
 const eventSchema = z.enum(NOTIFIED_EVENTS, {
   error: ({ input }) =>
-    LATER.includes(input)
+    input === "Restarted"
       ? `${input} is not told by this version: leave it out`
       : `must be one of ${NOTIFIED_EVENTS.join(", ")}`,
 });
@@ -78,9 +76,8 @@ export function sinksOf(file: string, text: string): Sink[] {
     throw new ConfigurationError(`${FLAG} ${file}: ${problems}`, { cause: error });
   }
   return data.sinks.map(({ events = NOTIFIED_EVENTS, urlFile, ...sink }) => {
-    const path = resolve(dirname(file), urlFile);
-    const url = () => Deno.readTextFile(path);
-    return { ...sink, namespaces: sink.namespaces, events, pageUrl: data.pageUrl, url };
+    const url = () => Deno.readTextFile(resolve(dirname(file), urlFile));
+    return { ...sink, events, pageUrl: data.pageUrl, url };
   });
 }
 
@@ -88,10 +85,8 @@ export function sinksOf(file: string, text: string): Sink[] {
 export const readSinks = (file: string | undefined): Sink[] =>
   file === undefined ? [] : sinksOf(file, readFlagFile(FLAG, file));
 
-const NOTIFY = "must be the address of a sink";
-
 /** The address of the one sink of `--notify`, which no message repeats. */
-export const notifyUrl = z.string({ error: NOTIFY }).optional().superRefine((text, context) => {
+export const notifyUrl = z.string().optional().superRefine((text, context) => {
   const problem = text === undefined ? undefined : urlProblem(text);
   if (problem !== undefined) context.addIssue({ code: "custom", message: `the URL ${problem}` });
 }).meta({ value: "url", otherwise: "nobody" });
@@ -100,6 +95,5 @@ export const notifyUrl = z.string({ error: NOTIFY }).optional().superRefine((tex
 export function sinkAt(address: string): Sink {
   const form: Form = URL.parse(address)?.hostname === "hooks.slack.com" ? "slack" : "json";
   const url = () => Promise.resolve(address);
-  const [namespaces, pageUrl] = [undefined, undefined];
-  return { name: "notify", form, namespaces, events: NOTIFIED_EVENTS, texts: true, pageUrl, url };
+  return { name: "notify", form, events: NOTIFIED_EVENTS, texts: true, url };
 }

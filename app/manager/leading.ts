@@ -3,8 +3,7 @@ import { getLogger } from "@logtape/logtape";
 import { createJobSetController } from "../../controller/jobset/jobset_controller.ts";
 import { gangScheduler } from "../../controller/jobs/gang.ts";
 import { createV1Controller } from "../../controller/jobs/v1_controller.ts";
-import { runNotifier } from "../../controller/notifications/sink_notifier.ts";
-import type { NotificationResult } from "../../controller/notifications/sink_queue.ts";
+import { type NotifierOptions, runNotifier } from "../../controller/notifications/sink_notifier.ts";
 import { createTrainJobController } from "../../controller/trainjob/trainjob_controller.ts";
 import type { TrialHooks } from "../../controller/trainjob/trials.ts";
 import { jobRefOf } from "../../crds/job_kind.ts";
@@ -182,13 +181,13 @@ export function createTermWorks(options: TermOptions): LeaderWork[] {
     events,
     adopts: configuration.adoptCollectors,
   };
-  const notifying = {
+  const notifying: NotifierOptions = {
     jobs: caches.byKind,
     sinks,
     clock,
+    request: fetch,
     leading: () => leadership.leading,
-    onResult: (sink: string, result: NotificationResult) =>
-      metrics.notifications.inc({ sink, result }),
+    onResult: (labels) => metrics.notifications.inc(labels),
   };
   return [
     (signal) => keepConfigured(options, signal),

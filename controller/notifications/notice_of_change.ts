@@ -44,11 +44,10 @@ function endFact(kind: JobKind, job: AnyJob): Fact | undefined {
   const stop = earlyStopOf(kind, job);
   const condition = stop ?? trueCondition(job.status?.conditions, ...types);
   const since = timeOf(condition?.lastTransitionTime);
-  if (stop !== undefined) {
-    return { event: EVENT_REASONS.earlyStopped, since, time: since, text: stop.message };
-  }
-  const failed = end === "Failed" ? failureOf(job)?.headline ?? condition?.message : undefined;
-  return { event: end, since, time: since, text: failed };
+  const event = stop === undefined ? end : EVENT_REASONS.earlyStopped;
+  const headline = event === "Failed" ? failureOf(job)?.headline : undefined;
+  const text = event === "Complete" ? undefined : headline ?? condition?.message;
+  return { event, since, time: since, text };
 }
 
 function factOf(kind: JobKind, job: AnyJob): Fact | undefined {

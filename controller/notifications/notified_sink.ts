@@ -10,12 +10,12 @@ export interface Sink {
   readonly name: string;
   readonly form: Form;
   /** The namespaces whose jobs it is told of; undefined: all. */
-  readonly namespaces: readonly string[] | undefined;
+  readonly namespaces?: readonly string[] | undefined;
   readonly events: readonly NotifiedEvent[];
   /** Whether it is told what tenants' programs say. */
   readonly texts: boolean;
   /** Address of the page, for links; undefined: no links. */
-  readonly pageUrl: string | undefined;
+  readonly pageUrl?: string | undefined;
   /** Returns the address, which is a secret: it is in no message and no log. Rejects if there is none now. */
   readonly url: () => Promise<string>;
 }

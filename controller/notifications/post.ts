@@ -1,6 +1,7 @@
 /** POST of a notification to its sink, and what its answer means. */
 import type { Clock } from "../../platform/base/clock.ts";
 import { withDeadline } from "../../platform/base/deadline.ts";
+import { messageOf } from "../../platform/kube/errors.ts";
 import { type Sink, urlProblem } from "./notified_sink.ts";
 
 /** Time for a request, in milliseconds. */
@@ -44,42 +45,35 @@ function answerOf({ status, headers }: Response): Answer {
   return { kind: "again", why, afterMs: Math.min(Math.max(0, afterMs), LONGEST_WAIT_MS) };
 }
 
+/** Sends one request, as `fetch` does. */
+export type Request = (address: string, init: RequestInit) => Promise<Response>;
+
 /** Tries once to send the message; reads nothing of the answer but its head. */
 export async function post(
   sink: Sink,
   { id, body }: Message,
-  { clock, signal, deadlineMs = DEADLINE_MS }: {
-    readonly clock: Pick<Clock, "now" | "monotonic" | "sleep">;
+  { request, clock, signal, deadlineMs = DEADLINE_MS }: {
+    readonly request: Request;
+    readonly clock: Clock;
     readonly signal: AbortSignal;
-    readonly deadlineMs?: number;
+    readonly deadlineMs?: number | undefined;
   },
 ): Promise<Answer> {
-  let address: string;
+  const late = new Error(`no answer within ${deadlineMs / 1000} s`);
+  let address = "";
   try {
     address = await addressOf(sink);
+    const headers = { "Content-Type": "application/json", "Idempotency-Key": id };
+    const init: RequestInit = { method: "POST", headers, body, redirect: "manual" };
+    const bounds = { clock, deadlineMs, signal, onDeadline: () => late };
+    return await withDeadline(bounds, async (signal) => {
+      const answer = await request(address, { ...init, signal });
+      await answer.body?.cancel();
+      return answerOf(answer);
+    });
   } catch (error) {
-    return { kind: "again", why: error instanceof Error ? error.message : "it has no address" };
-  }
-  const late = new Error(`no answer within ${deadlineMs / 1000} s`);
-  try {
-    return await withDeadline(
-      { clock, deadlineMs, signal, onDeadline: () => late },
-      (signal) => request(address, { id, body }, signal),
-    );
-  } catch (error) {
+    if (address === "" || error === late) return { kind: "again", why: messageOf(error) };
     // What the runtime says of a failed request has the address in it.
-    return { kind: "again", why: error === late ? late.message : "it cannot be reached" };
+    return { kind: "again", why: "it cannot be reached" };
   }
-}
-
-async function request(address: string, { id, body }: Message, signal: AbortSignal) {
-  const answer = await fetch(address, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", "Idempotency-Key": id },
-    body,
-    signal,
-    redirect: "manual",
-  });
-  await answer.body?.cancel();
-  return answerOf(answer);
 }

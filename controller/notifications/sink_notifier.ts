@@ -5,7 +5,7 @@ import type { Clock } from "../../platform/base/clock.ts";
 import { createNotices } from "../../platform/base/notices.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import { noticeOfChange } from "./notice_of_change.ts";
-import { post } from "./post.ts";
+import { post, type Request } from "./post.ts";
 import type { Sink } from "./notified_sink.ts";
 import { createSinkQueue, type NotificationResult, QUEUE_LIMITS } from "./sink_queue.ts";
 
@@ -19,13 +19,14 @@ export interface NotifierOptions {
   readonly jobs: WatchedJobs;
   readonly sinks: readonly Sink[];
   readonly clock: Clock;
+  readonly request: Request;
   /** Whether this replica leads: only the leader tells. */
   readonly leading: () => boolean;
-  readonly onResult: (sink: string, result: NotificationResult) => void;
+  readonly onResult: (of: { sink: string; result: NotificationResult }) => void;
   /** A number from 0 up to 1. Default `Math.random`. */
   readonly random?: () => number;
   /** Time for a request. */
-  readonly deadlineMs?: number;
+  readonly deadlineMs?: number | undefined;
 }
 
 /**
@@ -33,7 +34,7 @@ export interface NotifierOptions {
  * told.
  */
 export async function runNotifier(options: NotifierOptions, signal: AbortSignal): Promise<void> {
-  const { jobs, sinks, clock, leading, onResult, random = Math.random, deadlineMs } = options;
+  const { jobs, sinks, clock, leading, onResult, random = Math.random } = options;
   if (sinks.length === 0) return;
   const queues = sinks.map((sink) =>
     createSinkQueue({
@@ -41,10 +42,10 @@ export async function runNotifier(options: NotifierOptions, signal: AbortSignal)
       clock,
       random,
       log,
-      onResult: (result) => onResult(sink.name, result),
+      onResult: (result) => onResult({ sink: sink.name, result }),
       post: async (message, signal) =>
         leading()
-          ? await post(sink, message, { clock, signal, ...(deadlineMs && { deadlineMs }) })
+          ? await post(sink, message, { ...options, signal })
           : { kind: "again", why: "this replica does not lead any more" },
     })
   );

@@ -17,7 +17,6 @@ Deno.test("sinksOf() reads sinks with their defaults, and files beside its own a
   assert.partialDeepStrictEqual(sink, {
     name: "a",
     form: "json",
-    namespaces: undefined,
     events: NOTIFIED_EVENTS,
     texts: false,
     pageUrl: undefined,

@@ -10,7 +10,7 @@ import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import type { Change } from "../../../platform/kube/watching/informer_cache.ts";
 import { logged, withLogs } from "../../support/logged.ts";
 import { until } from "../../support/until.ts";
-import { failedJob, job, sink } from "./builders.ts";
+import { failedJob, job, sink } from "../../controller/notifications/builders.ts";
 
 const SECRET = "T0/B0/SECRET";
 
@@ -53,10 +53,11 @@ async function withNotifier(
     jobs: new Map([[TRAINJOB, { jobs: cache }]]),
     sinks,
     clock: systemClock,
+    request: fetch,
     leading,
     random: () => 0,
-    ...(deadlineMs !== undefined && { deadlineMs }),
-    onResult: (sink, result) => (results[sink] ??= []).push(result),
+    deadlineMs,
+    onResult: ({ sink, result }) => (results[sink] ??= []).push(result),
   }, over.signal);
   try {
     await work({ cache, results });
