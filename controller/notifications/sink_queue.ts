@@ -20,7 +20,7 @@ export const QUEUE_LIMITS = {
   /** What waits; of more the oldest goes. */
   entries: 1_000,
   characters: 2 ** 20,
-  /** For how long one is tried, from when it happened. */
+  /** For how long one is tried; a leader tells again what happened in that time before it. */
   keptMs: 600_000,
 } as const;
 
