@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from milepost.endpoint import Answer
+from milepost.heart import Heart
 from milepost.intake import Intake
 from milepost.notices import Notices
+from milepost.pod_folder import PodFolder
 from milepost.samples import Estimate
 from milepost.sender import Sender
+from milepost.whereabouts import Whereabouts
 
 START = 1_800_000_000.0
 
@@ -86,8 +89,24 @@ class FakeEndpoint:
 class Bench:
     """A sender on a clock that is moved, with an endpoint that does as it is told."""
 
-    def __init__(self, total: int | None = None) -> None:
+    def __init__(
+        self,
+        total: int | None = None,
+        *,
+        rank: int | None = None,
+        folder: Callable[[FakeClock], PodFolder] | None = None,
+    ) -> None:
+        """With a rank it has a heart; with a folder that is the one of its pod."""
         self.clock = FakeClock()
+        self.whereabouts = Whereabouts(rank or 0, self.clock)
+        heart = None if rank is None else Heart(
+            self.whereabouts,
+            None if folder is None else folder(self.clock),
+            pushes=rank == 0,
+            is_first=True,
+            random=lambda: 0.5,
+            now=self.clock.now,
+        )  # fmt: skip
         self.endpoint = FakeEndpoint()
         self.intake = Intake(self.clock)
         self.sender = Sender(
@@ -97,6 +116,7 @@ class Bench:
             random=lambda: 0.5,
             estimate=Estimate(total),
             notices=Notices(),
+            heart=heart,
         )
 
     def pass_time(self, seconds: float) -> None:
@@ -114,6 +134,10 @@ class Bench:
         for step in range(first, first + seconds):
             self.intake.put({"loss": float(step)}, step)
             self.pass_time(1.0)
+
+    def beats(self) -> list[list[Any]]:
+        """The ranks of each heartbeat that came."""
+        return [body["heartbeat"]["ranks"] for _, body in self.endpoint.requests if "heartbeat" in body]
 
     def steps(self) -> list[int]:
         """The steps of the samples that were taken."""

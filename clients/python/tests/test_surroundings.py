@@ -25,6 +25,8 @@ class RankTest(unittest.TestCase):
             ({"PROCESS_ID": "4711"}, 0),
             ({"PROCESS_ID": "1", "COORDINATOR_ADDRESS": "job-worker-0"}, 1),
             ({"RANK": "none", "JOB_COMPLETION_INDEX": "4"}, 4),
+            ({"JOB_COMPLETION_INDEX": "2", "LOCAL_RANK": "3", "LOCAL_WORLD_SIZE": "4"}, 11),
+            ({"JOB_COMPLETION_INDEX": "0", "LOCAL_RANK": "1"}, 1),
             (tensorflow("chief", 0, "worker"), 0),
             (tensorflow("worker", 0, "chief"), 1),
             (tensorflow("worker", 0, "ps"), 0),

@@ -9,6 +9,7 @@ from typing import SupportsFloat, SupportsIndex
 
 from .intake import METRICS
 from .notices import Notices, shown
+from .phase import PHASES
 
 STEP_MAX = 2**53 - 1
 SECONDS_MAX = 2**31 - 1
@@ -72,6 +73,14 @@ class Arguments:
         if step is not None and 0 <= step <= STEP_MAX:
             return step
         self._notices.say(f"not pushed: step is no integer from 0 to {STEP_MAX}")
+        return None
+
+    def phase(self, value: object) -> str | None:
+        """Returns what the program does, as the endpoint takes it."""
+        text = shown(value)
+        if (word := text.capitalize()) in PHASES:
+            return word
+        self._notices.say(f"not pushed: {text!r} is no phase: {', '.join(PHASES).lower()}")
         return None
 
     def whole(self, name: str, value: SupportsFloat, most: int) -> int | None:

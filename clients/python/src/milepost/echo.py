@@ -26,6 +26,8 @@ def line_of(sample: Sample) -> str:
         parts.append(f"step {sample.step}")
     if sample.progress is not None:
         parts.append(f"{sample.progress} %")
+    if sample.phase is not None:
+        parts.append(sample.phase.lower())
     parts += [f"{name} {value:.6g}" for name, value in sample.values.items()]
     if sample.remaining is not None:
         parts.append(f"{sample.remaining} s left")

@@ -23,6 +23,7 @@ class Window:
     step: int | None = None
     progress: int | None = None
     remaining: int | None = None
+    phase: str | None = None
     is_taken: bool = False
 
 
@@ -45,6 +46,7 @@ class Intake:
         step: int | None = None,
         progress: int | None = None,
         remaining: int | None = None,
+        phase: str | None = None,
     ) -> tuple[bool, bool]:
         """Adds values. Returns whether they begin a window, and whether all found room in it."""
         begun = False
@@ -60,6 +62,8 @@ class Intake:
                 window.progress = progress
             if remaining is not None:
                 window.remaining = remaining
+            if phase is not None:
+                window.phase = phase
             kept, fits = window.values, True
             for name, value in values.items():
                 if name in kept or len(kept) < METRICS:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-import random
 import weakref
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import SupportsFloat, SupportsIndex
 
 from .arguments import PATIENCE_S, SECONDS_MAX, Arguments
-from .clock import Clock, SystemClock
+from .clock import Clock
 from .control import Stop
-from .echo import EchoEndpoint, print_sample
-from .endpoint import Endpoint, HttpsEndpoint
+from .endpoint import Endpoint
 from .intake import METRICS, Intake
 from .last_words import LastWords, last_words
 from .notices import Notices
-from .samples import Estimate
+from .parts import Wishes, parts_of
+from .phase import Phase
 from .sender import Sender
-from .surroundings import Place, place_of, rank_of
+from .surroundings import place_of
+from .whereabouts import Whereabouts
 from .worker import Worker
 
 _runs: weakref.WeakSet[Run] = weakref.WeakSet()
@@ -37,7 +37,8 @@ class Run:
     ...             break
 
     `push` takes a few microseconds, waits for nothing and never raises: a thread sends. Only the process with rank 0
-    sends, and only in a container of a job; elsewhere nothing happens, or with `echo` lines are printed.
+    pushes, and only in a container of a job; elsewhere nothing happens, or with `echo` lines are printed. Of every
+    process the thread says each ten seconds at which step and line it is, unless `heartbeat` is False.
 
     `total` is the number of steps, for progress and remaining time. `rank` is for programs whose variables do not
     say which process this is. `patience` is how many seconds the end of a run may wait for what was not sent yet;
@@ -54,6 +55,7 @@ class Run:
         echo: bool = False,
         rank: int | None = None,
         patience: float | None = PATIENCE_S,
+        heartbeat: bool = True,
         endpoint: Endpoint | None = None,
         clock: Clock | None = None,
         chance: Callable[[], float] | None = None,
@@ -67,6 +69,10 @@ class Run:
         self._last_step: int | None = None
         self._total: int | None = None
         self._is_measured = False
+        # Progress and seconds that were pushed with the newest step, and what the program says that it does.
+        self._said: tuple[int | None, int | None] = (None, None)
+        self._phase: str | None = None
+        self._whereabouts: Whereabouts | None = None
         self._intake: Intake | None = None
         self._sender: Sender | None = None
         self._worker: Worker | None = None
@@ -78,61 +84,25 @@ class Run:
             if place is not None:
                 self._last_words = last_words(around, self._notices)
                 self._last_words.take_back()
-            if (rank_of(around) if rank is None else rank) == 0:
-                self._begin(total, echo, patience, endpoint, clock or SystemClock(), chance or random.random, place)
+            steps, seconds = self._arguments.total(total), self._arguments.patience(patience)
+            wishes = Wishes(steps, echo, rank, seconds, heartbeat, endpoint, clock, chance)
+            parts = parts_of(wishes, around, place, self._notices)
+            if parts is not None:
+                self._sender, self._worker, self._whereabouts = parts.sender, parts.worker, parts.whereabouts
+                # A run that is dropped without a word ends as well.
+                self._dropped = weakref.finalize(self, parts.worker.end)
+                self._dropped.atexit = False
+                if parts.pushes:
+                    self._intake, self._total, self._is_measured = parts.intake, steps, steps is not None
         except Exception as error:
             self._notices.say("progress is not pushed", error)
         _runs.add(self)
 
-    def _begin(
-        self,
-        total: int | None,
-        echo: bool,
-        patience: float | None,
-        endpoint: Endpoint | None,
-        clock: Clock,
-        chance: Callable[[], float],
-        place: Place | None,
-    ) -> None:
-        if endpoint is None:
-            if place is not None:
-                endpoint = HttpsEndpoint(place)
-            elif echo:
-                endpoint = EchoEndpoint()
-            else:
-                return
-        self._total = self._arguments.total(total)
-        self._is_measured = self._total is not None
-        intake = Intake(clock)
-        sender = Sender(
-            intake,
-            endpoint,
-            clock=clock,
-            random=chance,
-            estimate=Estimate(self._total),
-            notices=self._notices,
-            container="" if place is None else place.container,
-            echo=print_sample if echo else None,
-        )
-        self._worker = Worker(
-            intake,
-            sender,
-            endpoint,
-            clock=clock,
-            chance=chance,
-            notices=self._notices,
-            patience=self._arguments.patience(patience),
-        )
-        self._intake, self._sender = intake, sender
-        # A run that is dropped without a word ends as well.
-        self._dropped = weakref.finalize(self, self._worker.end)
-        self._dropped.atexit = False
-
     @property
     def stop(self) -> Stop | None:
-        """Why the training is to stop; None while it may go on, and always in a process that does not have rank 0.
+        """Why the training is to stop; None while it may go on.
 
-        Programs of several processes broadcast it: `told = [run.stop]`, then
+        Processes hear it at different steps. Those that wait for each other broadcast it: `told = [run.stop]`, then
         `torch.distributed.broadcast_object_list(told, src=0)`.
         """
         return None if self._sender is None else self._sender.stop
@@ -159,10 +129,13 @@ class Run:
 
         Metrics are keywords, or a mapping for names such as "val/loss". Ten times a second are sent at most: of what
         is pushed between two of them each metric's newest value is, with its step, and values before it are not.
-        A tensor is read here: one on a GPU is waited for. `progress` is in percent and `remaining` in seconds, where `total` does not say enough.
+        A tensor is read here: one on a GPU is waited for. `progress` is in percent and `remaining` in seconds, where `total` does not
+        say enough. Where this process does not push, its step is noted.
         """
         intake, worker = self._intake, self._worker
         if intake is None or worker is None:
+            if step is not None:
+                self.step(step)
             return
         try:
             arguments = self._arguments
@@ -173,11 +146,15 @@ class Run:
             self._last_step = at
             if at is not None:
                 self._step = at
+                if self._whereabouts is not None:
+                    self._whereabouts.made(at)
+            if at is not None or percent is not None or seconds is not None:
+                self._said = (percent, seconds)
             if numbers or self._newest is None:
                 self._newest = (numbers, at)
             if percent is not None:
                 self._is_measured = True
-            begins, fits = intake.put(numbers, at, percent, seconds)
+            begins, fits = intake.put(numbers, at, percent, seconds, self._phase)
             if begins:
                 worker.wake()
             if not fits:
@@ -185,17 +162,50 @@ class Run:
         except Exception as error:
             self._notices.say("not pushed", error)
 
+    def step(self, step: SupportsIndex | SupportsFloat) -> None:
+        """Notes a step that is not pushed, in any process of the job: heartbeats tell it. Never raises."""
+        whereabouts = self._whereabouts
+        try:
+            at = None if whereabouts is None else self._arguments.step(step)
+            if whereabouts is not None and at is not None:
+                whereabouts.made(at)
+        except Exception as error:
+            self._notices.say("the step is not known", error)
+
+    def phase(self, name: str) -> Phase:
+        """Says what the program does from now on: starting, training, evaluating or checkpointing. Never raises.
+
+        It is pushed at once, and with each push after it. As a `with` it is so until its end, and then as before:
+
+        >>> with run.phase("evaluating"):
+        ...     evaluate(model)
+        """
+        before = self._phase
+        said = None if self._intake is None else self._arguments.phase(name)
+        if said is None:
+            return Phase(lambda: None)
+        self._do(said)
+        return Phase(lambda: self._do(before or "Training"))
+
+    def _do(self, phase: str) -> None:
+        """Pushes a phase that is another than before, with the newest progress, which the job goes on to show."""
+        intake, worker = self._intake, self._worker
+        if intake is None or worker is None or phase == self._phase:
+            return
+        self._phase = phase
+        intake.put({}, self._step, *self._said, phase)
+        worker.wake()
+
     def close(self, *, done: bool = False) -> None:
         """Sends what is left, for as long as `patience` says, and ends. Never raises.
 
         With `done` a run whose progress is known is shown at 100 percent, unless it was told to stop.
         """
-        intake, self._intake = self._intake, None
-        if intake is None or self._worker is None:
-            return
         if done and self.stop is None:
-            self._finish(intake)
-        self._worker.close()
+            self._finish()
+        self._intake = self._whereabouts = None
+        if self._worker is not None:
+            self._worker.close()
 
     def __enter__(self) -> Run:
         return self
@@ -218,21 +228,26 @@ class Run:
         if self._last_words is not None:
             self._last_words.say(error)
 
-    def _finish(self, intake: Intake) -> None:
+    def _finish(self) -> None:
         """Pushes the end of a run that nothing has cut short, with its newest step, and the values that were of it."""
-        newest, last, total = self._newest, self._last_step, self._total
+        intake, newest, last, total = self._intake, self._newest, self._last_step, self._total
+        if intake is None:
+            return
+        if self._phase is not None and not self._is_measured:
+            # Nobody can see that it is done. Whatever the program does next, it does not train.
+            self._do("Starting")
         is_said = last is not None and total is not None and last >= total
         if newest is not None and self._is_measured and not is_said:
             values, at = newest
             if at is not None and at != self._step:
                 values, at = {}, self._step
-            intake.put(values, at, progress=100, remaining=0)
+            intake.put(values, at, progress=100, remaining=0, phase=self._phase)
 
     def _forget(self) -> None:
         """Makes the copy of a run in a forked process one that does nothing: its parent goes on."""
         _of_the_parent.append(dict(self.__dict__))
         worker = self._worker
-        self._intake = self._sender = self._worker = None
+        self._intake = self._sender = self._worker = self._whereabouts = None
         self._notices = Notices()
         self._arguments = Arguments(self._notices)
         if worker is not None:

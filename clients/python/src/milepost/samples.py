@@ -16,6 +16,7 @@ class Sample:
     values: dict[str, float]
     progress: int | None
     remaining: int | None
+    phase: str | None = None
     # The newest values of the metrics that it has not, which the job goes on to show.
     unchanged: dict[str, float] = field(default_factory=dict)
 
@@ -30,6 +31,8 @@ class Sample:
             status["metrics"] = [metric_of(name, value) for name, value in self.values.items()]
         if self.step is not None:
             status["step"] = self.step
+        if self.phase is not None:
+            status["phase"] = self.phase
         if is_last and self.unchanged:
             status["unchanged"] = [metric_of(name, value) for name, value in self.unchanged.items()]
         return status
@@ -91,6 +94,7 @@ def samples_of(window: Window, estimate: Estimate) -> list[Sample]:
                 values=values[step],
                 progress=_or(said[0], progress),
                 remaining=_or(said[1], remaining),
+                phase=window.phase,
             )
         )
     return samples

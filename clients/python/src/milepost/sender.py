@@ -11,6 +11,7 @@ from itertools import islice
 from .clock import Clock, Stamps
 from .control import Stop, stop_of, warnings_of
 from .endpoint import Answer, Endpoint
+from .heart import Heart
 from .intake import KEPT, METRICS, Intake
 from .notices import Notices, shown
 from .pacing import Pace
@@ -47,6 +48,7 @@ class Sender:
         notices: Notices,
         container: str = "",
         echo: Callable[[Sample], None] | None = None,
+        heart: Heart | None = None,
     ) -> None:
         self.stop: Stop | None = None
         self._intake = intake
@@ -58,6 +60,7 @@ class Sender:
         self._notices = notices
         self._whose = {"container": container} if container else {}
         self._echo = echo
+        self._heart = heart
         self._backlog: deque[Sample] = deque(maxlen=KEPT)
         # Of each metric by its name; what was pushed last is first.
         self._newest: dict[str, float] = {}
@@ -65,6 +68,11 @@ class Sender:
         self._limit = SAMPLES_MAX
         self._listens_every: float | None = None
         self._heard = clock.monotonic()
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there are samples that were not taken yet."""
+        return bool(self._backlog) or self._intake.due() is not None
 
     def listen(self) -> None:
         """Asks often from now on whether to stop, which changes nothing."""
@@ -76,13 +84,14 @@ class Sender:
         With `closing` it sends what there is, and None says that all of it was taken.
         """
         self._collect(closing)
+        beat = None if closing else self._beat()
         if self._backlog:
             wait = self._send()
         elif closing or self._listens_every is None or self.stop is not None:
             wait = None
         else:
             wait = self._listen(self._listens_every)
-        times = [one for one in (wait, self._intake.due()) if one is not None]
+        times = [one for one in (wait, beat, self._intake.due()) if one is not None]
         return min(times, default=None)
 
     def _collect(self, closing: bool) -> None:
@@ -174,6 +183,34 @@ class Sender:
             self._refused(answer)
         return max(self._pace.wait(self._clock.monotonic()), self._listens_every or every)
 
+    def _beat(self) -> float | None:
+        """Sends a heartbeat, if it is time. Returns the seconds until the next one; None if there will be none."""
+        heart, now = self._heart, self._clock.monotonic()
+        wait = None if heart is None else heart.wait(now)
+        if heart is None or wait is None:
+            return None
+        wait = max(wait, self._pace.wait(now))
+        if wait > 0:
+            return wait
+        try:
+            body = heart.beat(now)
+            answer = None if body is None else self._endpoint.post("", body)
+        except Exception:  # The next one makes up for it, and what is wrong is said where samples are sent.
+            answer = None
+        if answer is not None and answer.status == 200:
+            self._heard = self._clock.monotonic()
+            self._pace.taken(now, is_history=False)
+            self._hear(answer.body)
+        elif answer is not None:
+            heart.refused(answer, now)
+        return heart.wait(self._clock.monotonic())
+
+    def close(self) -> None:
+        """Lets go of the endpoint, and of the processes beside this one."""
+        self._endpoint.close()
+        if self._heart is not None:
+            self._heart.close()
+
     @staticmethod
     def _json(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -214,7 +251,10 @@ class Sender:
             answer = json.loads(body)
         except ValueError:
             return
-        self.stop = self.stop or stop_of(answer)
+        if self.stop is None and (stop := stop_of(answer)) is not None:
+            self.stop = stop
+            if self._heart is not None:
+                self._heart.stopped(body)
         for warning in warnings_of(answer):
             self._notices.say(f"the endpoint warns: {warning}")
 

@@ -22,9 +22,10 @@ _RANKS = (
     "PROCESS_ID",
     "DMLC_TASK_ID",
     "SLURM_PROCID",
-    "PET_NODE_RANK",
-    "JOB_COMPLETION_INDEX",
 )
+_NODE_RANKS = ("PET_NODE_RANK", "JOB_COMPLETION_INDEX")
+# Numbers of a process among those of its pod.
+_LOCAL_RANKS = ("LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,29 @@ def _rank_in_tensorflow(config: str) -> int | None:
         return None
 
 
-def rank_of(environ: Mapping[str, str]) -> int:
-    """Returns the number of this process in its job; 0 where nothing says so."""
-    for name in _RANKS:
+def _number(environ: Mapping[str, str], *names: str) -> int | None:
+    """Returns the first number among those variables."""
+    for name in names:
         if name in _BESIDE and _BESIDE[name] not in environ:
             continue
         try:
             return int(environ[name])
         except (KeyError, ValueError):
             continue
+    return None
+
+
+def rank_of(environ: Mapping[str, str]) -> int:
+    """Returns the number of this process in its job; 0 where nothing says so."""
+    rank = _number(environ, *_RANKS)
+    if rank is not None:
+        return rank
+    node = _number(environ, *_NODE_RANKS)
+    if node is not None:
+        return node * (_number(environ, "LOCAL_WORLD_SIZE") or 1) + local_rank_of(environ)
     return _rank_in_tensorflow(environ.get("TF_CONFIG", "")) or 0
+
+
+def local_rank_of(environ: Mapping[str, str]) -> int:
+    """Returns the number of this process in its pod; 0 where nothing says so."""
+    return _number(environ, *_LOCAL_RANKS) or 0

@@ -74,7 +74,7 @@ class Worker:
         self.end()
         left = self._ends_by - self._clock.monotonic()
         self._thread.join(None if math.isinf(left) else min(max(0.0, left), threading.TIMEOUT_MAX))
-        if self._thread.is_alive():
+        if self._thread.is_alive() and self._sender.is_behind:
             self._notices.say("the run has ended before its last samples were taken")
 
     def forget(self) -> None:
@@ -97,7 +97,7 @@ class Worker:
                 self._notices.say("the run has ended before its last samples were taken")
                 break
             self._sleep(min(wait, left))
-        self._endpoint.close()
+        self._sender.close()
         _living.discard(self)
 
     def _sleep(self, seconds: float | None) -> None:
