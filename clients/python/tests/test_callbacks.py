@@ -5,8 +5,10 @@
 
 import importlib
 import sys
+import time
 import types
 import unittest
+from itertools import groupby
 from typing import Any
 from unittest import mock
 
@@ -149,9 +151,9 @@ class LifeTest(unittest.TestCase):
     def test_transformers_trains_twice(self) -> None:
         callback = self.imported("transformers").MilepostCallback()
         arguments = types.SimpleNamespace(world_size=1)
-        state = types.SimpleNamespace(is_world_process_zero=True, global_step=1)
+        state = types.SimpleNamespace(is_world_process_zero=True, global_step=1, max_steps=10, epoch=0.0)
         for _ in range(2):
-            control = types.SimpleNamespace(should_training_stop=False)
+            control = types.SimpleNamespace(should_training_stop=False, should_evaluate=False, should_save=False)
             callback.on_train_begin(arguments, state, control)
             self.endpoints[-1].say(200, body=STOP)
             while not control.should_training_stop:
@@ -159,6 +161,110 @@ class LifeTest(unittest.TestCase):
             callback.on_train_end(arguments, state, control)
         self.assertEqual(len(self.endpoints), 2)
         self.assertTrue(all(endpoint.is_closed for endpoint in self.endpoints))
+
+    def phases(self) -> list[str]:
+        """The phases that came, one after the other."""
+        return [phase for phase, _ in groupby(one["phase"] for one in self.endpoints[-1].taken)]
+
+    def seen(self, phase: str) -> None:
+        """Waits until a phase was pushed."""
+        end = time.monotonic() + 20
+        while not self.endpoints[-1].taken or self.endpoints[-1].taken[-1].get("phase") != phase:
+            self.assertLess(time.monotonic(), end, f"{phase} is pushed")
+            time.sleep(0.005)
+
+    def test_keras_says_when_it_evaluates(self) -> None:
+        callback = self.imported("keras").MilepostCallback()
+        callback.model = types.SimpleNamespace(stop_training=False)
+        callback.on_train_begin()
+        self.seen("Starting")
+        callback.on_train_batch_begin(0)
+        callback.on_train_batch_end(0, {"loss": 1.0})
+        self.seen("Training")
+        callback.on_test_begin()
+        self.seen("Evaluating")
+        callback.on_test_end()
+        callback.on_epoch_end(0, {"val_loss": 2.0})
+        self.seen("Training")
+        callback.on_train_end()
+        self.assertEqual(self.phases(), ["Starting", "Training", "Evaluating", "Training"])
+
+    def test_lightning_says_when_it_evaluates_and_saves(self) -> None:
+        callback = self.imported("lightning").MilepostCallback()
+        trainer = types.SimpleNamespace(
+            estimated_stepping_batches=10, global_rank=0, log_every_n_steps=1, callback_metrics={"loss": 1.0},
+            global_step=0, is_global_zero=True, world_size=1, sanity_checking=True, should_stop=False,
+            strategy=types.SimpleNamespace(reduce_boolean_decision=lambda told, all: told),
+        )  # fmt: skip
+        callback.on_validation_start(trainer, None)
+        callback.on_validation_end(trainer, None)
+        trainer.sanity_checking = False
+        callback.on_train_start(trainer, None)
+        self.seen("Starting")
+        callback.on_train_batch_start(trainer, None, None, 0)
+        trainer.global_step = 1
+        callback.on_train_batch_end(trainer, None, None, None, 0)
+        self.seen("Training")
+        callback.on_validation_start(trainer, None)
+        self.seen("Evaluating")
+        callback.on_validation_end(trainer, None)
+        self.seen("Training")
+        callback.on_save_checkpoint(trainer, None, {})
+        self.seen("Checkpointing")
+        callback.on_train_batch_start(trainer, None, None, 1)
+        self.seen("Training")
+        callback.on_train_end(trainer, None)
+        self.assertEqual(self.phases()[1:], ["Training", "Evaluating", "Training", "Checkpointing", "Training"])
+
+    def test_transformers_says_when_it_evaluates_and_saves_and_clears_nothing(self) -> None:
+        callback = self.imported("transformers").MilepostCallback()
+        arguments = types.SimpleNamespace(world_size=1)
+        state = types.SimpleNamespace(is_world_process_zero=True, global_step=0, max_steps=10, epoch=0.0)
+        control = types.SimpleNamespace(should_training_stop=False, should_evaluate=False, should_save=False)
+        callback.on_train_begin(arguments, state, control)
+        self.seen("Starting")
+        callback.on_step_begin(arguments, state, control)
+        self.seen("Training")
+        state.global_step, state.epoch = 5, 1.0
+        control.should_evaluate = control.should_save = True
+        callback.on_log(arguments, state, control, {"loss": 0.5, "text": "x"})
+        callback.on_step_end(arguments, state, control)
+        self.seen("Evaluating")
+        shown = {one["name"]: one["value"] for one in self.endpoints[-1].taken[-1]["unchanged"]}
+        self.assertEqual(
+            shown, {"loss": "0.5", "current_step": "5.0", "total_steps": "10.0", "current_epoch": "1.0"}
+        )
+        self.assertNotIn("metrics", self.endpoints[-1].taken[-1])
+        self.assertEqual(self.endpoints[-1].taken[-1]["progressPercentage"], 50)
+        callback.on_evaluate(arguments, state, control)
+        self.seen("Checkpointing")
+        callback.on_save(arguments, state, control)
+        self.seen("Training")
+        state.global_step, control.should_save = 10, False
+        callback.on_epoch_end(arguments, state, control)
+        self.seen("Evaluating")
+        # Transformers' own callback says the end.
+        self.assertEqual(self.endpoints[-1].taken[-1]["progressPercentage"], 99)
+        callback.on_train_end(arguments, state, control)
+
+    def test_processes_that_do_not_push_say_their_steps(self) -> None:
+        steps: list[int] = []
+        with mock.patch("milepost.whereabouts.Whereabouts.made", lambda _, step: steps.append(step)):
+            tracker = self.imported("accelerate").MilepostTracker(run=self.run_of(rank=1))
+            tracker.log({"loss": 1.0}, step=3)
+            callback = self.imported("transformers").MilepostCallback()
+            arguments = types.SimpleNamespace(world_size=2, process_index=7)
+            state = types.SimpleNamespace(
+                is_world_process_zero=False, global_step=0, max_steps=10, epoch=0.0, logging_steps=5
+            )
+            control = types.SimpleNamespace(should_training_stop=False, should_evaluate=False, should_save=False)
+            callback.on_train_begin(arguments, state, control)
+            state.global_step = 4
+            callback.on_step_end(arguments, state, control)
+            lightning = self.imported("lightning").MilepostCallback(self.run_of(rank=1))
+            trainer = types.SimpleNamespace(global_step=6, log_every_n_steps=50, callback_metrics={}, world_size=2)
+            lightning.on_train_batch_end(trainer, None, None, None, 0)
+        self.assertEqual(sorted(set(steps)), [3, 4, 6])
 
 
 if __name__ == "__main__":

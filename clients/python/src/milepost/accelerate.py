@@ -37,17 +37,20 @@ class MilepostTracker(GeneralTracker):
     def tracker(self) -> Run:
         return self.run
 
-    @on_main_process
     def store_init_configuration(self, values: dict[str, Any]) -> None:
         # The trackers begin: after an end it is another training.
         if self._is_over:
             self.run, self._is_over = Run(self._total), False
 
-    @on_main_process
     def log(self, values: dict[str, Any], step: int | None = None, **kwargs: Any) -> None:
-        self.run.push(numbers_of(values), step=step)
+        if step is not None:
+            self.run.step(step)
+        self._push(values, step)
 
     @on_main_process
+    def _push(self, values: dict[str, Any], step: int | None) -> None:
+        self.run.push(numbers_of(values), step=step)
+
     def finish(self) -> None:
         if not self._is_given:
             self.run.close(done=True)

@@ -13,8 +13,8 @@ from .run import Run
 class MilepostCallback(keras.callbacks.Callback):
     """Give it to the model: `model.fit(..., callbacks=[MilepostCallback()])`.
 
-    A stop is heard by the process with rank 0: a program of several processes tells the others itself. Each training is
-    a run of its own; one that is handed in is left open.
+    It says when the model trains and when it evaluates. Each process hears a stop by itself, and not all at the same
+    step. Each training is a run of its own; one that is handed in is left open.
     """
 
     def __init__(self, run: Run | None = None) -> None:
@@ -29,9 +29,21 @@ class MilepostCallback(keras.callbacks.Callback):
         if not self._is_given:
             epochs, steps = self.params.get("epochs"), self.params.get("steps")
             self.run = Run(epochs * steps if epochs and steps else None)
+        self._do("starting")
+
+    def on_train_batch_begin(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        self._do("training")
+
+    def on_test_begin(self, logs: dict[str, Any] | None = None) -> None:
+        self._do("evaluating")
+
+    def on_test_end(self, logs: dict[str, Any] | None = None) -> None:
+        self._do("training")
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._step += 1
+        if self.run is not None:
+            self.run.step(self._step)
         values = numbers_of(logs or {})
         self._of_batches |= values.keys()
         self._push(values)
@@ -46,6 +58,10 @@ class MilepostCallback(keras.callbacks.Callback):
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         if self.run is not None and not self._is_given:
             self.run.close(done=True)
+
+    def _do(self, phase: str) -> None:
+        if self.run is not None:
+            self.run.phase(phase)
 
     def _push(self, values: dict[str, float]) -> None:
         if self.run is not None and values:

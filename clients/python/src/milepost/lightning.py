@@ -21,9 +21,9 @@ else:
 class MilepostCallback(Callback):
     """Give it to the trainer: `Trainer(callbacks=[MilepostCallback()])`.
 
-    It pushes the logged metrics every `log_every_n_steps` of the trainer and after each validation. A stop is heard by
-    the process with rank 0 and told to all, at those steps. Each training is a run of its own; one that is handed in is
-    left open.
+    It pushes the logged metrics every `log_every_n_steps` of the trainer and after each validation, and says when it
+    trains, evaluates and saves. A stop that a process hears is told to all, at those steps. Each training is a run of
+    its own; one that is handed in is left open.
     """
 
     def __init__(self, run: Run | None = None) -> None:
@@ -39,10 +39,17 @@ class MilepostCallback(Callback):
             total = float(trainer.estimated_stepping_batches)
             is_known = math.isfinite(total) and total > 0
             self.run = Run(int(total) if is_known else None, rank=trainer.global_rank)
+        self._do("starting")
+
+    def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
+        # Of a checkpoint nothing says its end.
+        self._do("training")
 
     def on_train_batch_end(
         self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
+        if self.run is not None:
+            self.run.step(trainer.global_step)
         every = max(1, trainer.log_every_n_steps)
         if not self._of_training:
             self._of_training = set(trainer.callback_metrics) - self._of_validation
@@ -53,9 +60,17 @@ class MilepostCallback(Callback):
         if trainer.world_size == 1 or trainer.global_step % every == 0:
             self._heed(trainer)
 
+    def on_validation_start(self, trainer: Any, pl_module: Any) -> None:
+        if not trainer.sanity_checking:
+            self._do("evaluating")
+
+    def on_save_checkpoint(self, trainer: Any, pl_module: Any, checkpoint: Any) -> None:
+        self._do("checkpointing")
+
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:
         self._of_validation |= set(trainer.callback_metrics) - self._of_training
         if not trainer.sanity_checking:
+            self._do("training")
             self._push(trainer, self._of_validation)
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:
@@ -68,6 +83,10 @@ class MilepostCallback(Callback):
         self.run.fail(exception)
         if not self._is_given:
             self.run.close()
+
+    def _do(self, phase: str) -> None:
+        if self.run is not None:
+            self.run.phase(phase)
 
     def _push(self, trainer: Any, names: set[str]) -> None:
         if self.run is not None and trainer.is_global_zero:

@@ -196,6 +196,13 @@ class Run:
         intake.put({}, self._step, *self._said, phase)
         worker.wake()
 
+    def _beside(self, values: dict[str, float], step: int) -> None:
+        """Takes what another part of the program has pushed, so that a phase does not clear it; that is not the end."""
+        if self._sender is not None:
+            self._sender.show(values)
+        self._step = step
+        self._said = (None if self._total is None else min(99, 100 * step // self._total), None)
+
     def close(self, *, done: bool = False) -> None:
         """Sends what is left, for as long as `patience` says, and ends. Never raises.
 

@@ -78,6 +78,10 @@ class Sender:
         """Asks often from now on whether to stop, which changes nothing."""
         self._listens_every = LISTEN_S
 
+    def show(self, values: dict[str, float]) -> None:
+        """Takes values that another part of the program has pushed, which the job goes on to show."""
+        self._newest = dict(islice((self._newest | values).items(), METRICS))
+
     def turn(self, *, closing: bool = False) -> float | None:
         """Does what is due. Returns the seconds until it has to be called again; None if only a push changes that.
 
