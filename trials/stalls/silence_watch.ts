@@ -80,6 +80,11 @@ function isSign(last: Sample | undefined, next: Sample): boolean {
     next.progressPercentage !== last.progressPercentage || !sameJson(next.metrics, last.metrics);
 }
 
+/** Whether a report says only that another phase begins: a program that has not made its first step may say so, too. */
+const isPhaseAlone = (last: Sample, next: Sample): boolean =>
+  next.phase !== last.phase && next.step === last.step &&
+  next.progressPercentage === last.progressPercentage && sameJson(next.metrics, last.metrics);
+
 const epochOf = (sample: Sample | undefined): number | undefined => {
   const text = sample?.metrics?.find(({ name }) => name === "epoch")?.value;
   return text === undefined ? undefined : readGoFloat(text)?.value;
@@ -157,7 +162,9 @@ export function reported(watch: Watch, next: Sample, nowMs: number): Watch {
     ? undefined
     : next.step - last.step;
   const after = signed(watch, nowMs, { steps, endsEpoch: endsEpoch(last, next) });
-  return { ...after, heardMs: nowMs, last: next, isBeaten: false };
+  const begins = signs === 1 && last !== undefined && isPhaseAlone(last, next);
+  const begun = begins ? { ...after, signs } : after;
+  return { ...begun, heardMs: nowMs, last: next, isBeaten: false };
 }
 
 /**

@@ -63,6 +63,14 @@ const LIMITS: Readonly<Record<string, { reports: string[]; begin?: Watch; limit?
     reports: [...steps(0, 3), "3 s: step 3 Starting"],
     limit: 1800,
   },
+  "a phase alone is no second sign: its first step may compile": {
+    reports: ["0 s: same Starting", "60 s: same Training"],
+    limit: 1800,
+  },
+  "with the first step after it the program has started": {
+    reports: ["0 s: same Starting", "60 s: same Training", "900 s: step 0 Training"],
+    limit: 600,
+  },
   "steps of a program that says its phase": { reports: steps(0, 10, "Training"), limit: 20 },
   "the first steps are no measure": { reports: steps(0, 5, "Training"), limit: 600 },
   "slow steps": {
