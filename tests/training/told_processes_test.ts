@@ -37,7 +37,7 @@ with milepost.Run() as run:
     for step in itertools.count():
         run.push(step=step, loss=1.0)
 ${await linesOfPage()}
-print(f"rank {torch.distributed.get_rank()} left at {step}: {told[0]}; itself it heard {run.stop}", flush=True)
+print(f"rank {torch.distributed.get_rank()} left at {step}: {told[0]}", flush=True)
 `,
       );
       const sources = new URL("clients/python/src", ROOT).pathname;
@@ -56,10 +56,10 @@ print(f"rank {torch.distributed.get_rank()} left at {step}: {told[0]}; itself it
         const isOver = pod?.status?.phase === "Failed" || text?.match(/^rank /gm)?.length === 2;
         return isOver ? text ?? "it printed nothing" : undefined;
       }, { timeoutMs: 240_000 });
-      const [, step, told] = /left at (\d+): (EarlyStopped: .*);/.exec(log) ?? [];
+      const [, step, told] = /left at (\d+): (EarlyStopped: .*)/.exec(log) ?? [];
       assert.deepEqual(log.split("\n").filter((it) => it.startsWith("rank ")).sort(), [
-        `rank 0 left at ${step}: ${told}; itself it heard ${told}`,
-        `rank 1 left at ${step}: ${told}; itself it heard None`,
+        `rank 0 left at ${step}: ${told}`,
+        `rank 1 left at ${step}: ${told}`,
       ], log);
     } finally {
       await Deno.remove(folder, { recursive: true });
