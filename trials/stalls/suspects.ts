@@ -47,16 +47,22 @@ const podOf = ({ name, node, heardMs }: HeardPod, at?: RankPlace) =>
     lastHeard: heardMs === undefined ? undefined : rfc3339(heardMs),
   });
 
-/** The place where more than half of the processes are. */
-function commonPlace(ranks: readonly RankPlace[]): RankPlace | undefined {
+/** The place where more than half of the processes are, else their step: those of one step may wait in several lines. */
+const commonPlace = (ranks: readonly RankPlace[]) =>
+  most(ranks) ?? most(ranks.map((it) => ({ ...it, place: undefined })));
+
+/** The first of more than half of the processes that are alike. */
+function most(ranks: readonly RankPlace[]): RankPlace | undefined {
   const groups = Map.groupBy(ranks, keyOf);
-  const [most = []] = [...groups.values()].toSorted((one, other) => other.length - one.length);
-  return most.length * 2 > ranks.length ? most[0] : undefined;
+  const [largest = []] = [...groups.values()].toSorted((one, other) => other.length - one.length);
+  return largest.length * 2 > ranks.length ? largest[0] : undefined;
 }
 
 /** The process of a pod that is elsewhere: the one that is furthest behind. */
 function elsewhere({ ranks }: HeardPod, common: RankPlace): RankPlace | undefined {
-  return ranks.filter((it) => keyOf(it) !== keyOf(common))
+  return ranks.filter((it) =>
+    it.step !== common.step || (common.place && it.place !== common.place)
+  )
     .toSorted((one, other) => one.step - other.step)[0];
 }
 

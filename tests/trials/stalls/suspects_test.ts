@@ -60,6 +60,11 @@ const CASES: Readonly<Record<string, { pods: string[]; named: string[]; words: s
     named: [],
     words: "ranks at step 812 in train.py:88, at step 812 in loader.py:40",
   },
+  "one that is behind, where the others wait in different lines": {
+    pods: ["a: 0@97 train.py:15", "b: 1@97 train.py:18", "c: 2@88 train.py:23"],
+    named: ["c"],
+    words: "c at step 88 in train.py:23, where others are at step 97",
+  },
   "a single process": {
     pods: ["a: 0@812 train.py:88"],
     named: [],
