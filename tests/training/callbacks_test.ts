@@ -57,16 +57,17 @@ const torch = await frameworksOfTorch();
 
 /** What Transformers' own callback reports, which pushes every five seconds and knows no field `step`. */
 const OF_TRANSFORMERS = ["loss", "current_step", "current_epoch", "total_steps"];
-const AFTER_STEP_100 = { startStep: 100, unit: "step" };
+/** So late that the job shows metrics first, a second or more after the phase that comes before them. */
+const afterStep = (startStep: number) => ({ startStep, unit: "step" });
 
 /** By the framework: where it is, the metrics that its program logs, and when a rule stops it. */
 const FRAMEWORKS: Readonly<Record<string, readonly [Environment, readonly string[], object]>> = {
-  lightning: [torch, ["loss", "val/loss"], AFTER_STEP_100],
-  accelerate: [torch, ["loss", "val/loss"], AFTER_STEP_100],
+  lightning: [torch, ["loss", "val/loss"], afterStep(1000)],
+  accelerate: [torch, ["loss", "val/loss"], afterStep(100)],
   keras: [
     await pythonEnvironment("keras==3.15.1", "jax==0.10.2"),
     ["loss", "val_loss"],
-    AFTER_STEP_100,
+    afterStep(5000),
   ],
   transformers: [await pythonEnvironment("transformers==5.23.0"), OF_TRANSFORMERS, {}],
 };
