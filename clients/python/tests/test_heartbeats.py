@@ -204,7 +204,7 @@ class PodTest(unittest.TestCase):
         bench = Bench(rank=4, folder=lambda clock: PodFolder(PLACE, 4, clock))
         other = PodFolder(PLACE, 5, bench.clock)
         self.assertEqual(other.post("", self.body(5, 1, 0)).body, b"{}")
-        bench.endpoint.say(200, body=STOP)
+        bench.endpoint.say(200, body={"trainerStatus": {"metrics": ["x" * 60] * 1000}, **STOP})
         bench.pass_time(10)
         self.assertEqual(json.loads(other.post("", self.body(5, 1, 0)).body), STOP)
         bench.sender.close()
@@ -278,9 +278,19 @@ class PodTest(unittest.TestCase):
             environ = {**ENVIRON, "RANK": "9", "LOCAL_RANK": "1"}
             with milepost.Run(environ=environ, endpoint=FakeEndpoint()) as run:
                 until(lambda: any(self.folder.glob("*/9")), "it says where it is")
-                first.tell(json.dumps(STOP).encode())
+                first.tell(Stop("Pruned", "bad"))
                 until(lambda: run.stop, "it hears the stop")
                 self.assertEqual(str(run.stop), "Pruned: bad")
+
+
+    def test_where_nothing_can_be_written_the_first_one_pushes_all_the_same(self) -> None:
+        endpoint = FakeEndpoint()
+        with mock.patch("tempfile.gettempdir", side_effect=FileNotFoundError), self.assertNoLogs("milepost"):
+            for rank in ("0", "1"):
+                environ = {**ENVIRON, "RANK": rank, "LOCAL_RANK": rank}
+                with milepost.Run(environ=environ, endpoint=endpoint) as run:
+                    run.push(step=1)
+        self.assertEqual(len(endpoint.taken), 1)
 
 
 class RunTest(unittest.TestCase):

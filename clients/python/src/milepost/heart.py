@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Callable
 
+from .control import Stop
 from .endpoint import Answer
 from .pacing import LONGEST_RETRY_AFTER_S
 from .pod_folder import PodFolder
@@ -42,8 +43,6 @@ class Heart:
         self._interval = INTERVAL_S if is_first else INTERVAL_S / 2
         self._due = now + self._interval * (1 + random()) / 2
         self._is_over = False
-        if self._folder is not None:
-            self._folder.begin()
 
     def wait(self, now: float) -> float | None:
         """Returns the seconds until a heartbeat is due; None if there will be none."""
@@ -69,12 +68,12 @@ class Heart:
             _logger.debug("heartbeats are not taken: %d", answer.status)
         self._due = max(self._due, now + min(answer.retry_after, LONGEST_RETRY_AFTER_S))
 
-    def stopped(self, answer: bytes) -> None:
-        """Ends, and tells the other processes of the pod of an answer that says stop. Never raises."""
+    def stopped(self, stop: Stop) -> None:
+        """Ends, and tells the other processes of the pod. Never raises."""
         self._is_over = True
         try:
             if self._folder is not None:
-                self._folder.tell(answer)
+                self._folder.tell(stop)
         except OSError:
             pass
 

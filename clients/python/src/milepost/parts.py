@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -57,7 +56,7 @@ def parts_of(wishes: Wishes, environ: Mapping[str, str], place: Place | None, no
     rank = rank_of(environ) if wishes.rank is None else int(wishes.rank)
     pushes, is_first = rank == 0, rank == 0 or local_rank_of(environ) == 0
     beats = wishes.heartbeat and (place is not None or wishes.endpoint is not None)
-    folder = PodFolder(place, rank, clock) if beats and place is not None and hasattr(os, "getuid") else None
+    folder = _folder_of(place, rank, clock, is_first=is_first) if beats and place is not None else None
     # The first process of a pod speaks for the others.
     endpoint = (wishes.endpoint or _endpoint_of(place, wishes.echo and pushes)) if is_first else folder
     if endpoint is None or not (pushes or beats):
@@ -82,6 +81,17 @@ def parts_of(wishes: Wishes, environ: Mapping[str, str], place: Place | None, no
     patience = wishes.patience if pushes else min(wishes.patience, _PATIENCE_S)
     worker = Worker(intake, sender, endpoint, clock=clock, chance=chance, notices=notices, patience=patience)
     return Parts(intake, sender, worker, pushes, whereabouts)
+
+
+def _folder_of(place: Place, rank: int, clock: Clock, *, is_first: bool) -> PodFolder | None:
+    """Returns the folder of this pod; None where nothing can be written, and each process is by itself."""
+    try:
+        folder = PodFolder(place, rank, clock)
+        if is_first:
+            folder.begin()
+    except (OSError, AttributeError):  # Only POSIX has users with numbers.
+        return None
+    return folder
 
 
 def _endpoint_of(place: Place | None, echo: bool) -> Endpoint | None:

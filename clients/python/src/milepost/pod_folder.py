@@ -10,11 +10,12 @@ import stat
 import tempfile
 
 from .clock import Clock
+from .control import Stop
 from .endpoint import Answer
 from .surroundings import Place
 from .whereabouts import Entry
 
-_BYTES_MAX = 4096
+_BYTES_MAX = 1 << 16
 _STOP = "stop"
 
 
@@ -65,10 +66,12 @@ class PodFolder:
                 continue
         return entries
 
-    def tell(self, answer: bytes) -> None:
-        """Hands an answer that says stop to the other processes, if there are some."""
+    def tell(self, stop: Stop) -> None:
+        """Hands a stop to the other processes, if there are some."""
         if self._names():
-            self._write(_STOP, answer)
+            # Not the whole answer, which repeats what was pushed.
+            control = {"stop": True, "reason": stop.reason, "message": stop.message}
+            self._write(_STOP, json.dumps({"control": control}).encode())
 
     def begin(self) -> None:
         """Takes back the stop of a program that was killed."""

@@ -258,7 +258,7 @@ class Sender:
         if self.stop is None and (stop := stop_of(answer)) is not None:
             self.stop = stop
             if self._heart is not None:
-                self._heart.stopped(body)
+                self._heart.stopped(stop)
         for warning in warnings_of(answer):
             self._notices.say(f"the endpoint warns: {warning}")
 
