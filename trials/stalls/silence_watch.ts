@@ -163,8 +163,7 @@ export function reported(watch: Watch, next: Sample, nowMs: number): Watch {
     : next.step - last.step;
   const after = signed(watch, nowMs, { steps, endsEpoch: endsEpoch(last, next) });
   const begins = signs === 1 && last !== undefined && isPhaseAlone(last, next);
-  const begun = begins ? { ...after, signs } : after;
-  return { ...begun, heardMs: nowMs, last: next, isBeaten: false };
+  return { ...after, ...(begins && { signs }), heardMs: nowMs, last: next, isBeaten: false };
 }
 
 /**

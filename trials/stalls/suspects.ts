@@ -60,9 +60,8 @@ function most(ranks: readonly RankPlace[]): RankPlace | undefined {
 
 /** The process of a pod that is elsewhere: the one that is furthest behind. */
 function elsewhere({ ranks }: HeardPod, common: RankPlace): RankPlace | undefined {
-  return ranks.filter((it) =>
-    it.step !== common.step || (common.place && it.place !== common.place)
-  )
+  const { step, place } = common;
+  return ranks.filter((it) => it.step !== step || (place && it.place !== place))
     .toSorted((one, other) => one.step - other.step)[0];
 }
 
