@@ -17,6 +17,7 @@ function measuresOf(hangs: readonly Hang[], falseStalls: readonly FalseStall[]):
   const missed = hangs.filter(({ foundMs }) => foundMs === undefined);
   const withPhases = foundOf(hangs.filter(({ isSlow }) => !isSlow), ["phases"]);
   const slow = foundOf(hangs.filter(({ isSlow }) => isSlow), ["phases"]);
+  const median = (of: readonly number[]) => of.length === 0 ? 0 : quantile(of, 0.5);
   const without = foundOf(hangs, ["epochs", "plain"]);
   return [
     {
@@ -41,8 +42,8 @@ function measuresOf(hangs: readonly Hang[], falseStalls: readonly FalseStall[]):
       note: `${withPhases.length} hangs, with those right behind another owner`,
     },
     {
-      name: "the same, in an hour of steps ten times slower, median",
-      value: quantile(slow, 0.5),
+      name: "the same, once steps were ten times slower for a while, median",
+      value: median(slow),
       unit: "s",
       note: `${slow.length} hangs`,
     },

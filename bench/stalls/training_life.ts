@@ -10,7 +10,7 @@ export type Act =
     /** A pod begins to run, or all of the job's are gone. */
     | { readonly kind: "pod"; readonly uid: string | undefined }
     | { readonly kind: "state"; readonly state: "Running" | "Suspended" | "Complete" }
-    /** It makes no step from now on, in an hour of slow steps or not; and when somebody has ended that. */
+    /** It makes no step from now on, after an hour of slow steps or without one; and when somebody has ended that. */
     | { readonly kind: "hangs"; readonly isSlow: boolean }
     | { readonly kind: "freed" }
   );
@@ -154,7 +154,7 @@ export function* lifeOf(options: LifeOptions): Generator<Act> {
           slowUntilMs = atMs + trouble.forMs;
           continue;
         }
-        if (trouble.kind === "hang") yield { atMs, kind: "hangs", isSlow: factor > 1 };
+        if (trouble.kind === "hang") yield { atMs, kind: "hangs", isSlow: slowUntilMs > 0 };
         if (trouble.kind === "suspended") yield { atMs, kind: "state", state: "Suspended" };
         if (trouble.kind !== "hang") yield { atMs, kind: "pod", uid: undefined };
         atMs += trouble.forMs;
