@@ -12,6 +12,7 @@ import {
   type ScalePaths,
 } from "../manifests.ts";
 import { type OpenApiSchema, openApiSchema } from "../openapi_schema.ts";
+import { statusParts } from "../trainjob.ts";
 import { elasticPolicySchema, replicaSpecsSchema, v1SpecSchema, v1StatusSchema } from "./job.ts";
 import { V1_KIND_LIST, v1CrdName, type V1Kind, type V1KindName } from "./kinds.ts";
 import { V1_RUN_BY, V1_RUN_BY_ANNOTATION, V1_VERSION } from "./names.ts";
@@ -113,9 +114,6 @@ export function v1CrdManifests(): CustomResourceDefinition[] {
   );
 }
 
-/** The fields of the status that upstream's definitions prune. */
-const ADDED_FIELDS = ["trainerStatus", "stop", "failure"] as const;
-
 /**
  * Returns what adds our fields of the status and the column of the progress to upstream's definition of a
  * kind. It can be applied again, and fails for a definition whose first version is not v1.
@@ -125,10 +123,10 @@ export function v1CrdPatch(kind: V1Kind): Extract<JsonPatchOperation, { value: u
   const fields = `${version}/schema/openAPIV3Schema/properties/status/properties`;
   return [
     { op: "test", path: `${version}/name`, value: V1_VERSION },
-    ...ADDED_FIELDS.map((field) => ({
+    ...Object.entries(statusParts).map(([field, schema]) => ({
       op: "add" as const,
       path: `${fields}/${field}`,
-      value: openApiSchema(v1StatusSchema.shape[field]),
+      value: openApiSchema(schema),
     })),
     { op: "add", path: `${version}/additionalPrinterColumns`, value: columnsOf(kind) },
   ];

@@ -80,7 +80,7 @@ const CASES: Readonly<
     given: { ...jobSet({}), spec: undefined },
     held: { ...jobSet({}), spec: undefined },
   },
-  "a pod: its place, its phase and its start": {
+  "a pod: its place, its node, its phase and its start": {
     parse: WATCHED.pod.parse,
     given: {
       apiVersion: "v1",
@@ -111,7 +111,7 @@ const CASES: Readonly<
           blockOwnerDeletion: true,
         }],
       },
-      spec: { containers: [{ name: "node", image: "i" }] },
+      spec: { nodeName: "node-1", containers: [{ name: "node", image: "i" }] },
       status: { phase: "Running", startTime: "2026-01-01T00:00:01Z", podIP: "10.0.0.1" },
     },
     held: {
@@ -132,6 +132,7 @@ const CASES: Readonly<
           { apiVersion: "batch/v1", kind: "Job", name: "j-node-0", uid: "u2", controller: true },
         ],
       },
+      spec: { nodeName: "node-1" },
       status: { phase: "Running", startTime: "2026-01-01T00:00:01Z" },
     },
   },

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { isObject } from "../../../platform/base/json.ts";
 import type { CustomResourceDefinition } from "../../../crds/manifests.ts";
+import { statusParts } from "../../../crds/trainjob.ts";
 import { V1_KINDS, type V1KindName } from "../../../crds/v1/kinds.ts";
 import { v1CrdManifests, v1CrdPatch, v1PatchCommands } from "../../../crds/v1/manifests.ts";
 
@@ -83,7 +84,7 @@ for (const { kind, plural, singular, specsKey } of Object.values(V1_KINDS)) {
     assert.deepEqual(fieldsAt(kind, "spec", specsKey, "[]", "template"), ["metadata", "spec"]);
     assert.deepEqual(
       fieldsAt(kind, "status"),
-      [...STATUS, "completedIndexes", "failure", "stop", "trainerStatus"].sort(),
+      [...STATUS, "completedIndexes", ...Object.keys(statusParts)].sort(),
     );
     assert.deepEqual(fieldsAt(kind, "status", "conditions", "[]"), [
       "lastTransitionTime",
@@ -233,12 +234,14 @@ Deno.test("v1CrdPatch() adds our fields and the column to a definition whose fir
     ["add", `${status}/trainerStatus`],
     ["add", `${status}/stop`],
     ["add", `${status}/failure`],
+    ["add", `${status}/stalled`],
+    ["add", `${status}/pace`],
     ["add", "/spec/versions/0/additionalPrinterColumns"],
   ]);
   assert.equal(patch[0]?.value, "v1");
   assert.deepEqual(patch[1]?.value, schemaAt("PyTorchJob", "status", "trainerStatus"));
   assert.deepEqual(
-    patch[4]?.value,
+    patch[6]?.value,
     crd("PyTorchJob").spec.versions[0]?.additionalPrinterColumns,
   );
 });
