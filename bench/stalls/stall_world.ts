@@ -9,6 +9,8 @@ import { type Act, lifeOf, type Program, randomOf } from "./training_life.ts";
 
 const TICK_MS = 1000;
 const HOUR_MS = 3_600_000;
+/** Time in which a pace is heard again. */
+const COLD_MS = 120_000;
 
 /** Options of {@link simulate}. */
 export interface WorldOptions {
@@ -25,6 +27,8 @@ export interface Hang {
   readonly job: string;
   readonly program: Program;
   readonly isSlow: boolean;
+  /** Whether the pod, or the owner that found it, began less than two minutes before, or behind it. */
+  readonly isCold: boolean;
   readonly foundMs: number | undefined;
 }
 
@@ -56,6 +60,8 @@ class MadeUpJob {
   /** Since when it hangs. */
   hungMs: number | undefined;
   podUid: string | undefined;
+  /** When that pod began. */
+  podMs = 0;
 
   constructor(name: string, program: Program, life: Generator<Act>) {
     this.name = name;
@@ -144,11 +150,15 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
       });
     } else {
       const { isSlow = false } = hangs.get(name) ?? {};
-      hangs.set(name, { job: name, program, isSlow, foundMs: clock.monotonic() - hungMs });
+      const isCold = hungMs - Math.max(openedMs, job.podMs) < COLD_MS;
+      const foundMs = clock.monotonic() - hungMs;
+      hangs.set(name, { job: name, program, isSlow, isCold, foundMs });
     }
   }
 
+  let openedMs = 0;
   function open() {
+    openedMs = clock.monotonic();
     jobListeners.length = 0;
     podListeners.length = 0;
     const over = new AbortController();
@@ -210,6 +220,7 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
           job: job.name,
           program: job.program,
           isSlow: now.isSlow,
+          isCold: false,
           foundMs: undefined,
         });
         return;
@@ -219,6 +230,7 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
       case "pod": {
         const [before, uid] = [job.podUid, now.uid];
         job.podUid = uid;
+        job.podMs = nowMs;
         const changes: Change<WatchedPod>[] = [
           ...(before === undefined
             ? []

@@ -15,8 +15,9 @@ function foundOf(hangs: readonly Hang[], programs: readonly string[]): number[] 
 
 function measuresOf(hangs: readonly Hang[], falseStalls: readonly FalseStall[]): Measure[] {
   const missed = hangs.filter(({ foundMs }) => foundMs === undefined);
-  const withPhases = foundOf(hangs.filter(({ isSlow }) => !isSlow), ["phases"]);
-  const slow = foundOf(hangs.filter(({ isSlow }) => isSlow), ["phases"]);
+  const cold = foundOf(hangs.filter(({ isCold }) => isCold), ["phases"]);
+  const withPhases = foundOf(hangs.filter((it) => !it.isSlow && !it.isCold), ["phases"]);
+  const slow = foundOf(hangs.filter((it) => it.isSlow && !it.isCold), ["phases"]);
   const median = (of: readonly number[]) => of.length === 0 ? 0 : quantile(of, 0.5);
   const without = foundOf(hangs, ["epochs", "plain"]);
   return [
@@ -39,7 +40,13 @@ function measuresOf(hangs: readonly Hang[], falseStalls: readonly FalseStall[]):
       value: quantile(withPhases, 0.95),
       unit: "s",
       goal: { is: "at most", limit: 30 },
-      note: `${withPhases.length} hangs, with those right behind another owner`,
+      note: `${withPhases.length} hangs`,
+    },
+    {
+      name: "the same, within two minutes of a start, or of another owner, median",
+      value: median(cold),
+      unit: "s",
+      note: `${cold.length} hangs`,
     },
     {
       name: "the same, once steps were ten times slower for a while, median",
