@@ -14,8 +14,8 @@ import { ASK_MAX_BYTES } from "../replicas/forward_asks.ts";
 const MAX_PODS = 20_000;
 /** From one question to the next, in milliseconds. */
 const INTERVAL_MS = 1_000;
-/** Heartbeats that fit into one question, each at its longest. */
-const BEATS = Math.floor(ASK_MAX_BYTES / 2048);
+/** Heartbeats of one question, and bytes that it has beside them. */
+const [BEATS, REST_BYTES] = [64, 512];
 
 /** Heartbeats that go together. */
 export interface BeatsAsk {
@@ -42,6 +42,8 @@ export function beatAsks(kinds: JobKinds): AskKind<BeatsAsk, { taken: number }> 
   };
 }
 
+const encoder = new TextEncoder();
+
 /** Creates the way of heartbeats from this replica: to its own term at once, to another replica's once a second. */
 export function createBeatOutbox({ here, ask, clock }: {
   /** The owner's own, if this replica is the owner. */
@@ -51,12 +53,23 @@ export function createBeatOutbox({ here, ask, clock }: {
 }) {
   const waiting = new Map<string, Beat>();
 
+  /** Takes the next ones that fit into a question. */
+  function takeSome(beats: Beat[]): Beat[] {
+    let bytes = REST_BYTES;
+    const end = beats.findIndex((beat, index) => {
+      bytes += encoder.encode(JSON.stringify({ ...beat, job: jobMessage(beat.job) })).length + 1;
+      return index === BEATS || bytes > ASK_MAX_BYTES;
+    });
+    return beats.splice(0, end < 0 ? beats.length : Math.max(1, end));
+  }
+
   async function send(signal: AbortSignal): Promise<void> {
     const beats = [...waiting.values()];
     waiting.clear();
-    for (let at = 0; at < beats.length && !signal.aborted; at += BEATS) {
-      // Those of an owner that does not answer are made up for by the next ones.
-      await ask({ beats: beats.slice(at, at + BEATS) }, signal);
+    while (beats.length > 0 && !signal.aborted) {
+      const answer = await ask({ beats: takeSome(beats) }, signal);
+      // What an owner that does not answer is not told now would be old: the next heartbeats make up for it.
+      if (!("taken" in answer)) return;
     }
   }
 
