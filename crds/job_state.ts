@@ -122,6 +122,12 @@ export const failureOf = (job: Pick<AnyJob, "metadata" | "status">): JobFailure 
 export const stallOf = (job: Pick<AnyJob, "metadata" | "status">): JobStall | undefined =>
   jobStallSchema.safeParse(fieldOf(job, "stalled", ANNOTATIONS.stalled)).data;
 
+/** Whether a job should make progress, by its object: it runs, and nobody ends it or starts its pods again. */
+export const shouldProgress = (kind: JobKind, job: AnyJob): boolean =>
+  shownStateOf(kind, job) === "Running" && job.metadata.deletionTimestamp === undefined &&
+  storedStopOf(job) === undefined && failureOf(job)?.headline === undefined &&
+  kind.foreignController?.(job) === undefined;
+
 /** The pace that the job's object holds. */
 export const paceOf = ({ status }: JobWithStatus): JobPace | undefined =>
   jobPaceSchema.safeParse(status?.["pace"]).data;

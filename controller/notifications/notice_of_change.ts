@@ -1,6 +1,13 @@
 /** Notice of a change of a job, for people outside the cluster: from the job's object before and after. Pure. */
 import { type AnyJob, type JobKind, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import { earlyStopOf, endOf, failureOf, shownStateOf, stallOf } from "../../crds/job_state.ts";
+import {
+  earlyStopOf,
+  endOf,
+  failureOf,
+  shouldProgress,
+  shownStateOf,
+  stallOf,
+} from "../../crds/job_state.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
@@ -67,8 +74,8 @@ function newFact(kind: JobKind, before: AnyJob | undefined, job: AnyJob): Fact |
   const was = before && factOf(kind, before);
   const is = factOf(kind, job);
   if (is !== undefined) return is.event === was?.event && is.since === was.since ? undefined : is;
-  // Of a job that was stalled, and is suspended or stopped now, nobody knows whether it went on.
-  const goesOn = was !== undefined && shownStateOf(kind, job) === "Running";
+  // Of a job that was stalled, and is suspended, stopped or deleted now, nobody knows whether it went on.
+  const goesOn = was !== undefined && shouldProgress(kind, job);
   return goesOn ? { ...was, event: EVENT_REASONS.progressResumed, text: undefined } : undefined;
 }
 
