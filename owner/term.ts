@@ -91,8 +91,8 @@ function ledgerOf(
 
 function stallsOf({ client, leadership, keepsProgress = () => true, ...options }: TermOptions) {
   const deadlineMs = leadership.deadlineMs(WRITE_MS);
-  const write = createStallWriter({ client, keepsProgress, deadlineMs });
-  return openTermStalls({ ...options, write, leading: () => leadership.leading });
+  const writer = createStallWriter({ client, keepsProgress, deadlineMs });
+  return openTermStalls({ ...options, writer, leading: () => leadership.leading });
 }
 
 /** One term. */

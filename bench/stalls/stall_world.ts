@@ -1,6 +1,7 @@
 /** World of made-up jobs under a false clock, with the real stalls of a term: what was found, and what was called stalled and was not. */
 import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
+import { stallOf } from "../../crds/job_state.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import { openTermStalls } from "../../owner/stalls/term_stalls.ts";
 import type { Change } from "../../platform/kube/watching/informer_cache.ts";
@@ -185,9 +186,12 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
       }]]),
       clock,
       leading: () => true,
-      write({ name }, _object, { stall, pace }) {
-        set(name, { stalled: stall, ...(pace && { pace }) });
-        return Promise.resolve();
+      writer: {
+        told: (_, object) => stallOf(object),
+        write({ name }, _object, { stall, pace }) {
+          set(name, { stalled: stall, ...(pace && { pace }) });
+          return Promise.resolve();
+        },
       },
       events: { record: ({ name }, { reason, message }) => told(name, reason, message) },
     });

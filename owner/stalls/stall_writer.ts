@@ -24,7 +24,7 @@ function stallPlace(place: ProgressPlace): ProgressPlace {
   return { at: "annotation", key: ANNOTATIONS.stalled };
 }
 
-/** Creates the writer. It rejects with what the API server says; writing again does no harm. */
+/** Creates the writer. `write` rejects with what the API server says; writing again does no harm. */
 export function createStallWriter(
   { client, keepsProgress, deadlineMs = WRITE_MS }: {
     readonly client: Pick<KubeClient, "patch">;
@@ -32,6 +32,16 @@ export function createStallWriter(
     readonly deadlineMs?: number;
   },
 ) {
+  /** The stall that a job holds at the place where it is written: whatever a tenant writes elsewhere is none. */
+  function told(kind: JobKind, { metadata, status }: AnyJob): JobStall | undefined {
+    const place = progressPlace(kind, keepsProgress);
+    if (place === undefined) return undefined;
+    const at = stallPlace(place);
+    return at.at === "status"
+      ? stallOf({ metadata: {}, status })
+      : stallOf({ metadata, status: undefined });
+  }
+
   /** Kinds whose definition has dropped what was written. */
   const dropping = new Set<JobKind>();
 
@@ -49,21 +59,21 @@ export function createStallWriter(
   }
 
   /** Writes what differs from the job as a cache has it. */
-  return async (
+  async function write(
     job: JobRef,
     object: AnyJob,
     { stall, pace }: StallFields,
     signal: AbortSignal,
-  ): Promise<void> => {
+  ): Promise<void> {
     const place = progressPlace(job.kind, keepsProgress);
     if (place === undefined || dropping.has(job.kind)) return;
-    const stallIsNew = !sameJson(stall, stallOf(object));
+    const stallIsNew = !sameJson(stall, told(job.kind, object));
     const paceIsNew = pace !== undefined && place.at === "status" &&
       !sameJson(pace, paceOf(object));
     const gone = ignoring(isNotFound);
     if (stallIsNew) {
       const now = await patch(job, stallPlace(place), stall, signal).catch(gone);
-      if (now !== undefined && stall !== undefined && stallOf(now) === undefined) {
+      if (now !== undefined && stall !== undefined && told(job.kind, now) === undefined) {
         dropping.add(job.kind);
       }
     }
@@ -71,5 +81,10 @@ export function createStallWriter(
       const now = await patch(job, { at: "status", field: "pace" }, pace, signal).catch(gone);
       if (now !== undefined && paceOf(now) === undefined) dropping.add(job.kind);
     }
-  };
+  }
+
+  return { told, write };
 }
+
+/** A writer. */
+export type StallWriter = ReturnType<typeof createStallWriter>;

@@ -1,15 +1,7 @@
 /** Stalls of one term: verdicts on the silence of jobs, as their pushes arrive, and what jobs say of them (docs/decisions/0081). */
 import { getLogger } from "@logtape/logtape";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import {
-  endOf,
-  failureOf,
-  paceOf,
-  progressOf,
-  shownStateOf,
-  stallOf,
-  storedStopOf,
-} from "../../crds/job_state.ts";
+import { endOf, paceOf, progressOf, shouldProgress } from "../../crds/job_state.ts";
 import type { JobPace } from "../../crds/job_stall.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
@@ -21,16 +13,16 @@ import { humanDuration } from "../../platform/base/human_duration.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
-import { messageOf } from "../../platform/kube/errors.ts";
+import { isInvalid, messageOf } from "../../platform/kube/errors.ts";
 import { type EventText, subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isNewsOfPace } from "../../trials/stalls/pace_news.ts";
-import { isStorm, stormAfter } from "../../trials/stalls/storm.ts";
+import { isOfStorm, stormAfter, stormOf } from "../../trials/stalls/storm.ts";
 import { SILENCE_MS, verdictOf } from "../../trials/stalls/stall_verdict.ts";
-import { excused } from "../../trials/stalls/silence_watch.ts";
-import type { createStallWriter } from "./stall_writer.ts";
+import { beginDone, beginRun, excused } from "../../trials/stalls/silence_watch.ts";
+import type { StallWriter } from "./stall_writer.ts";
 import { type Moment, WatchedRun } from "./watched_run.ts";
 
 const log = getLogger(["milepost", "manager"]);
@@ -43,8 +35,8 @@ const TICK_MS = 1_000;
 const LATE_MS = 5_000;
 /** Least time between two writes of a job's pace, in milliseconds. */
 const PACE_MS = 600_000;
-/** How often the pods of one stall may be named. */
-const NAMED_MOST = 5;
+/** How often the pods of one stall may be named, and how long after the last look, in milliseconds. */
+const [NAMED_MOST, NAMED_MS] = [6, 5_000];
 /** Jobs that are written at a time, and of one pass. */
 const WRITES = { limit: 8, most: 64 } as const;
 /** Pauses after a pass of which a write failed. */
@@ -58,40 +50,36 @@ export interface TermStallsOptions {
   }>;
   readonly clock: Clock;
   readonly leading: () => boolean;
-  readonly write: ReturnType<typeof createStallWriter>;
+  readonly writer: StallWriter;
   readonly events?: Pick<EventRecorder, "record"> | undefined;
 }
 
-/** Whether the job should make progress, by its object: it runs, and nobody ends it or starts its pods again. */
-function isOpen(kind: JobKind, job: AnyJob): boolean {
-  return shownStateOf(kind, job) === "Running" && job.metadata.deletionTimestamp === undefined &&
-    storedStopOf(job) === undefined && failureOf(job)?.headline === undefined &&
-    kind.foreignController?.(job) === undefined;
-}
-
 /** Opens the stalls of one term, which follow the caches from now on. */
-export function openTermStalls({ jobs, clock, leading, write, events }: TermStallsOptions) {
+export function openTermStalls({ jobs, clock, leading, writer, events }: TermStallsOptions) {
   const runs = createBoundedCache<WatchedRun>(MAX_JOBS);
   /** Jobs that do not say what they shall. */
   const unwritten = new Map<string, WatchedRun>();
   /** When the pace of a job may be written, and the last one that was, by UID. */
   const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
-  /** How often the pods of a stall of this term were named. */
-  const named = createBoundedCache<number>(MAX_JOBS);
+  /** How often the pods of a stall of this term were named, and when they may be again. */
+  const named = createBoundedCache<{ times: number; dueMs: number }>(MAX_JOBS);
   let tickedMs = clock.monotonic();
-  /** When a storm began. */
-  let stormMs: number | undefined;
+  let storm: { readonly beganMs: number; readonly jobs: readonly WatchedRun[] } | undefined;
 
   function runOf(kind: JobKind, object: AnyJob): WatchedRun {
     const job = jobRefOf(kind, object);
     const known = runs.get(job.uid);
     if (known !== undefined) return known;
     const nowMs = clock.monotonic();
-    const pace = paceOf(object);
-    const stall = stallOf(object);
-    const made = new WatchedRun(job, { nowMs, pace, isOpen: isOpen(kind, object), stall });
+    const progress = progressOf(kind, object);
+    // It has reported to an owner before this one, to whom it had taught nothing yet.
+    const pace = paceOf(object) ?? (progress && { silences: {} });
+    const isOver = progress?.progressPercentage === 100;
+    const watch = isOver ? beginDone(nowMs, pace, progress) : beginRun(nowMs, pace);
+    const isOpen = shouldProgress(kind, object);
+    const made = new WatchedRun(job, { watch, isOpen, stall: writer.told(kind, object) });
     runs.set(job.uid, made);
-    paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace });
+    paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: paceOf(object) });
     return made;
   }
 
@@ -115,31 +103,38 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
 
   function stalled(run: WatchedRun): void {
     run.stall = { ...run.stallAt(moment()), time: rfc3339(clock.now()) };
-    named.set(run.job.uid, 1);
+    named.set(run.job.uid, { times: 1, dueMs: clock.monotonic() });
     tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
   }
 
   /** Says again which pods stand out, of which more is known some heartbeats later. */
-  function nameAgain(run: WatchedRun): void {
-    const times = named.get(run.job.uid);
-    const next = times === undefined || times > NAMED_MOST ? undefined : run.stallAt(moment());
-    if (times === undefined || next === undefined || sameJson(next.pods, run.stall?.pods)) return;
-    named.set(run.job.uid, times + 1);
+  function nameAgain(run: WatchedRun, nowMs: number): void {
+    const known = named.get(run.job.uid);
+    if (known === undefined || known.times >= NAMED_MOST || nowMs < known.dueMs) return;
+    known.dueMs = nowMs + NAMED_MS;
+    const next = run.stallAt(moment());
+    if (sameJson(next.pods, run.stall?.pods)) return;
+    known.times += 1;
     run.stall = { ...next, time: run.stall?.time };
     unwritten.set(run.job.uid, run);
   }
 
-  function forget(uid: string): void {
-    for (const memory of [runs, unwritten, paces, named]) memory.delete(uid);
+  function forget(uid: string, isGone: boolean): void {
+    // A stall that is over is taken away from a job that has ended meanwhile, too.
+    const isOver = runs.get(uid)?.stall === undefined;
+    if (isGone || !isOver) unwritten.delete(uid);
+    for (const memory of [runs, paces, named]) memory.delete(uid);
   }
 
   function jobSeen(kind: JobKind, object: AnyJob, isGone: boolean): void {
     const { uid = "" } = object.metadata;
-    if (isGone || endOf(kind, object) !== undefined) return forget(uid);
+    if (isGone || endOf(kind, object) !== undefined) return forget(uid, isGone);
     if (progressOf(kind, object) === undefined && !runs.has(uid)) return;
     const run = runOf(kind, object);
     const before = run.isOpen;
-    run.isOpen = isOpen(kind, object);
+    run.isOpen = shouldProgress(kind, object);
+    // What was written may show late, or was written although no answer came.
+    if (!sameJson(writer.told(kind, object), run.stall)) unwritten.set(uid, run);
     if (before === run.isOpen) return;
     run.begin(clock.monotonic());
     if (!run.isOpen) settle(run);
@@ -171,33 +166,39 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
   }
 
   /**
-   * Returns whether the silence of those jobs is no sign of theirs, as in a storm. It teaches nothing then, and begins
-   * anew once the storm is over.
+   * Returns those of the candidates whose silence is their own. That of a storm teaches nothing, and begins anew once the
+   * storm is over.
    */
-  function weather(candidates: readonly WatchedRun[], nowMs: number): boolean {
-    if (candidates.length === 0 && stormMs === undefined) return false;
+  function withoutStorm(candidates: readonly WatchedRun[], nowMs: number): readonly WatchedRun[] {
+    if (candidates.length === 0 && storm === undefined) return candidates;
     const open = [...runs.values()].filter(isJudged);
-    const watches = open.map(({ watch }) => watch);
-    if (stormMs === undefined) {
+    if (storm === undefined) {
       const silentMs = Math.min(...candidates.map(({ watch }) => nowMs - watch.sinceMs));
-      if (!isStorm(watches, silentMs, nowMs)) return false;
-      stormMs = nowMs;
-      const jobs = { silent: candidates.length, watched: open.length };
+      const together = stormOf(open, silentMs, nowMs);
+      if (together.length === 0) return candidates;
+      storm = { beganMs: nowMs, jobs: together };
+      const counts = { silent: together.length, watched: open.length };
       log.warn(
-        "many jobs fell silent together: none is called stalled before they are heard",
-        jobs,
+        "many jobs fell silent together: they are not called stalled before they are heard",
+        counts,
       );
     }
-    const state = stormAfter(watches, stormMs, nowMs);
-    if (state === "on") {
-      open.forEach((it) => it.watch = { ...it.watch, isWhole: false });
-      return true;
+    const { beganMs } = storm;
+    const jobs = storm.jobs.filter((it) => runs.get(it.job.uid) === it && isJudged(it));
+    const state = stormAfter(jobs, beganMs, nowMs);
+    if (state === "long") {
+      storm = undefined;
+      return candidates;
     }
-    stormMs = undefined;
-    if (state === "long") return false;
-    log.info("jobs are heard again");
-    open.forEach((it) => it.watch = excused(it.watch, nowMs));
-    return true;
+    const touched = open.filter(({ watch }) => isOfStorm(watch, beganMs));
+    const own = candidates.filter(({ watch }) => !isOfStorm(watch, beganMs));
+    if (state === "on") touched.forEach((it) => it.watch = { ...it.watch, isWhole: false });
+    else {
+      storm = undefined;
+      log.info("jobs are heard again");
+      touched.forEach((it) => it.watch = excused(it.watch, nowMs));
+    }
+    return own;
   }
 
   /** Comes to verdicts. */
@@ -211,17 +212,17 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
     for (const run of runs.values()) {
       // Nearly all jobs have just been heard.
       if (nowMs - run.watch.sinceMs < SILENCE_MS.training) continue;
-      if (run.stall !== undefined) nameAgain(run);
+      if (run.stall !== undefined) nameAgain(run, nowMs);
       else if (run.isExpected && verdictOf(run.watch, nowMs) === "stalled") candidates.push(run);
     }
-    if (!weather(candidates, nowMs)) candidates.forEach(stalled);
+    withoutStorm(candidates, nowMs).forEach(stalled);
   }
 
   function notePace(run: WatchedRun, nowMs: number): void {
     const known = paces.get(run.job.uid);
+    if (known === undefined || nowMs < known.dueMs) return;
     const { pace } = run;
-    if (known === undefined || pace === undefined || nowMs < known.dueMs) return;
-    if (!isNewsOfPace(known.pace, pace)) return;
+    if (pace === undefined || !isNewsOfPace(known.pace, pace)) return;
     known.dueMs = nowMs + PACE_MS;
     known.pace = pace;
     unwritten.set(run.job.uid, run);
@@ -231,7 +232,7 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
     const { job, stall } = run;
     const object = jobNow(jobs, job);
     const pace = paces.get(job.uid)?.pace;
-    if (object !== undefined) await write(job, object, { stall, pace }, signal);
+    if (object !== undefined) await writer.write(job, object, { stall, pace }, signal);
   }
 
   /** Writes what jobs do not say yet. Resolves with the first error. */
@@ -242,6 +243,8 @@ export function openTermStalls({ jobs, clock, leading, write, events }: TermStal
       try {
         await writeOne(run, signal);
       } catch (error) {
+        // What is refused as it stands is written again once the cache shows another job.
+        if (isInvalid(error)) return log.debug("a stall is refused", { problem: messageOf(error) });
         if (runs.has(run.job.uid)) unwritten.set(run.job.uid, run);
         throw error;
       }

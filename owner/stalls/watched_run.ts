@@ -23,6 +23,10 @@ const runs = ({ metadata, status, failure }: WatchedPod): boolean =>
   metadata?.deletionTimestamp === undefined && status?.phase === "Running" &&
   (failure === undefined || failure.runsSince !== undefined);
 
+/** Whether a pod has ended: nothing is expected of it any more. */
+const hasEnded = ({ status }: WatchedPod): boolean =>
+  status?.phase === "Succeeded" || status?.phase === "Failed";
+
 /** A pod that has reported; undefined times: to an owner before this one. */
 interface KnownPod {
   readonly name: string;
@@ -42,17 +46,22 @@ export class WatchedRun {
   /** What was told of it. */
   stall: JobStall | undefined;
   readonly #pods = new Map<string, KnownPod>();
+  /** The highest step that heartbeats of this run have shown. */
+  #topStep = -1;
 
-  constructor(job: JobRef, { nowMs, pace, isOpen, stall }: {
-    readonly nowMs: number;
-    readonly pace: JobPace | undefined;
+  constructor(job: JobRef, { watch, isOpen, stall }: {
+    readonly watch: Watch;
     readonly isOpen: boolean;
     readonly stall: JobStall | undefined;
   }) {
     this.job = job;
-    this.watch = beginRun(nowMs, pace);
+    this.watch = watch;
     this.isOpen = isOpen;
     this.stall = stall;
+  }
+
+  get namespace(): string {
+    return this.job.namespace;
   }
 
   /** Whether the job is expected to make progress: it runs, and so do the pods that report. */
@@ -87,22 +96,29 @@ export class WatchedRun {
   }
 
   /** Takes a push. Returns whether it is a sign of progress. */
-  pushed({ pod, trainerStatus }: Push, now: Moment): boolean {
+  pushed({ pod, trainerStatus, earlier = [] }: Push, now: Moment): boolean {
     this.#heard(pod, now);
+    // What comes as a history could not be said before.
+    if (earlier.length > 0) this.watch = { ...this.watch, isWhole: false };
     this.watch = reported(this.watch, trainerStatus, now.monotonicMs);
+    this.#topStep = trainerStatus.step ?? this.#topStep;
     return this.watch.sinceMs === now.monotonicMs;
   }
 
-  /** Takes a heartbeat. Returns whether it is a sign of progress: a process has made a step since the last one. */
+  /**
+   * Takes a heartbeat. Returns whether it is a sign of progress: a process has made a step that none had made before, or
+   * has gone back. The step of many processes is one.
+   */
   beat({ pod, ranks }: Beat, now: Moment): boolean {
     const before = this.#pods.get(pod.uid)?.ranks ?? [];
     const at = ranks.map(([rank, step, , place]): RankPlace => ({ rank, step, place }));
     this.#heard(pod, now, at);
     const { sinceMs } = this.watch;
     for (const [rank, step, seconds] of ranks) {
-      const known = before.find((it) => it.rank === rank);
-      if (known?.step === step) continue;
-      const steps = known === undefined ? undefined : step - known.step;
+      const { step: own = -1 } = before.find((it) => it.rank === rank) ?? {};
+      if (step <= this.#topStep && step >= own) continue;
+      const steps = this.#topStep < 0 ? undefined : step - this.#topStep;
+      this.#topStep = step;
       this.watch = stepped(this.watch, { steps, secondsAgo: seconds }, now.monotonicMs);
     }
     this.watch = { ...this.watch, heardMs: now.monotonicMs };
@@ -124,8 +140,11 @@ export class WatchedRun {
       this.watch = beginRun(nowMs, pace, true);
       return false;
     }
-    if (pod === undefined) this.#pods.delete(uid);
-    else {
+    if (pod === undefined || hasEnded(pod)) {
+      this.#pods.delete(uid);
+      // The others go on without one that has done its part.
+      if (pod?.status?.phase === "Succeeded") return false;
+    } else {
       const next = { ...known, node, runs: runs(pod), restarts };
       this.#pods.set(uid, next);
       if (next.runs === known.runs && next.restarts <= known.restarts) return false;
@@ -136,6 +155,7 @@ export class WatchedRun {
 
   /** Begins another run. */
   begin(nowMs: number): void {
+    this.#topStep = -1;
     this.watch = beginRun(nowMs, this.watch.pace);
   }
 

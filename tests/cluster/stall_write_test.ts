@@ -60,7 +60,7 @@ Deno.test("a stall and a pace are written, and a stall is taken away, whatever o
       return jobSchema.parse(made);
     };
     const now = async () => jobSchema.parse(await client.get(KINDS.trainJob, key));
-    const write = createStallWriter({ client, keepsProgress: () => true });
+    const { write } = createStallWriter({ client, keepsProgress: () => true });
     const earlier = await create();
     const ref = jobRefOf(TRAINJOB, earlier);
     await write(ref, earlier, { stall: STALL, pace: PACE }, NEVER);
@@ -92,7 +92,7 @@ Deno.test("a definition that drops stalls is written to once", () =>
         return client.patch(...given);
       },
     };
-    const write = createStallWriter({ client: counted, keepsProgress: () => true });
+    const { write } = createStallWriter({ client: counted, keepsProgress: () => true });
     for (let times = 0; times < 3; times++) {
       await write(jobRefOf(TRAINJOB, job), job, { stall: STALL, pace: PACE }, NEVER);
     }

@@ -46,6 +46,12 @@ export function beginRun(nowMs: number, pace: JobPace | undefined, hasStarted = 
   return { ...times, last: undefined, signs, isWhole: false, isBeaten: false, pace };
 }
 
+/** Begins the watch over a run that has said it is done: nothing is expected of it before it reports again. */
+export const beginDone = (nowMs: number, pace: JobPace | undefined, last: Sample): Watch => ({
+  ...beginRun(nowMs, pace, true),
+  last,
+});
+
 /**
  * Begins the silence anew: what was could not have been heard, or need not have been said. The program may do something
  * else now, or do it slower.

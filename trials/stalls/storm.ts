@@ -3,37 +3,50 @@ import { missedMs } from "./stall_verdict.ts";
 import type { Watch } from "./silence_watch.ts";
 
 /** Jobs that make a storm: at least so many, and such a part of those that would have been heard. */
-const STORM = { jobs: 5, part: 1 / 5, longestMs: 1_800_000 } as const;
+const STORM = { jobs: 5, part: 1 / 5, longestMs: 1_800_000, aroundMs: 300_000 } as const;
 /** Part of the silence after which a job is missed that makes it one of a storm: not all fall silent in one moment. */
 const NEARLY = 3 / 4;
 
-const areMany = (some: number, all: number) => some >= STORM.jobs && some >= STORM.part * all;
-
-/**
- * Returns whether there is a storm, among jobs that should run: `silentMs` is the silence that made somebody ask. Jobs
- * that may be silent for longer say nothing of it.
- */
-export function isStorm(watches: Iterable<Watch>, silentMs: number, nowMs: number): boolean {
-  let [expected, missed] = [0, 0];
-  for (const watch of watches) {
-    const afterMs = missedMs(watch);
-    if (afterMs === undefined || afterMs > silentMs) continue;
-    expected += 1;
-    if (nowMs - watch.sinceMs >= NEARLY * afterMs) missed += 1;
-  }
-  return areMany(missed, expected);
+/** A job that should run. */
+export interface StormJob {
+  readonly namespace: string;
+  readonly watch: Watch;
 }
 
 /**
- * Returns what has become of a storm that began at that time: `heard` once most jobs were heard since, `long` if they were not
- * for half an hour, so that those that are silent have more in common than a way that is blocked.
+ * Returns the jobs that fell silent together; none if that is no storm. `silentMs` is the silence that made somebody ask:
+ * jobs that may be silent for longer say nothing of it. Those of one namespace alone are no storm where others are
+ * heard: they may have hung together, or want to be believed to.
+ */
+export function stormOf<Job extends StormJob>(
+  jobs: readonly Job[],
+  silentMs: number,
+  nowMs: number,
+): readonly Job[] {
+  const expected = jobs.filter(({ watch }) => (missedMs(watch) ?? Infinity) <= silentMs);
+  const missed = expected.filter(({ watch }) =>
+    nowMs - watch.sinceMs >= NEARLY * (missedMs(watch) ?? Infinity)
+  );
+  const namespaces = new Set(missed.map(({ namespace }) => namespace));
+  const isAlone = namespaces.size < 2 && jobs.some(({ namespace }) => !namespaces.has(namespace));
+  const areMany = missed.length >= STORM.jobs && missed.length >= STORM.part * expected.length;
+  return areMany && !isAlone ? missed : [];
+}
+
+/**
+ * Returns what has become of the jobs of a storm that began at that time: `heard` once most of them were heard since, `long` if
+ * they were not for half an hour, so that those that are silent have more in common than a way that is blocked.
  */
 export function stormAfter(
-  watches: readonly Watch[],
+  jobs: readonly StormJob[],
   beganMs: number,
   nowMs: number,
 ): "heard" | "long" | "on" {
-  const silent = watches.filter(({ sinceMs }) => sinceMs < beganMs);
-  if (!areMany(silent.length, watches.length)) return "heard";
+  const silent = jobs.filter(({ watch }) => watch.sinceMs < beganMs);
+  if (silent.length * 2 <= jobs.length) return "heard";
   return nowMs - beganMs < STORM.longestMs ? "on" : "long";
 }
+
+/** Whether a silence began so near to the storm, or in it, that it may be the storm's. */
+export const isOfStorm = ({ sinceMs }: Watch, beganMs: number): boolean =>
+  sinceMs >= beganMs - STORM.aroundMs;

@@ -5,7 +5,7 @@ import { jobRefOf } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
 import { paceOf, stallOf } from "../../../crds/job_state.ts";
 import type { WatchedPod } from "../../../crds/watched.ts";
-import type { Beat } from "../../../crds/wire/push.ts";
+import type { Beat, Push } from "../../../crds/wire/push.ts";
 import { createStallWriter } from "../../../owner/stalls/stall_writer.ts";
 import { openTermStalls } from "../../../owner/stalls/term_stalls.ts";
 import { compact } from "../../../platform/base/json.ts";
@@ -71,7 +71,7 @@ function scene({ leading = true, drops = false } = {}) {
       }]]),
       clock,
       leading: () => state.leading,
-      write: createStallWriter({ client, keepsProgress: () => true }),
+      writer: createStallWriter({ client, keepsProgress: () => true }),
       events: { record: ({ name }, text) => void events.push({ name, text }) },
     });
     const over = new AbortController();
@@ -100,8 +100,8 @@ function scene({ leading = true, drops = false } = {}) {
     state,
     see,
     /** Makes a job with that status. */
-    async add(name: string, status: Status = RUNNING): Promise<void> {
-      const meta = { name, namespace: "default" };
+    async add(name: string, status: Status = RUNNING, namespace = "default"): Promise<void> {
+      const meta = { name, namespace };
       const spec = { runtimeRef: { name: "plain" } };
       const body = {
         apiVersion: "trainer.kubeflow.org/v1alpha1",
@@ -110,10 +110,10 @@ function scene({ leading = true, drops = false } = {}) {
         spec,
       };
       await cluster.client().create(TRAINJOB, body);
-      await this.set(name, status);
+      await this.set(name, status, namespace);
     },
-    async set(name: string, status: Status): Promise<void> {
-      const key = { name, namespace: "default" };
+    async set(name: string, status: Status, namespace = "default"): Promise<void> {
+      const key = { name, namespace };
       const body = { status };
       see(
         await cluster.client().patch(TRAINJOB, key, { type: "merge", body }, {
@@ -128,11 +128,12 @@ function scene({ leading = true, drops = false } = {}) {
     },
     podSeen: (type: "added" | "updated" | "deleted", object: WatchedPod) =>
       podListeners.forEach((it) => it({ type, object, old: object })),
-    push(name: string, sample: Status = {}, uid = `${name}-p1`): void {
+    push(name: string, sample: Status = {}, uid = `${name}-p1`, earlier?: Push["earlier"]): void {
       term.stalls.reported({
         job: refOf(name),
         pod: { name: `${name}-node-0-${uid.slice(name.length + 1)}`, uid },
         trainerStatus: { lastUpdatedTime: "2026-01-01T00:00:00Z", ...sample },
+        ...(earlier && { earlier }),
         receivedMs: clock.now(),
       });
     },
@@ -351,9 +352,97 @@ Deno.test("a pod that stands out later is named later, without another event", a
   await beating(it, 30, () => [300, 300, 300]);
   assert.match(stallOf(it.object("a"))?.message ?? "", /; all 3 ranks at step 300 in train.py:88$/);
   it.beat("a", "p2", [[2, 300, 31, "loader.py:4"]]);
-  await it.clock.advance(3_000);
+  await it.clock.advance(8_000);
   assert.deepEqual(stallOf(it.object("a"))?.pods?.map(({ name }) => name), ["a-node-0-p2"]);
   assert.equal(it.events.length, 1);
+  await it.end();
+});
+
+Deno.test("a pod that has ended holds nothing back: the others may hang", async () => {
+  const it = scene();
+  await it.add("a");
+  it.push("a", { step: 0, phase: "Training" }, "a-p0");
+  await beating(it, 300, (second) => [second, second]);
+  it.podSeen("updated", pod("a", "a-p1", { status: { phase: "Succeeded" } }));
+  await beating(it, 40, () => [300]);
+  assert.equal(it.stalled(), 1);
+  await it.end();
+});
+
+Deno.test("jobs of one namespace that fall silent together hide nobody's stall, nor their own", async () => {
+  const it = scene();
+  const names = ["a", "b", "c", "d", "e"];
+  for (const name of names) await it.add(name);
+  await it.add("other", RUNNING, "team");
+  await it.train([...names, "other"], 20);
+  await it.train(["other"], 30, 20);
+  assert.deepEqual(it.events.map(({ name }) => name).toSorted(), names);
+  await it.clock.advance(25_000);
+  assert.equal(it.events.at(-1)?.name, "other");
+  await it.end();
+});
+
+Deno.test("an annotation that a tenant writes is no stall, and is not written about again and again", async () => {
+  const it = scene();
+  await it.add("a");
+  const { metadata, ...job } = it.object("a");
+  const stall = JSON.stringify({ since: "2026-01-01T00:00:00Z", message: "forged" });
+  const annotations = { "trainer.kubeflow.org/stalled": stall };
+  it.see({ ...job, metadata: { ...metadata, annotations } });
+  await it.train(["a"], 20);
+  assert.deepEqual(it.writes, []);
+  await it.clock.advance(23_000);
+  assert.deepEqual(it.events.map(({ name }) => name), ["a"]);
+  await it.end();
+});
+
+Deno.test("a new owner knows that a job is done, and that one without a pace has reported", async () => {
+  const it = scene();
+  const lastUpdatedTime = "2026-01-01T00:00:00Z";
+  const done = { progressPercentage: 100, lastUpdatedTime };
+  await it.add("done", { ...RUNNING, trainerStatus: done, pace: { silences: { Any: [1, 9] } } });
+  await it.add("begun");
+  await it.clock.advance(3_000_000);
+  assert.deepEqual(it.events.map(({ name }) => name), ["begun"]);
+  await it.end();
+});
+
+Deno.test("one step of many processes is one sign", async () => {
+  const it = scene();
+  await it.add("a");
+  for (let rank = 0; rank < 16; rank++) {
+    it.beat("a", `p${rank}`, [[rank, 0, 0.4 - rank / 100, "train.py:1"]]);
+  }
+  await it.clock.advance(1_200_000);
+  assert.deepEqual(it.events, [], "it may compile");
+  await it.end();
+});
+
+Deno.test("what a history brings could not be said before, and teaches nothing", async () => {
+  const it = scene();
+  await it.add("a");
+  await it.train(["a"], 20);
+  await it.clock.advance(15_000);
+  const earlier = { step: 20, phase: "Training", lastUpdatedTime: "2026-01-01T00:00:00Z" } as const;
+  it.push("a", { step: 34, phase: "Training" }, "a-p1", [earlier]);
+  await it.train(["a"], 700, 35);
+  assert.deepEqual(paceOf(it.object("a"))?.silences.Training?.[0], 1);
+  await it.end();
+});
+
+Deno.test("a stall that shows late is taken away all the same, also from a job that has ended", async () => {
+  const it = scene();
+  await it.add("a");
+  await it.train(["a"], 20);
+  await it.set("a", { stalled: { since: "2026-01-01T00:00:00Z", message: "late" } });
+  await it.clock.advance(3_000);
+  assert.equal(stallOf(it.object("a")), undefined);
+  await it.clock.advance(22_000);
+  assert.ok(stallOf(it.object("a")) !== undefined);
+  it.push("a", { step: 20, phase: "Training" });
+  await it.set("a", { conditions: [{ type: "Complete", status: "True" }] });
+  await it.clock.advance(3_000);
+  assert.equal(stallOf(it.object("a")), undefined);
   await it.end();
 });
 
