@@ -351,6 +351,7 @@ Deno.test("a pod that stands out later is named later, without another event", a
   await beating(it, 300, (second) => [second, second, second]);
   await beating(it, 30, () => [300, 300, 300]);
   assert.match(stallOf(it.object("a"))?.message ?? "", /; all 3 ranks at step 300 in train.py:88$/);
+  for (const rank of [0, 1]) it.beat("a", `p${rank}`, [[rank, 300, 31, "train.py:88"]]);
   it.beat("a", "p2", [[2, 300, 31, "loader.py:4"]]);
   await it.clock.advance(8_000);
   assert.deepEqual(stallOf(it.object("a"))?.pods?.map(({ name }) => name), ["a-node-0-p2"]);
