@@ -149,11 +149,11 @@ const ATTEMPTS: Readonly<Record<string, Attempt>> = {
     steal: async (attack, { pod }) => {
       const { mallory } = attack;
       // The engine makes the pod of the same name again: Mallory tries to be faster, or waits.
-      const mine = await until("the name is free", async () => {
+      // A pod of hers may be gone again before she has its token.
+      return await until("the name is free", async () => {
         await mallory.delete(KINDS.pod, keyOf(pod), { gracePeriodSeconds: 0 }).catch(() => {});
-        return await createPod(attack, { name: nameOf(pod) });
+        return await tokenBoundTo(mallory, await createPod(attack, { name: nameOf(pod) }));
       }, { timeoutMs: 60_000, everyMs: 5 });
-      return await tokenBoundTo(mallory, mine);
     },
     withPolicy: 403,
     without: 403,
