@@ -9,6 +9,10 @@ export const POD_CONDITIONS = {
   disruptionTarget: "DisruptionTarget",
 } as const;
 
+/** Whether that is the phase of a pod whose containers have all ended for good. */
+export const isEndedPhase = (phase: string | undefined): boolean =>
+  phase === "Succeeded" || phase === "Failed";
+
 /** Reasons on pods and containers, as Kubernetes' own kubelet and scheduler spell them. */
 export const POD_REASONS = {
   unschedulable: "Unschedulable",

@@ -1,4 +1,5 @@
 /** Events about the pods of a v1 job: containers that wait or end badly (training-operator v1.9: pkg/controller.v1/common). Pure. */
+import { isEndedPhase } from "../../crds/pod_names.ts";
 import type { EventText } from "../../platform/kube/event_object.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import type { Run } from "./run.ts";
@@ -6,8 +7,6 @@ import { exitCodeOf, isTerminating } from "./slots.ts";
 import type { Notice } from "./verdict.ts";
 
 type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
-
-const ENDED: readonly (string | undefined)[] = ["Succeeded", "Failed"];
 
 const warning = (reason: string | undefined, message: string): EventText => ({
   type: "Warning",
@@ -44,7 +43,7 @@ function abnormal(pod: Pod): EventText[] {
 
 /** Returns what keeps pods that have not ended from running. */
 export function abnormalPods(pods: readonly Pod[]): Notice[] {
-  return pods.filter((pod) => !ENDED.includes(pod.status?.phase) && !isTerminating(pod))
+  return pods.filter((pod) => !isEndedPhase(pod.status?.phase) && !isTerminating(pod))
     .flatMap((pod) => abnormal(pod).map((it) => ({ ...it, pod: pod.metadata?.uid })));
 }
 

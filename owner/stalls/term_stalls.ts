@@ -73,13 +73,14 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
     const nowMs = clock.monotonic();
     const progress = progressOf(kind, object);
     // It has reported to an owner before this one, to whom it had taught nothing yet.
-    const pace = paceOf(object) ?? (progress && { silences: {} });
+    const kept = paceOf(object);
+    const pace = kept ?? (progress && { silences: {} });
     const isOver = progress?.progressPercentage === 100;
     const watch = isOver ? beginDone(nowMs, pace, progress) : beginRun(nowMs, pace);
     const isOpen = shouldProgress(kind, object);
     const made = new WatchedRun(job, { watch, isOpen, stall: writer.told(kind, object) });
     runs.set(job.uid, made);
-    paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: paceOf(object) });
+    paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: kept });
     return made;
   }
 
@@ -102,8 +103,9 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
   const moment = (): Moment => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
 
   function stalled(run: WatchedRun): void {
-    run.stall = { ...run.stallAt(moment()), time: rfc3339(clock.now()) };
-    named.set(run.job.uid, { times: 1, dueMs: clock.monotonic() });
+    const now = moment();
+    run.stall = { ...run.stallAt(now), time: rfc3339(now.wallMs) };
+    named.set(run.job.uid, { times: 1, dueMs: now.monotonicMs });
     tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
   }
 

@@ -1,6 +1,7 @@
 /** Watched run of a job: its watch, the pods that report for it, and whether it should make progress now. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobPace, JobStall } from "../../crds/job_stall.ts";
+import { isEndedPhase } from "../../crds/pod_names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { Beat, Push } from "../../crds/wire/push.ts";
 import { stallOfWatch } from "../../trials/stalls/stall_words.ts";
@@ -22,10 +23,6 @@ export interface Moment {
 const runs = ({ metadata, status, failure }: WatchedPod): boolean =>
   metadata?.deletionTimestamp === undefined && status?.phase === "Running" &&
   (failure === undefined || failure.runsSince !== undefined);
-
-/** Whether a pod has ended: nothing is expected of it any more. */
-const hasEnded = ({ status }: WatchedPod): boolean =>
-  status?.phase === "Succeeded" || status?.phase === "Failed";
 
 /** A pod that has reported; undefined times: to an owner before this one. */
 interface KnownPod {
@@ -140,7 +137,7 @@ export class WatchedRun {
       this.watch = beginRun(nowMs, pace, true);
       return false;
     }
-    if (pod === undefined || hasEnded(pod)) {
+    if (pod === undefined || isEndedPhase(pod.status?.phase)) {
       this.#pods.delete(uid);
       // The others go on without one that has done its part.
       if (pod?.status?.phase === "Succeeded") return false;

@@ -1,4 +1,5 @@
 /** Reading of a Job's pods: phase, tracking, times, completion index. Pure. */
+import { isEndedPhase } from "../../crds/pod_names.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import { MAX_INDEX } from "../../crds/completion_indexes.ts";
@@ -17,7 +18,7 @@ export function isDeleting(pod: Pod): boolean {
 
 /** Whether all containers of the pod have ended for good. */
 export function hasEnded(pod: Pod): boolean {
-  return pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed";
+  return isEndedPhase(pod.status?.phase);
 }
 
 /** Whether the pod runs or is going to. */

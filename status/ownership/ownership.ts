@@ -1,4 +1,5 @@
 /** Ownership of pods: decides by UIDs, never by labels, for which job a pod may report. */
+import { isEndedPhase } from "../../crds/pod_names.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import { continueWith } from "../../platform/base/continue_with.ts";
 import type { JobKind, OwnerLink } from "../../crds/job_kind.ts";
@@ -74,15 +75,13 @@ function allowed(jobUid: string, pod: OwnedPod): OwnershipDecision {
   return Number.isNaN(podStartMs) ? { ok: true, jobUid } : { ok: true, jobUid, podStartMs };
 }
 
-const FINISHED: ReadonlySet<string | undefined> = new Set(["Succeeded", "Failed"]);
-
 /** Why the claimed pod may not report at all; undefined if it may. It may be terminating. */
 function podRefusal(
   claim: OwnershipClaim,
   pod: OwnedPod | undefined,
 ): ForbiddenReason | undefined {
   if (pod?.metadata?.uid !== claim.pod.uid) return "pod_gone";
-  return FINISHED.has(pod.status?.phase) ? "pod_finished" : undefined;
+  return isEndedPhase(pod.status?.phase) ? "pod_finished" : undefined;
 }
 
 /** The job that a pod's controllers lead to. */

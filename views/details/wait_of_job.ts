@@ -1,5 +1,5 @@
 /** Wait of a job in words: what its pods wait for, and how many of them. Pure. */
-import { NODES } from "../../crds/pod_names.ts";
+import { isEndedPhase, NODES } from "../../crds/pod_names.ts";
 import type { ShownEvent, ShownPod, WaitWords } from "../../crds/wire/details.ts";
 import { compareQuantities, parseQuantity } from "../../platform/base/quantity.ts";
 import type { Node } from "../../platform/kube/kubernetes.ts";
@@ -54,8 +54,6 @@ function warnedWait(pod: ShownPod, events: readonly ShownEvent[]) {
   return { for: what, why: event.message };
 }
 
-const hasEnded = ({ phase }: ShownPod) => phase === "Succeeded" || phase === "Failed";
-
 /**
  * Returns what most of the waiting pods wait for, such as `2 of 4 pods wait for 1 nvidia.com/gpu; this machine has 0`;
  * undefined if none says so. Of the events the newest is the first.
@@ -65,7 +63,7 @@ export function waitOfJob(
   events: readonly ShownEvent[],
   machine?: Offer,
 ): string | undefined {
-  const present = pods.filter((pod) => !pod.deleting && !hasEnded(pod));
+  const present = pods.filter((pod) => !pod.deleting && !isEndedPhase(pod.phase));
   const counts = new Map<string, number>();
   for (const pod of present) {
     const waits = pod.waits ?? warnedWait(pod, events);
