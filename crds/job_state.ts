@@ -5,6 +5,12 @@ import { trueCondition } from "../platform/kube/conditions.ts";
 import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
 import { type JobFailure, jobFailureSchema } from "./job_failure.ts";
 import { type JobPace, jobPaceSchema, type JobStall, jobStallSchema } from "./job_stall.ts";
+import {
+  type JobCheckpoint,
+  jobCheckpointSchema,
+  type JobRestart,
+  jobRestartSchema,
+} from "./job_restart.ts";
 import { ANNOTATIONS, type ShownState, TRAINJOB_STATES } from "./names.ts";
 import {
   type JobStop,
@@ -122,10 +128,25 @@ export const failureOf = (job: Pick<AnyJob, "metadata" | "status">): JobFailure 
 export const stallOf = (job: Pick<AnyJob, "metadata" | "status">): JobStall | undefined =>
   jobStallSchema.safeParse(fieldOf(job, "stalled", ANNOTATIONS.stalled)).data;
 
+/** The newest checkpoint that the job's object holds; undefined if it holds none. */
+export const checkpointOf = (job: Pick<AnyJob, "metadata" | "status">): JobCheckpoint | undefined =>
+  jobCheckpointSchema.safeParse(fieldOf(job, "checkpoint", ANNOTATIONS.checkpoint)).data;
+
+/** The last restart that the job's object holds; undefined if it holds none. */
+export const restartOf = (job: Pick<AnyJob, "metadata" | "status">): JobRestart | undefined =>
+  jobRestartSchema.safeParse(fieldOf(job, "restart", ANNOTATIONS.restart)).data;
+
+/** The restart that is under way; undefined if none is. */
+export function restartUnderWay(job: Pick<AnyJob, "metadata" | "status">): JobRestart | undefined {
+  const restart = restartOf(job);
+  return restart?.endTime === undefined ? restart : undefined;
+}
+
 /** Whether a job should make progress, by its object: it runs, and nobody ends it or starts its pods again. */
 export const shouldProgress = (kind: JobKind, job: AnyJob): boolean =>
   shownStateOf(kind, job) === "Running" && job.metadata.deletionTimestamp === undefined &&
   storedStopOf(job) === undefined && failureOf(job)?.headline === undefined &&
+  restartUnderWay(job) === undefined &&
   kind.foreignController?.(job) === undefined;
 
 /** The pace that the job's object holds. */

@@ -122,3 +122,6 @@ export const pathSegment: Syntax = (text) => {
     `may not contain '${sign}'`
   );
 };
+
+/** Pattern of a condition's reason (apimachinery, `metav1.Condition`). */
+export const CONDITION_REASON = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;

@@ -86,6 +86,14 @@ export const ANNOTATIONS = {
   failure: "trainer.kubeflow.org/failure",
   /** On a job whose definition has no field for it: its stall, as JSON. */
   stalled: "trainer.kubeflow.org/stalled",
+  /** On a job whose definition has no field for it: its last restart, as JSON. */
+  restart: "trainer.kubeflow.org/restart",
+  /** On a job whose definition has no field for it: its newest checkpoint, as JSON. */
+  checkpoint: "trainer.kubeflow.org/checkpoint",
+  /** On JobSets and on pods of v1 jobs: the count of the restart that they are of. */
+  restartCount: "trainer.kubeflow.org/restart-count",
+  /** On a job or its runtime: what becomes of it when it is stalled, as JSON. */
+  stallPolicy: "trainer.kubeflow.org/stall-policy",
   /** On a job: `off` keeps what its programs say last out of the job and its events. */
   failureMessage: "trainer.kubeflow.org/failure-message",
   /** On pods of trial resources: the CAs of the status endpoint, as PEM. */
@@ -152,6 +160,9 @@ export const EVENT_REASONS = {
   completed: "Completed",
   failed: "Failed",
   restarting: "Restarting",
+  restarted: "Restarted",
+  restartWaits: "RestartWaits",
+  restartLimitReached: "RestartLimitReached",
   expired: "Expired",
   stalled: "Stalled",
   progressResumed: "ProgressResumed",

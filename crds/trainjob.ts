@@ -1,7 +1,7 @@
 /** TrainJob, `trainer.kubeflow.org/v1alpha1`: a training run. */
 import { z } from "zod";
 import { schemas } from "../platform/kube/kubernetes.ts";
-import { DNS_LABEL_1035 } from "./name_syntax.ts";
+import { CONDITION_REASON, DNS_LABEL_1035 } from "./name_syntax.ts";
 import {
   DNS_LABEL_MAX,
   EARLY_STOPPING_GRACE_MAX_MS,
@@ -13,6 +13,7 @@ import {
   TRAINJOB_STATES,
 } from "./names.ts";
 import { jobFailureSchema } from "./job_failure.ts";
+import { jobCheckpointSchema, jobRestartSchema } from "./job_restart.ts";
 import { jobPaceSchema, jobStallSchema } from "./job_stall.ts";
 import { runtimePatchSchema } from "./runtime_patch.ts";
 import { atomicList, checked, immutable, int32, int64, listMap } from "./schema_marks.ts";
@@ -159,9 +160,6 @@ export const STOP_LIMITS = {
   graceSeconds: EARLY_STOPPING_GRACE_MAX_MS / 1000,
 } as const;
 
-/** Pattern of a condition's reason (apimachinery, `metav1.Condition`). */
-export const CONDITION_REASON = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
-
 /** The decision to stop a job early (docs/decisions/0043). */
 export const jobStopSchema = z.looseObject({
   reason: z.string().min(1).max(STOP_LIMITS.reasonLength).regex(CONDITION_REASON).meta({
@@ -194,6 +192,10 @@ export const statusParts = {
   failure: jobFailureSchema.optional(),
   stalled: jobStallSchema.optional(),
   pace: jobPaceSchema.optional(),
+  checkpoint: jobCheckpointSchema.optional().meta({
+    description: "The newest checkpoint that the job's pods reported.",
+  }),
+  restart: jobRestartSchema.optional(),
 };
 
 const trainJobStatusSchema = z.looseObject({

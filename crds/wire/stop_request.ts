@@ -1,6 +1,7 @@
 /** Requests to stop a job, and what the owner of its state answers. */
 import { z } from "zod";
-import { CONDITION_REASON, jobStopSchema, STOP_LIMITS } from "../trainjob.ts";
+import { CONDITION_REASON } from "../name_syntax.ts";
+import { jobStopSchema, STOP_LIMITS } from "../trainjob.ts";
 import { refusedSchema } from "./message_fields.ts";
 import { wholeNumber } from "./sample.ts";
 

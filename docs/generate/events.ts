@@ -48,6 +48,21 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "Normal",
     "the job was deleted after its time to live, by its annotation or that of its runtime",
   ],
+  restarted: [
+    "TrainJob, jobs of `kubeflow.org/v1`",
+    "Normal",
+    "all pods of before a [restart](../guides/stalls.md) are gone, and the job goes on",
+  ],
+  restartWaits: [
+    "TrainJob, jobs of `kubeflow.org/v1`",
+    "Warning",
+    "a restart waits for a pod that does not go, such as one of a node that is down, and which",
+  ],
+  restartLimitReached: [
+    "TrainJob, jobs of `kubeflow.org/v1`",
+    "Warning",
+    "a job is stalled, and its [policy](../guides/stalls.md) does not restart it any more, and why",
+  ],
   stalled: [
     "TrainJob, and jobs of the Training Operator's kinds",
     "Warning",

@@ -65,6 +65,14 @@ const ANNOTATION_TEXTS: Texts<typeof ANNOTATIONS> = {
     "on a job of `kubeflow.org/v1` whose definition has no `status.failure`, by the manager: [why it failed](../guides/troubleshooting.md#state-is-failed), JSON",
   stalled:
     "on a job of `kubeflow.org/v1` whose definition has no `status.stalled`, by the manager: [since when it makes no progress](../guides/stalls.md), JSON",
+  checkpoint:
+    "on a job whose definition has no `status.checkpoint`, by the manager: [its newest checkpoint](../guides/stalls.md), JSON",
+  restart:
+    "on a job whose definition has no `status.restart`, by the manager: [its last restart](../guides/stalls.md), JSON",
+  restartCount:
+    "on a JobSet, and on pods of jobs of `kubeflow.org/v1`, by the manager: the count of the restart that they are of",
+  stallPolicy:
+    "on a TrainJob or a job of `kubeflow.org/v1`, or on a runtime for its TrainJobs, by its user: [what becomes of it when it is stalled](../guides/stalls.md), JSON",
   failureMessage:
     "on a TrainJob or a job of `kubeflow.org/v1`, by its user: `off` keeps what its programs say last out of the job and its events ([security](../guides/security.md))",
   startTime:
