@@ -206,6 +206,8 @@ export const policyChildNames = {
 
 /** The right to the Secrets of policies: the suffix of its ClusterRole, and the value of the Helm chart that binds it. */
 export const POLICY_SECRETS = { role: "policy-secrets", helmValue: "policySecrets" } as const;
+/** The right to delete Jobs that a restart makes anew, likewise. */
+export const RESTARTS = { role: "restarts", helmValue: "restarts" } as const;
 
 /** Ends of the names of a TrainJob's ConfigMaps. */
 export const CHILD_CONFIG_MAP_SUFFIXES: readonly string[] = [

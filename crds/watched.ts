@@ -218,18 +218,23 @@ function outlineOf({ name, template: { metadata, spec } }: ReplicatedJob): Repli
 
 /**
  * The JobSet, of one that another executor runs an outline: a running one is never changed but to be
- * paused, and its own executor asks for the rest itself. What is paused is compared as a whole.
+ * paused, and its own executor asks for the rest itself. What is paused is compared as a whole. Which restart it is of
+ * is kept.
  */
 function parseJobSet(value: unknown): JobSet {
   const jobSet = KINDS.jobSet.parse(value);
   const { metadata, spec } = jobSet;
   const isRead = spec?.suspend === true || spec?.managedBy === MILEPOST_JOBSET_CONTROLLER;
   if (spec === undefined || isRead) return jobSet;
-  const { labels: _l, annotations: _a, creationTimestamp: _c, ...identity } = metadata;
+  const { labels: _l, annotations = {}, creationTimestamp: _c, ...identity } = metadata;
+  const { [ANNOTATIONS.restartCount]: restart } = annotations;
   const { managedBy, suspend, replicatedJobs = [] } = spec;
   return {
     ...jobSet,
-    metadata: identity,
+    metadata: {
+      ...identity,
+      ...(restart !== undefined && { annotations: { [ANNOTATIONS.restartCount]: restart } }),
+    },
     spec: {
       ...(managedBy !== undefined && { managedBy }),
       ...(suspend !== undefined && { suspend }),

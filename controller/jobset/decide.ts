@@ -4,6 +4,7 @@ import { type FieldProblem, problemsSummary } from "../../crds/field_problem.ts"
 import type { JobSet, JobSetStatus } from "../../crds/jobset.ts";
 import type { PersistentVolumeClaim, Service } from "../../platform/kube/kubernetes.ts";
 import { JOB_LIMITS } from "../../crds/job_limits.ts";
+import { ANNOTATIONS } from "../../crds/names.ts";
 import { JOBSET_REASONS } from "../../crds/jobset_names.ts";
 import type { WatchedJob } from "../../crds/watched.ts";
 import type { EventText } from "../../platform/kube/event_object.ts";
@@ -235,7 +236,9 @@ export function decide(observed: Observed, now: number): Plan {
       ? claims ?? NO_CLAIMS
       : claimState(jobSet, spec.volumeClaims, {
         existing: claims,
-        isStart: jobs.length === 0 && restarts === 0,
+        // A restart of the TrainJob may have deleted all of them.
+        isStart: jobs.length === 0 && restarts === 0 &&
+          jobSet.metadata.annotations?.[ANNOTATIONS.restartCount] === undefined,
       }),
     tooLarge: podProblem(spec, maxPods),
     now,

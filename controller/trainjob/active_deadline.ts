@@ -6,14 +6,21 @@ import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import { findCondition, isConditionTrue } from "../../platform/kube/conditions.ts";
-import { isFinished, type ObservedJob } from "./observed.ts";
+import { isFinished, isRestarting, type ObservedJob, restartCountOf } from "./observed.ts";
+
+/** The conditions that tell of pauses: a restart is none, and moves no start. */
+function pausesOf(jobSet: JobSet | undefined): readonly Condition[] | undefined {
+  return restartCountOf(jobSet) > 0 ? undefined : jobSet?.status?.conditions;
+}
 
 /** A pause lasts until the JobSet is resumed; one that is created again begins suspended. */
-function isPaused({ spec, status }: TrainJob, jobSet: JobSet | undefined): boolean {
+function isPaused(trainJob: TrainJob, jobSet: JobSet | undefined): boolean {
+  const { spec, status } = trainJob;
+  if (isRestarting({ trainJob, jobSet })) return false;
   if (spec.suspend === true || jobSet?.spec?.suspend === true) return true;
   return jobSet === undefined
     ? isConditionTrue(status?.conditions, TRAINJOB_CONDITIONS.suspended)
-    : isConditionTrue(jobSet.status?.conditions, JOBSET_CONDITIONS.suspended);
+    : isConditionTrue(pausesOf(jobSet), JOBSET_CONDITIONS.suspended);
 }
 
 /** Returns the latest of the times, in milliseconds since the epoch; undefined if there is none. */
@@ -24,7 +31,7 @@ function latest(times: readonly (string | undefined)[]): number | undefined {
 
 /** The time of the last resumption that the JobSet reports. */
 function resumptionOf(jobSet: JobSet | undefined): string | undefined {
-  const condition = findCondition(jobSet?.status?.conditions, JOBSET_CONDITIONS.suspended);
+  const condition = findCondition(pausesOf(jobSet), JOBSET_CONDITIONS.suspended);
   return condition?.status === "False" ? condition.lastTransitionTime : undefined;
 }
 

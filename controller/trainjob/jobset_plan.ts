@@ -8,6 +8,7 @@ import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { Executor } from "../runtime/draft.ts";
 import type { ChildWrite } from "./children.ts";
 import { fingerprint, frozenPart } from "./fingerprint.ts";
+import { restartCountOf } from "./observed.ts";
 import { compact, covers } from "../../platform/base/json.ts";
 
 /** The write to the JobSet, and the change that it cannot follow. */
@@ -26,6 +27,10 @@ export interface JobSetPlanInput {
   readonly executor: Executor;
   /** Whether it is decided that the job is stopped: a JobSet that rests is not resumed. Default false. */
   readonly isStopping?: boolean;
+  /** The count of the restart that is carried out. A JobSet that has gone meanwhile is made after its last pods. */
+  readonly restart?: number | undefined;
+  /** Whether containers of its pods may still run. Default false. */
+  readonly hasLivingPods?: boolean;
 }
 
 /**
@@ -53,15 +58,20 @@ function frozenChanged(desired: JobSet, live: JobSet): boolean {
     : hash !== hashOf(desired);
 }
 
-function toCreate(desired: JobSet): JobSet {
+/** The annotation by which a JobSet is known to have been suspended, or made, for a restart. */
+export const restartMark = (count: number) => ({ [ANNOTATIONS.restartCount]: `${count}` });
+
+function toCreate(desired: JobSet, restart: number | undefined): JobSet {
   const annotations = {
     ...desired.metadata.annotations,
+    ...restart !== undefined && restartMark(restart),
     [ANNOTATIONS.templateHash]: hashOf(desired),
   };
   return { ...desired, metadata: { ...desired.metadata, annotations } };
 }
 
-function patchOf(live: JobSet, change: MergeFields): ChildWrite {
+/** Returns the change of a JobSet that is as it was read. */
+export function patchOf(live: JobSet, change: MergeFields): ChildWrite {
   return { kind: "patch", body: asRead(live, change) };
 }
 
@@ -103,7 +113,11 @@ function follow(desired: JobSet, live: JobSet): JobSetDecision {
   const replicatedJobs = overlaidJobs({ desired, live });
   const jobsDiffer = !covers(replicatedJobs, live.spec?.replicatedJobs ?? []) ||
     !covers(live.spec?.replicatedJobs ?? [], replicatedJobs);
-  const { labels, annotations } = desired.metadata;
+  const { labels } = desired.metadata;
+  // A resumption is no restart: with it the run begins anew.
+  const annotations = restartCountOf(live) > 0
+    ? { ...desired.metadata.annotations, [ANNOTATIONS.restartCount]: null }
+    : desired.metadata.annotations;
   const metadataDiffers = !covers(live.metadata, { labels, annotations });
   const resumes = desired.spec?.suspend !== true && reportsSuspended(live);
   if (!jobsDiffer && !metadataDiffers && !resumes) return NONE;
@@ -136,7 +150,10 @@ function recreate({ executor }: JobSetPlanInput, live: JobSet): JobSetDecision {
 /** Plans the write to the JobSet; one that runs is left alone. */
 export function planJobSet(input: JobSetPlanInput): JobSetDecision {
   const { desired, live } = input;
-  if (!live) return { plan: { kind: "create", object: toCreate(desired) } };
+  if (!live) {
+    if (input.restart !== undefined && input.hasLivingPods) return NONE;
+    return { plan: { kind: "create", object: toCreate(desired, input.restart) } };
+  }
   if (live.metadata.deletionTimestamp !== undefined || live.spec?.suspend !== true) return NONE;
   if (input.isStopping) return NONE;
   return frozenChanged(desired, live) ? recreate(input, live) : follow(desired, live);

@@ -2,7 +2,7 @@
 import { KINDS } from "../../crds/kinds.ts";
 import { allowsLastWords } from "../../crds/job_failure.ts";
 import type { JobSet } from "../../crds/jobset.ts";
-import { storedStopOf } from "../../crds/job_state.ts";
+import { restartUnderWay, storedStopOf } from "../../crds/job_state.ts";
 import { childNames } from "../../crds/names.ts";
 import type {
   AnyTrainingRuntime,
@@ -24,13 +24,15 @@ import { type EndedJobSets, hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
   isOurs,
-  jobSetRuns,
+  isRestarting,
+  jobSetGoesOn,
   type Observed,
   type ObservedInputs,
   type ObservedJob,
   ownJobSet,
   owns,
 } from "./observed.ts";
+import { isToEnd } from "./restart_plan.ts";
 import type { RunningPods } from "./running_pods.ts";
 import type { Settling } from "./settling.ts";
 import { trainerJobs } from "./state.ts";
@@ -60,7 +62,9 @@ export function refKey(trainJob: TrainJob): ObjectKey {
 /** Sources of the reads. */
 export interface Sources {
   readonly client: KubeClient;
-  readonly informers: Omit<TrainJobInformers, "pods" | "configMaps">;
+  readonly informers: Omit<TrainJobInformers, "pods" | "configMaps"> & {
+    readonly pods: Pick<TrainJobInformers["pods"], "list">;
+  };
   readonly configMaps: ChildConfigMaps;
   readonly childCaches: Pick<ChildCaches, "read" | "track">;
   readonly runningPods: Pick<RunningPods, "jobsOf" | "countsOf">;
@@ -112,7 +116,8 @@ export function trialOf(
   { trainJob, jobSet }: Pick<ObservedJob, "trainJob" | "jobSet">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const runs = jobSet !== undefined && jobSet.spec?.suspend !== true;
+  const runs = jobSet !== undefined && jobSet.spec?.suspend !== true ||
+    isRestarting({ trainJob, jobSet });
   const isOver = !isOurs(trainJob) || isFinished(trainJob.status);
   if (trials === undefined || runs || isOver) return Promise.resolve(undefined);
   return trials.trialOf(trainJob, signal);
@@ -141,7 +146,7 @@ async function observeConfigMaps(
   // A job without conditions is new: it has none, or its creation is refused because there is one.
   const isNew = ownJobSet(job) === undefined && (trainJob.status?.conditions ?? []).length === 0;
   const how = { fresh, signal, unlabelled: !isNew };
-  const snapshotData = !jobSetRuns(job) || mayHaveChildren(policies, runtime, jobSet);
+  const snapshotData = !jobSetGoesOn(job) || mayHaveChildren(policies, runtime, jobSet);
   return {
     snapshot: await configMaps.read(trainJob, childNames.runtimeSnapshot(name), {
       ...how,
@@ -167,6 +172,16 @@ function readerOf({ client }: Sources, { fresh, signal }: Look): Read {
     fresh ? getOrUndefined(client, kind, key, { signal }) : Promise.resolve(cache.get(key));
 }
 
+/** The pods of a job that is restarted. Restarts are rare, so that searching all pods is cheaper than an index. */
+function podsToEnd(
+  { pods }: Sources["informers"],
+  trainJob: TrainJob,
+  jobSet: JobSet | undefined,
+): readonly WatchedPod[] {
+  if (restartUnderWay(trainJob) === undefined) return [];
+  return pods.list(trainJob.metadata.namespace).filter((pod) => isToEnd(pod, trainJob, jobSet));
+}
+
 /** Returns the TrainJob and its JobSet; undefined if it does not exist. */
 export async function observeJob(
   sources: Sources,
@@ -187,6 +202,7 @@ export async function observeJob(
     jobSet,
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     pods: runningPods.countsOf(formatKey(key), attempt),
+    livingPods: podsToEnd(informers, trainJob, jobSet),
     failures: sources.failures.of(formatKey(key), jobSetUid),
     droppedFailure: sources.failures.dropped.get(trainJob.metadata.uid ?? ""),
     tellsMessages: (sources.failureMessages ?? true) &&

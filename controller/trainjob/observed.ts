@@ -1,9 +1,11 @@
 /** Objects of one reconciliation, and predicates on them. Pure. */
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { JobFailure } from "../../crds/job_failure.ts";
-import { endOf } from "../../crds/job_state.ts";
+import type { JobRestart } from "../../crds/job_restart.ts";
+import { endOf, restartUnderWay } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import {
+  ANNOTATIONS,
   TRAINER_API_VERSION,
   TRAINJOB_CONDITIONS,
   TRAINJOB_CONTROLLER,
@@ -11,7 +13,7 @@ import {
 } from "../../crds/names.ts";
 import type { AnyTrainingRuntime } from "../../crds/training_runtime.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
-import type { ChildConfigMap } from "../../crds/watched.ts";
+import type { ChildConfigMap, WatchedPod } from "../../crds/watched.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
 import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { controllerReference, isControlledBy } from "../../platform/kube/owner_references.ts";
@@ -30,6 +32,10 @@ export interface ObservedJob {
   readonly trainerPodRuns: boolean;
   /** Numbers of the pods since the last restart, by replicated job. Default: none are known. */
   readonly pods?: ReadonlyMap<string, PodCounts>;
+  /** Pods of a job that is restarted whose containers may still run. Default: none. */
+  readonly livingPods?: readonly WatchedPod[];
+  /** Whether none of its pods is left that a restart ends, so that others may come. Default false. */
+  readonly mayRestart?: boolean;
   /** Failures of its pods. Default: none. */
   readonly failures?: SeenFailures | undefined;
   /** The failure that was written to its status and dropped by the definition of TrainJobs. Default: none. */
@@ -119,15 +125,45 @@ export function jobSetRuns(observed: Pick<ObservedJob, "trainJob" | "jobSet">): 
   return own !== undefined && own.spec?.suspend !== true;
 }
 
+/** The count of the restart that the JobSet's pods come from; 0 if they came with its creation, or with a resumption. */
+export function restartCountOf(jobSet: JobSet | undefined): number {
+  return Number(jobSet?.metadata.annotations?.[ANNOTATIONS.restartCount]) || 0;
+}
+
+/** The restart that is carried out; one that is under way ends with a suspension, a stop or the end of the job. */
+export function openRestart(
+  { trainJob, isStopping }: Pick<ObservedJob, "trainJob" | "isStopping">,
+): JobRestart | undefined {
+  const { spec, status } = trainJob;
+  if (spec.suspend === true || isStopping || isFinished(status)) return undefined;
+  return restartUnderWay(trainJob);
+}
+
+/** Reports whether the JobSet is suspended for a restart, and nothing else. */
+export function isRestarting(
+  observed: Pick<ObservedJob, "trainJob" | "jobSet" | "isStopping">,
+): boolean {
+  const own = ownJobSet(observed);
+  return own?.spec?.suspend === true && restartCountOf(own) === openRestart(observed)?.count;
+}
+
+/** Reports whether the TrainJob's JobSet runs, or will run again as it is after a restart. */
+export function jobSetGoesOn(
+  observed: Pick<ObservedJob, "trainJob" | "jobSet" | "isStopping">,
+): boolean {
+  return jobSetRuns(observed) || isRestarting(observed);
+}
+
 /** Returns how far the TrainJob's own JobSet is. */
 export function progressOf(observed: ObservedJob): Progress {
-  const { restarts = 0, replicatedJobsStatus = [] } = ownJobSet(observed)?.status ?? {};
+  const own = ownJobSet(observed);
+  const { restarts = 0, replicatedJobsStatus = [] } = own?.status ?? {};
   const jobs = replicatedJobsStatus.map(({ name, ready, succeeded, failed }) => {
     const pods = observed.pods?.get(name) ?? { running: 0, succeeded: 0 };
     const ofJobs = { readyJobs: ready, succeededJobs: succeeded, failedJobs: failed };
     return [name, { ...ofJobs, ...pods }] as const;
   });
-  return { restarted: restarts > 0, jobs: new Map(jobs) };
+  return { restarted: restarts + restartCountOf(own) > 0, jobs: new Map(jobs) };
 }
 
 /** Returns the owner reference of the TrainJob's children. */

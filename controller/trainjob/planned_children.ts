@@ -5,7 +5,7 @@ import type { Child } from "../runtime/child.ts";
 import { type ChildCaches, type ChildLookup, NotServedError } from "./child_caches.ts";
 import { CHILD_RETRY_MS, type ChildPlan, planChild } from "./children.ts";
 import { rightToGrant } from "./missing_right.ts";
-import { jobSetRuns, type Observed } from "./observed.ts";
+import { jobSetGoesOn, type Observed } from "./observed.ts";
 import { type ResourceDecision, withoutCreation } from "./resources.ts";
 
 /** What reads the children. */
@@ -55,7 +55,7 @@ async function planOneChild(
   const read = await readChild(options, child, { ...how, namespace: trainJob.metadata.namespace });
   return "problem" in read
     ? { kind, name, write: { kind: "none" }, ...read }
-    : planChild(child, { trainJob, live: read.live, runs: jobSetRuns(observed) });
+    : planChild(child, { trainJob, live: read.live, runs: jobSetGoesOn(observed) });
 }
 
 /** Reads and plans the children of policies. If one has a problem, nothing is created. */

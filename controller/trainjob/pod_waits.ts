@@ -14,7 +14,9 @@ export function longWaitAt(
   jobSet: JobSet | undefined,
   state: string | undefined,
 ): number | undefined {
-  if (jobSet === undefined || state !== "Created") return undefined;
+  if (jobSet === undefined || jobSet.spec?.suspend === true || state !== "Created") {
+    return undefined;
+  }
   const start = runStart(trainJob, jobSet);
   return start === undefined ? undefined : start + LONG_WAIT_MS;
 }

@@ -33,6 +33,8 @@ import {
 import { type Look, observeInputs, observeJob, type Sources, trialOf } from "./observe.ts";
 import { type Outcome, outcomeOf, resourcesWarning } from "./write_outcome.ts";
 import { planChildren, type Plans } from "./planned_children.ts";
+import { planRestart } from "./restart_plan.ts";
+import { carryOn, endRestart } from "./restarting.ts";
 import { planRemoval } from "./taken_away.ts";
 import { decideResources } from "./resources.ts";
 import { decideStatus, type OwnStatus } from "./status.ts";
@@ -193,7 +195,13 @@ async function pass(
   { observed, fresh }: { observed: ObservedJob; fresh: boolean },
 ): Promise<ReconcileResult | typeof OUTDATED> {
   const taken = await takeAway(options, writer, observed);
-  const { job } = taken;
+  const step = planRestart(taken.job);
+  // Outdated caches must not lead to a restart that is over, nor to pods beside others.
+  if ((step.kind === "suspend" || step.kind === "look") && !fresh) return OUTDATED;
+  const restarting = await writer.attempts.one(() =>
+    carryOn(options, writer, { job: taken.job, step })
+  );
+  const { job } = restarting ?? taken;
   const kept = await keepResources(options, writer, { job, fresh });
   if (kept === OUTDATED) return OUTDATED;
   const { inputs } = kept;
@@ -210,6 +218,7 @@ async function pass(
   if (status.changes && (problem !== "unknown" || trainJob.status !== undefined)) {
     const now = await writeStatus(writer, trainJob, status.changes);
     rememberFailure(options, now, status.next);
+    await endRestart(options, writer, { trainJob: now, ...status });
     await recordTransitions(options, job, status, writer.signal);
     if ("startTime" in status.changes) {
       const kept = { snapshot: inputs?.snapshot, startTime: status.next.startTime };
@@ -220,7 +229,7 @@ async function pass(
   if (status.newProblem !== undefined) {
     recordEvent(options, trainJob, resourcesWarning(status.newProblem));
   }
-  const due = [status.requeueAfterMs, taken.requeueAfterMs];
+  const due = [status.requeueAfterMs, taken.requeueAfterMs, restarting?.requeueAfterMs];
   if (error !== undefined) return { error, requeueAfterMs: soonest(due) };
   const longWaitMs = await reportLongWait(options, job, written);
   const ended = { job: { ...trainJob, status: status.next }, runtime: inputs?.runtime };

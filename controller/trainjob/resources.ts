@@ -15,12 +15,14 @@ import { type JobSetDecision, planJobSet } from "./jobset_plan.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
-  jobSetRuns,
+  jobSetGoesOn,
   type Observed,
+  openRestart,
   ownJobSet,
   progressOf,
   type ResourceProblem,
 } from "./observed.ts";
+import { planResumption } from "./restart_plan.ts";
 import { createSnapshot, readSnapshot } from "./snapshot.ts";
 
 /** The children to write, in this order: snapshot, CA, those of policies, JobSet. */
@@ -109,6 +111,8 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
     live: ownJobSet(observed),
     executor: observed.executor,
     isStopping: observed.isStopping,
+    restart: openRestart(observed)?.count,
+    hasLivingPods: (observed.livingPods ?? []).length > 0,
   });
   const children = result.children(progressOf(observed));
   return jobSet.problem === undefined
@@ -146,8 +150,9 @@ export function decideResources(observed: Observed, policies: Policies): Resourc
     return { ...NOTHING, ...fails(foreignProblem(trainJob, KINDS.jobSet, jobSet)) };
   }
   const tls = planTls(observed);
-  if (own && jobSetRuns(observed)) {
-    return { ...runningResources(observed, policies), tls, ...refusalOf(own) };
+  if (own && jobSetGoesOn(observed)) {
+    const jobSet = planResumption(observed);
+    return { ...runningResources(observed, policies), tls, jobSet, ...refusalOf(own) };
   }
   const decision = { ...rendered(observed, policies), tls };
   if (!own || !decision.problem) return decision;

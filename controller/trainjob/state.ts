@@ -4,7 +4,7 @@ import type { Condition } from "../../platform/kube/kubernetes.ts";
 import { LABELS, STEPS, TRAINJOB_CONDITIONS } from "../../crds/names.ts";
 import type { TrainJobStatus } from "../../crds/trainjob.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
-import { type ObservedJob, ownJobSet } from "./observed.ts";
+import { isRestarting, type ObservedJob, ownJobSet } from "./observed.ts";
 
 /** Returns the names of the replicated jobs of the trainer step. */
 export function trainerJobs(jobSet: JobSet | undefined): string[] {
@@ -24,7 +24,7 @@ function hasRun(jobSet: JobSet | undefined): boolean {
 /**
  * Returns the state: the end of the job if it has one, else its suspension, else whether a pod of the
  * trainer step has run. A job that has run stays Running until it is suspended or ends, also between
- * the pods of a restart.
+ * the pods of a restart, for which its JobSet may be suspended.
  */
 export function stateOf(
   observed: ObservedJob,
@@ -38,7 +38,11 @@ export function stateOf(
   const isSuspended = isConditionTrue(conditions, TRAINJOB_CONDITIONS.suspended);
   if (spec.suspend === true && isSuspended) return "Suspended";
   const jobSet = ownJobSet(observed);
-  if (jobSet?.spec?.suspend === true) return (observed.isStopping && status?.state) || "Created";
-  const ran = status?.state === "Running" || observed.trainerPodRuns || hasRun(jobSet);
+  const wasRunning = status?.state === "Running";
+  if (jobSet?.spec?.suspend === true) {
+    if (observed.isStopping && status?.state) return status.state;
+    return isRestarting(observed) && wasRunning ? "Running" : "Created";
+  }
+  const ran = wasRunning || observed.trainerPodRuns || hasRun(jobSet);
   return jobSet && ran ? "Running" : "Created";
 }

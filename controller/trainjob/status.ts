@@ -18,14 +18,19 @@ import {
   setCondition,
   trueCondition,
 } from "../../platform/kube/conditions.ts";
+import { restartUnderWay } from "../../crds/job_state.ts";
 import { decideFailure } from "../failure_decision.ts";
 import { deadlineMs, startTimeOf } from "./active_deadline.ts";
 import { hasEnded } from "./ended_jobsets.ts";
 import {
   isFinished,
+  isRestarting,
+  jobSetRuns,
   type ObservedJob,
+  openRestart,
   ownJobSet,
   type ResourceProblem,
+  restartCountOf,
   wasStopped,
 } from "./observed.ts";
 import { restartLimitOf } from "./restart_limit.ts";
@@ -95,14 +100,15 @@ function withSuspension(conditions: Condition[], observed: ObservedJob, now: str
 function jobsStatusOf(observed: ObservedJob): JobStatus[] | undefined {
   const jobSet = ownJobSet(observed);
   const old = observed.trainJob.status?.jobsStatus;
-  // Its Jobs are suspended to end their pods, and wait for nothing.
+  // Its Jobs are suspended to end their pods, and wait for nothing else.
   const isStopped = observed.isStopping || wasStopped(observed.trainJob.status);
+  const waits = !isStopped && !isRestarting(observed);
   if (jobSet) {
     const counters = jobSet.status?.replicatedJobsStatus;
     const counted = counters?.map(({ name, ready, succeeded, failed, active, suspended }) => (
       { name, ready, succeeded, failed, active, suspended }
     )) ?? old;
-    return isStopped ? counted?.map((job) => ({ ...job, suspended: 0 })) : counted;
+    return waits ? counted : counted?.map((job) => ({ ...job, suspended: 0 }));
   }
   return isStopped ? old?.map((job) => ({ ...job, ready: 0, active: 0 })) : old;
 }
@@ -123,6 +129,26 @@ function changesOf(
   const failure = sameJson(told, next.failure) ? old.failure : next.failure;
   const changes = mergePatch(written(old), written({ ...next, jobsStatus, failure }));
   return Object.keys(changes).length > 0 ? changes : undefined;
+}
+
+/** Whether a restart goes on after this pass, is done, or is ended by something else; undefined if none was under way. */
+function restartAfter(observed: ObservedJob, hasEnd: boolean) {
+  const { trainJob } = observed;
+  const restart = restartUnderWay(trainJob);
+  if (restart === undefined) return undefined;
+  if (hasEnd || openRestart(observed) === undefined) return { restart, outcome: "ended" } as const;
+  const comes = jobSetRuns(observed) && restartCountOf(ownJobSet(observed)) === restart.count;
+  return { restart, outcome: comes ? "done" : "open" } as const;
+}
+
+/** The changes with the end of a restart: the whole field, which may be in an annotation. */
+function withRestartEnd(
+  changes: Record<string, unknown> | undefined,
+  restarting: ReturnType<typeof restartAfter>,
+  now: string,
+) {
+  if (restarting === undefined || restarting.outcome === "open") return changes;
+  return { ...changes, restart: { ...restarting.restart, endTime: now } };
 }
 
 /** Derives the status. A job that has ended keeps its end; `problem` belongs to this pass. */
@@ -153,11 +179,14 @@ export function decideStatus(
     }, now);
   }
   const state = stateOf(observed, conditions);
+  const restarting = restartAfter(observed, hasEnd || isFinished({ conditions }));
+  const isRestarted = restarting !== undefined && restarting.outcome !== "ended";
   const told = trainJob.status?.failure ?? observed.droppedFailure;
   const failing = decideFailure({
     old: told,
     seen: observed.failures,
-    state: state ?? "Created",
+    // What failed is over with a restart, as with a suspension.
+    state: isRestarted ? "Suspended" : state ?? "Created",
     hasEnded: isFinished(trainJob.status),
     tellsMessages: observed.tellsMessages ?? true,
     restartLimit: jobSet && restartLimitOf(jobSet),
@@ -179,7 +208,9 @@ export function decideStatus(
     .some((type) => findCondition(old, type)?.message === shorten(message));
   return {
     /** A merge patch of the fields that change; undefined if none does. */
-    changes: changesOf(trainJob.status ?? {}, next, told),
+    changes: withRestartEnd(changesOf(trainJob.status ?? {}, next, told), restarting, now),
+    /** The restart that was under way, and what becomes of it. */
+    restarting,
     /** The fields after the write. */
     next,
     /** The message of a problem that is not in the status yet. */

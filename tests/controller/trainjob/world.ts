@@ -72,6 +72,7 @@ export class World {
         trainingRuntimes: cluster.informer(KINDS.trainingRuntime),
         clusterTrainingRuntimes: cluster.informer(KINDS.clusterTrainingRuntime),
         jobSets: cluster.informer(WATCHED.jobSet),
+        pods: cluster.informer(WATCHED.pod),
       },
       configMaps: createChildConfigMaps({
         client: cluster.client(),

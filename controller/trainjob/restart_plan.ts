@@ -1,0 +1,120 @@
+/** Plan for a restart of a TrainJob: its pods go, and when none is left others come (docs/decisions/0083). Pure. */
+import type { JobSet } from "../../crds/jobset.ts";
+import { JOB_CONDITIONS } from "../../crds/job_names.ts";
+import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
+import { LABELS } from "../../crds/names.ts";
+import { isEndedPhase } from "../../crds/pod_names.ts";
+import type { TrainJob } from "../../crds/trainjob.ts";
+import type { WatchedJob, WatchedPod } from "../../crds/watched.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
+import { finishOf, replicatedJobOf } from "../jobset/buckets.ts";
+import type { ChildWrite } from "./children.ts";
+import { hasEnded } from "./ended_jobsets.ts";
+import { type JobSetDecision, patchOf, reportsSuspended, restartMark } from "./jobset_plan.ts";
+import { type ObservedJob, openRestart, ownJobSet, restartCountOf } from "./observed.ts";
+import { trainerJobs } from "./state.ts";
+
+/** Time after which a wait is told of, in milliseconds: of a pod after the end of its grace. */
+const LATE_MS = 60_000;
+/** Pods that are named. */
+const NAMED_PODS = 3;
+
+/**
+ * Reports whether a pod has to end before others come: containers of it may still run. Pods of another JobSet count
+ * only if the job has none now.
+ */
+export function isToEnd(
+  { metadata, status }: WatchedPod,
+  trainJob: TrainJob,
+  jobSet: JobSet | undefined,
+): boolean {
+  const { [LABELS.trainJobName]: name, [JOBSET_KEYS.jobSetUid]: run } = metadata?.labels ?? {};
+  const own = ownJobSet({ trainJob, jobSet })?.metadata.uid;
+  return name === trainJob.metadata.name && !isEndedPhase(status?.phase) &&
+    (own === undefined || run === undefined || run === own);
+}
+
+/** What a restart does next. */
+export type RestartStep =
+  | { readonly kind: "none" }
+  /** The JobSet is suspended, with the count of the restart. */
+  | { readonly kind: "suspend"; readonly write: ChildWrite }
+  /** The executor, or pods, are waited for. */
+  | { readonly kind: "wait" }
+  /** Nothing is known to be left: it is time to look at its Jobs, and once more at its pods. */
+  | { readonly kind: "look"; readonly jobSet: JobSet };
+
+/** Plans the next step of the restart that is under way. */
+export function planRestart(job: ObservedJob): RestartStep {
+  const restart = openRestart(job);
+  const jobSet = ownJobSet(job);
+  if (restart === undefined || jobSet && hasEnded(jobSet)) return { kind: "none" };
+  if (jobSet === undefined || jobSet.metadata.deletionTimestamp !== undefined) {
+    return { kind: "wait" };
+  }
+  if (restartCountOf(jobSet) !== restart.count) {
+    const metadata = { annotations: restartMark(restart.count) };
+    return { kind: "suspend", write: patchOf(jobSet, { metadata, spec: { suspend: true } }) };
+  }
+  if (jobSet.spec?.suspend !== true) return { kind: "none" };
+  const isIdle = reportsSuspended(jobSet) && (job.livingPods ?? []).length === 0;
+  return isIdle ? { kind: "look", jobSet } : { kind: "wait" };
+}
+
+/**
+ * Decides by the Jobs of a JobSet whose pods are gone. Those of the trainer of which an index has succeeded are deleted,
+ * since what has succeeded is not run again; they are made anew. The pods come when the others are known to rest: until
+ * then a Job controller may not have heard that it shall make none.
+ */
+export function planJobs(job: ObservedJob, jobSet: JobSet, jobs: readonly WatchedJob[]) {
+  const trainers = trainerJobs(jobSet);
+  const hasSucceeded = (it: WatchedJob) => {
+    const name = replicatedJobOf(it) ?? "";
+    // What a Job controller has not counted yet, too.
+    const succeeded = (it.status?.succeeded ?? 0) + (job.pods?.get(name)?.succeeded ?? 0);
+    return trainers.includes(name) && succeeded > 0;
+  };
+  const spent = jobs.filter(hasSucceeded);
+  const rests = ({ metadata, spec, status }: WatchedJob) =>
+    metadata?.deletionTimestamp !== undefined || finishOf({ status }) !== undefined ||
+    spec?.suspend === true && isConditionTrue(status?.conditions, JOB_CONDITIONS.suspended);
+  return {
+    remove: spent.filter(({ metadata }) => metadata?.deletionTimestamp === undefined),
+    mayRestart: spent.length === 0 && jobs.every(rests),
+  };
+}
+
+/** Plans the resumption of a JobSet that was suspended for a restart: of nothing else, so that the job goes on as it was. */
+export function planResumption(job: ObservedJob): JobSetDecision {
+  const jobSet = ownJobSet(job);
+  const resumes = job.mayRestart && jobSet?.spec?.suspend === true;
+  return { plan: resumes ? patchOf(jobSet, { spec: { suspend: false } }) : { kind: "none" } };
+}
+
+const nodeOf = ({ spec }: WatchedPod) => spec?.nodeName ? ` on node "${spec.nodeName}"` : "";
+
+/**
+ * Returns for what a restart has waited too long, for people, or the time until it may be so, in milliseconds.
+ * `sinceMs`: when this manager began to carry out restarts.
+ */
+export function lateWait(
+  job: ObservedJob,
+  { sinceMs, nowMs }: { readonly sinceMs: number; readonly nowMs: number },
+): { readonly text?: string; readonly dueMs?: number } {
+  const restart = openRestart(job);
+  const beginMs = Math.max(sinceMs, Date.parse(restart?.time ?? "") || 0);
+  const dueOf = ({ metadata }: WatchedPod) =>
+    Math.max(beginMs, Date.parse(metadata?.deletionTimestamp ?? "") || 0) + LATE_MS;
+  const pods = job.livingPods ?? [];
+  const dueMs = pods.length > 0 ? Math.min(...pods.map(dueOf)) : beginMs + LATE_MS;
+  if (nowMs < dueMs) return { dueMs: dueMs - nowMs };
+  const late = pods.filter((pod) => dueOf(pod) <= nowMs);
+  const names = late.slice(0, NAMED_PODS).map((pod) => `"${pod.metadata?.name}"${nodeOf(pod)}`);
+  const more = late.length - names.length;
+  const text = late.length > 0
+    ? `pod ${names.join(", pod ")}${
+      more > 0 ? ` and ${more} more` : ""
+    } do not go; is the node dead?`
+    : `its JobSet and its Jobs are not suspended yet; is their controller running?`;
+  return { text };
+}
