@@ -1,4 +1,5 @@
 /** Suspension of jobs: the place of the switch in the specification of each kind. Pure. */
+import { z } from "zod";
 import type { Kind } from "../platform/kube/resource.ts";
 import { KATIB } from "./katib_names.ts";
 
@@ -12,4 +13,17 @@ export function suspensionSpec(
   suspend: boolean,
 ): { readonly [field: string]: unknown } {
   return hasRunPolicy(kind) ? { runPolicy: { suspend } } : { suspend };
+}
+
+const suspensible = z.looseObject({
+  spec: z.looseObject({
+    suspend: z.boolean().optional(),
+    runPolicy: z.looseObject({ suspend: z.boolean().optional() }).optional(),
+  }),
+});
+
+/** Reports whether the job's specification says that it is to rest. */
+export function isSuspended(kind: Pick<Kind<unknown>, "group">, job: unknown): boolean {
+  const { spec } = suspensible.safeParse(job).data ?? {};
+  return (hasRunPolicy(kind) ? spec?.runPolicy?.suspend : spec?.suspend) === true;
 }

@@ -1,8 +1,9 @@
-/** Term of leadership: ledger, newest statuses, observations, curves and stalls, which are opened and closed together. */
+/** Term of leadership: ledger, newest statuses, observations, curves, stalls and restarts, which are opened and closed together. */
 import { getLogger } from "@logtape/logtape";
-import { jobNow, type JobRef, jobRefOf, type WatchedJobs } from "../crds/job_kind.ts";
+import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../crds/job_kind.ts";
 import { progressOf } from "../crds/job_state.ts";
 import { LOG_ANNOTATIONS } from "../crds/early_stopping.ts";
+import type { WatchedPod } from "../crds/watched.ts";
 import type { Push } from "../crds/wire/push.ts";
 import type { PushAnswer } from "../crds/wire/push_answer.ts";
 import { shownStatus } from "../crds/wire/sample.ts";
@@ -11,6 +12,7 @@ import { createBoundedCache } from "../platform/base/bounded_cache.ts";
 import { continueWith } from "../platform/base/continue_with.ts";
 import type { KubeClient } from "../platform/kube/client.ts";
 import type { Leadership } from "../platform/kube/leading/leadership.ts";
+import type { Informer } from "../platform/kube/watching/informer.ts";
 import { isRemoval } from "../platform/kube/watching/informer_cache.ts";
 import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
 import { createHeldStatuses } from "./ledger/held_statuses.ts";
@@ -19,6 +21,7 @@ import type { EventRecorder } from "../platform/kube/events.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
 import { createStatusWriter } from "./ledger/status_writer.ts";
 import { createStallWriter } from "./stalls/stall_writer.ts";
+import { createRestartStore } from "./restarts/restart_store.ts";
 import { openTermStalls } from "./stalls/term_stalls.ts";
 import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
@@ -48,7 +51,10 @@ export interface TermOptions
     Pick<LedgerOptions, "onWrite" | "onDrop">,
     Omit<TermCurvesOptions, "logs"> {
   readonly client: KubeClient;
-  readonly jobs: WatchedJobs;
+  readonly jobs: ReadonlyMap<JobKind, {
+    readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange">;
+    readonly pods?: Pick<Informer<WatchedPod>, "get" | "list" | "onChange">;
+  }>;
   readonly leadership: Pick<Leadership, "leading" | "deadlineMs">;
   /** Default: the definition of every kind keeps the field that shows progress. */
   readonly keepsProgress?: KeepsProgress;
@@ -58,6 +64,8 @@ export interface TermOptions
   readonly events?: Pick<EventRecorder, "record"> | undefined;
   /** Called for each job that was stopped early. */
   readonly onStopped?: (() => void) | undefined;
+  /** Called for each restart that was stored. */
+  readonly onRestarted?: ((cause: "request" | "policy") => void) | undefined;
 }
 
 /** What is new of a job's curves. */
@@ -127,6 +135,14 @@ export function openTerm(options: TermOptions, onPush: () => void) {
   const curves = openTermCurves({ ...options, logs: observations });
   const { store } = curves;
   const stalls = stallsOf(options);
+  const restarts = createRestartStore({
+    ...options,
+    keepsProgress: options.keepsProgress ?? (() => true),
+    deadlineMs: leadership.deadlineMs(WRITE_MS),
+    isStopping: (uid) => observations?.isStopping(uid) ?? false,
+    lastStep: stalls.lastStep,
+    onStored: options.onRestarted,
+  });
   const versions = createBoundedCache<number>(MAX_JOBS);
   let version = 0;
   const polls = {
@@ -219,6 +235,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
     observations,
     curves: store,
     stalls,
+    restarts,
     /** Reads the logs of jobs whose curves are not whole. */
     restore: curves.restore,
     changes,

@@ -1,7 +1,6 @@
 /** End of a trial's job that another operator runs: deleted, or suspended if its Trial retains it. */
-import { z } from "zod";
-import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
-import { hasRunPolicy, suspensionSpec } from "../../crds/suspension_switch.ts";
+import type { AnyJob, JobRef } from "../../crds/job_kind.ts";
+import { isSuspended, suspensionSpec } from "../../crds/suspension_switch.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isForbidden, isNotFound, KubeError, messageOf } from "../../platform/kube/errors.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
@@ -14,19 +13,6 @@ export interface SuspensionOptions {
   readonly client: Pick<KubeClient, "patch">;
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-}
-
-const suspensible = z.looseObject({
-  spec: z.looseObject({
-    suspend: z.boolean().optional(),
-    runPolicy: z.looseObject({ suspend: z.boolean().optional() }).optional(),
-  }),
-});
-
-/** Reports whether the job's specification says that it is to rest. */
-export function isSuspended(kind: JobKind, job: unknown): boolean {
-  const { spec } = suspensible.safeParse(job).data ?? {};
-  return (hasRunPolicy(kind) ? spec?.runPolicy?.suspend : spec?.suspend) === true;
 }
 
 /** Reports whether the API server refused a write for good: for want of a right, or by validation. */

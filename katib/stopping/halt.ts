@@ -2,10 +2,11 @@
 import type { AnyJob, JobKind, JobRef } from "../../crds/job_kind.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { JOB_OF_JOB_SET } from "../../crds/owner_links.ts";
+import { isSuspended } from "../../crds/suspension_switch.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import { getOrUndefined } from "../../platform/kube/upsert.ts";
-import { isSuspended, suspendForeignJob } from "./foreign_end.ts";
+import { suspendForeignJob } from "./foreign_end.ts";
 
 /** Longest time of each of its calls, in milliseconds: the end of the Trial waits for them. */
 export const HALT_MS = 1_000;

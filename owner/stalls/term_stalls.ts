@@ -276,6 +276,8 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
       const run = runs.get(uid);
       if (run !== undefined) run.watch = excused(run.watch, clock.monotonic());
     },
+    /** Returns the last step of the job's run, as far as this owner knows it. */
+    lastStep: (uid: string): number | undefined => runs.get(uid)?.step,
     /** Number of jobs that are called stalled now: `jobs_stalled`. */
     stalled: () => [...runs.values()].filter(({ stall }) => stall !== undefined).length,
     /** Comes to verdicts, and writes them, until `signal` aborts. */

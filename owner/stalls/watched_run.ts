@@ -43,7 +43,7 @@ export class WatchedRun {
   /** What was told of it. */
   stall: JobStall | undefined;
   readonly #pods = new Map<string, KnownPod>();
-  /** The highest step that heartbeats of this run have shown. */
+  /** The highest step that pushes and heartbeats of this run have shown. */
   #topStep = -1;
 
   constructor(job: JobRef, { watch, isOpen, stall }: {
@@ -59,6 +59,11 @@ export class WatchedRun {
 
   get namespace(): string {
     return this.job.namespace;
+  }
+
+  /** The highest step of this run; undefined if it has shown none. */
+  get step(): number | undefined {
+    return this.#topStep < 0 ? undefined : this.#topStep;
   }
 
   /** Whether the job is expected to make progress: it runs, and so do the pods that report. */
