@@ -15,6 +15,7 @@ export const STALL_LIMITS = {
   pods: 8,
   nameLength: 253,
   messageLength: 1024,
+  stateLength: 128,
 } as const;
 
 const time = () => z.string().meta({ format: "date-time" });
@@ -35,6 +36,9 @@ export const jobStallSchema = z.looseObject({
     step: z.int().min(0).optional().meta({ format: "int64", description: "The last step." }),
     place: z.string().max(HEARTBEAT_LIMITS.placeLength).optional().meta({
       description: "Where in its program it is.",
+    }),
+    state: z.string().max(STALL_LIMITS.stateLength).optional().meta({
+      description: "How its containers are, such as `Running`, or `Terminated: exit code 137`.",
     }),
     lastHeard: time().optional().meta({ description: "When the pod was last heard of." }),
   })).max(STALL_LIMITS.pods).optional().meta({

@@ -5,6 +5,7 @@ import { trueCondition } from "../platform/kube/conditions.ts";
 import type { AnyJob, JobKind, JobResult } from "./job_kind.ts";
 import { type JobFailure, jobFailureSchema } from "./job_failure.ts";
 import { type JobPace, jobPaceSchema, type JobStall, jobStallSchema } from "./job_stall.ts";
+import { type JobTimeSpent, jobTimeSpentSchema } from "./job_time_spent.ts";
 import {
   type JobCheckpoint,
   jobCheckpointSchema,
@@ -142,6 +143,12 @@ export function restartUnderWay(job: Pick<AnyJob, "metadata" | "status">): JobRe
   return restart?.endTime === undefined ? restart : undefined;
 }
 
+/** How often the job was started again as a whole; of a kind that does not count that, by restarts only. */
+export function restartsOf(job: Pick<AnyJob, "metadata" | "status">): number {
+  const counted = z.number().safeParse(job.status?.["restarts"]).data ?? 0;
+  return Math.max(counted, restartOf(job)?.count ?? 0);
+}
+
 /** Whether a job should make progress, by its object: it runs, and nobody ends it or starts its pods again. */
 export const shouldProgress = (kind: JobKind, job: AnyJob): boolean =>
   shownStateOf(kind, job) === "Running" && job.metadata.deletionTimestamp === undefined &&
@@ -152,3 +159,7 @@ export const shouldProgress = (kind: JobKind, job: AnyJob): boolean =>
 /** The pace that the job's object holds. */
 export const paceOf = ({ status }: JobWithStatus): JobPace | undefined =>
   jobPaceSchema.safeParse(status?.["pace"]).data;
+
+/** The time that the job has spent, as its object says it. */
+export const timeSpentOf = ({ status }: JobWithStatus): JobTimeSpent | undefined =>
+  jobTimeSpentSchema.safeParse(status?.["timeSpent"]).data;

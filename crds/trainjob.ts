@@ -15,6 +15,7 @@ import {
 import { jobFailureSchema } from "./job_failure.ts";
 import { jobCheckpointSchema, jobRestartSchema } from "./job_restart.ts";
 import { jobPaceSchema, jobStallSchema } from "./job_stall.ts";
+import { jobTimeSpentSchema } from "./job_time_spent.ts";
 import { runtimePatchSchema } from "./runtime_patch.ts";
 import { atomicList, checked, immutable, int32, int64, listMap } from "./schema_marks.ts";
 
@@ -192,6 +193,7 @@ export const statusParts = {
   failure: jobFailureSchema.optional(),
   stalled: jobStallSchema.optional(),
   pace: jobPaceSchema.optional(),
+  timeSpent: jobTimeSpentSchema.optional(),
   checkpoint: jobCheckpointSchema.optional().meta({
     description: "The newest checkpoint that the job's pods reported.",
   }),
@@ -205,6 +207,9 @@ const trainJobStatusSchema = z.looseObject({
   startTime: z.string().optional().meta({
     format: "date-time",
     description: "When the job was last resumed. Absent while it is suspended, and until then.",
+  }),
+  restarts: int32().min(0).optional().meta({
+    description: "How often the job was started again as a whole: after failures, and by restarts.",
   }),
   state: z.enum(TRAINJOB_STATES).optional().meta({ default: INITIAL_STATE }),
 }).meta({ minProperties: 1 });

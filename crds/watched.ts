@@ -7,7 +7,8 @@ import { z } from "zod";
 import type { JobSet, ReplicatedJob } from "./jobset.ts";
 import { KINDS } from "./kinds.ts";
 import type { Kind } from "../platform/kube/resource.ts";
-import { type ConfigMap, schemas } from "../platform/kube/kubernetes.ts";
+import { findCondition } from "../platform/kube/conditions.ts";
+import { type ConfigMap, type Pod, schemas } from "../platform/kube/kubernetes.ts";
 import {
   ANNOTATIONS,
   CA_KEY,
@@ -24,6 +25,7 @@ import { KATIB } from "./katib_names.ts";
 import { JOBSET_KEYS, MILEPOST_JOBSET_CONTROLLER } from "./jobset_names.ts";
 import type { TrainJob } from "./trainjob.ts";
 import type { Trial } from "./trial.ts";
+import { POD_CONDITIONS } from "./pod_names.ts";
 import { V1_LABELS } from "./v1/names.ts";
 
 /** Of a map of texts the entries of those names. */
@@ -150,8 +152,11 @@ const childConfigMap = z.object({
 
 /** Services, service accounts and ConfigMaps: that they are there, and whose they are. */
 export type WatchedIdentity = Partial<z.infer<typeof watchedIdentity>>;
-/** A pod: its owners and its phase, and how it failed if it did. */
-export type WatchedPod = Partial<z.infer<typeof watchedPod>> & { failure?: PodFailure };
+/** A pod: its owners and its phase, and how it failed if it did, and whether it is not ready although it runs. */
+export type WatchedPod = Partial<z.infer<typeof watchedPod>> & {
+  failure?: PodFailure;
+  isUnready?: boolean;
+};
 /** A Job: its place in its JobSet, how far it is, and what a resumption adds to. */
 export type WatchedJob = Partial<z.infer<typeof watchedJob>>;
 /** A child ConfigMap: whose it is, and, unless only that was read, the entries that are ours. */
@@ -267,11 +272,17 @@ function parseTrial(value: unknown): Trial {
   return { ...trial, spec: { ...trial.spec, runSpec } };
 }
 
+/** Whether a pod runs, and is not ready: its node is lost, or a probe of its own fails. */
+const isUnready = ({ status }: Pod): boolean =>
+  status?.phase === "Running" &&
+  findCondition(status.conditions, POD_CONDITIONS.ready)?.status === "False";
+
 /** Most pods never fail, and have nothing to be kept. */
 function parsePod(value: unknown): WatchedPod {
   const pod = watchedPod.parse(value);
-  const failure = podFailure(KINDS.pod.parse(value));
-  return failure === undefined ? pod : { ...pod, failure };
+  const whole = KINDS.pod.parse(value);
+  const failure = podFailure(whole);
+  return { ...pod, ...(failure && { failure }), ...(isUnready(whole) && { isUnready: true }) };
 }
 
 /** Kinds of which less than all is kept; their parsers leave the rest out. */

@@ -14,6 +14,7 @@ import type { KubeClient } from "../platform/kube/client.ts";
 import type { Leadership } from "../platform/kube/leading/leadership.ts";
 import type { Informer } from "../platform/kube/watching/informer.ts";
 import { isRemoval } from "../platform/kube/watching/informer_cache.ts";
+import type { CurveStore } from "./curves/curve_store.ts";
 import { openTermCurves, type TermCurvesOptions } from "./curves/term_curves.ts";
 import { createHeldStatuses } from "./ledger/held_statuses.ts";
 import type { KeepsProgress } from "./field_patch.ts";
@@ -22,7 +23,8 @@ import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.t
 import { createStatusWriter } from "./ledger/status_writer.ts";
 import { createStallWriter } from "./stalls/stall_writer.ts";
 import { createRestartStore } from "./restarts/restart_store.ts";
-import { openTermStalls } from "./stalls/term_stalls.ts";
+import { countRestarts, type RestartsOptions } from "./stalls/counted_restarts.ts";
+import { openTermStalls, type TermStallsOptions } from "./stalls/term_stalls.ts";
 import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
 import type { Reading } from "./ledger/reading.ts";
@@ -62,6 +64,10 @@ export interface TermOptions
   readonly recording?: (() => RecordingParts) | undefined;
   /** Absent: nobody is told of stalls but by the job. */
   readonly events?: Pick<EventRecorder, "record"> | undefined;
+  /** Called with seconds of jobs, by what they went to. */
+  readonly onSpent?: TermStallsOptions["onSpent"];
+  /** Called for each restart of a job as a whole. */
+  readonly onRestart?: RestartsOptions["onRestart"];
   /** Called for each job that was stopped early. */
   readonly onStopped?: (() => void) | undefined;
   /** Called for each restart that was stored. */
@@ -97,10 +103,21 @@ function ledgerOf(
   });
 }
 
-function stallsOf({ client, leadership, keepsProgress = () => true, ...options }: TermOptions) {
+function stallsOf(
+  { client, leadership, keepsProgress = () => true, ...options }: TermOptions,
+  store: CurveStore,
+) {
   const deadlineMs = leadership.deadlineMs(WRITE_MS);
   const writer = createStallWriter({ client, keepsProgress, deadlineMs });
-  return openTermStalls({ ...options, writer, leading: () => leadership.leading });
+  return openTermStalls({
+    ...options,
+    writer,
+    leading: () => leadership.leading,
+    onQuiet({ uid }, mark) {
+      store.unmark(uid, "quiet");
+      if (mark !== undefined) store.mark(uid, mark);
+    },
+  });
 }
 
 /** One term. */
@@ -134,7 +151,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
   });
   const curves = openTermCurves({ ...options, logs: observations });
   const { store } = curves;
-  const stalls = stallsOf(options);
+  const stalls = stallsOf(options, store);
   const restarts = createRestartStore({
     ...options,
     keepsProgress: options.keepsProgress ?? (() => true),
@@ -171,6 +188,7 @@ export function openTerm(options: TermOptions, onPush: () => void) {
     }),
   };
   const stops = [
+    ...countRestarts(options),
     store.onChange(polls.curves.changed),
     observations?.onChange((uid) => {
       versions.set(uid, ++version);

@@ -1,5 +1,7 @@
 /** Reading of one job for the terminal: found by its name, with pods, events and curves. */
 import { type JobKind, type JobRef, jobSchema } from "../crds/job_kind.ts";
+import { restartsOf, timeSpentOf } from "../crds/job_state.ts";
+import { compact } from "../platform/base/json.ts";
 import { ConfigurationError, isForbidden, isNotFound, messageOf } from "../platform/kube/errors.ts";
 import { didYouMean } from "../platform/base/similar_names.ts";
 import { rowOf } from "../views/list/job_row.ts";
@@ -96,6 +98,7 @@ export async function readJob(
     object,
     kind: job.kind.kind,
     row: rowOf(job.kind, found),
+    ...compact({ restarts: restartsOf(found) || undefined, timeSpent: timeSpentOf(found) }),
     lastWords,
     wait,
     conditions: found.status?.conditions ?? [],

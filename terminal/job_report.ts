@@ -3,13 +3,15 @@ import { stringify } from "yaml";
 import type { AnyJob } from "../crds/job_kind.ts";
 import { BREAKS, isMetric, type ShownCurves } from "../crds/wire/shown_curves.ts";
 import { jobStopSchema } from "../crds/trainjob.ts";
+import type { JobTimeSpent } from "../crds/job_time_spent.ts";
 import type { JobRow } from "../crds/wire/row.ts";
 import type { JobDetails, ShownPod } from "../crds/wire/details.ts";
 import { at, textAt } from "../platform/base/json.ts";
+import { jobTimeText } from "../platform/base/job_change_text.ts";
 import { clockText } from "../platform/base/local_time.ts";
 import { shortNumber } from "../platform/base/short_number.ts";
 import { curvePlot, progressBar } from "./plots.ts";
-import { ageOf, changeText, leftText, valueText } from "./readings.ts";
+import { ageOf, changeText, durationText, leftText, valueText } from "./readings.ts";
 import { columnsOf, cut, fit, safeLines, safeText, wrapped } from "./shown_text.ts";
 import { ellipsisOf, type Look, styled, styleOfState } from "./styles.ts";
 import { textTable } from "./text_table.ts";
@@ -20,6 +22,9 @@ export interface JobFacts
   /** Of the kind as people call it, such as TrainJob. */
   readonly kind: string;
   readonly row: JobRow;
+  /** How often it was started again as a whole, and what its time went to, if its object says so. */
+  readonly restarts?: number;
+  readonly timeSpent?: JobTimeSpent;
   readonly curves?: Pick<ShownCurves, "metrics" | "marks">;
   readonly conditions: Readonly<NonNullable<NonNullable<AnyJob["status"]>["conditions"]>>;
   /** What is not shown, and why, as sentences. */
@@ -76,6 +81,16 @@ function headLines({ kind, row, wait, object }: JobFacts, look: ReportLook): str
 function lastWordsLines({ lastWords }: JobFacts, look: ReportLook): string[] {
   const lines = safeLines(lastWords ?? "").split("\n");
   return lines.length < 2 ? [] : ["", ...lines.map((it) => styled(look, "dim", it))];
+}
+
+/** What the job cost so far: a line, if anything is known of that. */
+function costLines({ restarts, timeSpent, row }: JobFacts, { nowMs }: ReportLook): string[] {
+  const time = jobTimeText(timeSpent, durationText);
+  const upTo = row.ended === undefined ? `, up to ${ageOf(timeSpent?.time, nowMs)} ago` : "";
+  return [[
+    ...(time === "" ? [] : [`time: ${time}${upTo}`]),
+    ...(restarts === undefined ? [] : [`restarts: ${restarts}`]),
+  ].join("  ")].filter((it) => it !== "");
 }
 
 function progressLines({ row }: JobFacts, { characters, nowMs }: ReportLook): string[] {
@@ -224,6 +239,7 @@ export function jobReport(facts: JobFacts, look: ReportLook): string[] {
     ...headLines(facts, look),
     ...lastWordsLines(facts, look),
     ...progressLines(facts, look),
+    ...costLines(facts, look),
     ...curves.flatMap((it) => curveLines(it, facts, look)),
     ...valueLines(facts),
     ...markLines(facts, look),

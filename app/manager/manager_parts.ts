@@ -234,6 +234,8 @@ export async function createManagerParts(context: ManagerContext, identity: stri
       onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
       recording: recording?.trials.parts,
       onStopped: () => metrics.trialsStopped.inc(),
+      onSpent: (phase, seconds) => metrics.jobSeconds.inc({ phase }, seconds),
+      onRestart: (cause, times) => metrics.restarts.inc({ cause }, times),
     }),
   };
 }

@@ -64,6 +64,10 @@ export function createMetrics() {
       "New connections that were closed because the process had too much to do.",
     ),
     jobsStalled: gauge("jobs_stalled", "Jobs that run and make no progress."),
+    jobSeconds: counter("job_seconds_total", "Time of jobs that report, by what it went to.", [
+      "phase",
+    ]),
+    restarts: counter("restarts_total", "Restarts of jobs as a whole, by cause.", ["cause"]),
     notifications: counter("notifications_total", "Notices of jobs, by sink and result.", [
       "sink",
       "result",

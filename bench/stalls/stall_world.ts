@@ -174,6 +174,7 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
           },
         },
         pods: {
+          get: () => undefined,
           onChange(listener) {
             podListeners.push(listener);
             for (const job of jobs) {
@@ -188,8 +189,8 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
       leading: () => true,
       writer: {
         told: (_, object) => stallOf(object),
-        write({ name }, _object, { stall, pace }) {
-          set(name, { stalled: stall, ...(pace && { pace }) });
+        write({ name }, _object, { stall, pace, timeSpent }) {
+          set(name, { stalled: stall, ...(pace && { pace }), ...(timeSpent && { timeSpent }) });
           return Promise.resolve();
         },
       },

@@ -8,6 +8,7 @@ import {
   TRAINJOB_REASONS,
 } from "../../crds/names.ts";
 import { JOBSET_CONDITIONS } from "../../crds/jobset_names.ts";
+import { restartOf } from "../../crds/job_state.ts";
 import type { JobStatus, TrainJobStatus } from "../../crds/trainjob.ts";
 import { compact, mergePatch, sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
@@ -44,7 +45,7 @@ const WAIT_MIN_MS = 1000;
 /** The fields of the status that this controller writes; never `trainerStatus`. */
 export type OwnStatus = Pick<
   TrainJobStatus,
-  "conditions" | "jobsStatus" | "state" | "startTime" | "failure"
+  "conditions" | "jobsStatus" | "state" | "startTime" | "failure" | "restarts"
 >;
 
 /** Copies the end of the JobSet to the TrainJob, word for word. */
@@ -113,10 +114,18 @@ function jobsStatusOf(observed: ObservedJob): JobStatus[] | undefined {
   return isStopped ? old?.map((job) => ({ ...job, ready: 0, active: 0 })) : old;
 }
 
+/** Restarts by the JobSet's own rules, and ours: a JobSet that is made anew counts from 0, the job does not. */
+function restartsNow({ trainJob, jobSet }: ObservedJob): number | undefined {
+  const { restarts = 0 } = trainJob.status ?? {};
+  const ofJobSet = ownJobSet({ trainJob, jobSet })?.status?.restarts ?? 0;
+  return Math.max(restarts, ofJobSet + (restartOf(trainJob)?.count ?? 0)) || undefined;
+}
+
 /** The fields that are written. No empty list of conditions: the SDK checks whether there is a list. */
-function written({ conditions, jobsStatus, state, startTime, failure }: OwnStatus): OwnStatus {
+function written({ conditions, ...others }: OwnStatus): OwnStatus {
+  const { jobsStatus, state, startTime, failure, restarts } = others;
   const some = conditions?.length ? conditions : undefined;
-  return compact({ conditions: some, jobsStatus, state, startTime, failure });
+  return compact({ conditions: some, jobsStatus, state, startTime, failure, restarts });
 }
 
 /** `told` is the failure that was written last. */
@@ -128,7 +137,8 @@ function changesOf(
   const { jobsStatus = old.jobsStatus } = next;
   const failure = sameJson(told, next.failure) ? old.failure : next.failure;
   const changes = mergePatch(written(old), written({ ...next, jobsStatus, failure }));
-  return Object.keys(changes).length > 0 ? changes : undefined;
+  // A definition that drops the restarts would have them written with each pass: they go with something else.
+  return Object.keys(changes).some((it) => it !== "restarts") ? changes : undefined;
 }
 
 /** Whether a restart goes on after this pass, is done, or is ended by something else; undefined if none was under way. */
@@ -199,6 +209,7 @@ export function decideStatus(
     state,
     startTime,
     failure,
+    restarts: restartsNow(observed),
   };
   const waitMs = leftMs < 0 ? Infinity : Math.max(WAIT_MIN_MS, leftMs + 1);
   const dueMs = Math.min(waitMs, recheckMs);

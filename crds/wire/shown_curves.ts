@@ -53,7 +53,7 @@ const curveSchema = z.object({
   points: z.array(pointSchema),
 });
 
-/** Something that happened to a job; `gap`: samples may be missing before it. */
+/** Something that happened to a job; `gap`: samples may be missing before it; `quiet`: since when it makes no step, as long as that lasts. */
 export const markKindSchema = z.enum([
   "restarted",
   "suspended",
@@ -61,6 +61,7 @@ export const markKindSchema = z.enum([
   "pod",
   "stopped",
   "gap",
+  "quiet",
 ]);
 const markSchema = z.object({
   timeMs: z.number(),

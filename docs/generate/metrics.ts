@@ -29,6 +29,10 @@ const ADVICE: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
   connectionsShed:
     "it grows: somebody opens more connections than one replica can take ([availability](../guides/security.md#availability))",
   jobsStalled: "above 0: each says since when in `status.stalled` ([stalls](../guides/stalls.md))",
+  jobSeconds:
+    "`stalled`, `starting` and `lost` beside `productive`: [what it cost](../guides/stalls.md#what-it-cost)",
+  restarts:
+    "`failure` (by the rules of a JobSet) or `policy` grows: [what it cost](../guides/stalls.md#what-it-cost)",
   notifications:
     "results other than `sent`: the log says why, once for each sink ([notifications](../guides/notifications.md))",
   ledgerPending:

@@ -160,7 +160,7 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
     return work;
   }
 
-  /** What is kept of a job: as it is asked for, but for metrics that its log has, and gaps, which are of this term. */
+  /** What is kept of a job: as it is asked for, but for metrics that its log has, and gaps and quiet, which are of this term. */
   function textOf({ uid }: JobRef): string | undefined {
     const { metrics = [], marks = [] } = store.curvesOf(uid, { metrics: [PROGRESS, STEP] }) ?? {};
     const times = unrecorded.get(uid);
@@ -170,7 +170,7 @@ export function createKeptCurves({ jobs, store, logs, clock }: KeptCurvesOptions
       uid,
       // Steps come last: those of metrics that are pushed seldom are not the last ones of their buckets.
       metrics: [...lost ?? [], ...metrics.filter(isNoMetric)],
-      marks: marks.filter(({ kind }) => kind !== "gap"),
+      marks: marks.filter(({ kind }) => kind !== "gap" && kind !== "quiet"),
     };
     return kept.metrics.length + kept.marks.length === 0 ? undefined : JSON.stringify(kept);
   }

@@ -1,7 +1,8 @@
 /** Writer of stalls and paces: to the job's status, or of a stall to its annotation where the definition of the kind drops the field. */
 import type { AnyJob, JobKind, JobRef, ProgressPlace } from "../../crds/job_kind.ts";
-import { paceOf, stallOf } from "../../crds/job_state.ts";
+import { paceOf, stallOf, timeSpentOf } from "../../crds/job_state.ts";
 import type { JobPace, JobStall } from "../../crds/job_stall.ts";
+import type { JobTimeSpent } from "../../crds/job_time_spent.ts";
 import { ANNOTATIONS } from "../../crds/names.ts";
 import { sameJson } from "../../platform/base/json.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
@@ -16,6 +17,7 @@ export interface StallFields {
   readonly stall: JobStall | undefined;
   /** Undefined: what the job has stays. */
   readonly pace: JobPace | undefined;
+  readonly timeSpent?: JobTimeSpent | undefined;
 }
 
 /** The place of a stall, beside that of the progress. */
@@ -62,14 +64,12 @@ export function createStallWriter(
   async function write(
     job: JobRef,
     object: AnyJob,
-    { stall, pace }: StallFields,
+    { stall, pace, timeSpent }: StallFields,
     signal: AbortSignal,
   ): Promise<void> {
     const place = progressPlace(job.kind, keepsProgress);
     if (place === undefined || dropping.has(job.kind)) return;
     const stallIsNew = !sameJson(stall, told(job.kind, object));
-    const paceIsNew = pace !== undefined && place.at === "status" &&
-      !sameJson(pace, paceOf(object));
     const gone = ignoring(isNotFound);
     if (stallIsNew) {
       const now = await patch(job, stallPlace(place), stall, signal).catch(gone);
@@ -77,9 +77,11 @@ export function createStallWriter(
         dropping.add(job.kind);
       }
     }
-    if (paceIsNew && !dropping.has(job.kind)) {
-      const now = await patch(job, { at: "status", field: "pace" }, pace, signal).catch(gone);
-      if (now !== undefined && paceOf(now) === undefined) dropping.add(job.kind);
+    const parts = [["pace", pace, paceOf], ["timeSpent", timeSpent, timeSpentOf]] as const;
+    for (const [field, value, read] of place.at === "status" ? parts : []) {
+      if (value === undefined || dropping.has(job.kind) || sameJson(value, read(object))) continue;
+      const now = await patch(job, { at: "status", field }, value, signal).catch(gone);
+      if (now !== undefined && read(now) === undefined) dropping.add(job.kind);
     }
   }
 

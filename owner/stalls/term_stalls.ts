@@ -1,11 +1,13 @@
 /** Stalls of one term: verdicts on the silence of jobs, as their pushes arrive, and what jobs say of them (docs/decisions/0081). */
 import { getLogger } from "@logtape/logtape";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
-import { endOf, paceOf, progressOf, shouldProgress } from "../../crds/job_state.ts";
+import { endOf, paceOf, progressOf, shouldProgress, timeSpentOf } from "../../crds/job_state.ts";
 import type { JobPace } from "../../crds/job_stall.ts";
+import type { Spending } from "../../crds/job_time_spent.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { Beat, Push } from "../../crds/wire/push.ts";
+import type { CurveMark } from "../../crds/wire/shown_curves.ts";
 import { backoffMs } from "../../platform/base/backoff.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
@@ -22,8 +24,9 @@ import { isNewsOfPace } from "../../trials/stalls/pace_news.ts";
 import { isOfStorm, stormAfter, stormOf } from "../../trials/stalls/storm.ts";
 import { SILENCE_MS, verdictOf } from "../../trials/stalls/stall_verdict.ts";
 import { beginDone, beginRun, excused } from "../../trials/stalls/silence_watch.ts";
+import { type Moment, openTimeSpent } from "../../trials/stalls/time_spent.ts";
 import type { StallWriter } from "./stall_writer.ts";
-import { type Moment, WatchedRun } from "./watched_run.ts";
+import { WatchedRun } from "./watched_run.ts";
 
 const log = getLogger(["milepost", "manager"]);
 
@@ -46,19 +49,26 @@ const RETRY = { firstMs: 1_000, longestMs: 30_000 } as const;
 export interface TermStallsOptions {
   readonly jobs: ReadonlyMap<JobKind, {
     readonly jobs: Pick<Informer<AnyJob>, "get" | "onChange">;
-    readonly pods?: Pick<Informer<WatchedPod>, "onChange">;
+    readonly pods?: Pick<Informer<WatchedPod>, "get" | "onChange">;
   }>;
   readonly clock: Clock;
   readonly leading: () => boolean;
   readonly writer: StallWriter;
   readonly events?: Pick<EventRecorder, "record"> | undefined;
+  /** Called when a job becomes quiet, with what is said of it, and when it is quiet no more. */
+  readonly onQuiet?: ((job: JobRef, mark: CurveMark | undefined) => void) | undefined;
+  /** Called with seconds of a job that were counted. */
+  readonly onSpent?: ((on: Spending, seconds: number) => void) | undefined;
 }
 
 /** Opens the stalls of one term, which follow the caches from now on. */
-export function openTermStalls({ jobs, clock, leading, writer, events }: TermStallsOptions) {
+export function openTermStalls(options: TermStallsOptions) {
+  const { jobs, clock, leading, writer, events, onQuiet, onSpent } = options;
   const runs = createBoundedCache<WatchedRun>(MAX_JOBS);
   /** Jobs that do not say what they shall. */
   const unwritten = new Map<string, WatchedRun>();
+  /** Jobs of which no more than their time is to be written: what the others say is awaited. */
+  const later = new Map<string, WatchedRun>();
   /** When the pace of a job may be written, and the last one that was, by UID. */
   const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
   /** How often the pods of a stall of this term were named, and when they may be again. */
@@ -78,7 +88,16 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
     const isOver = progress?.progressPercentage === 100;
     const watch = isOver ? beginDone(nowMs, pace, progress) : beginRun(nowMs, pace);
     const isOpen = shouldProgress(kind, object);
-    const made = new WatchedRun(job, { watch, isOpen, stall: writer.told(kind, object) });
+    const spent = openTimeSpent(timeSpentOf(object), {
+      now: moment(),
+      createdMs: Date.parse(String(object.metadata.creationTimestamp ?? "")),
+      hasReported: progress !== undefined,
+    });
+    const podOf = (name: string) => jobs.get(kind)?.pods?.get({ namespace: job.namespace, name });
+    const stall = writer.told(kind, object);
+    // Not all jobs of a new owner at once.
+    const timeDueMs = nowMs + PACE_MS * (1 + Math.random() / 2);
+    const made = new WatchedRun(job, { watch, isOpen, stall, spent, timeDueMs, podOf, onSpent });
     runs.set(job.uid, made);
     paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: kept });
     return made;
@@ -92,10 +111,26 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
 
   const isJudged = (run: WatchedRun) => run.isExpected && run.stall === undefined;
 
+  /** What the job's time went to is to be written. */
+  function noteTime(run: WatchedRun): void {
+    run.keepTime(moment(), PACE_MS);
+    later.set(run.job.uid, run);
+  }
+
+  function setQuiet(run: WatchedRun, isQuiet: boolean): void {
+    if (run.isQuiet === isQuiet) return;
+    run.isQuiet = isQuiet;
+    if (!isQuiet) return onQuiet?.(run.job, undefined);
+    const { since, message: text } = run.stallAt(moment());
+    onQuiet?.(run.job, { timeMs: Date.parse(since), kind: "quiet", text });
+  }
+
   /** The job makes progress again, or need not any more. */
   function settle(run: WatchedRun, message?: string): void {
+    setQuiet(run, false);
     if (run.stall === undefined) return;
     run.stall = undefined;
+    noteTime(run);
     if (message === undefined) unwritten.set(run.job.uid, run);
     else tell(run, { type: "Normal", reason: EVENT_REASONS.progressResumed, message });
   }
@@ -106,6 +141,8 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
     const now = moment();
     run.stall = { ...run.stallAt(now), time: rfc3339(now.wallMs) };
     named.set(run.job.uid, { times: 1, dueMs: now.monotonicMs });
+    setQuiet(run, false);
+    noteTime(run);
     tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
   }
 
@@ -125,12 +162,18 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
     // A stall that is over is taken away from a job that has ended meanwhile, too.
     const isOver = runs.get(uid)?.stall === undefined;
     if (isGone || !isOver) unwritten.delete(uid);
+    if (isGone) later.delete(uid);
     for (const memory of [runs, paces, named]) memory.delete(uid);
   }
 
   function jobSeen(kind: JobKind, object: AnyJob, isGone: boolean): void {
     const { uid = "" } = object.metadata;
-    if (isGone || endOf(kind, object) !== undefined) return forget(uid, isGone);
+    if (isGone || endOf(kind, object) !== undefined) {
+      const run = runs.get(uid);
+      if (run !== undefined && !isGone) noteTime(run);
+      if (run !== undefined) setQuiet(run, false);
+      return forget(uid, isGone);
+    }
     if (progressOf(kind, object) === undefined && !runs.has(uid)) return;
     const run = runOf(kind, object);
     const before = run.isOpen;
@@ -139,7 +182,9 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
     if (!sameJson(writer.told(kind, object), run.stall)) unwritten.set(uid, run);
     if (before === run.isOpen) return;
     run.begin(clock.monotonic());
-    if (!run.isOpen) settle(run);
+    if (run.isOpen) return;
+    noteTime(run);
+    settle(run);
   }
 
   const stops = [...jobs].filter(([kind]) => !kind.isForeign).flatMap(([kind, cache]) => [
@@ -163,6 +208,7 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
     if (run === undefined) return;
     const now = moment();
     const silentMs = now.monotonicMs - run.watch.sinceMs;
+    if (now.monotonicMs >= run.timeDueMs) noteTime(run);
     if (take(run, now)) settle(run, `makes progress again, after ${humanDuration(silentMs)}`);
     notePace(run, now.monotonicMs);
   }
@@ -213,9 +259,16 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
     const candidates: WatchedRun[] = [];
     for (const run of runs.values()) {
       // Nearly all jobs have just been heard.
-      if (nowMs - run.watch.sinceMs < SILENCE_MS.training) continue;
-      if (run.stall !== undefined) nameAgain(run, nowMs);
-      else if (run.isExpected && verdictOf(run.watch, nowMs) === "stalled") candidates.push(run);
+      const isSilent = nowMs - run.watch.sinceMs >= SILENCE_MS.quiet;
+      if (!isSilent && !run.isQuiet) continue;
+      if (run.stall !== undefined) {
+        nameAgain(run, nowMs);
+        if (nowMs >= run.timeDueMs) noteTime(run);
+        continue;
+      }
+      const verdict = isSilent && run.isExpected ? verdictOf(run.watch, nowMs) : "going";
+      if (verdict === "stalled") candidates.push(run);
+      else setQuiet(run, verdict === "quiet");
     }
     withoutStorm(candidates, nowMs).forEach(stalled);
   }
@@ -231,23 +284,26 @@ export function openTermStalls({ jobs, clock, leading, writer, events }: TermSta
   }
 
   async function writeOne(run: WatchedRun, signal: AbortSignal): Promise<void> {
-    const { job, stall } = run;
+    const { job, timeSpent } = run;
     const object = jobNow(jobs, job);
+    if (object === undefined) return;
     const pace = paces.get(job.uid)?.pace;
-    if (object !== undefined) await writer.write(job, object, { stall, pace }, signal);
+    // One that ended while it was stalled says what it said.
+    const stall = runs.has(job.uid) ? run.stall : run.stall && writer.told(job.kind, object);
+    await writer.write(job, object, { stall, pace, timeSpent }, signal);
   }
 
   /** Writes what jobs do not say yet. Resolves with the first error. */
   async function writeSome(signal: AbortSignal): Promise<unknown> {
-    const some = [...unwritten.values()].slice(0, WRITES.most);
-    for (const { job } of some) unwritten.delete(job.uid);
+    const some = [...new Map([...unwritten, ...later]).values()].slice(0, WRITES.most);
+    for (const { job } of some) [unwritten, later].forEach((it) => it.delete(job.uid));
     const attempt = async (run: WatchedRun) => {
       try {
         await writeOne(run, signal);
       } catch (error) {
         // What is refused as it stands is written again once the cache shows another job.
         if (isInvalid(error)) return log.debug("a stall is refused", { problem: messageOf(error) });
-        if (runs.has(run.job.uid)) unwritten.set(run.job.uid, run);
+        if (jobNow(jobs, run.job) !== undefined) unwritten.set(run.job.uid, run);
         throw error;
       }
     };

@@ -1,23 +1,35 @@
 /** Watched run of a job: its watch, the pods that report for it, and whether it should make progress now. */
 import type { JobRef } from "../../crds/job_kind.ts";
-import type { JobPace, JobStall } from "../../crds/job_stall.ts";
+import { type JobPace, type JobStall, STALL_LIMITS } from "../../crds/job_stall.ts";
+import type { JobTimeSpent, Spending } from "../../crds/job_time_spent.ts";
 import { isEndedPhase } from "../../crds/pod_names.ts";
+import { stateOfPod } from "../../crds/state_of_pod.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { Beat, Push } from "../../crds/wire/push.ts";
 import { stallOfWatch } from "../../trials/stalls/stall_words.ts";
 import type { RankPlace } from "../../trials/stalls/suspects.ts";
-import { beginRun, reported, stepped, type Watch } from "../../trials/stalls/silence_watch.ts";
+import {
+  beginRun,
+  phaseOf,
+  reported,
+  stepped,
+  type Watch,
+} from "../../trials/stalls/silence_watch.ts";
+import {
+  continued,
+  countedFrom,
+  isLost,
+  keptTimeSpent,
+  type Moment,
+  nextRunOf,
+  spentOn,
+  type TimeSpent,
+} from "../../trials/stalls/time_spent.ts";
 
 /** Characters of a pod's UID by which a pace says whose it is. */
 const RUN_LENGTH = 8;
 /** Pods of a job that are told apart. */
 const PODS_MAX = 4096;
-
-/** A time, by both clocks, in milliseconds. */
-export interface Moment {
-  readonly wallMs: number;
-  readonly monotonicMs: number;
-}
 
 /** Whether the containers of a pod run: those that a kubelet will start again do not, in a pod that is Running. */
 const runs = ({ metadata, status, failure }: WatchedPod): boolean =>
@@ -34,6 +46,19 @@ interface KnownPod {
   readonly ranks: readonly RankPlace[];
 }
 
+/** What a run is made of. */
+interface RunOptions {
+  readonly watch: Watch;
+  readonly isOpen: boolean;
+  readonly stall: JobStall | undefined;
+  readonly spent: TimeSpent;
+  readonly timeDueMs: number;
+  /** Returns a pod of the job as a cache has it. */
+  readonly podOf: (name: string) => WatchedPod | undefined;
+  /** Called with seconds that were counted. */
+  readonly onSpent?: ((on: Spending, seconds: number) => void) | undefined;
+}
+
 /** A run that is watched. */
 export class WatchedRun {
   readonly job: JobRef;
@@ -42,16 +67,21 @@ export class WatchedRun {
   isOpen: boolean;
   /** What was told of it. */
   stall: JobStall | undefined;
+  /** Whether it is shown as quiet. */
+  isQuiet = false;
+  #spent: TimeSpent;
+  /** What its object shall say of its time, and when that is due to be said anew. */
+  timeSpent: JobTimeSpent | undefined;
+  timeDueMs: number;
   readonly #pods = new Map<string, KnownPod>();
   /** The highest step that pushes and heartbeats of this run have shown. */
   #topStep = -1;
 
-  constructor(job: JobRef, { watch, isOpen, stall }: {
-    readonly watch: Watch;
-    readonly isOpen: boolean;
-    readonly stall: JobStall | undefined;
-  }) {
+  constructor(job: JobRef, private readonly options: RunOptions) {
+    const { watch, isOpen, stall, spent, timeDueMs } = options;
     this.job = job;
+    this.#spent = spent;
+    this.timeDueMs = timeDueMs;
     this.watch = watch;
     this.isOpen = isOpen;
     this.stall = stall;
@@ -87,9 +117,10 @@ export class WatchedRun {
 
   /** The stall of a job that is called stalled at that time. */
   stallAt({ wallMs, monotonicMs }: Moment): JobStall {
-    const pods = [...this.#pods.values()].map(({ name, node, heard, ranks }) => ({
+    const pods = [...this.#pods].map(([uid, { name, node, heard, ranks }]) => ({
       name,
-      node,
+      node: node ?? this.#podNow(name, uid)?.spec?.nodeName,
+      state: stateOfPod(this.#podNow(name, uid))?.slice(0, STALL_LIMITS.stateLength),
       ranks,
       heardMs: heard?.wallMs,
       silentMs: heard === undefined ? Infinity : monotonicMs - heard.monotonicMs,
@@ -102,9 +133,10 @@ export class WatchedRun {
     this.#heard(pod, now);
     // What comes as a history could not be said before.
     if (earlier.length > 0) this.watch = { ...this.watch, isWhole: false };
-    this.watch = reported(this.watch, trainerStatus, now.monotonicMs);
+    const before = this.watch;
+    this.watch = reported(before, trainerStatus, now.monotonicMs);
     this.#topStep = trainerStatus.step ?? this.#topStep;
-    return this.watch.sinceMs === now.monotonicMs;
+    return this.watch.sinceMs === now.monotonicMs && this.#counted(before);
   }
 
   /**
@@ -112,19 +144,19 @@ export class WatchedRun {
    * has gone back. The step of many processes is one.
    */
   beat({ pod, ranks }: Beat, now: Moment): boolean {
-    const before = this.#pods.get(pod.uid)?.ranks ?? [];
+    const known = this.#pods.get(pod.uid)?.ranks ?? [];
     const at = ranks.map(([rank, step, , place]): RankPlace => ({ rank, step, place }));
     this.#heard(pod, now, at);
-    const { sinceMs } = this.watch;
+    const before = this.watch;
     for (const [rank, step, seconds] of ranks) {
-      const { step: own = -1 } = before.find((it) => it.rank === rank) ?? {};
+      const { step: own = -1 } = known.find((it) => it.rank === rank) ?? {};
       if (step <= this.#topStep && step >= own) continue;
       const steps = this.#topStep < 0 ? undefined : step - this.#topStep;
       this.#topStep = step;
       this.watch = stepped(this.watch, { steps, secondsAgo: seconds }, now.monotonicMs);
     }
     this.watch = { ...this.watch, heardMs: now.monotonicMs };
-    return this.watch.sinceMs > sinceMs;
+    return this.watch.sinceMs > before.sinceMs && this.#counted(before);
   }
 
   /** Takes a pod as a cache has it; undefined if it is gone. Returns whether another run begins with it. */
@@ -140,6 +172,7 @@ export class WatchedRun {
       const name = pod.metadata?.name ?? "";
       this.#pods.set(uid, { name, node, runs: true, restarts, ranks: [] });
       this.watch = beginRun(nowMs, pace, true);
+      this.#spent = continued(this.#spent);
       return false;
     }
     if (pod === undefined || isEndedPhase(pod.status?.phase)) {
@@ -157,11 +190,51 @@ export class WatchedRun {
 
   /** Begins another run. */
   begin(nowMs: number): void {
+    this.#countStall(nowMs);
     this.#topStep = -1;
     this.watch = beginRun(nowMs, this.watch.pace);
+    this.#spent = nextRunOf(this.#spent, nowMs);
+    if (this.#pods.size > 0 && this.isExpected) this.#spent = countedFrom(this.#spent, nowMs);
+  }
+
+  /** Says anew what the job's time went to; in so many milliseconds again. */
+  keepTime(now: Moment, againMs: number): void {
+    this.#countStall(now.monotonicMs);
+    this.timeSpent = keptTimeSpent(this.#spent, now);
+    this.timeDueMs = now.monotonicMs + againMs;
+  }
+
+  /** A stall is counted while it lasts. */
+  #countStall(nowMs: number): void {
+    if (this.stall !== undefined) this.#spend("stalled", nowMs);
+  }
+
+  /** Counts the time up to the last sign. */
+  #counted(before: Watch): true {
+    const made = isLost(this.#spent, this.#topStep) ? "lost" : "productive";
+    const on = phaseOf(before) === "Starting" ? "starting" : made;
+    this.#spend(this.stall === undefined ? on : "stalled", this.watch.sinceMs);
+    return true;
+  }
+
+  #spend(on: Spending, atMs: number): void {
+    const before = this.#spent;
+    this.#spent = spentOn(before, on, atMs, this.#topStep);
+    this.options.onSpent?.(on, this.#spent.seconds[on] - before.seconds[on]);
+  }
+
+  /** The pod, if a cache has that very one. */
+  #podNow(name: string, uid: string): WatchedPod | undefined {
+    const pod = this.options.podOf(name);
+    return pod?.metadata?.uid === uid ? pod : undefined;
   }
 
   #heard({ name, uid }: Push["pod"], heard: Moment, ranks?: readonly RankPlace[]): void {
+    if (this.isExpected) {
+      const startMs = Date.parse(this.#podNow(name, uid)?.status?.startTime ?? "");
+      const ranMs = Math.max(0, heard.wallMs - startMs) || 0;
+      this.#spent = countedFrom(this.#spent, heard.monotonicMs - ranMs);
+    }
     const known = this.#pods.get(uid) ?? { name, runs: true, restarts: 0, ranks: [] };
     if (!this.#pods.has(uid) && this.#pods.size >= PODS_MAX) return;
     this.#pods.set(uid, { ...known, heard, ...(ranks && { ranks }) });

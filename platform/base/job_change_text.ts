@@ -1,4 +1,5 @@
-/** Words of what happens to a job that runs, which page and terminal share: it is stopped, started again, or makes no progress. Pure. */
+/** Words about a job that page and terminal share: that it is stopped, started again, or makes no progress, and what its time went to. Pure. */
+import { at } from "./json.ts";
 
 /** What happens to it; nothing of a job that goes on. Times are in milliseconds since the epoch. */
 export interface JobChange {
@@ -31,3 +32,10 @@ export function jobChangeText(
   if (stalledSinceMs === undefined) return undefined;
   return `stalled for ${durationText(Math.max(0, Math.floor((nowMs - stalledSinceMs) / 1000)))}`;
 }
+
+/** Returns what the time of a job went to by its `status.timeSpent`, such as `3h2m productive, 4m starting`; empty if that was nothing. */
+export const jobTimeText = (spent: unknown, durationText: (seconds: number) => string): string =>
+  ["productive", "starting", "stalled", "lost"].flatMap((to) => {
+    const seconds = at(spent, `${to}Seconds`);
+    return typeof seconds === "number" && seconds > 0 ? `${durationText(seconds)} ${to}` : [];
+  }).join(", ");

@@ -12,6 +12,8 @@ export const SILENCE_MS = {
   startup: 30 * MINUTE,
   /** While the pace is not known. */
   unknown: 10 * MINUTE,
+  /** Before it no job is quiet. */
+  quiet: 10 * SECOND,
   /** Least ones where it is: of steps, of evaluations and checkpoints, and of a program without phases. */
   training: 20 * SECOND,
   pause: MINUTE,

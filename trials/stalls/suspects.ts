@@ -15,6 +15,8 @@ export interface RankPlace {
 export interface HeardPod {
   readonly name: string;
   readonly node: string | undefined;
+  /** Of its containers, in words; undefined if that is not known. */
+  readonly state?: string | undefined;
   /** Wall clock, in milliseconds since the epoch; undefined if this owner has not heard of it. */
   readonly heardMs: number | undefined;
   /** For how long it has said nothing, in milliseconds. */
@@ -38,14 +40,19 @@ const placeText = ({ step, place }: RankPlace) =>
   place ? `step ${step} in ${place}` : `step ${step}`;
 const clockText = (ms: number | undefined) => ms === undefined ? "before" : rfc3339(ms);
 
-const podOf = ({ name, node, heardMs }: HeardPod, at?: RankPlace) =>
+const podOf = ({ name, node, state, heardMs }: HeardPod, at?: RankPlace) =>
   compact({
     name,
     node,
+    state,
     step: at?.step,
     place: at?.place,
     lastHeard: heardMs === undefined ? undefined : rfc3339(heardMs),
   });
+
+/** A pod's name, with the state of its containers where that is no usual one. */
+const nameOf = ({ name, state = "Running" }: HeardPod) =>
+  state === "Running" ? name : `${name} (${state})`;
 
 /** The place where more than half of the processes are, else their step: those of one step may wait in several lines. */
 const commonPlace = (ranks: readonly RankPlace[]) =>
@@ -83,9 +90,7 @@ export function suspectsOf(pods: readonly HeardPod[]): Suspects {
   const silent = beating.filter(({ silentMs }) => silentMs >= SILENT_MS);
   if (silent.length > 0 && heard.length > 0) {
     const some = silent.slice(0, STALL_LIMITS.pods);
-    const texts = some.map(({ name, heardMs }) =>
-      `${name} not heard of since ${clockText(heardMs)}`
-    );
+    const texts = some.map((it) => `${nameOf(it)} not heard of since ${clockText(it.heardMs)}`);
     return { pods: some.map((it) => podOf(it, it.ranks[0])), words: texts.join(", ") };
   }
   const ranks = beating.flatMap((it) => it.ranks);
@@ -95,7 +100,7 @@ export function suspectsOf(pods: readonly HeardPod[]): Suspects {
     return at === undefined ? [] : [{ pod, at }];
   }).slice(0, STALL_LIMITS.pods);
   if (common === undefined || others.length === 0) return { pods: [], words: togetherText(ranks) };
-  const texts = others.map(({ pod, at }) => `${pod.name} at ${placeText(at)}`);
+  const texts = others.map(({ pod, at }) => `${nameOf(pod)} at ${placeText(at)}`);
   return {
     pods: others.map(({ pod, at }) => podOf(pod, at)),
     words: `${texts.join(", ")}, where others are at ${placeText(common)}`,

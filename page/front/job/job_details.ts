@@ -103,7 +103,7 @@ export function readDetails(value: unknown) {
   const { object, denied, cut, keepsLogs } = asObject(value);
   const { lastWords, ...parts } = detailFields(value);
   const { metadata, spec, status } = asObject(object);
-  const { conditions, stop, startTime } = asObject(status);
+  const { conditions, stop, startTime, restarts, restart, timeSpent } = asObject(status);
   return {
     uid: textOf(asObject(metadata).uid),
     object,
@@ -119,6 +119,10 @@ export function readDetails(value: unknown) {
     keepsLogs: keepsLogs === true,
     conditions: asList(conditions).map(conditionOf),
     stop: stopOf(stop),
+    /** How often it was started again as a whole. */
+    restarts: Math.max(countOf(restarts), countOf(asObject(restart).count)),
+    /** What its time went to, in seconds; it may be minutes old. */
+    timeSpent,
     /** The end of the log of a program that failed; empty if that holds no more, or is no longer than its headline. */
     lastWords: lastWords.includes("\n") ? lastWords : "",
     isSuspended: asObject(spec).suspend === true ||

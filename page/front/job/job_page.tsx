@@ -7,9 +7,10 @@ import { JobActions } from "./job_actions.tsx";
 import { ACTIONS, actionsOf, type JobDetails, readDetails, type Rights } from "./job_details.ts";
 import { LogTab } from "./log_tab.tsx";
 import { Age, Fact, Hostile, Progress, Remaining, StateSign } from "../marks_and_signs.tsx";
-import { connection, isStale, list } from "../page_state.ts";
+import { connection, curves, isStale, list } from "../page_state.ts";
 import { durationText, plainText, shortKind, valueText } from "../readable_text.ts";
 import { type Reading, useReading } from "../feed/repeated_reading.ts";
+import { jobTimeText } from "../../../platform/base/job_change_text.ts";
 import { Unread } from "../unread.tsx";
 import { StopNotice } from "./stop_notice.tsx";
 import { useRights } from "./viewer_rights.ts";
@@ -23,6 +24,7 @@ const [DETAILS_MS, DETAILS_BEFORE_MS] = [5_000, 2_000];
 
 function Facts({ row, details }: { row: Row; details: JobDetails | undefined }) {
   const { endedMs } = row;
+  const time = jobTimeText(details?.timeSpent, durationText);
   return (
     <dl class="facts">
       <Fact name="Progress">
@@ -47,6 +49,8 @@ function Facts({ row, details }: { row: Row; details: JobDetails | undefined }) 
           <Age sinceMs={row.updatedMs} /> ago
         </Fact>
       )}
+      {time !== "" && <Fact name="Time">{time}</Fact>}
+      {!!details?.restarts && <Fact name="Restarts">{details.restarts}</Fact>}
       {row.metrics.slice(0, 4).map(({ name, value }) => (
         <Fact key={name} name={name}>
           <span class="number">{valueText(value)}</span>
@@ -60,6 +64,19 @@ function Facts({ row, details }: { row: Row; details: JobDetails | undefined }) 
         </Fact>
       )}
     </dl>
+  );
+}
+
+/** Says of a job that is quiet since when; its pods may be evaluating, or hang. */
+function QuietNotice({ jobKey, row }: { jobKey: string; row: Row | undefined }) {
+  const mark = curves.value?.byJob.get(jobKey)?.marks.find(({ kind }) => kind === "quiet");
+  if (mark === undefined || row?.state !== "Running" || row.stalledSinceMs !== undefined) {
+    return null;
+  }
+  return (
+    <p role="status">
+      Quiet for <Age sinceMs={mark.timeMs} />: <Hostile text={mark.text} />
+    </p>
   );
 }
 
@@ -203,6 +220,7 @@ export function JobPage({ view }: { view: JobView }) {
             <Hostile text={details.wait} />
           </p>
         )}
+        {!isGone && <QuietNotice jobKey={key} row={row} />}
         {!isGone && <StopNotice row={row} details={details} />}
         {row !== undefined && <Facts row={row} details={details} />}
       </header>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { AnyJob, JobRef } from "../../../crds/job_kind.ts";
 import { jobRefOf } from "../../../crds/job_kind.ts";
 import { TRAINJOB } from "../../../crds/job_kinds.ts";
-import { paceOf, stallOf } from "../../../crds/job_state.ts";
+import { paceOf, stallOf, timeSpentOf } from "../../../crds/job_state.ts";
 import type { WatchedPod } from "../../../crds/watched.ts";
 import type { Beat, Push } from "../../../crds/wire/push.ts";
 import { createStallWriter } from "../../../owner/stalls/stall_writer.ts";
@@ -42,9 +42,12 @@ function scene({ leading = true, drops = false } = {}) {
   const cluster = new MemoryCluster();
   const objects = new Map<string, AnyJob>();
   const listeners: ((change: Change<AnyJob>) => void)[] = [];
+  const pods = new Map<string, WatchedPod>();
   const podListeners: ((change: Change<WatchedPod>) => void)[] = [];
   const events: { name: string; text: EventText }[] = [];
   const writes: string[] = [];
+  const quiet: string[] = [];
+  const spent = new Map<string, number>();
   const client: Pick<KubeClient, "patch"> = {
     async patch(kind, key, patch, options) {
       writes.push(`${key.name} ${options?.subresource ?? ""}`);
@@ -67,12 +70,21 @@ function scene({ leading = true, drops = false } = {}) {
             return () => {};
           },
         },
-        pods: { onChange: (listener) => (podListeners.push(listener), () => {}) },
+        pods: {
+          get: (key) => pods.get(typeof key === "string" ? key : key.name),
+          onChange(listener) {
+            podListeners.push(listener);
+            pods.forEach((object) => listener({ type: "added", object }));
+            return () => {};
+          },
+        },
       }]]),
       clock,
       leading: () => state.leading,
       writer: createStallWriter({ client, keepsProgress: () => true }),
       events: { record: ({ name }, text) => void events.push({ name, text }) },
+      onQuiet: ({ name }, mark) => void quiet.push(`${name} ${mark?.text ?? "goes on"}`),
+      onSpent: (on, seconds) => void spent.set(on, (spent.get(on) ?? 0) + seconds),
     });
     const over = new AbortController();
     return { stalls, over, running: stalls.run(over.signal) };
@@ -97,6 +109,8 @@ function scene({ leading = true, drops = false } = {}) {
     clock,
     events,
     writes,
+    quiet,
+    spent,
     state,
     see,
     /** Makes a job with that status. */
@@ -126,8 +140,12 @@ function scene({ leading = true, drops = false } = {}) {
       assert.ok(object !== undefined);
       return object;
     },
-    podSeen: (type: "added" | "updated" | "deleted", object: WatchedPod) =>
-      podListeners.forEach((it) => it({ type, object, old: object })),
+    podSeen(type: "added" | "updated" | "deleted", object: WatchedPod): void {
+      const { name = "" } = object.metadata ?? {};
+      if (type === "deleted") pods.delete(name);
+      else pods.set(name, object);
+      podListeners.forEach((it) => it({ type, object, old: object }));
+    },
     push(name: string, sample: Status = {}, uid = `${name}-p1`, earlier?: Push["earlier"]): void {
       term.stalls.reported({
         job: refOf(name),
@@ -478,5 +496,133 @@ Deno.test("under a definition that drops the field only the event says it, and n
   await it.clock.advance(60_000);
   assert.equal(it.events.length, 2);
   assert.ok(it.writes.length <= 2, it.writes.join());
+  await it.end();
+});
+
+const NEW: Status = { state: "Running" };
+const RESTART = { count: 1, reason: "Stalled", message: "", time: "2026-01-01T00:00:00Z" };
+
+/** What the job's object says of its time, in the order of the fields: productive, starting, stalled, lost. */
+function timeOf(object: AnyJob) {
+  const { productiveSeconds, startingSeconds, stalledSeconds, lostSeconds, step, time } =
+    timeSpentOf(object) ?? {};
+  return { seconds: [productiveSeconds, startingSeconds, stalledSeconds, lostSeconds], step, time };
+}
+
+Deno.test("a job says what its time went to: from its pod's start to its end, over a stall and a restart", async () => {
+  const it = scene();
+  await it.add("a", NEW);
+  const started = { status: { phase: "Running", startTime: "2026-01-01T00:00:10Z" } };
+  it.podSeen("added", {
+    ...pod("a", "a-p1", started),
+    metadata: { ...pod("a", "a-p1").metadata, name: "a-node-0-p1" },
+  });
+  await it.clock.advance(40_000);
+  await it.train(["a"], 20);
+  await it.clock.advance(30_000);
+  assert.deepEqual(timeOf(it.object("a")).seconds, [18, 31, 20, 0], "a stall is told at once");
+  await it.set("a", { restart: RESTART });
+  await it.clock.advance(60_000);
+  assert.deepEqual(
+    timeOf(it.object("a")).seconds,
+    [18, 31, 31, 0],
+    "a restart is no time of the job",
+  );
+  it.podSeen("deleted", pod("a", "a-p1"));
+  await it.set("a", { restart: { ...RESTART, endTime: "2026-01-01T00:03:00Z" } });
+  await it.clock.advance(10_000);
+  for (let step = 15; step < 40; step++) {
+    it.push("a", { step, phase: "Training" }, "a-p2");
+    await it.clock.advance(1000);
+  }
+  await it.set("a", { conditions: [{ type: "Complete", status: "True" }] });
+  await it.clock.advance(3_000);
+  const { seconds, step } = timeOf(it.object("a"));
+  assert.deepEqual(
+    [seconds, step],
+    [[18 + 20, 31 + 1, 31, 3], 39],
+    "steps up to 19 were made again",
+  );
+  assert.deepEqual(
+    ["productive", "starting", "stalled", "lost"].map((on) => Math.round(it.spent.get(on) ?? 0)),
+    seconds,
+  );
+  await it.end();
+});
+
+Deno.test("a job that goes on says every ten minutes or so what its time went to, and the next owner counts on", async () => {
+  const it = scene();
+  await it.add("a", NEW);
+  await it.train(["a"], 902);
+  const first = timeOf(it.object("a"));
+  assert.ok((first.seconds[0] ?? 0) >= 590, first.seconds.join());
+  const writes = it.writes.length;
+  assert.ok(writes <= 3, it.writes.join());
+  // The ledger would write it.
+  await it.set("a", RUNNING);
+  await it.succeed();
+  it.podSeen("added", pod("a", "a-p1"));
+  await it.train(["a"], 20, 902);
+  await it.set("a", { conditions: [{ type: "Complete", status: "True" }] });
+  await it.clock.advance(2_000);
+  assert.deepEqual(timeOf(it.object("a")).seconds, [920, 1, 0, 0]);
+  await it.end();
+});
+
+Deno.test("what comes while a job is suspended, or before its pods are heard of, is no time of it", async () => {
+  const it = scene();
+  await it.add("a", NEW);
+  await it.train(["a"], 20);
+  await it.set("a", { state: "Suspended" });
+  it.push("a", { step: 20 });
+  await it.clock.advance(100_000);
+  it.push("a", { step: 21 });
+  it.podSeen("deleted", pod("a", "a-p1"));
+  await it.set("a", NEW);
+  await it.clock.advance(100_000);
+  it.push("a", { step: 22 }, "a-p2");
+  await it.set("a", { conditions: [{ type: "Complete", status: "True" }] });
+  await it.clock.advance(2_000);
+  assert.deepEqual(timeOf(it.object("a")).seconds, [18, 1, 0, 0]);
+  await it.end();
+});
+
+Deno.test("a job that is silent for half of its limit is quiet, until it is heard, or is stalled", async () => {
+  const it = scene();
+  await it.add("a");
+  await it.train(["a"], 20);
+  await it.clock.advance(8_000);
+  assert.deepEqual(it.quiet, []);
+  await it.clock.advance(4_000);
+  const since = "2026-01-01T00:00:19Z";
+  assert.deepEqual(it.quiet, [`a no step after 19 since ${since}; usually 1s`]);
+  it.push("a", { step: 20, phase: "Training" });
+  assert.deepEqual(it.quiet.slice(1), ["a goes on"]);
+  await it.clock.advance(80_000);
+  assert.deepEqual([it.stalled(), it.quiet.length, it.quiet.at(-1)], [1, 4, "a goes on"]);
+  await it.end();
+});
+
+Deno.test("a stall says the node and the state of a pod that it names, also of one that has not changed since it reported", async () => {
+  const it = scene();
+  await it.add("a");
+  for (const rank of ["p0", "p1"]) {
+    const { metadata, ...rest } = pod("a", `a-${rank}`);
+    const name = `a-node-0-${rank}`;
+    it.podSeen("added", {
+      ...rest,
+      metadata: { ...metadata, name },
+      spec: { nodeName: "n7" },
+      isUnready: rank === "p1",
+    });
+  }
+  it.push("a", { step: 0, phase: "Training" }, "a-p0");
+  await beating(it, 300, (second) => [second, second]);
+  await beating(it, 50, (second) => [300, second < 0 ? 290 : undefined]);
+  const { pods, message = "" } = stallOf(it.object("a")) ?? {};
+  assert.deepEqual(pods?.map(({ name, node, state }) => [name, node, state]), [
+    ["a-node-0-p1", "n7", "Running, not ready"],
+  ]);
+  assert.match(message, /; a-node-0-p1 \(Running, not ready\) not heard of since/);
   await it.end();
 });
