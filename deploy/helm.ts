@@ -12,6 +12,7 @@ import {
   MANAGER,
   NOTIFICATIONS,
   POLICY_SECRETS,
+  RESTARTS,
 } from "../crds/names.ts";
 import { V1_RUN_BY, V1_RUN_BY_ANNOTATION } from "../crds/v1/names.ts";
 import { type Files, GENERATED, toYaml } from "./kustomize.ts";
@@ -151,6 +152,7 @@ const SWITCHES: Partial<Record<keyof Parts, string>> = {
   lease: `or (not ${LEASE_FOUND}) ` +
     `(dig "metadata" "annotations" "meta.helm.sh/release-name" "" ${LEASE_FOUND})`,
   policy_secrets_binding: `.Values.${POLICY_SECRETS.helmValue}`,
+  restarts_binding: `.Values.${RESTARTS.helmValue}`,
   executor_role: HAS_EXECUTOR,
   volume_claims_role: HAS_EXECUTOR,
   progress_role: HAS_PROGRESS,
@@ -247,6 +249,10 @@ notifications: ""
 # Whether the manager may get and create Secrets in every namespace, for the keys of the policies mpi and flux. Without
 # it their TrainJobs wait, except where a RoleBinding grants the ClusterRole <name>-${POLICY_SECRETS.role}.
 ${POLICY_SECRETS.helmValue}: true
+
+# Whether the manager may list and delete Jobs in every namespace, which a restart of a TrainJob needs once one of its pods
+# has succeeded. Without it such restarts wait, except where a RoleBinding grants the ClusterRole <name>-${RESTARTS.role}.
+${RESTARTS.helmValue}: true
 
 # Whether the chart makes the namespace, with Pod Security labels. Not together with --create-namespace.
 createNamespace: false

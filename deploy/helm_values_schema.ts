@@ -1,5 +1,5 @@
 /** JSON Schema of the chart's values: Helm refuses a value that the chart does not have, or cannot use. */
-import { POLICY_SECRETS } from "../crds/names.ts";
+import { POLICY_SECRETS, RESTARTS } from "../crds/names.ts";
 
 const text = { type: "string" } as const;
 const flag = { type: "boolean" } as const;
@@ -42,6 +42,7 @@ export const VALUES_SCHEMA = {
     v1Gangs: flag,
     katib: flag,
     [POLICY_SECRETS.helmValue]: flag,
+    [RESTARTS.helmValue]: flag,
     notifications: text,
     createNamespace: flag,
     ui: objectOf({

@@ -1,7 +1,7 @@
 /** The installation as kustomize takes it: a base, and overlays for the choices of a cluster. */
 import { stringify } from "yaml";
 import { variableOf } from "../app/configuration/setting_entries.ts";
-import { MANAGER, NOTIFICATIONS, POLICY_SECRETS, UI } from "../crds/names.ts";
+import { MANAGER, NOTIFICATIONS, POLICY_SECRETS, RESTARTS, UI } from "../crds/names.ts";
 import { V1_ELASTIC_PART, V1_GANGS_PART, V1_JOBS_PART, V1_MPI_PART } from "../crds/v1/names.ts";
 import {
   argumentPatch,
@@ -28,6 +28,7 @@ const BASE = [
   "manager",
   "access",
   "policy_secrets_binding",
+  "restarts_binding",
   "progress_role",
   "trials_role",
   "network_policy",
@@ -213,6 +214,10 @@ function components(all: Parts, settings: Settings): Files {
     [`components/no-${POLICY_SECRETS.role}/kustomization.yaml`]: component(
       "Without the right to Secrets in every namespace: TrainJobs of the policies mpi and flux wait for a RoleBinding.",
       { patches: all.policy_secrets_binding.map(deletion) },
+    ),
+    [`components/no-${RESTARTS.role}/kustomization.yaml`]: component(
+      "Without the right to delete Jobs: restarts of TrainJobs of which a pod has succeeded wait for a RoleBinding.",
+      { patches: all.restarts_binding.map(deletion) },
     ),
     [`${log}/kustomization.yaml`]: component(
       "The log of observations as a service of its own, and the manager that writes to it.",

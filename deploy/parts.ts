@@ -5,7 +5,7 @@ import { V1_ELASTIC_PART, V1_GANGS_PART, V1_JOBS_PART, V1_MPI_PART } from "../cr
 import { JOB_KINDS, type JobKinds } from "../crds/job_kinds.ts";
 import { VOLUME_CLAIMS_PART } from "../crds/jobset_names.ts";
 import { KINDS } from "../crds/kinds.ts";
-import { POLICY_SECRETS } from "../crds/names.ts";
+import { POLICY_SECRETS, RESTARTS } from "../crds/names.ts";
 import { managerRoles, partRoles, publicConfiguration, userRoles, v1UserRoles } from "./roles.ts";
 import { ownershipPolicy } from "./ownership_policy.ts";
 import {
@@ -35,6 +35,8 @@ export interface Parts {
   readonly access: readonly Manifest[];
   /** Grants the role for the Secrets of policies, which can be bound in single namespaces instead. */
   readonly policy_secrets_binding: readonly Manifest[];
+  /** Grants the role for Jobs that restarts make anew, likewise. */
+  readonly restarts_binding: readonly Manifest[];
   /** Rights of the parts of the manager that do not always run (`app/manager/rights.ts`). */
   readonly executor_role: readonly Manifest[];
   readonly volume_claims_role: readonly Manifest[];
@@ -71,6 +73,7 @@ function definitions(crds: readonly CustomResourceDefinition[]): Manifest[] {
 export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
   const crds = definitions(crdManifests());
   const policySecrets = partRoles(POLICY_SECRETS.role, settings, { kinds });
+  const restarts = partRoles(RESTARTS.role, settings, { kinds });
   const isBinding = ({ kind }: Manifest) => kind === "ClusterRoleBinding";
   const isJobSet = ({ metadata: { name } }: Manifest) => name.startsWith(KINDS.jobSet.plural);
   return {
@@ -86,10 +89,11 @@ export function parts(settings: Settings, kinds: JobKinds = JOB_KINDS): Parts {
     ],
     access: [
       ...managerRoles(settings, { kinds }),
-      ...policySecrets.filter((it) => !isBinding(it)),
+      ...[...policySecrets, ...restarts].filter((it) => !isBinding(it)),
       ...userRoles(settings, kinds),
     ],
     policy_secrets_binding: policySecrets.filter(isBinding),
+    restarts_binding: restarts.filter(isBinding),
     executor_role: partRoles("executor", settings, { kinds }),
     volume_claims_role: partRoles(VOLUME_CLAIMS_PART, settings, { kinds }),
     progress_role: partRoles("progress", settings, { kinds }),

@@ -9,7 +9,7 @@ import { JOBSET_GROUP, VOLUME_CLAIMS_PART } from "../../crds/jobset_names.ts";
 import { KATIB } from "../../crds/katib_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import type { PolicyRule } from "../../platform/kube/kubernetes.ts";
-import { MANAGER, POLICY_SECRETS, TRAINER_GROUP } from "../../crds/names.ts";
+import { MANAGER, POLICY_SECRETS, RESTARTS, TRAINER_GROUP } from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
 import {
   V1_ELASTIC_PART,
@@ -28,11 +28,12 @@ export type PartSettings = Pick<
 
 /**
  * The parts of the manager that have rights of their own. The first one always has them. The Secrets of policies are
- * always made, and the v1 kinds always run, if an installation grants the rights to it.
+ * always made, jobs always restarted, and the v1 kinds always run, if an installation grants the rights to it.
  */
 export const MANAGER_PARTS = [
   "controller",
   POLICY_SECRETS.role,
+  RESTARTS.role,
   "executor",
   VOLUME_CLAIMS_PART,
   "progress",
@@ -127,6 +128,11 @@ const CERTIFICATE_RULES: readonly PolicyRule[] = [
 /** Keys of policies such as mpi, in the namespaces of their jobs: made once, and looked for by name. */
 const policySecretRules = (): PolicyRule[] => [
   rule("", ["secrets"], ["get", "create"]),
+];
+
+/** Jobs of upstream's executor that a restart makes anew, since an index of theirs has succeeded. */
+const restartRules = (): PolicyRule[] => [
+  rule("batch", ["jobs"], ["list", "delete"]),
 ];
 
 /** The built-in executor: it makes Jobs and a headless Service of each JobSet, and writes its status. */
@@ -235,6 +241,7 @@ const PARTS: Readonly<Record<ManagerPart, PartRights>> = {
     namespaceRules: CERTIFICATE_RULES,
   },
   [POLICY_SECRETS.role]: { runs: () => true, clusterRules: policySecretRules },
+  [RESTARTS.role]: { runs: () => true, clusterRules: restartRules },
   executor: { runs: hasExecutor, clusterRules: executorRules },
   [VOLUME_CLAIMS_PART]: { runs: hasExecutor, clusterRules: volumeClaimRules },
   progress: { runs: hasProgress, clusterRules: progressRules },

@@ -113,16 +113,21 @@ function follow(desired: JobSet, live: JobSet): JobSetDecision {
   const replicatedJobs = overlaidJobs({ desired, live });
   const jobsDiffer = !covers(replicatedJobs, live.spec?.replicatedJobs ?? []) ||
     !covers(live.spec?.replicatedJobs ?? [], replicatedJobs);
-  const { labels } = desired.metadata;
+  const { labels, annotations } = desired.metadata;
   // A resumption is no restart: with it the run begins anew.
-  const annotations = restartCountOf(live) > 0
-    ? { ...desired.metadata.annotations, [ANNOTATIONS.restartCount]: null }
-    : desired.metadata.annotations;
-  const metadataDiffers = !covers(live.metadata, { labels, annotations });
+  const unmarked = restartCountOf(live) > 0 ? { [ANNOTATIONS.restartCount]: null } : undefined;
+  const metadataDiffers = unmarked !== undefined ||
+    !covers(live.metadata, { labels, annotations });
   const resumes = desired.spec?.suspend !== true && reportsSuspended(live);
   if (!jobsDiffer && !metadataDiffers && !resumes) return NONE;
   const plan = patchOf(live, {
-    ...(metadataDiffers && { metadata: compact({ labels, annotations }) }),
+    ...(metadataDiffers &&
+      {
+        metadata: compact({
+          labels,
+          annotations: unmarked ? { ...annotations, ...unmarked } : annotations,
+        }),
+      }),
     ...((jobsDiffer || resumes) && {
       spec: { ...(jobsDiffer && { replicatedJobs }), ...(resumes && { suspend: false }) },
     }),

@@ -32,7 +32,7 @@ import {
   ownJobSet,
   owns,
 } from "./observed.ts";
-import { isToEnd } from "./restart_plan.ts";
+import { isOwnPod } from "./restart_plan.ts";
 import type { RunningPods } from "./running_pods.ts";
 import type { Settling } from "./settling.ts";
 import { trainerJobs } from "./state.ts";
@@ -173,13 +173,13 @@ function readerOf({ client }: Sources, { fresh, signal }: Look): Read {
 }
 
 /** The pods of a job that is restarted. Restarts are rare, so that searching all pods is cheaper than an index. */
-function podsToEnd(
+function podsToRestart(
   { pods }: Sources["informers"],
   trainJob: TrainJob,
   jobSet: JobSet | undefined,
 ): readonly WatchedPod[] {
   if (restartUnderWay(trainJob) === undefined) return [];
-  return pods.list(trainJob.metadata.namespace).filter((pod) => isToEnd(pod, trainJob, jobSet));
+  return pods.list(trainJob.metadata.namespace).filter((pod) => isOwnPod(pod, trainJob, jobSet));
 }
 
 /** Returns the TrainJob and its JobSet; undefined if it does not exist. */
@@ -202,7 +202,7 @@ export async function observeJob(
     jobSet,
     trainerPodRuns: trainerJobs(jobSet).some((job) => running.has(job)),
     pods: runningPods.countsOf(formatKey(key), attempt),
-    livingPods: podsToEnd(informers, trainJob, jobSet),
+    restartPods: podsToRestart(informers, trainJob, jobSet),
     failures: sources.failures.of(formatKey(key), jobSetUid),
     droppedFailure: sources.failures.dropped.get(trainJob.metadata.uid ?? ""),
     tellsMessages: (sources.failureMessages ?? true) &&

@@ -32,8 +32,8 @@ export interface ObservedJob {
   readonly trainerPodRuns: boolean;
   /** Numbers of the pods since the last restart, by replicated job. Default: none are known. */
   readonly pods?: ReadonlyMap<string, PodCounts>;
-  /** Pods of a job that is restarted whose containers may still run. Default: none. */
-  readonly livingPods?: readonly WatchedPod[];
+  /** Pods of a job that is restarted. Default: none. */
+  readonly restartPods?: readonly WatchedPod[];
   /** Whether none of its pods is left that a restart ends, so that others may come. Default false. */
   readonly mayRestart?: boolean;
   /** Failures of its pods. Default: none. */

@@ -22,7 +22,7 @@ import {
   progressOf,
   type ResourceProblem,
 } from "./observed.ts";
-import { planResumption } from "./restart_plan.ts";
+import { livingPods, planResumption } from "./restart_plan.ts";
 import { createSnapshot, readSnapshot } from "./snapshot.ts";
 
 /** The children to write, in this order: snapshot, CA, those of policies, JobSet. */
@@ -112,7 +112,7 @@ function rendered(observed: Observed, policies: Policies): Omit<ResourceDecision
     executor: observed.executor,
     isStopping: observed.isStopping,
     restart: openRestart(observed)?.count,
-    hasLivingPods: (observed.livingPods ?? []).length > 0,
+    hasLivingPods: livingPods(observed).length > 0,
   });
   const children = result.children(progressOf(observed));
   return jobSet.problem === undefined

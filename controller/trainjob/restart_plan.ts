@@ -7,6 +7,7 @@ import { isEndedPhase } from "../../crds/pod_names.ts";
 import type { TrainJob } from "../../crds/trainjob.ts";
 import type { WatchedJob, WatchedPod } from "../../crds/watched.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
+import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import { finishOf, replicatedJobOf } from "../jobset/buckets.ts";
 import type { ChildWrite } from "./children.ts";
 import { hasEnded } from "./ended_jobsets.ts";
@@ -19,20 +20,23 @@ const LATE_MS = 60_000;
 /** Pods that are named. */
 const NAMED_PODS = 3;
 
-/**
- * Reports whether a pod has to end before others come: containers of it may still run. Pods of another JobSet count
- * only if the job has none now.
- */
-export function isToEnd(
-  { metadata, status }: WatchedPod,
+/** Reports whether a pod is of the job, by its labels. Pods of another JobSet count only if the job has none now. */
+export function isOwnPod(
+  { metadata }: WatchedPod,
   trainJob: TrainJob,
   jobSet: JobSet | undefined,
 ): boolean {
   const { [LABELS.trainJobName]: name, [JOBSET_KEYS.jobSetUid]: run } = metadata?.labels ?? {};
   const own = ownJobSet({ trainJob, jobSet })?.metadata.uid;
-  return name === trainJob.metadata.name && !isEndedPhase(status?.phase) &&
-    (own === undefined || run === undefined || run === own);
+  return name === trainJob.metadata.name && (own === undefined || run === undefined || run === own);
 }
+
+/** Reports whether a pod has to go before others come: its containers may still run. */
+export const isLiving = ({ status }: WatchedPod): boolean => !isEndedPhase(status?.phase);
+
+/** Returns the pods of a job that is restarted which have to go first. */
+export const livingPods = ({ restartPods = [] }: ObservedJob): readonly WatchedPod[] =>
+  restartPods.filter(isLiving);
 
 /** What a restart does next. */
 export type RestartStep =
@@ -57,7 +61,7 @@ export function planRestart(job: ObservedJob): RestartStep {
     return { kind: "suspend", write: patchOf(jobSet, { metadata, spec: { suspend: true } }) };
   }
   if (jobSet.spec?.suspend !== true) return { kind: "none" };
-  const isIdle = reportsSuspended(jobSet) && (job.livingPods ?? []).length === 0;
+  const isIdle = reportsSuspended(jobSet) && livingPods(job).length === 0;
   return isIdle ? { kind: "look", jobSet } : { kind: "wait" };
 }
 
@@ -68,13 +72,15 @@ export function planRestart(job: ObservedJob): RestartStep {
  */
 export function planJobs(job: ObservedJob, jobSet: JobSet, jobs: readonly WatchedJob[]) {
   const trainers = trainerJobs(jobSet);
-  const hasSucceeded = (it: WatchedJob) => {
-    const name = replicatedJobOf(it) ?? "";
-    // What a Job controller has not counted yet, too.
-    const succeeded = (it.status?.succeeded ?? 0) + (job.pods?.get(name)?.succeeded ?? 0);
-    return trainers.includes(name) && succeeded > 0;
-  };
-  const spent = jobs.filter(hasSucceeded);
+  // A Job controller may not have counted them yet.
+  const succeeded = (job.restartPods ?? []).filter(({ metadata, status }) =>
+    status?.phase === "Succeeded" && metadata?.deletionTimestamp === undefined
+  );
+  const spent = jobs.filter((it) =>
+    trainers.includes(replicatedJobOf(it) ?? "") &&
+    ((it.status?.succeeded ?? 0) > 0 ||
+      succeeded.some(({ metadata }) => isControlledBy(metadata, it.metadata?.uid ?? "")))
+  );
   const rests = ({ metadata, spec, status }: WatchedJob) =>
     metadata?.deletionTimestamp !== undefined || finishOf({ status }) !== undefined ||
     spec?.suspend === true && isConditionTrue(status?.conditions, JOB_CONDITIONS.suspended);
@@ -105,7 +111,7 @@ export function lateWait(
   const beginMs = Math.max(sinceMs, Date.parse(restart?.time ?? "") || 0);
   const dueOf = ({ metadata }: WatchedPod) =>
     Math.max(beginMs, Date.parse(metadata?.deletionTimestamp ?? "") || 0) + LATE_MS;
-  const pods = job.livingPods ?? [];
+  const pods = livingPods(job);
   const dueMs = pods.length > 0 ? Math.min(...pods.map(dueOf)) : beginMs + LATE_MS;
   if (nowMs < dueMs) return { dueMs: dueMs - nowMs };
   const late = pods.filter((pod) => dueOf(pod) <= nowMs);

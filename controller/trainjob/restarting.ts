@@ -18,7 +18,7 @@ import { CHILD_RETRY_MS } from "./children.ts";
 import { type JobEventOptions, recordEvent } from "./job_events.ts";
 import { rightToGrant } from "./missing_right.ts";
 import type { ObservedJob } from "./observed.ts";
-import { isToEnd, lateWait, planJobs, type RestartStep } from "./restart_plan.ts";
+import { isLiving, isOwnPod, lateWait, planJobs, type RestartStep } from "./restart_plan.ts";
 import type { StatusDecision } from "./status.ts";
 
 /** Time until the next look at Jobs, which are not watched, in milliseconds. */
@@ -69,7 +69,7 @@ async function lookAtJobs(
     limit: PODS_LISTED,
     signal,
   });
-  return !pods.items.some((pod) => isToEnd(pod, job.trainJob, jobSet));
+  return !pods.items.some((pod) => isOwnPod(pod, job.trainJob, jobSet) && isLiving(pod));
 }
 
 /** Carries out the next step of a restart. */

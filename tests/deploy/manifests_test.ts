@@ -144,6 +144,7 @@ Deno.test("parts() give each part of the manager the rights of app/manager/right
   assert.deepEqual(find("ClusterRole").rules, clusterRulesOf("controller"));
   const ofPart: Partial<Record<ManagerPart, readonly Manifest[]>> = {
     "policy-secrets": [find("ClusterRole", POLICY_SECRETS), ...all.policy_secrets_binding],
+    restarts: [find("ClusterRole", `${DEFAULTS.name}-restarts`), ...all.restarts_binding],
     executor: all.executor_role,
     "volume-claims": all.volume_claims_role,
     progress: all.progress_role,
@@ -173,6 +174,7 @@ Deno.test("parts() bind no other rights to the manager's account", () => {
       "-mpi",
       "-policy-secrets",
       "-progress",
+      "-restarts",
       "-trials",
       "-v1-elastic",
       "-v1-gangs",
