@@ -1,6 +1,6 @@
 /**
  * Admission policy for the manager's writes of ConfigMaps, Secrets and webhook configurations, and its deletions of
- * TrainJobs. RBAC can limit neither a creation by name nor a patch by owner nor a deletion by state, so a role that suffices for the manager allows more than it
+ * TrainJobs and Jobs. RBAC can limit neither a creation by name nor a patch by owner nor a deletion by state, so a role that suffices for the manager allows more than it
  * does. Nobody else is affected.
  */
 import { type JobKinds, TRAINJOB } from "../crds/job_kinds.ts";
@@ -71,6 +71,11 @@ const IS_PUBLIC = "object.metadata.namespace == variables.managerNamespace && " 
 const HAS_ENDED = "oldObject.?status.conditions.orValue([]).exists(c, c.status == 'True' && " +
   `c.type in ${celList([TRAINJOB_CONDITIONS.complete, TRAINJOB_CONDITIONS.failed])})`;
 
+/** Whether a Job that is deleted is a JobSet's. */
+const IS_OF_JOBSET = "oldObject.metadata.?ownerReferences.orValue([]).exists(r, " +
+  `r.?controller.orValue(false) && r.kind == '${KINDS.jobSet.kind}' && ` +
+  `r.apiVersion.startsWith('${KINDS.jobSet.group}/'))`;
+
 /** API groups and resources of all webhooks that the manager has. */
 function intercepted(kinds: JobKinds) {
   const options = {
@@ -103,6 +108,7 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
       resourceRule([""], [KINDS.configMap.plural, KINDS.secret.plural], writes),
       resourceRule([KINDS.mutatingWebhookConfiguration.group], plurals, writes, "Cluster"),
       resourceRule([TRAINJOB.group], [TRAINJOB.plural], ["DELETE"]),
+      resourceRule([KINDS.job.group], [KINDS.job.plural], ["DELETE"]),
     ],
     variables: {
       ...managerVariables(settings),
@@ -139,6 +145,11 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
       validation(
         `!variables.isManager || !(${is(TRAINJOB.plural)}) || ${HAS_ENDED}`,
         "the manager may delete only TrainJobs that have ended",
+        "oldObject.metadata.name",
+      ),
+      validation(
+        `!variables.isManager || !(${is(KINDS.job.plural)}) || ${IS_OF_JOBSET}`,
+        "the manager may delete only Jobs of JobSets",
         "oldObject.metadata.name",
       ),
       validation(
