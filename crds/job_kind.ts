@@ -176,6 +176,11 @@ export function stopPath(kind: KindPath, namespace: string, name: string): strin
   return `/apis/${jobPath(kind, namespace, name)}/stop`;
 }
 
+/** Path at which a job is restarted. */
+export function restartPath(kind: KindPath, namespace: string, name: string): string {
+  return `/apis/${jobPath(kind, namespace, name)}/restart`;
+}
+
 /** Audience that Kubeflow Trainer v2.3 gives to one job's tokens; accepted for that job only. */
 export function jobAudience(kind: KindPath, namespace: string, name: string): string {
   return `${jobPath(kind, namespace, name)}/status`;

@@ -12,7 +12,7 @@ export interface AskKind<Ask, Answer extends object> {
   readonly schemas: { readonly ask: z.ZodType<Ask>; readonly answer: z.ZodType<Answer> };
   /** Resolves with undefined if the term has no answer. */
   answer(
-    term: Pick<Term, "observations" | "curves" | "restore" | "changes"> & {
+    term: Pick<Term, "observations" | "curves" | "restarts" | "restore" | "changes"> & {
       readonly stalls: Pick<Term["stalls"], "beat">;
     },
     ask: Ask,

@@ -1,5 +1,6 @@
 /** JSON patch of a field that the owner writes to a job: it holds for one incarnation of the job only. Pure. */
 import type { JobKind, ProgressPlace } from "../crds/job_kind.ts";
+import { comeAgain } from "../platform/http/replicas/owner_router.ts";
 import type { JsonPatchOperation } from "../platform/kube/connection/request.ts";
 
 /** A patch: its operations, and its subresource. */
@@ -10,6 +11,19 @@ export interface FieldPatch {
 
 /** Says whether the definition of a kind keeps the fields that Milepost adds to the status. */
 export type KeepsProgress = (kind: JobKind) => boolean;
+
+/** Time after which clients may try again what somebody has to change the cluster for, in milliseconds. */
+const DROPPED_RETRY_MS = 60_000;
+
+/** Returns the answer for what the definition of the kind does not keep. */
+export function droppedField({ kind, progress }: JobKind, field: string) {
+  const isPatched = progress?.at === "status" && progress.orAnnotation !== undefined;
+  const reason = `the definition of ${kind} in this cluster drops ${field}: ` +
+    (isPatched
+      ? "`milepost crds --v1 --patch` prints what adds the field"
+      : "install the one that comes with Milepost");
+  return comeAgain(reason, DROPPED_RETRY_MS);
+}
 
 /** A key as one step of a JSON pointer (RFC 6901). */
 const pointerStep = (key: string) => key.replaceAll("~", "~0").replaceAll("/", "~1");

@@ -58,6 +58,9 @@ export function createMetrics() {
     stopRequests: counter("stop_requests_total", "Requests to stop jobs early, by result.", [
       "result",
     ]),
+    restartRequests: counter("restart_requests_total", "Requests to restart jobs, by result.", [
+      "result",
+    ]),
     openStreams: gauge("open_streams", "Streams of events that are open on this replica."),
     connectionsShed: counter(
       "connections_shed_total",

@@ -8,6 +8,7 @@ import { createOwnerRouter } from "../../platform/http/replicas/owner_router.ts"
 import type { Api } from "../../platform/http/api_shell.ts";
 import { serveObservations } from "../../katib/api/observation_serving.ts";
 import { observationAsks } from "../../owner/observations/observation_asks.ts";
+import { restartAsks } from "../../owner/restarts/restart_asks.ts";
 import { stopAsks } from "../../owner/observations/stop_asks.ts";
 import type { AskKind } from "../../owner/ask_kind.ts";
 import { statusAsks } from "../../owner/ledger/status_asks.ts";
@@ -110,6 +111,7 @@ export async function servePushes(options: PushServingOptions) {
       statusAsks(kinds),
       observationAsks(kinds),
       stopAsks(kinds),
+      restartAsks(kinds),
       beats,
       curves,
     ])
@@ -172,7 +174,8 @@ export async function servePushes(options: PushServingOptions) {
     owner,
     onJobEnd: ends.on,
     onRead: (kind, result) => metrics.reads.inc({ kind, result }),
-    onStop: (result) => metrics.stopRequests.inc({ result }),
+    onChange: (verb, result) =>
+      (verb === "stop" ? metrics.stopRequests : metrics.restartRequests).inc({ result }),
   });
   cleanup.defer(() => api.close());
   const view = createJobView({

@@ -1,37 +1,24 @@
 /** Requests to stop a job, and what the owner of its state answers. */
 import { z } from "zod";
-import { CONDITION_REASON } from "../name_syntax.ts";
 import { jobStopSchema, STOP_LIMITS } from "../trainjob.ts";
+import { changeFields } from "./change_request.ts";
 import { refusedSchema } from "./message_fields.ts";
 import { wholeNumber } from "./sample.ts";
-
-/** Bounds of a request to stop a job. */
-export const STOP_REQUEST_LIMITS = {
-  bodyBytes: 16_384,
-  /** Characters of its message. */
-  messageLength: 1024,
-} as const;
 
 /** The grace of a stop by hand, in a page or terminal, where no annotation says one, in seconds. */
 export const GRACE_BY_HAND_SECONDS = 30;
 
-const { reasonLength, graceSeconds: maxGrace } = STOP_LIMITS;
-const REASON =
-  `must be the reason of a condition, such as Pruned: 1 to ${reasonLength} letters and ` +
-  "digits, that begin with a letter";
-const MESSAGE = `must be a text of at most ${STOP_REQUEST_LIMITS.messageLength} characters`;
-const UID_LENGTH = 128;
-const UID = `must be the UID of the job: 1 to ${UID_LENGTH} characters`;
-const grace = wholeNumber(0, maxGrace).optional();
+const { reason, message, uid } = changeFields({
+  reason: ["Pruned", "Why, in one word: the reason of the condition EarlyStopped."],
+  message: "Why, for people: the message of that condition.",
+  reasonLength: STOP_LIMITS.reasonLength,
+});
+const grace = wholeNumber(0, STOP_LIMITS.graceSeconds).optional();
 
 /** The body of a request to stop a job. Unknown names are refused: a misspelt grace would stop it at once. */
 export const stopRequestSchema = z.strictObject({
-  reason: z.string({ error: REASON }).max(reasonLength, REASON).regex(CONDITION_REASON, REASON)
-    .meta({
-      description: "Why, in one word: the reason of the condition EarlyStopped.",
-    }),
-  message: z.string({ error: MESSAGE }).max(STOP_REQUEST_LIMITS.messageLength, MESSAGE).optional()
-    .meta({ description: "Why, for people: the message of that condition." }),
+  reason,
+  message,
   graceSeconds: grace.meta({
     description:
       "How long the job may go on. Default: as its annotation says, else `defaultGraceSeconds`.",
@@ -40,9 +27,7 @@ export const stopRequestSchema = z.strictObject({
     description:
       "How long it may go on if neither `graceSeconds` nor an annotation says it. Default: 0.",
   }),
-  uid: z.string({ error: UID }).min(1, UID).max(UID_LENGTH, UID).optional().meta({
-    description: "Of the job that is meant: another one of the same name is left alone.",
-  }),
+  uid,
 }, {
   error: (issue) =>
     issue.code === "unrecognized_keys" ? undefined : "must be a JSON object with a reason",

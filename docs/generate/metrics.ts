@@ -25,6 +25,7 @@ const ADVICE: Readonly<Record<Exclude<keyof Metrics, "registry">, string>> = {
     "`toomanyrequests` of kind `watch` or `observation_watch`: raise `--max-streams` or `--max-streams-per-subject`",
   stopRequests:
     "`serviceunavailable`: no replica leads, or the TrainJobs' definition is not Milepost's ([stop a job](../guides/trials.md#stop-a-job-yourself))",
+  restartRequests: "`conflict`: the job is in no state for it, or a restart is under way",
   openStreams: "it is near `--max-streams`",
   connectionsShed:
     "it grows: somebody opens more connections than one replica can take ([availability](../guides/security.md#availability))",

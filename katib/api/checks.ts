@@ -17,6 +17,8 @@ import type {
   ObservationAsk,
 } from "../../owner/observations/observation_asks.ts";
 import type { StopRequest } from "../../owner/observations/observations.ts";
+import type { RestartRequest } from "../../owner/restarts/restart_asks.ts";
+import type { RestartAnswer } from "../../crds/wire/restart_request.ts";
 import type { StopAnswer } from "../../crds/wire/stop_request.ts";
 import type { JobEnd } from "../../platform/http/event_stream.ts";
 import type { StreamSlots } from "../../platform/http/limits/stream_limits.ts";
@@ -59,13 +61,18 @@ export interface ApiParts extends ReaderParts {
   ) => () => void;
   /** 0 to 1, for jitter. Default `Math.random`. */
   readonly random?: () => number;
-  /** Takes a request of a subject to stop a job: 0, or milliseconds to wait for one. */
-  readonly takeStop: (subject: string, nowMs: number) => number;
+  /** Takes a request of a subject to change a job: 0, or milliseconds to wait for one. */
+  readonly takeChange: (subject: string, nowMs: number) => number;
   /** Asks the owner of all state to stop a job, on any replica. Bounded in time. */
   readonly stop: (
     ask: StopRequest,
     signal: AbortSignal,
   ) => StopAnswer | Promise<StopAnswer>;
+  /** Asks it to restart a job. */
+  readonly restart: (
+    ask: RestartRequest,
+    signal: AbortSignal,
+  ) => RestartAnswer | Promise<RestartAnswer>;
   /** Pages that are read at a time. Default 64. */
   readonly maxReads?: number;
 }
@@ -94,7 +101,7 @@ export async function checkCaller(
   job: JobName,
   verb: "get" | "update",
 ): Promise<Identified | Refusal> {
-  const rate = verb === "get" ? {} : { take: parts.takeStop, limit: "stop_limit" } as const;
+  const rate = verb === "get" ? {} : { take: parts.takeChange, limit: "change_limit" } as const;
   const caller = await identify(parts, request, rate);
   if ("why" in caller) return caller;
   const refused = await refusalOfRights(parts, caller.reader, asObject(job), verb);

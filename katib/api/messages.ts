@@ -1,6 +1,7 @@
 /** Messages of the observation API: schemas for its responses and for OpenAPI. */
 import { z } from "zod";
 import { sortableTime } from "../../trials/recording/row_time.ts";
+import { jobRestartSchema } from "../../crds/job_restart.ts";
 import { jobStopSchema } from "../../crds/trainjob.ts";
 import { logRowSchema, metricSchema, OBSERVATION_LIMITS } from "../../crds/wire/observation.ts";
 import { NAME_PATTERN } from "../../platform/http/routes.ts";
@@ -58,6 +59,13 @@ const NO_LIMIT = `must be a whole number from 1 to ${OBSERVATION_LIMITS.maxPage}
 export const stoppingSchema = z.object({
   stop: jobStopSchema.meta({ description: "The decision that status.stop of the TrainJob holds." }),
 }).meta({ description: "That the job is to be stopped, or was, by the first decision about it." });
+
+/** The answer to a request to restart a job. */
+export const restartingSchema = z.object({
+  restart: jobRestartSchema.meta({ description: "What status.restart of the TrainJob holds." }),
+}).meta({
+  description: "That the job is restarted, or was by the same request before: then it may be over.",
+});
 
 /** The query, of texts. Unknown names are refused: a misspelt `watch` would wait in vain. */
 export const querySchema = z.strictObject({

@@ -9,8 +9,8 @@ import { invalid, notNow, type RequestResult } from "../../platform/http/refusal
 import { readPage, watchResponse } from "./reads.ts";
 import { openApiDocument } from "./observation_openapi.ts";
 import { queryOf, type Route } from "../../platform/http/routes.ts";
-import { stopJob } from "./stop_jobs.ts";
-import { type JobKind, observationPath, stopPath } from "../../crds/job_kind.ts";
+import { changeJob, type ChangeVerb } from "./change_requests.ts";
+import { type JobKind, observationPath, restartPath, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { observationQuery } from "./observation_query.ts";
 
@@ -20,9 +20,16 @@ const OPENAPI_PATH = "/openapi/v3";
 /** A route of the API; without a kind of job it is that of the document. */
 export interface ObservationRoute extends Route {
   readonly kind?: JobKind;
-  /** Whether it stops jobs. */
-  readonly stops?: boolean;
+  /** How it changes jobs, if it does. */
+  readonly changes?: ChangeVerb;
 }
+
+const changeRoute = (kind: JobKind, changes: ChangeVerb, path: typeof stopPath) => ({
+  method: "POST",
+  path: path(kind, "{namespace}", "{name}"),
+  kind,
+  changes,
+});
 
 /** Returns the table of routes. */
 export function observationRoutes(kinds: JobKinds): readonly ObservationRoute[] {
@@ -30,9 +37,9 @@ export function observationRoutes(kinds: JobKinds): readonly ObservationRoute[] 
     ...kinds.all.flatMap((kind) => [
       { method: "GET", path: observationPath(kind, "{namespace}", "{name}"), kind },
       // A decision about another operator's job could not be stored in it.
-      ...(kind.isForeign
-        ? []
-        : [{ method: "POST", path: stopPath(kind, "{namespace}", "{name}"), kind, stops: true }]),
+      ...(kind.isForeign ? [] : [changeRoute(kind, "stop", stopPath)]),
+      // It says why it does nothing with those.
+      changeRoute(kind, "restart", restartPath),
     ]),
     { method: "GET", path: OPENAPI_PATH },
   ];
@@ -45,8 +52,8 @@ export interface ObservationApiOptions extends ApiParts {
     kind: "observation" | "observation_watch",
     result: RequestResult,
   ) => void;
-  /** A request to stop a job was answered. */
-  readonly onStop?: (result: RequestResult) => void;
+  /** A request to stop or to restart a job was answered. */
+  readonly onChange?: (verb: ChangeVerb, result: RequestResult) => void;
 }
 
 const DOCUMENT_HEADERS = {
@@ -74,7 +81,7 @@ function fewAtATime(ask: ApiParts["ask"], max = MAX_READS): ApiParts["ask"] {
 
 /** Creates the API. */
 export function createObservationApi(options: ObservationApiOptions): Api {
-  const { kinds, onRead, onStop } = options;
+  const { kinds, onRead, onChange } = options;
   const document = jsonResponse(JSON.stringify(openApiDocument(kinds)), DOCUMENT_HEADERS);
   const log = getLogger(["milepost", "katib"]);
   const parts = { ...options, ask: fewAtATime(options.ask, options.maxReads) };
@@ -91,10 +98,10 @@ export function createObservationApi(options: ObservationApiOptions): Api {
     ...apiOfReaders(options),
     log,
     routes: observationRoutes(kinds),
-    async answer({ request }, { kind, stops }, [namespace = "", name = ""]) {
+    async answer({ request }, { kind, changes }, [namespace = "", name = ""]) {
       if (kind === undefined) return document;
       const job = { kind, namespace, name };
-      if (stops) return await stopJob(parts, request, job);
+      if (changes !== undefined) return await changeJob[changes](parts, request, job);
       const query = observationQuery(queryOf(request.url));
       if ("causes" in query) return invalid("query", query.causes);
       const caller = await checkCaller(options, request, job, "get");
@@ -106,7 +113,7 @@ export function createObservationApi(options: ObservationApiOptions): Api {
     },
     onAnswer({ request }, result, route) {
       if (route?.kind === undefined) return;
-      if (route.stops) return onStop?.(result);
+      if (route.changes !== undefined) return onChange?.(route.changes, result);
       const query = observationQuery(queryOf(request.url));
       onRead?.("watch" in query && query.watch ? "observation_watch" : "observation", result);
     },

@@ -1,16 +1,19 @@
 /** OpenAPI document of the observation API, made from the schemas that the API itself uses. */
 import { z } from "zod";
-import { type JobKind, observationPath, stopPath } from "../../crds/job_kind.ts";
+import { type JobKind, observationPath, restartPath, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { OBSERVATION_AUDIENCE, TRAINER_VERSION } from "../../crds/names.ts";
 import { logRowSchema, metricSchema } from "../../crds/wire/observation.ts";
+import { restartRequestSchema } from "../../crds/wire/restart_request.ts";
 import { stopRequestSchema } from "../../crds/wire/stop_request.ts";
+import type { ChangeVerb } from "./change_requests.ts";
 import {
   endSchema,
   failureSchema,
   observationSchema,
   pathSchema,
   querySchema,
+  restartingSchema,
   stoppingSchema,
 } from "./messages.ts";
 
@@ -23,6 +26,8 @@ NAMED.add(endSchema, { id: "End" });
 NAMED.add(failureSchema, { id: "Status" });
 NAMED.add(stopRequestSchema, { id: "StopRequest" });
 NAMED.add(stoppingSchema, { id: "Stopping" });
+NAMED.add(restartRequestSchema, { id: "RestartRequest" });
+NAMED.add(restartingSchema, { id: "Restarting" });
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: object) => ({ "application/json": { schema } });
@@ -58,6 +63,20 @@ const STOP_REFUSALS: Refusals = {
   503: {
     description:
       "The decision cannot be stored now, or the cluster's TrainJobs have no status.stop.",
+    header: "Retry-After",
+  },
+};
+
+const RESTART_REFUSALS: Refusals = {
+  ...STOP_REFUSALS,
+  409: {
+    description:
+      "The TrainJob has ended, has not begun, is suspended or being stopped; a restart of it is under way; or the count is not that of the next one.",
+  },
+  422: { description: "The body is not valid, or Milepost does not run the TrainJob." },
+  503: {
+    description:
+      "The restart cannot be stored now, or the cluster's TrainJobs have no status.restart.",
     header: "Retry-After",
   },
 };
@@ -123,19 +142,38 @@ function pathItem({ kind }: JobKind, { implied }: JobKinds) {
   };
 }
 
-/** The path at which one kind of job is stopped. */
-function stopPathItem({ kind }: JobKind, { implied }: JobKinds) {
+/** What the document says of a change of jobs. */
+const CHANGES = {
+  stop: {
+    summary: (kind: string) => `Stop a ${kind} early`,
+    description: "The first decision about a job holds; a shorter grace shortens that one's.",
+    done: "The decision is stored.",
+    schemas: ["StopRequest", "Stopping"],
+    refusals: STOP_REFUSALS,
+  },
+  restart: {
+    summary: (kind: string) => `Restart a ${kind} from its last checkpoint`,
+    description: "All its pods go before new ones come. The same count is the same restart.",
+    done: "The restart is stored.",
+    schemas: ["RestartRequest", "Restarting"],
+    refusals: RESTART_REFUSALS,
+  },
+} as const;
+
+/** The path at which one kind of job is stopped, or restarted. */
+function changePathItem(verb: ChangeVerb, { kind }: JobKind, { implied }: JobKinds) {
+  const { summary, description, done, schemas: [body, answer], refusals } = CHANGES[verb];
   return {
     parameters: parametersOf(pathSchema, "path"),
     post: {
-      operationId: kind === implied.kind ? "stopJob" : `stop${kind}`,
-      summary: `Stop a ${kind} early`,
-      description: "The first decision about a job holds; a shorter grace shortens that one's.",
+      operationId: kind === implied.kind ? `${verb}Job` : `${verb}${kind}`,
+      summary: summary(kind),
+      description,
       security: [{ bearer: [] }],
-      requestBody: { required: true, content: json(ref("StopRequest")) },
+      requestBody: { required: true, content: json(ref(body)) },
       responses: {
-        200: { description: "The decision is stored.", content: json(ref("Stopping")) },
-        ...responsesOf(STOP_REFUSALS),
+        200: { description: done, content: json(ref(answer)) },
+        ...responsesOf(refusals),
       },
     },
   };
@@ -149,13 +187,14 @@ export function openApiDocument(kinds: JobKinds) {
       title: "Milepost observations",
       version: TRAINER_VERSION,
       description:
-        "What trial controllers learn of TrainJobs, how they stand and their metrics, and how they stop them.",
+        "What trial controllers learn of TrainJobs, how they stand and their metrics, and how they stop and restart them.",
     },
     paths: Object.fromEntries(kinds.all.flatMap((kind) => [
       [observationPath(kind, "{namespace}", "{name}"), pathItem(kind, kinds)],
       ...(kind.isForeign
         ? []
-        : [[stopPath(kind, "{namespace}", "{name}"), stopPathItem(kind, kinds)]]),
+        : [[stopPath(kind, "{namespace}", "{name}"), changePathItem("stop", kind, kinds)]]),
+      [restartPath(kind, "{namespace}", "{name}"), changePathItem("restart", kind, kinds)],
     ])),
     components: {
       schemas: componentSchemas(),

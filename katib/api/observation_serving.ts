@@ -9,11 +9,12 @@ import type { ReaderParts } from "../../platform/http/callers/reader_checks.ts";
 import type { OwnerClient } from "../../owner/owner_client.ts";
 import { observationAsks } from "../../owner/observations/observation_asks.ts";
 import { stopAsks } from "../../owner/observations/stop_asks.ts";
+import { restartAsks } from "../../owner/restarts/restart_asks.ts";
 import { outcomeByTemplate } from "./observation_state.ts";
 import { createObservationApi, type ObservationApiOptions } from "./observation_api.ts";
 
-/** Requests of one subject to stop jobs: a controller that ends a rung of a thousand trials. */
-const STOPS_PER_SUBJECT = { ratePerSecond: 20, burst: 200 } as const;
+/** Requests of one subject to stop or restart jobs: a controller that ends a rung of a thousand trials. */
+const CHANGES_PER_SUBJECT = { ratePerSecond: 20, burst: 200 } as const;
 /** Subjects remembered. */
 const MAX_SUBJECTS = 10_000;
 
@@ -21,7 +22,7 @@ const MAX_SUBJECTS = 10_000;
 export function serveObservations(
   options:
     & Pick<ObservationApiOptions, "kinds" | "clock" | "slots" | "findJob" | "onJobEnd">
-    & Required<Pick<ObservationApiOptions, "onRead" | "onStop">>
+    & Required<Pick<ObservationApiOptions, "onRead" | "onChange">>
     & {
       /** The checks of readers. */
       readonly readers: ReaderParts;
@@ -46,7 +47,8 @@ export function serveObservations(
     outcomeOf: (kind, job) => outcomeByTemplate(kind, job, cachedTrial(trials, job)?.spec),
     ask: owner.asks(observationAsks(kinds)),
     stop: owner.asks(stopAsks(kinds)),
-    takeStop: createKeyedBuckets(STOPS_PER_SUBJECT, MAX_SUBJECTS).take,
+    restart: owner.asks(restartAsks(kinds)),
+    takeChange: createKeyedBuckets(CHANGES_PER_SUBJECT, MAX_SUBJECTS).take,
     follow(job, listener) {
       const ends = [
         changedJobs.add(job.uid, () => listener("job")),

@@ -1,6 +1,7 @@
 /** Interfaces of the observations of trials: pushes and answers, stops, plans, and reads of logs. */
 import type { JobRef } from "../../crds/job_kind.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
+import type { ChangeAsk } from "../../crds/wire/change_request.ts";
 import type { StopAnswer, StopBody } from "../../crds/wire/stop_request.ts";
 import type { Push } from "../../crds/wire/push.ts";
 import type { Control, PushAnswer } from "../../crds/wire/push_answer.ts";
@@ -34,11 +35,7 @@ export interface Stop {
 }
 
 /** A request to stop a job early, from somebody who may. */
-export interface StopRequest {
-  readonly job: JobRef;
-  /** UID of the Trial that controls the job, on which the user's rights were checked too; null if none does. */
-  readonly trialUid: string | null;
-  readonly user: string;
+export interface StopRequest extends ChangeAsk {
   /** Why, and how long the job may go on. */
   readonly stop: Omit<StopBody, "uid">;
 }

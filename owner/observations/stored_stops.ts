@@ -6,6 +6,7 @@ import { messageOf } from "../../platform/kube/errors.ts";
 import { settledOrAborted } from "../../platform/base/aborted.ts";
 import { inParallel } from "../../platform/base/parallel.ts";
 import { comeAgain } from "../../platform/http/replicas/owner_router.ts";
+import { droppedField } from "../field_patch.ts";
 import { SinkError } from "./sink.ts";
 import {
   controlOf,
@@ -33,8 +34,6 @@ export interface StoredStopsOptions {
 const INTERVAL_MS = 5_000;
 /** Targets that are looked up at a time. */
 const AT_ONCE = 16;
-/** Time after which clients may try again what somebody has to change the cluster for, in milliseconds. */
-const PRUNED_RETRY_MS = 60_000;
 
 /** Returns the answer for a decision that is not stored, or for the one that is. */
 function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
@@ -58,15 +57,8 @@ function answerOf(job: JobRef, outcome: StoreOutcome): StopAnswer {
     }
     case "changed":
       return comeAgain(`another Trial controls ${what} now: try again`);
-    case "pruned": {
-      const { kind, progress } = job.kind;
-      const isPatched = progress?.at === "status" && progress.orAnnotation !== undefined;
-      const reason = `the definition of ${kind} in this cluster drops status.stop: ` +
-        (isPatched
-          ? "`milepost crds --v1 --patch` prints what adds the field"
-          : "install the one that comes with Milepost");
-      return comeAgain(reason, PRUNED_RETRY_MS);
-    }
+    case "pruned":
+      return droppedField(job.kind, "status.stop");
   }
 }
 

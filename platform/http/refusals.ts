@@ -171,7 +171,7 @@ export function bodyTooLarge(maxBytes: number): Refusal<"body_too_large"> {
 }
 
 /** Returns the refusal of a push, a query or a request to stop with fields that are wrong. */
-export function invalid<Subject extends "push" | "query" | "stop">(
+export function invalid<Subject extends "push" | "query" | "stop" | "restart">(
   subject: Subject,
   causes: readonly FailureCause[],
 ): Refusal<`invalid_${Subject}`> {

@@ -130,7 +130,7 @@ export async function identify(
   request: HttpRequest,
   { take = parts.takeRead, limit = "read_limit" }: {
     readonly take?: ReaderParts["takeRead"];
-    readonly limit?: "read_limit" | "stop_limit";
+    readonly limit?: "read_limit" | "change_limit";
   } = {},
 ): Promise<Identified | Refusal> {
   const { access, audience, clock, takeApiReview } = parts;

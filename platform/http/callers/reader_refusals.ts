@@ -30,7 +30,9 @@ export const refuseReader = refusalsOf({
     "more readers are to be checked than the API server is asked about: try again soon",
   ),
   read_limit: tooMany("too many reads of this subject: wait, or watch"),
-  stop_limit: tooMany("too many requests of this subject to stop jobs: wait, then try again"),
+  change_limit: tooMany(
+    "too many requests of this subject to stop or restart jobs: wait, then try again",
+  ),
   subject_stream_limit: tooMany(
     "this subject has too many streams open (--max-streams-per-subject): close one, or " +
       "read without watch",

@@ -7,7 +7,9 @@ import {
   createObservationApi,
   type ObservationApiOptions,
 } from "../../../katib/api/observation_api.ts";
+import type { RestartRequest } from "../../../owner/restarts/restart_asks.ts";
 import type { StopRequest } from "../../../owner/observations/observations.ts";
+import type { RestartAnswer } from "../../../crds/wire/restart_request.ts";
 import type { StopAnswer } from "../../../crds/wire/stop_request.ts";
 import type { ObservationReader } from "../../../owner/observations/observations.ts";
 import { partOf } from "../../../owner/observations/log_parts.ts";
@@ -161,6 +163,16 @@ export const STOPPED = {
   graceSeconds: 30,
 };
 
+/** The restart that the owner answers with. */
+export const RESTARTED = {
+  count: 1,
+  reason: "Hangs",
+  message: "no step for an hour",
+  time: "2026-01-01T00:00:00Z",
+  user: "system:serviceaccount:team:reader",
+  pods: ["uid-of-pod"],
+};
+
 /** The API, and everything that it works with. */
 export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const clock = new FakeClock(NOW_MS);
@@ -172,6 +184,8 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
   const counted: string[] = [];
   const stopAsks: StopRequest[] = [];
   let stopAnswer = (): StopAnswer => ({ stop: STOPPED });
+  const restartAsks: RestartRequest[] = [];
+  let restartAnswer = (): RestartAnswer => ({ restart: RESTARTED });
   const reviews = createKeyedBuckets({ ratePerSecond: 10, burst: 10 }, 1);
   const access = createAccess({
     audience: AUDIENCE,
@@ -189,10 +203,14 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     clock,
     peers: createPeers({ failures: { ratePerSecond: 1, burst: 5 }, maxKeys: 10 }),
     takeRead: reads.take,
-    takeStop: createKeyedBuckets({ ratePerSecond: 1, burst: 5 }, 10).take,
+    takeChange: createKeyedBuckets({ ratePerSecond: 1, burst: 5 }, 10).take,
     stop(ask) {
       stopAsks.push(ask);
       return stopAnswer();
+    },
+    restart(ask) {
+      restartAsks.push(ask);
+      return restartAnswer();
     },
     slots,
     findJob: ({ namespace, name }) => jobs.get(`${namespace}/${name}`),
@@ -218,7 +236,7 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     },
     random: () => 0,
     onRead: (kind, result) => counted.push(`${kind} ${result}`),
-    onStop: (result) => counted.push(`stop ${result}`),
+    onChange: (verb, result) => counted.push(`${verb} ${result}`),
     ...options,
   });
   return {
@@ -236,6 +254,9 @@ export function apiBench(options: Partial<ObservationApiOptions> = {}) {
     stopAsks,
     /** Sets the owner's answer to them. */
     answerStops: (answer: StopAnswer) => void (stopAnswer = () => answer),
+    /** Requests to restart that reached the owner. */
+    restartAsks,
+    answerRestarts: (answer: RestartAnswer) => void (restartAnswer = () => answer),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Tests of the OpenAPI document against the observation API. */
 import assert from "node:assert/strict";
-import { stopPath } from "../../../crds/job_kind.ts";
-import { JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
+import { restartPath, stopPath } from "../../../crds/job_kind.ts";
+import { createJobKinds, JOB_KINDS, TRAINJOB } from "../../../crds/job_kinds.ts";
 import { z } from "zod";
 import { openApiDocument } from "../../../katib/api/observation_openapi.ts";
 import { querySchema } from "../../../katib/api/messages.ts";
@@ -59,6 +59,21 @@ Deno.test("the document says how to stop a job, with the bounds of the body", ()
     additionalProperties: false,
     properties: { graceSeconds: { type: "integer", minimum: 0, maximum: 3600 } },
   });
+});
+
+Deno.test("the document says how to restart a job, also one that another operator runs: it is told why not", () => {
+  const { paths, components } = documentSchema.parse(openApiDocument(JOB_KINDS));
+  const { post } = paths[restartPath(TRAINJOB, "{namespace}", "{name}")] ?? {};
+  assert.ok(Object.keys(post?.responses ?? {}).includes("422"));
+  assert.partialDeepStrictEqual(components.schemas.RestartRequest, {
+    required: ["count", "reason"],
+    additionalProperties: false,
+    properties: { count: { type: "integer", minimum: 1 } },
+  });
+  const foreign = { ...TRAINJOB, plural: "others", isForeign: true };
+  const all = openApiDocument(createJobKinds(TRAINJOB, foreign)).paths;
+  assert.ok(restartPath(foreign, "{namespace}", "{name}") in all);
+  assert.ok(!(stopPath(foreign, "{namespace}", "{name}") in all));
 });
 
 Deno.test("every reference of the document leads somewhere", () => {

@@ -197,7 +197,7 @@ Deno.test("one subject may stop so many jobs at once, and reads meanwhile", asyn
   for (let times = 0; times < 5; times++) assert.equal((await send(bench)).status, 200);
   const { status, body, headers } = await send(bench);
   assert.equal(status, 429);
-  assert.match(body.message, /requests of this subject to stop jobs/);
+  assert.match(body.message, /requests of this subject to stop or restart jobs/);
   assert.equal(headers["Retry-After"], "1");
   assert.equal(bench.stopAsks.length, 5);
   assert.equal((await send(bench, { url: undefined, method: "GET" })).status, 200);
