@@ -125,7 +125,7 @@ const trialTemplateSchema = z.looseObject({
 type TrialTemplate = z.infer<typeof trialTemplateSchema>;
 
 /** Says what is missing or of another type; of unknown fields zod's own issue is read. */
-function shapeError(what: string) {
+export function shapeError(what: string) {
   return (issue: { code?: string }) =>
     issue.code === "unrecognized_keys" ? undefined : `must be ${what}`;
 }
@@ -151,7 +151,7 @@ function readValue<T>(value: unknown, schema: z.ZodType<T>): ReadAnnotation<T> {
     : { ok: false, problems: problemsOf(parsed.error) };
 }
 
-function readJson<T>(text: string, schema: z.ZodType<T>): ReadAnnotation<T> {
+export function readJson<T>(text: string, schema: z.ZodType<T>): ReadAnnotation<T> {
   let json: unknown;
   try {
     json = JSON.parse(text);

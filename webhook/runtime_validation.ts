@@ -2,6 +2,7 @@
 import { sameJson } from "../platform/base/json.ts";
 import type { FieldProblem } from "../crds/field_problem.ts";
 import { ANNOTATIONS, LABELS } from "../crds/names.ts";
+import { readStallPolicy } from "../crds/stall_policy.ts";
 import { readTimeToLive } from "../crds/time_to_live.ts";
 import type { AnyTrainingRuntime, TrainingRuntimeSpec } from "../crds/training_runtime.ts";
 import { valueProblems } from "./trial_annotations.ts";
@@ -20,7 +21,10 @@ const DEPRECATED = "deprecated";
 const DEPRECATION_POLICY =
   "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy";
 
-const READERS = { [ANNOTATIONS.timeToLive]: readTimeToLive };
+const READERS = {
+  [ANNOTATIONS.timeToLive]: readTimeToLive,
+  [ANNOTATIONS.stallPolicy]: readStallPolicy,
+};
 
 /** Reports whether the runtime is deprecated. */
 export function isDeprecated(runtime: AnyTrainingRuntime): boolean {
@@ -34,7 +38,7 @@ export function deprecationWarning(subject: string): string {
 }
 
 /**
- * Judges a runtime, of either kind, at creation and at every change of its spec (G18), and of its time to live. Any
+ * Judges a runtime, of either kind, at creation and at every change of its spec (G18), and of its annotations. Any
  * other change of only its metadata is admitted.
  */
 export function validateRuntime(

@@ -1,6 +1,7 @@
 /** Validation of TrainJobs beyond the schema. Pure; the rules of rendering come as a function. */
 import { sameJson } from "../platform/base/json.ts";
 import { type FieldProblem, forbidden, invalid } from "../crds/field_problem.ts";
+import { TRAINJOB } from "../crds/job_kinds.ts";
 import type { JobSet } from "../crds/jobset.ts";
 import { KINDS } from "../crds/kinds.ts";
 import type { AnyTrainingRuntime } from "../crds/training_runtime.ts";
@@ -18,6 +19,9 @@ export type TrainJobRules = (
   runtime: AnyTrainingRuntime,
   old?: TrainJob,
 ) => readonly FieldProblem[];
+
+const ownWarnings = (job: TrainJob, old?: TrainJob) =>
+  annotationWarnings(job, old, TRAINJOB.foreignController?.(job));
 
 /** Optional fields that are immutable; the schema's own rule misses their addition and removal (G3). */
 const FROZEN_FIELDS = ["initializer", "trainer", "activeDeadlineSeconds"] as const;
@@ -59,7 +63,7 @@ export function validateNewTrainJob(
     : [];
   return {
     problems: [...ofTrials, ...rules(job, runtime)],
-    warnings: [...deprecation, ...annotationWarnings(job, undefined)],
+    warnings: [...deprecation, ...ownWarnings(job)],
   };
 }
 
@@ -109,7 +113,7 @@ export function validateChangedTrainJob(
     .filter((field) => !sameJson(job.spec[field], old.spec[field]))
     .map((field) => forbidden(`spec.${field}`, "field is immutable"));
   const problems = [...frozen, ...trialAnnotationProblems(job, old, mayHaveRun)];
-  const warnings = annotationWarnings(job, old);
+  const warnings = ownWarnings(job, old);
   if (context === undefined) return { problems, warnings };
   const { runtime, jobSet, rules } = context;
   const withRuntime = runtime === undefined

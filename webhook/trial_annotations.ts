@@ -10,6 +10,7 @@ import {
 } from "../crds/early_stopping.ts";
 import { ANNOTATIONS, TRAINER_GROUP } from "../crds/names.ts";
 import { readObjective } from "../crds/objective.ts";
+import { readStallPolicy } from "../crds/stall_policy.ts";
 import { readStopWhen } from "../crds/stop_when.ts";
 import { readTimeToLive } from "../crds/time_to_live.ts";
 import { didYouMean } from "../platform/base/similar_names.ts";
@@ -32,6 +33,7 @@ const READERS: Readers = {
   [ANNOTATIONS.trialTemplate]: readTrialTemplate,
   [ANNOTATIONS.objective]: readObjective,
   [ANNOTATIONS.timeToLive]: readTimeToLive,
+  [ANNOTATIONS.stallPolicy]: readStallPolicy,
 };
 
 /** Annotations that are frozen once the job has started, because its log was recorded by them. */
@@ -152,12 +154,32 @@ function unknownWarnings(job: AnnotatedJob, old: AnnotatedJob | undefined): stri
     .map((it) => `${fieldOf(it)} is not known, and does nothing${didYouMean(dashed(it), known)}`);
 }
 
-/** Warnings about added or changed annotations without effect: unknown ones, and a template beside the Trial's own. */
-export function annotationWarnings(job: AnnotatedJob, old: AnnotatedJob | undefined): string[] {
-  const unknown = unknownWarnings(job, old);
+/** A job that another controller runs is neither restarted nor stopped here. */
+function policyWarnings(
+  job: AnnotatedJob,
+  old: AnnotatedJob | undefined,
+  controller: string | undefined,
+): string[] {
+  const text = textOf(job, ANNOTATIONS.stallPolicy);
+  if (controller === undefined || text === undefined) return [];
+  if (text === textOf(old, ANNOTATIONS.stallPolicy)) return [];
+  const policy = `${fieldOf(ANNOTATIONS.stallPolicy)} does nothing in this cluster`;
+  return [`${policy}: ${controller} runs this ${job.kind} elsewhere`];
+}
+
+/**
+ * Warnings about added or changed annotations without effect: unknown ones, a template beside the Trial's own, and a policy of
+ * stalls for a job that another controller runs.
+ */
+export function annotationWarnings(
+  job: AnnotatedJob,
+  old: AnnotatedJob | undefined,
+  controller?: string,
+): string[] {
+  const others = [...unknownWarnings(job, old), ...policyWarnings(job, old, controller)];
   const text = textOf(job, ANNOTATIONS.trialTemplate);
   const isNew = text !== undefined && text !== textOf(old, ANNOTATIONS.trialTemplate);
-  if (!isNew || !isOfTrial(job)) return unknown;
+  if (!isNew || !isOfTrial(job)) return others;
   const template = `${fieldOf(ANNOTATIONS.trialTemplate)} is not read: a Trial controls this `;
-  return [...unknown, template + job.kind];
+  return [...others, template + job.kind];
 }

@@ -3,6 +3,7 @@ import type { FieldProblem } from "../crds/field_problem.ts";
 import { ANNOTATIONS } from "../crds/names.ts";
 import type { V1Job } from "../crds/v1/job.ts";
 import { V1_KIND_LIST, type V1Kind } from "../crds/v1/kinds.ts";
+import { V1_JOB_KINDS } from "../crds/v1/v1_job_kinds.ts";
 import { V1_RESOURCES } from "../crds/v1/v1_resources.ts";
 import type { AdmissionHandlers } from "./admission_http.ts";
 import type { AdmissionHandler } from "./admission_review.ts";
@@ -44,13 +45,17 @@ function mayHaveRun({ metadata, spec, status }: V1Job): boolean {
 }
 
 function validatingHandler(kind: V1Kind, rules: V1JobRules): AdmissionHandler {
+  const ofKind = V1_JOB_KINDS.find((it) => it.kind === kind.kind);
   return ofObjects(V1_RESOURCES[kind.kind].schema, (object, old) =>
     outcomeOf({
       problems: [
         ...rules.problems(kind, object, old),
         ...trialAnnotationProblems(object, old, mayHaveRun),
       ],
-      warnings: [...rules.warnings(kind, object), ...annotationWarnings(object, old)],
+      warnings: [
+        ...rules.warnings(kind, object),
+        ...annotationWarnings(object, old, ofKind?.foreignController?.(object)),
+      ],
     }));
 }
 

@@ -3,6 +3,8 @@
  * `value`, a name for the value, and `otherwise`, the default in words where no value is the default.
  */
 import { z } from "zod";
+import { problemsSummary } from "../../crds/field_problem.ts";
+import { readStallPolicy } from "../../crds/stall_policy.ts";
 import { parseDuration } from "../../platform/base/duration.ts";
 import { roundUp } from "../../platform/base/quantity.ts";
 import { isAddressOrNetwork } from "../../platform/http/limits/address_list.ts";
@@ -137,6 +139,15 @@ export const logLevel = (otherwise: "info" | "warning" | "error") =>
     error: "must be debug, info, warning or error",
   }).default(otherwise).describe("debug, info, warning or error; debug shows an error's stack")
     .meta({ value: "level" });
+
+/** A policy of stalls, JSON. */
+export const stallPolicy = (otherwise: string) =>
+  z.string({ error: "must be JSON in a text" }).default(otherwise).transform((given, context) => {
+    const read = readStallPolicy(given);
+    if (read.ok) return read.value;
+    context.addIssue({ code: "custom", message: problemsSummary(read.problems) });
+    return z.NEVER;
+  }).meta({ value: "policy" });
 
 /** A file or a folder that need not be given. */
 export const path = (value: "file" | "folder", otherwise: string) =>

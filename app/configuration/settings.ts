@@ -34,6 +34,7 @@ import {
   port,
   rate,
   size,
+  stallPolicy,
 } from "./setting_schemas.ts";
 
 const STATUS = DEFAULT_SERVER_LIMITS.connections;
@@ -111,6 +112,10 @@ export const settings = z.strictObject({
   ).meta({ otherwise: "none" }),
   notifications: path("file", "nobody is told").describe(
     "sinks outside the cluster that are told when jobs end, stall or go on, as YAML (docs/guides/notifications.md)",
+  ),
+  stallPolicy: stallPolicy('{"action": "Notify"}').describe(
+    "what becomes of stalled jobs that do not say it, nor their runtime, by the annotation " +
+      `${ANNOTATIONS.stallPolicy} (docs/guides/stalls.md), as JSON`,
   ),
   leaderElect: boolean(true)
     .describe("whether to elect a leader; false only for a single replica, which always leads"),

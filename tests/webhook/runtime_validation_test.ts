@@ -44,6 +44,20 @@ const cases: Record<string, Case> = {
       "metadata.annotations[trainer.kubeflow.org/ttl-seconds-after-finished]: must be a whole number of seconds from 0 to 2147483647",
     ],
   },
+  "refuses a policy of stalls that is none, also of a runtime whose spec stays": {
+    runtime: {
+      ...runtime(),
+      metadata: {
+        name: "rt",
+        annotations: { "trainer.kubeflow.org/stall-policy": '{"action": "Reboot", "after": "5s"}' },
+      },
+    },
+    old: runtime(),
+    want: [
+      "metadata.annotations[trainer.kubeflow.org/stall-policy].action: must be one of Notify, Restart, Stop, Ignore",
+      'metadata.annotations[trainer.kubeflow.org/stall-policy].after: must be "auto" or a duration of at least 30s, such as 90s or 10m',
+    ],
+  },
   "admits new labels of a runtime that was broken before": {
     runtime: { ...broken, metadata: { name: "rt", labels: { a: "b" } } },
     old: broken,

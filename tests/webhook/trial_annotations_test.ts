@@ -211,6 +211,47 @@ const cases: Record<string, { old?: Made; job: Made; want: string[] }> = {
   },
 };
 
+const POLICY = "trainer.kubeflow.org/stall-policy";
+const policies: Record<string, { policy: string; want: string[] }> = {
+  "admits a policy of stalls": { policy: '{"action": "Restart", "after": "10m"}', want: [] },
+  "refuses a policy that is no JSON": {
+    policy: "Restart",
+    want: [
+      `metadata.annotations[${POLICY}]: Invalid value: "Restart": must be JSON: Unexpected token 'R', "Restart" is not valid JSON`,
+    ],
+  },
+  "refuses an action that there is not": {
+    policy: '{"action": "Reboot"}',
+    want: [
+      `metadata.annotations[${POLICY}].action: Invalid value: "Reboot": must be one of Notify, Restart, Stop, Ignore`,
+    ],
+  },
+  "refuses a field that there is not, and a duration below 30 s": {
+    policy: '{"action": "Stop", "startup": "10s", "until": "1h"}',
+    want: [
+      `metadata.annotations[${POLICY}].startup: Invalid value: "10s": must be a duration of at least 30s, such as 90s or 10m`,
+      `metadata.annotations[${POLICY}].until: Invalid value: "1h": is not known`,
+    ],
+  },
+};
+for (const [sentence, { policy, want }] of Object.entries(policies)) {
+  Deno.test(`\`trialAnnotationProblems()\` ${sentence}`, () => {
+    const job = made({ annotations: { [POLICY]: policy } });
+    const problems = trialAnnotationProblems(job, undefined, mayHaveRun);
+    assert.deepEqual(problems.map((it) => causeText(causeOf(it))), want);
+    assert.deepEqual(trialAnnotationProblems(job, job, mayHaveRun), [], "of one that was there");
+  });
+}
+
+Deno.test("`annotationWarnings()` warns once of a policy for a job that another controller runs", () => {
+  const job = made({ annotations: { [POLICY]: '{"action": "Restart"}' } });
+  assert.deepEqual(annotationWarnings(job, undefined, "kueue.x-k8s.io/multikueue"), [
+    `metadata.annotations[${POLICY}] does nothing in this cluster: kueue.x-k8s.io/multikueue runs this TrainJob elsewhere`,
+  ]);
+  assert.deepEqual(annotationWarnings(job, job, "kueue.x-k8s.io/multikueue"), []);
+  assert.deepEqual(annotationWarnings(job, undefined), []);
+});
+
 for (const [sentence, { old, job, want }] of Object.entries(cases)) {
   Deno.test(`\`trialAnnotationProblems()\` ${sentence}`, () => {
     const problems = trialAnnotationProblems(made(job), old && made(old), mayHaveRun);

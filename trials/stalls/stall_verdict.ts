@@ -1,15 +1,19 @@
 /** Verdict on a job's silence: whether it is as usual, or longer than ever (docs/decisions/0081). Pure. */
 import { type JobPace, type Phase, PHASES } from "../../crds/job_stall.ts";
+import { DEFAULT_STALL_POLICY, type StallPolicy } from "../../crds/stall_policy.ts";
 import { HEARTBEAT_LIMITS } from "../../crds/wire/heartbeat.ts";
 import { isDone, phaseOf, SETTLED, silenceOf, type Watch } from "./silence_watch.ts";
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
+/** What a policy says of limits. */
+export type SetLimits = Pick<StallPolicy, "afterMs" | "startupMs">;
+
 /** Bounds of silences, in milliseconds. */
 export const SILENCE_MS = {
   /** From the start to the second sign, and of the phase `Starting`: programs compile. */
-  startup: 30 * MINUTE,
+  startup: DEFAULT_STALL_POLICY.startupMs,
   /** While the pace is not known. */
   unknown: 10 * MINUTE,
   /** Before it no job is quiet. */
@@ -69,12 +73,22 @@ export const limitsOfPace = (pace: JobPace): number[] => [
   plainLimitMs(pace),
 ];
 
-/** Returns how long a job may be silent, in milliseconds; undefined if it is not judged. */
-export function limitMs(watch: Watch): number | undefined {
+/**
+ * Returns how long a job may be silent, in milliseconds; undefined if it is not judged. A policy that says `after` has the
+ * last word, whatever the job has taught.
+ */
+export function limitMs(
+  watch: Watch,
+  { afterMs, startupMs }: SetLimits = DEFAULT_STALL_POLICY,
+): number | undefined {
   const { last, pace, signs, isWhole } = watch;
   if (isDone(watch) || (last === undefined && pace === undefined)) return undefined;
   const phase = phaseOf(watch);
-  if (phase === "Starting") return phaseLimitMs(pace, phase);
+  if (phase === "Starting") {
+    const taughtMs = afterMs === undefined ? TIMES.ofPhase * longestMs(pace, phase) : 0;
+    return Math.max(startupMs, taughtMs);
+  }
+  if (afterMs !== undefined) return afterMs;
   const ownMs = phase === undefined ? plainLimitMs(pace) : phaseLimitMs(pace, phase);
   if (isWhole && signs >= SETTLED) return ownMs;
   // It may have become slower, or begun to evaluate, while it could not be heard.
@@ -91,8 +105,8 @@ function silentMsOf({ sinceMs, heardMs, isBeaten }: Watch, nowMs: number): numbe
 }
 
 /** Returns what is thought of a job. */
-export function verdictOf(watch: Watch, nowMs: number): Verdict {
-  const most = limitMs(watch);
+export function verdictOf(watch: Watch, nowMs: number, set?: SetLimits): Verdict {
+  const most = limitMs(watch, set);
   if (most === undefined) return "unjudged";
   const silentMs = silentMsOf(watch, nowMs);
   if (silentMs >= most) return "stalled";
@@ -100,9 +114,18 @@ export function verdictOf(watch: Watch, nowMs: number): Verdict {
 }
 
 /** Returns after how long a silence the job is missed, in milliseconds: more than ever, and no longer than its limit. */
-export function missedMs(watch: Watch): number | undefined {
-  const most = limitMs(watch);
+export function missedMs(watch: Watch, set?: SetLimits): number | undefined {
+  const most = limitMs(watch, set);
   if (most === undefined || watch.signs < 2) return most;
   const everMs = TIMES.ofPhase * longestMs(watch.pace, phaseOf(watch));
   return everMs === 0 ? most : Math.min(most, Math.max(SILENCE_MS.training, everMs));
+}
+
+/**
+ * Whether a pod that was last heard at that time lives and makes no step: it was heard when the job had been silent for a while,
+ * and is still heard. A job of which nobody is may only have lost its way to the endpoint.
+ */
+export function isWitness(watch: Watch, heardMs: number, nowMs: number, set?: SetLimits): boolean {
+  const quietMs = watch.sinceMs + (limitMs(watch, set) ?? Infinity) / 2;
+  return heardMs >= quietMs && nowMs - heardMs < NO_BEAT_MS;
 }

@@ -1,9 +1,10 @@
 /** Storm: so many jobs fall silent together that the cause is theirs in common, such as the way to the status endpoint. Pure. */
-import { missedMs } from "./stall_verdict.ts";
+import { missedMs, type SetLimits } from "./stall_verdict.ts";
 import type { Watch } from "./silence_watch.ts";
 
 /** Jobs that make a storm: at least so many, and such a part of those that would have been heard. */
 const STORM = { jobs: 5, part: 1 / 5, longestMs: 1_800_000, aroundMs: 300_000 } as const;
+const BUCKET_MS = 10_000;
 /** Part of the silence after which a job is missed that makes it one of a storm: not all fall silent in one moment. */
 const NEARLY = 3 / 4;
 
@@ -11,7 +12,10 @@ const NEARLY = 3 / 4;
 export interface StormJob {
   readonly namespace: string;
   readonly watch: Watch;
+  readonly policy?: SetLimits;
 }
+
+const areMany = (some: number, all: number) => some >= STORM.jobs && some >= STORM.part * all;
 
 /**
  * Returns the jobs that fell silent together; none if that is no storm. `silentMs` is the silence that made somebody ask:
@@ -23,14 +27,12 @@ export function stormOf<Job extends StormJob>(
   silentMs: number,
   nowMs: number,
 ): readonly Job[] {
-  const expected = jobs.filter(({ watch }) => (missedMs(watch) ?? Infinity) <= silentMs);
-  const missed = expected.filter(({ watch }) =>
-    nowMs - watch.sinceMs >= NEARLY * (missedMs(watch) ?? Infinity)
-  );
-  const namespaces = new Set(missed.map(({ namespace }) => namespace));
+  const missed = ({ watch, policy }: Job) => missedMs(watch, policy) ?? Infinity;
+  const expected = jobs.filter((it) => missed(it) <= silentMs);
+  const silent = expected.filter((it) => nowMs - it.watch.sinceMs >= NEARLY * missed(it));
+  const namespaces = new Set(silent.map(({ namespace }) => namespace));
   const isAlone = namespaces.size < 2 && jobs.some(({ namespace }) => !namespaces.has(namespace));
-  const areMany = missed.length >= STORM.jobs && missed.length >= STORM.part * expected.length;
-  return areMany && !isAlone ? missed : [];
+  return areMany(silent.length, expected.length) && !isAlone ? silent : [];
 }
 
 /**
@@ -50,3 +52,22 @@ export function stormAfter(
 /** Whether a silence began so near to the storm, or in it, that it may be the storm's. */
 export const isOfStorm = ({ sinceMs }: Watch, beganMs: number): boolean =>
   sinceMs >= beganMs - STORM.aroundMs;
+
+/**
+ * Returns a function that says whether a stall that was told at a time is one of many: none of those is restarted. `toldMs` are
+ * the times of the stalls that have not ended by a step, of `heard` jobs that should make some.
+ */
+export function stallsTogether(
+  toldMs: Iterable<number>,
+  heard: number,
+): (atMs: number) => boolean {
+  const bucketOf = (ms: number) => Math.floor(ms / BUCKET_MS);
+  const counts = new Map<number, number>();
+  for (const ms of toldMs) counts.set(bucketOf(ms), (counts.get(bucketOf(ms)) ?? 0) + 1);
+  const around = STORM.aroundMs / BUCKET_MS;
+  return (atMs) => {
+    const first = bucketOf(atMs) - around;
+    const near = Array.from({ length: 2 * around + 1 }, (_, at) => counts.get(first + at) ?? 0);
+    return areMany(near.reduce((sum, it) => sum + it, 0), heard);
+  };
+}

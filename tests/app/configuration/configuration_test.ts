@@ -39,6 +39,30 @@ Deno.test("readConfiguration() without any source gives the documented defaults"
   });
 });
 
+Deno.test("readConfiguration() reads what becomes of stalled jobs", () => {
+  const flags = { stallPolicy: '{"action": "Restart", "after": "10m"}' };
+  const { stallPolicy } = readConfiguration({ ...nothing, flags });
+  assert.deepEqual([stallPolicy.action, stallPolicy.afterMs], ["Restart", 600_000]);
+  assert.equal(readConfiguration(nothing).stallPolicy.action, "Notify");
+});
+
+for (
+  const [text, want] of [
+    ["Restart", "must be JSON: Unexpected token 'R', \"Restart\" is not valid JSON"],
+    ['{"action": "Reboot"}', "action: must be one of Notify, Restart, Stop, Ignore"],
+    ['{"after": "5s"}', 'after: must be "auto" or a duration of at least 30s, such as 90s or 10m'],
+    ['{"actions": "Stop"}', "actions: is not known"],
+  ] as const
+) {
+  Deno.test(`readConfiguration() refuses the policy of stalls ${text}`, () => {
+    const read = () => readConfiguration({ ...nothing, flags: { stallPolicy: text } });
+    assert.throws(
+      read,
+      (error: Error) => error.message.endsWith(`--stall-policy: ${want}`),
+    );
+  });
+}
+
 Deno.test("readConfiguration() reads the addresses of API servers from a flag, and from a list", () => {
   const flags = { apiServerAddresses: "10.0.0.1, fd00::/64" };
   const want = ["10.0.0.1", "fd00::/64"];

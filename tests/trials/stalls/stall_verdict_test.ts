@@ -4,7 +4,14 @@ import fc from "fast-check";
 import { type JobPace, jobPaceSchema, PHASES } from "../../../crds/job_stall.ts";
 import type { Sample } from "../../../crds/wire/sample.ts";
 import { isNewsOfPace } from "../../../trials/stalls/pace_news.ts";
-import { limitMs, missedMs, verdictOf } from "../../../trials/stalls/stall_verdict.ts";
+import {
+  isWitness,
+  limitMs,
+  missedMs,
+  type SetLimits,
+  verdictOf,
+} from "../../../trials/stalls/stall_verdict.ts";
+import { stallsTogether } from "../../../trials/stalls/storm.ts";
 import { beginRun, excused, reported, type Watch } from "../../../trials/stalls/silence_watch.ts";
 
 /** A report, such as `12 s: step 3 Evaluating`; its time is of the owner's clock. */
@@ -132,6 +139,69 @@ for (const [what, { reports, begin, limit }] of Object.entries(LIMITS)) {
     assert.equal(found === undefined ? undefined : Math.round(found / 1000), limit);
   });
 }
+
+/** Limits by policy, in seconds. */
+const SET: Readonly<Record<string, { reports: string[]; set: SetLimits; limit: number }>> = {
+  "`after` has the last word": {
+    reports: steps(0, 10, "Training"),
+    set: { afterMs: 90_000, startupMs: 1_800_000 },
+    limit: 90,
+  },
+  "also where the job has taught a longer time, or nothing yet": {
+    reports: ["0 s: step 0", "500 s: step 1"],
+    set: { afterMs: 30_000, startupMs: 60_000 },
+    limit: 30,
+  },
+  "a start has `startup`": {
+    reports: ["5 s: step 0"],
+    set: { afterMs: 90_000, startupMs: 300_000 },
+    limit: 300,
+  },
+  "and no more where `after` is fixed": {
+    reports: ["0 s: step 0", "1200 s: step 1 Starting"],
+    set: { afterMs: 90_000, startupMs: 300_000 },
+    limit: 300,
+  },
+  "but what the job has taught where it is not": {
+    reports: ["0 s: step 0", "1200 s: step 1 Starting"],
+    set: { afterMs: undefined, startupMs: 300_000 },
+    limit: 2400,
+  },
+  "`startup` alone leaves what was learned": {
+    reports: steps(0, 10, "Training"),
+    set: { afterMs: undefined, startupMs: 60_000 },
+    limit: 20,
+  },
+};
+for (const [what, { reports, set, limit }] of Object.entries(SET)) {
+  Deno.test(`\`limitMs()\` by policy: ${what}`, () => {
+    assert.equal(Math.round((limitMs(watched(reports), set) ?? 0) / 1000), limit);
+  });
+}
+
+Deno.test("`isWitness()`: a pod that is heard after half of the limit, and lately", () => {
+  const watch = watched(steps(0, 10, "Training"));
+  const seen = (heard: number, now: number, set?: SetLimits) =>
+    isWitness(watch, heard * 1000, now * 1000, set);
+  assert.equal(seen(10, 30), false, "it froze just after its step");
+  assert.equal(seen(18.9, 30), false);
+  assert.equal(seen(19, 30), true);
+  assert.equal(seen(19, 44), false, "it has fallen silent since");
+  assert.equal(seen(40, 44), true);
+  const set = { afterMs: 60_000, startupMs: 60_000 };
+  assert.deepEqual([seen(30, 44, set), seen(39, 44, set)], [false, true]);
+});
+
+Deno.test("`stallsTogether()`: five stalls within five minutes, and a fifth of those that are heard", () => {
+  const minutes = (...them: readonly number[]) => them.map((it) => it * 60_000);
+  const four = minutes(0, 1, 2, 3);
+  assert.equal(stallsTogether(four, 4)(0), false, "four are too few");
+  const five = minutes(0, 1, 2, 3, 4);
+  assert.equal(stallsTogether(five, 25)(0), true);
+  assert.equal(stallsTogether(five, 26)(0), false, "of too many");
+  assert.equal(stallsTogether(minutes(0, 1, 2, 3, 9), 5)(0), false, "the last one is of its own");
+  assert.equal(stallsTogether(minutes(0, 1, 2, 3, 9), 5)(minutes(4)[0] ?? 0), true);
+});
 
 Deno.test("what could not be heard teaches nothing, and may have been another phase", () => {
   const before = watched(steps(0, 10, "Training"));
