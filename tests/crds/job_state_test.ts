@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { AnyJob } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
-import { endOf } from "../../crds/job_state.ts";
+import { endOf, restartsOf } from "../../crds/job_state.ts";
 
 /** A TrainJob's status with conditions, each `Type=Status` or `Type=Status/Reason`. */
 function jobWith(...conditions: string[]): Pick<AnyJob, "status"> {
@@ -39,4 +39,10 @@ for (const [sentence, { conditions, want }] of Object.entries(ends)) {
 
 Deno.test("`endOf()` reads nothing of a job without status", () => {
   assert.equal(endOf(TRAINJOB, {}), undefined);
+});
+
+Deno.test("`restartsOf()` counts what the object counts, and at least the restarts that were asked for", () => {
+  const restart = { count: 2, reason: "R", message: "", time: "2026-01-01T00:00:00Z" };
+  const statuses = [{ restarts: 5, restart }, { restart }, { restarts: "5" }, undefined];
+  assert.deepEqual(statuses.map((status) => restartsOf({ metadata: {}, status })), [5, 2, 0, 0]);
 });

@@ -1,6 +1,7 @@
 /** Tests of a term: what becomes of a push, and how others hear of what it changed. */
 import assert from "node:assert/strict";
 import { z } from "zod";
+import { type AnyJob, jobSchema } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import type { PlanSource } from "../../owner/observations/observations.ts";
 import { createOwnedState } from "../../owner/owned_state.ts";
@@ -12,11 +13,11 @@ import { PLAIN_JOB as job, PLAIN_PLAN, recordingParts } from "./recording_parts.
 const NEVER = new AbortController().signal;
 
 /** The state of a replica without jobs in its caches; `begin` begins a term. */
-function start(planFor: PlanSource["planFor"] = () => PLAIN_PLAN) {
+function start(planFor: PlanSource["planFor"] = () => PLAIN_PLAN, object?: AnyJob) {
   const clock = new FakeClock(undefined, () => settlePromises(80));
   const options: TermOptions = {
     client: new MemoryCluster().client(),
-    jobs: new Map([[TRAINJOB, { jobs: { get: () => undefined, onChange: () => () => {} } }]]),
+    jobs: new Map([[TRAINJOB, { jobs: { get: () => object, onChange: () => () => {} } }]]),
     jobSets: { onChange: () => () => {} },
     clock,
     curveBytes: 1 << 20,
@@ -119,3 +120,19 @@ for (const kind of ["status", "observation", "curves"] as const) {
     await endSecond();
   });
 }
+
+Deno.test("a job that is quiet is marked in its curves, until it is heard", async () => {
+  const object = jobSchema.parse({
+    ...{ apiVersion: TRAINJOB.apiVersion, kind: "TrainJob", status: { state: "Running" } },
+    metadata: { name: job.name, namespace: job.namespace, uid: job.uid },
+  });
+  const { owned, begin, push, clock } = start(() => PLAIN_PLAN, object);
+  const end = begin();
+  const marks = () => owned.term?.curves.marksOf(job.uid)?.map(({ kind }) => kind);
+  await push("1");
+  for (let second = 0; second < 16 * 60; second++) await clock.advance(1000);
+  assert.deepEqual(marks(), ["quiet"], "half of the time that a program may compile");
+  await push("2");
+  assert.deepEqual(marks(), []);
+  await end();
+});

@@ -217,3 +217,31 @@ Deno.test("a table of a report is cut at a screen's edge, and whole where there 
   assert.match(rowOf(), /…$/);
   assert.match(rowOf(Infinity), /0-0 +Running +n1 +4 /);
 });
+
+const costs: Record<string, { facts: object; want: RegExp | undefined }> = {
+  "that has ended": {
+    facts: { restarts: 2, row: { ...FACTS.row, ended: "2026-11-23T21:57:00Z" } },
+    want: /^time: 3h2m productive, 4m starting, 12m stalled, 3m lost {2}restarts: 2$/m,
+  },
+  "that goes on, whose times are some minutes old": {
+    facts: {},
+    want: /^time: 3h2m productive, 4m starting, 12m stalled, 3m lost, up to 5m ago$/m,
+  },
+  "that has not begun": { facts: { timeSpent: undefined }, want: undefined },
+};
+for (const [which, { facts, want }] of Object.entries(costs)) {
+  Deno.test(`a report says what the time of a job went to, of one ${which}`, () => {
+    const look = { characters: "unicode", colours: false, nowMs: NOW, plotRows: 4 } as const;
+    const timeSpent = {
+      productiveSeconds: 10_920,
+      startingSeconds: 240,
+      stalledSeconds: 720,
+      lostSeconds: 180,
+      time: "2026-11-23T21:55:00Z",
+    };
+    const all = { ...FACTS, timeSpent, ...facts };
+    const text = jobReport(all, { ...look, columns: 100, events: 1 }).join("\n");
+    if (want === undefined) assert.doesNotMatch(text, /time:|restarts:/);
+    else assert.match(text, want);
+  });
+}

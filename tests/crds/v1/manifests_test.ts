@@ -236,12 +236,15 @@ Deno.test("v1CrdPatch() adds our fields and the column to a definition whose fir
     ["add", `${status}/failure`],
     ["add", `${status}/stalled`],
     ["add", `${status}/pace`],
+    ["add", `${status}/timeSpent`],
+    ["add", `${status}/checkpoint`],
+    ["add", `${status}/restart`],
     ["add", "/spec/versions/0/additionalPrinterColumns"],
   ]);
   assert.equal(patch[0]?.value, "v1");
   assert.deepEqual(patch[1]?.value, schemaAt("PyTorchJob", "status", "trainerStatus"));
   assert.deepEqual(
-    patch[6]?.value,
+    patch.at(-1)?.value,
     crd("PyTorchJob").spec.versions[0]?.additionalPrinterColumns,
   );
 });

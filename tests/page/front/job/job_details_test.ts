@@ -9,6 +9,7 @@ import {
   readDetails,
   readRights,
 } from "../../../../page/front/job/job_details.ts";
+import { jobTimeText } from "../../../../platform/base/job_change_text.ts";
 import { yamlText } from "../../../../page/front/job/object_yaml.ts";
 
 Deno.test("readDetails() knows what is denied and what is cut off, and nothing else by those names", () => {
@@ -114,4 +115,22 @@ Deno.test("yamlText() of any JSON reads back as it was", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => {
     assert.deepEqual(parse(yamlText(value)), JSON.parse(JSON.stringify(value)));
   }));
+});
+
+Deno.test("readDetails() has restarts of any kind of job, and what its time went to, whatever stands there", () => {
+  const read = [
+    { restarts: 3, restart: { count: 2 } },
+    { restart: { count: 2 } },
+    {
+      restarts: "many",
+      timeSpent: { productiveSeconds: 7260, lostSeconds: "x", stalledSeconds: -1 },
+    },
+    {},
+  ].map((status) => readDetails({ object: { status } }));
+  assert.deepEqual(read.map(({ restarts }) => restarts), [3, 2, 0, 0]);
+  const text = (seconds: number) => `${seconds} s`;
+  assert.deepEqual(read.slice(2).map(({ timeSpent }) => jobTimeText(timeSpent, text)), [
+    "7260 s productive",
+    "",
+  ]);
 });
