@@ -70,8 +70,6 @@ export interface TermOptions
   readonly onRestart?: RestartsOptions["onRestart"];
   /** Called for each job that was stopped early. */
   readonly onStopped?: (() => void) | undefined;
-  /** Called for each restart that was stored. */
-  readonly onRestarted?: ((cause: "request" | "policy") => void) | undefined;
 }
 
 /** What is new of a job's curves. */
@@ -158,7 +156,6 @@ export function openTerm(options: TermOptions, onPush: () => void) {
     deadlineMs: leadership.deadlineMs(WRITE_MS),
     isStopping: (uid) => observations?.isStopping(uid) ?? false,
     lastStep: stalls.lastStep,
-    onStored: options.onRestarted,
   });
   const versions = createBoundedCache<number>(MAX_JOBS);
   let version = 0;

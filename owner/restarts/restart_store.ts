@@ -30,8 +30,6 @@ export interface RestartStoreOptions {
   readonly clock: Pick<Clock, "now">;
   /** Deadline of each call, in milliseconds: it ends before another owner may begin (docs/decisions/0014). */
   readonly deadlineMs: number;
-  /** Called for each restart that was stored: `restarts_total`. */
-  readonly onStored?: ((cause: "request" | "policy") => void) | undefined;
 }
 
 /** Attempts of one restart: progress by itself changes a job every second. */
@@ -40,7 +38,7 @@ const ATTEMPTS = 5;
 /** Creates the store of restarts: the one place in which a restart begins. */
 export function createRestartStore(options: RestartStoreOptions) {
   const { client, jobs, keepsProgress, isStopping, lastStep } = options;
-  const { events, clock, deadlineMs, onStored } = options;
+  const { events, clock, deadlineMs } = options;
 
   /** UIDs of the pods that have the job's label and have not ended. A label is no proof: who executes a restart knows the job's own. */
   function podsOf({ kind, namespace, name }: JobRef): string[] {
@@ -83,7 +81,6 @@ export function createRestartStore(options: RestartStoreOptions) {
       reason: EVENT_REASONS.restarting,
       message: text,
     });
-    onStored?.(user === undefined ? "policy" : "request");
   }
 
   return {

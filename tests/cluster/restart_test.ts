@@ -193,6 +193,7 @@ async function play(t: Deno.TestContext, cluster: Cluster, executor: string): Pr
           );
           await halfDone(client, "again");
           const tookMs = (seen.came[count] ?? NaN) - at;
+          // deno-lint-ignore no-console -- what was measured, for whoever runs the tests
           console.log(
             `${executor}: ${tookMs} ms from the write to the first new pod, of which 2,000 ms end the old one`,
           );

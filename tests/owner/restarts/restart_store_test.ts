@@ -217,7 +217,6 @@ function scene({ job = trainJob(), keeps = true, drops = false, before }: {
     pod("p6", "t1", "Running", "other"),
   ];
   const events: string[] = [];
-  const causes: string[] = [];
   let writes = 0;
   const client: Pick<KubeClient, "get" | "patch"> = {
     get: cluster.client().get,
@@ -243,11 +242,9 @@ function scene({ job = trainJob(), keeps = true, drops = false, before }: {
     },
     clock: { now: () => NOW },
     deadlineMs: 1000,
-    onStored: (cause) => causes.push(cause),
   });
   return {
     events,
-    causes,
     cluster,
     ask: (more: Partial<AskedRestart> = {}) =>
       store.store({ ...ASKED, job: { ...REF, kind }, ...more }, signal),
@@ -271,7 +268,6 @@ Deno.test("a restart is stored once, with the pods that go, and told once", asyn
   assert.deepEqual(world.events, [
     "t1: Normal Restarting restart 1: RestartedByUser: it hangs (asked for by ann)",
   ]);
-  assert.deepEqual(world.causes, ["request"]);
 });
 
 Deno.test("the next restart has nothing of the last one", async () => {
@@ -284,7 +280,6 @@ Deno.test("the next restart has nothing of the last one", async () => {
     count: 2,
     budget: { spent: 2, times: [TIME], stalls: 0 },
   });
-  assert.deepEqual(world.causes, ["policy"]);
 });
 
 Deno.test("of two restarts at once one is stored", async () => {
