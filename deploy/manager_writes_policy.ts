@@ -71,10 +71,12 @@ const IS_PUBLIC = "object.metadata.namespace == variables.managerNamespace && " 
 const HAS_ENDED = "oldObject.?status.conditions.orValue([]).exists(c, c.status == 'True' && " +
   `c.type in ${celList([TRAINJOB_CONDITIONS.complete, TRAINJOB_CONDITIONS.failed])})`;
 
-/** Whether a Job that is deleted is a JobSet's. */
-const IS_OF_JOBSET = "oldObject.metadata.?ownerReferences.orValue([]).exists(r, " +
-  `r.?controller.orValue(false) && r.kind == '${KINDS.jobSet.kind}' && ` +
-  `r.apiVersion.startsWith('${KINDS.jobSet.group}/'))`;
+/** Whether a Job that is deleted is a JobSet's, or a Trial's, which `--trial-resource` may stop. */
+const IS_OF_JOBSET_OR_TRIAL = "oldObject.metadata.?ownerReferences.orValue([]).exists(r, " +
+  "r.?controller.orValue(false) && (" +
+  [KINDS.jobSet, KINDS.trial].map(({ kind, group }) =>
+    `r.kind == '${kind}' && r.apiVersion.startsWith('${group}/')`
+  ).join(" || ") + "))";
 
 /** API groups and resources of all webhooks that the manager has. */
 function intercepted(kinds: JobKinds) {
@@ -148,8 +150,8 @@ export function managerWritesPolicy(settings: Settings, kinds: JobKinds): Manife
         "oldObject.metadata.name",
       ),
       validation(
-        `!variables.isManager || !(${is(KINDS.job.plural)}) || ${IS_OF_JOBSET}`,
-        "the manager may delete only Jobs of JobSets",
+        `!variables.isManager || !(${is(KINDS.job.plural)}) || ${IS_OF_JOBSET_OR_TRIAL}`,
+        "the manager may delete only Jobs of JobSets and of Trials",
         "oldObject.metadata.name",
       ),
       validation(

@@ -9,7 +9,7 @@ import { SETTINGS } from "../../app/configuration/settings.ts";
 import { managerRbac } from "../../app/manager/manager_roles.ts";
 import { type ManagerPart, partsOf } from "../../app/manager/rights.ts";
 import { KINDS } from "../../crds/kinds.ts";
-import { MANAGER, POLICY_SECRETS, UI } from "../../crds/names.ts";
+import { MANAGER, POLICY_SECRETS, RESTARTS, UI } from "../../crds/names.ts";
 import { V1_KIND_LIST, v1CrdName } from "../../crds/v1/kinds.ts";
 import {
   V1_ELASTIC_PART,
@@ -165,36 +165,38 @@ for (const values of PART_CHOICES) {
   });
 }
 
-Deno.test("without policySecrets the role stays, and nothing binds it: Helm and kustomize", async () => {
-  const { kubectl = "" } = await programs("kubernetes", ["kubectl"]);
-  const { helm = "" } = await programs("helm");
-  const name = `${MANAGER.name}-${POLICY_SECRETS.role}`;
-  const folder = await Deno.makeTempDir();
-  // Kustomize takes folders by relative paths alone.
-  const shipped = relative(await Deno.realPath(folder), `${deploy}kustomize`);
-  try {
-    const kustomization = {
-      apiVersion: "kustomize.config.k8s.io/v1beta1",
-      kind: "Kustomization",
-      resources: [`${shipped}/overlays/standalone-jobset`],
-      components: [`${shipped}/components/no-${POLICY_SECRETS.role}`],
-    };
-    await Deno.writeTextFile(`${folder}/kustomization.yaml`, JSON.stringify(kustomization));
-    const args = ["template", "milepost", chart, "--kube-version", "1.36"];
-    const outputs = [
-      await mustRun(kubectl, ["kustomize", folder]),
-      await mustRun(helm, [...args, "--set", `${POLICY_SECRETS.helmValue}=false`]),
-    ];
-    for (const output of outputs) {
-      const rendered = [...objectsOf(output).values()];
-      const kinds = rendered.filter(({ metadata }) => metadata.name === name);
-      assert.deepEqual(kinds.map(({ kind }) => kind), ["ClusterRole"]);
-      assert.ok(rendered.some(({ kind }) => kind === "ClusterRoleBinding"));
+for (const { role, helmValue } of [POLICY_SECRETS, RESTARTS]) {
+  Deno.test(`without ${helmValue} the role stays, and nothing binds it: Helm and kustomize`, async () => {
+    const { kubectl = "" } = await programs("kubernetes", ["kubectl"]);
+    const { helm = "" } = await programs("helm");
+    const name = `${MANAGER.name}-${role}`;
+    const folder = await Deno.makeTempDir();
+    // Kustomize takes folders by relative paths alone.
+    const shipped = relative(await Deno.realPath(folder), `${deploy}kustomize`);
+    try {
+      const kustomization = {
+        apiVersion: "kustomize.config.k8s.io/v1beta1",
+        kind: "Kustomization",
+        resources: [`${shipped}/overlays/standalone-jobset`],
+        components: [`${shipped}/components/no-${role}`],
+      };
+      await Deno.writeTextFile(`${folder}/kustomization.yaml`, JSON.stringify(kustomization));
+      const args = ["template", "milepost", chart, "--kube-version", "1.36"];
+      const outputs = [
+        await mustRun(kubectl, ["kustomize", folder]),
+        await mustRun(helm, [...args, "--set", `${helmValue}=false`]),
+      ];
+      for (const output of outputs) {
+        const rendered = [...objectsOf(output).values()];
+        const kinds = rendered.filter(({ metadata }) => metadata.name === name);
+        assert.deepEqual(kinds.map(({ kind }) => kind), ["ClusterRole"]);
+        assert.ok(rendered.some(({ kind }) => kind === "ClusterRoleBinding"));
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-});
+  });
+}
 
 Deno.test("kustomize and Helm render the same objects: the component of the page", async () => {
   const { kubectl = "" } = await programs("kubernetes", ["kubectl"]);
@@ -272,6 +274,7 @@ const WRONG_VALUES: Readonly<Record<string, RegExp>> = {
   "jobset=atuo": /jobset/,
   "katib=no": /katib/,
   "policySecrets=no": /policySecrets/,
+  "restarts=no": /restarts/,
   "networkPolicy.enabled=off": /enabled/,
   "image.tag=20260101": /tag/, // From a file Helm would render 2.0260101e+07.
   "admissionPolicy.jobControllers={it's}": /jobControllers/,

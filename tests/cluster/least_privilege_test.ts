@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { clusterRulesOf, type ManagerPart, namespaceRulesOf } from "../../app/manager/rights.ts";
 import { POLICIES } from "../../controller/runtime/policies/table.ts";
 import { policyRules } from "../../controller/runtime/policy.ts";
-import { POLICY_SECRETS } from "../../crds/names.ts";
+import { POLICY_SECRETS, RESTARTS } from "../../crds/names.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts as manifests } from "../../deploy/parts.ts";
 import { MANAGER_USER } from "./support/conserved.ts";
@@ -101,9 +101,10 @@ for (const [sentence, { flags, parts, upstream = false }] of Object.entries(RUNS
   });
 }
 
-/** The roles of policies, by their names. */
+/** The roles of policies, and that of restarts, by their names. */
 const POLICY_ROLES = {
   [POLICY_SECRETS.role]: clusterRulesOf(POLICY_SECRETS.role),
+  [RESTARTS.role]: clusterRulesOf(RESTARTS.role),
   ...policyRules(POLICIES),
 };
 
@@ -144,7 +145,7 @@ Deno.test("the manager needs exactly the rights of the roles of policies", async
   }, {
     node: false,
     flags: { jobset: "external", featureGates: OFF, leaderElect: "false" },
-    parts: ["controller", POLICY_SECRETS.role],
+    parts: ["controller", POLICY_SECRETS.role, RESTARTS.role],
     beforeManager: ({ plane }) => apply(plane, manifests(DEFAULTS).admission_policy),
   });
 });

@@ -97,6 +97,7 @@ const HOSTILE: Readonly<Record<string, (client: KubeClient) => Promise<unknown>>
     }),
   "another validating webhook configuration": (client) =>
     client.create(KINDS.validatingWebhookConfiguration, { metadata: { name: "other" } }),
+  "a Job of nobody": (client) => client.delete(KINDS.job, inDefault(STRANGER)),
   "a TrainJob that has not ended": (client) => client.delete(KINDS.trainJob, inDefault("runs")),
   "its own configuration, called for Secrets": async (client) => {
     const name = MANAGER.mutatingConfiguration;
@@ -172,6 +173,15 @@ Deno.test("the manager's account can write no ConfigMap, no Secret and no webhoo
     }
     await plane.client.create(KINDS.clusterTrainingRuntime, shellRuntime("shell", "true"));
     await plane.client.create(KINDS.trainJob, trainJob("runs", "shell"));
+    await plane.client.create(KINDS.job, {
+      metadata: inDefault(STRANGER),
+      spec: {
+        suspend: true,
+        template: {
+          spec: { restartPolicy: "Never", containers: [{ name: "a", image: "a" }] },
+        },
+      },
+    });
     await t.step("every CEL expression compiles", async () => {
       const path =
         "jsonpath={.status.observedGeneration}:{.status.typeChecking.expressionWarnings}";
