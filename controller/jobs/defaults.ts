@@ -1,5 +1,6 @@
 /** Defaults of a v1 job: they exist while it is reconciled, and are never stored. */
 import type { Container, PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
+import { restartOf } from "../../crds/job_state.ts";
 import { replicaSpecsOf, type V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import { CLEAN_POD_POLICIES, type CleanPodPolicy, RESTART_POLICIES } from "../../crds/v1/names.ts";
@@ -90,6 +91,7 @@ export function runOf(kind: V1Kind, job: V1Job, settings = DEFAULT_V1_SETTINGS):
     tooLarge: podProblem(kind, replicas, settings.maxPodsPerJob),
     cleanPodPolicy: cleanPodPolicyOf(job),
     suspended: job.spec.runPolicy?.suspend === true,
+    restart: restartOf(job),
     spec: specOf(kind, job, replicas),
     settings,
     status: job.status ?? {},

@@ -1,19 +1,17 @@
 /** Execution of a plan: the writes of a pass, in the order in which an interrupted pass can be repeated. */
 import { createHash } from "node:crypto";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
-import type { V1Job, V1Status } from "../../crds/v1/job.ts";
-import type { JobFailure } from "../../crds/job_failure.ts";
-import { failureOf } from "../../crds/job_state.ts";
-import { ANNOTATIONS } from "../../crds/names.ts";
+import type { V1Job } from "../../crds/v1/job.ts";
+import { restartOf } from "../../crds/job_state.ts";
+import { V1_LABELS } from "../../crds/v1/names.ts";
 import type { BoundedCache } from "../../platform/base/bounded_cache.ts";
-import { sameJson } from "../../platform/base/json.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { messageOf } from "../../platform/kube/errors.ts";
+import { isControlledBy } from "../../platform/kube/owner_references.ts";
 import type { OwnWrites } from "../../platform/kit/own_writes.ts";
-import { asRead } from "../../platform/kit/as_read.ts";
 import { deleteExactly } from "../../platform/kit/deletion.ts";
 import { readAgain } from "../../platform/kit/fresh_read.ts";
-import { keyOf, objectKeyOf } from "../../platform/kube/resource.ts";
+import { pagesOf } from "../../platform/kube/watching/paged_list.ts";
 import type { TrialHooks } from "../trainjob/trials.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
@@ -29,10 +27,11 @@ import {
   type JobWriter,
   recordJobEvent,
 } from "./replica_writes.ts";
+import { isRestarting, olderPods } from "./restart_plan.ts";
 import type { Replica, Run } from "./run.ts";
 import { serviceOf } from "./replica_service.ts";
 import { isTerminating } from "./slots.ts";
-import { statusPatch } from "./status_patch.ts";
+import { writeStatus } from "./status_write.ts";
 
 /** Children of a job that were written as they are wanted. */
 export interface KeptChildren {
@@ -65,44 +64,29 @@ export interface Execution extends JobWriter {
  */
 export type Executed = "done" | "outdated" | "waiting";
 
-async function writeStatus(execution: Execution, status: V1Status): Promise<void> {
-  const { client, job, resource, jobWrites, signal } = execution;
-  const known = failureOf(job);
-  const changes = statusPatch({ ...job.status, ...(known && { failure: known }) }, status);
-  if (changes === undefined) return;
-  const body = asRead(job, { status: changes });
-  const options = { subresource: "status", signal };
-  const written = await jobWrites.track(
-    keyOf(job),
-    () => client.patch(resource, objectKeyOf(job), { type: "merge", body }, options),
-  );
-  const { failure } = status;
-  if (failure === undefined || written.status?.failure !== undefined) return;
-  if (!sameJson(known, failure)) await annotateFailure(execution, failure);
-}
-
-/** Keeps the failure of a job whose definition drops it, as that of the progress (docs/decisions/0078). */
-async function annotateFailure(execution: Execution, failure: JobFailure): Promise<void> {
-  const { client, job, resource, jobWrites, signal } = execution;
-  const { uid } = job.metadata;
-  const annotations = { [ANNOTATIONS.failure]: JSON.stringify(failure) };
-  const body = { metadata: { uid, annotations } };
-  await jobWrites.track(
-    keyOf(job),
-    () => client.patch(resource, objectKeyOf(job), { type: "merge", body }, { signal }),
-  );
+/** Whether the API server has pods of before a restart that caches do not show: those of before and after never meet. */
+async function hasOlderPods({ client, pods, job, run, signal }: Execution): Promise<boolean> {
+  const { namespace, name, uid = "" } = job.metadata;
+  const selection = { namespace, labelSelector: `${V1_LABELS.jobName}=${name}` };
+  for await (const { items } of pagesOf({ client, kind: pods.created, selection, signal })) {
+    if (olderPods(run, items).some(({ metadata }) => isControlledBy(metadata, uid))) return true;
+  }
+  return false;
 }
 
 /**
- * Reports whether the job is still as it was planned for: what has ended, or is suspended, must not start again
- * because a cache is behind. The first pass of a job has no earlier state.
+ * Reports whether the job is still as it was planned for: what has ended, is suspended, or is restarted must not start
+ * again because a cache is behind. The first pass of a job has no earlier state.
  */
-async function mayCreate({ client, job, resource, signal }: Execution): Promise<boolean> {
+async function mayCreate(execution: Execution, { createPods }: Plan): Promise<boolean> {
+  const { client, job, resource, run, signal } = execution;
   if (job.status?.conditions === undefined) return true;
   const live = await readAgain(client, resource, job, { signal });
   return live !== undefined &&
     hasEnded(live.status?.conditions) === hasEnded(job.status.conditions) &&
-    (live.spec.runPolicy?.suspend ?? false) === (job.spec.runPolicy?.suspend ?? false);
+    (live.spec.runPolicy?.suspend ?? false) === (job.spec.runPolicy?.suspend ?? false) &&
+    restartOf(live)?.count === run.restart?.count &&
+    !(isRestarting(run) && createPods.length > 0 && await hasOlderPods(execution));
 }
 
 /** Deletes pods of a job that are not being deleted already. */
@@ -148,7 +132,7 @@ function withoutLast({ run, rules }: Execution, plan: Plan): Plan {
 async function createAll(execution: Execution, plan: Plan): Promise<Executed> {
   const { pods, services, attempts, run, rules, job, gang, trialOf, signal } = execution;
   if (plan.createPods.length + plan.createServices.length === 0) return "done";
-  if (!(await mayCreate(execution))) return "outdated";
+  if (!(await mayCreate(execution, plan))) return "outdated";
   const creations = new Set<Creation>();
   const take = (creation: Creation) => void creations.add(creation);
   for (const replica of plan.createPods) warnOfRestartPolicy(execution, replica);

@@ -3,7 +3,7 @@ import type { JobKind } from "../../crds/job_kind.ts";
 import { failureOf, shownStateOf } from "../../crds/job_state.ts";
 import { podFailure } from "../../crds/failure_of_pod.ts";
 import { allowsLastWords } from "../../crds/job_failure.ts";
-import { EVENT_REASONS } from "../../crds/names.ts";
+import { EVENT_REASONS, isOpenState } from "../../crds/names.ts";
 import type { V1Job } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import { V1_GROUP } from "../../crds/v1/names.ts";
@@ -15,6 +15,7 @@ import { decideFailure } from "../failure_decision.ts";
 import { createPodFailures, type PodFailures } from "../pod_failures.ts";
 import { hasEnded } from "./condition_list.ts";
 import type { Plan } from "./job_plan.ts";
+import { isRestarting } from "./restart_plan.ts";
 import type { Run } from "./run.ts";
 
 /** The failures, by job; a run is one of a job. Each pod keeps its name when it is made again. */
@@ -47,7 +48,9 @@ export function withFailures(
   const shown = shownKind(kind);
   if (shown === undefined) return plan;
   const key = keyOf(job);
-  const state = shownStateOf(shown, { ...job, status: plan.status });
+  const seenState = shownStateOf(shown, { ...job, status: plan.status });
+  // Pods that go with all others, and come again, have nothing to answer for.
+  const state = isRestarting(run) && isOpenState(seenState) ? "Suspended" : seenState;
   const { failure, event, cause, recheckMs } = decideFailure({
     old: failureOf(job),
     seen: failures.of(key, run.uid),

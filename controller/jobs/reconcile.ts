@@ -16,7 +16,7 @@ import { UNSEEN_MS } from "../../platform/kit/own_writes.ts";
 import { shorten } from "../shorten.ts";
 import { hasEnded } from "./condition_list.ts";
 import { isConditionTrue } from "../../platform/kube/conditions.ts";
-import { decide, refused } from "./decide.ts";
+import { refused } from "./decide.ts";
 import { type JobFailures, withFailures } from "./job_failures.ts";
 import type { Plan } from "./job_plan.ts";
 import { runOf } from "./defaults.ts";
@@ -27,6 +27,7 @@ import { type ObjectsOfJobs, REPLICA_INDEXES } from "./replica_objects.ts";
 import { type JobWriter, recordJobEvent } from "./replica_writes.ts";
 import { KIND_RULES } from "./rules_by_kind.ts";
 import { v1JobProblems } from "./validation.ts";
+import { decideWithRestart } from "./restart_plan.ts";
 import type { Run } from "./run.ts";
 import { FAILED_VALIDATION, type Notice, reasonOf } from "./verdict.ts";
 
@@ -111,8 +112,8 @@ export function createReconciler(options: ReconcilerOptions): Reconcile {
   const isNews = createNotices(REMEMBERED);
   const kept = createBoundedCache<KeptChildren>(REMEMBERED_CHILDREN);
 
-  function giveNotice(writer: JobWriter, { pod = "", ...event }: Notice): void {
-    const key = `${writer.job.metadata.uid} ${pod} ${event.reason} ${event.message}`;
+  function giveNotice(writer: JobWriter, { pod = "", once, ...event }: Notice): void {
+    const key = `${writer.job.metadata.uid} ${pod} ${event.reason} ${once ?? event.message}`;
     if (isNews(key)) recordJobEvent(writer, event);
   }
 
@@ -125,13 +126,14 @@ export function createReconciler(options: ReconcilerOptions): Reconcile {
     const isBegun = isConditionTrue(run.status.conditions, V1_CONDITIONS.created);
     if (invalid !== undefined && !isBegun) return refused(run, invalid, clock.now());
     const { isWhole, ...observed } = await observe(writer);
-    const decided = decide({
+    const decided = decideWithRestart({
       run,
       rules,
       ...observed,
       recreations: recreations.get(run.uid) ?? 0,
       caBundle: options.caBundle?.(),
       nowMs: clock.now(),
+      isValid: invalid === undefined,
     });
     const told = withFailures(decided, {
       ...{ kind, run, job: writer.job, failures, nowMs: clock.now() },

@@ -1,7 +1,7 @@
 /** Pod of a replica of a v1 job. Pure. */
 import type { Container, EnvVar, Pod } from "../../platform/kube/kubernetes.ts";
 import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
-import { LABELS } from "../../crds/names.ts";
+import { ANNOTATIONS, LABELS } from "../../crds/names.ts";
 import { MASTER_ROLE, V1_FORMER_LABELS, V1_LABELS } from "../../crds/v1/names.ts";
 import { unshared } from "../runtime/copy.ts";
 import { trainingContainer } from "./defaults.ts";
@@ -26,6 +26,15 @@ function withoutClaims(labels: Readonly<Record<string, string>> = {}): Record<st
   return Object.fromEntries(Object.entries(labels).filter(([label]) => !claims(label)));
 }
 
+/** Returns a template's annotations with the count of the restart after which its pod is made; a template has none. */
+function withCount(
+  { restart }: Run,
+  { [ANNOTATIONS.restartCount]: _, ...annotations }: Readonly<Record<string, string>> = {},
+): Record<string, string> {
+  if (restart === undefined) return annotations;
+  return { ...annotations, [ANNOTATIONS.restartCount]: String(restart.count) };
+}
+
 /**
  * Returns the pod of a replica; it shares nothing with the job.
  *
@@ -45,7 +54,8 @@ export function podOf(run: Run, rules: KindRules, replica: Replica, trial?: stri
   );
   const added = rules.initContainers?.(run, replica) ?? [];
   const initContainers = [...template.spec?.initContainers ?? [], ...added];
-  const { labels, annotations, finalizers } = template.metadata ?? {};
+  const { labels, finalizers } = template.metadata ?? {};
+  const annotations = withCount(run, template.metadata?.annotations);
   const spec = {
     ...template.spec,
     containers,
@@ -64,7 +74,7 @@ export function podOf(run: Run, rules: KindRules, replica: Replica, trial?: stri
         ...(trial !== undefined && { [LABELS.trial]: trial }),
         ...role,
       },
-      ...(annotations && { annotations }),
+      ...(Object.keys(annotations).length > 0 && { annotations }),
       ...(finalizers && { finalizers }),
     },
     spec: rules.shape?.(run, replica, spec) ?? spec,

@@ -1,5 +1,6 @@
 /** Run of a v1 job: the job as the engine reads it, with every default in place; never stored. */
 import type { PodTemplateSpec } from "../../platform/kube/kubernetes.ts";
+import type { JobRestart } from "../../crds/job_restart.ts";
 import type { V1Spec, V1Status } from "../../crds/v1/job.ts";
 import type { V1Kind } from "../../crds/v1/kinds.ts";
 import type { FieldProblem } from "../../crds/field_problem.ts";
@@ -29,6 +30,8 @@ export interface Run {
   readonly tooLarge: FieldProblem | undefined;
   readonly cleanPodPolicy: CleanPodPolicy;
   readonly suspended: boolean;
+  /** The last one, under way or over. */
+  readonly restart: JobRestart | undefined;
   readonly spec: V1Spec;
   readonly settings: V1Settings;
   readonly status: V1Status;

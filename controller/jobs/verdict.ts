@@ -9,6 +9,8 @@ import type { Run } from "./run.ts";
 export interface Notice extends EventText {
   /** UID of the pod that it is about; the next pod of that name has notices of its own. */
   readonly pod?: string | undefined;
+  /** What it is told once of. Default: its message. */
+  readonly once?: string;
 }
 
 /** What a pass found. */
