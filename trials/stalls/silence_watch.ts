@@ -135,7 +135,8 @@ function learned(watch: Watch, { seconds, steps = 0, endsEpoch }: Lesson): JobPa
   const epochs = endsEpoch ? counted(pace.epochs) : pace.epochs;
   const heard = compact({ ...pace, silences, heardSeconds, epochs });
   if (phase !== undefined && phase !== "Training") return heard;
-  const isLong = intervalSeconds !== undefined &&
+  // Of a program that says its phases it is a step, and the next ones may be as slow.
+  const isLong = phase === undefined && intervalSeconds !== undefined &&
     seconds >= Math.max(LONG.leastSeconds, LONG.times * intervalSeconds);
   if (isLong) return { ...heard, long: counted(long) };
   return compact({

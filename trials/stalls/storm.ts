@@ -3,7 +3,7 @@ import { missedMs, type SetLimits } from "./stall_verdict.ts";
 import type { Watch } from "./silence_watch.ts";
 
 /** Jobs that make a storm: at least so many, and such a part of those that would have been heard. */
-const STORM = { jobs: 5, part: 1 / 5, longestMs: 1_800_000, aroundMs: 300_000 } as const;
+const STORM = { jobs: 5, part: 1 / 5, longestMs: 1_800_000, aroundMs: 600_000 } as const;
 const BUCKET_MS = 10_000;
 /** Part of the silence after which a job is missed that makes it one of a storm: not all fall silent in one moment. */
 const NEARLY = 3 / 4;

@@ -84,6 +84,11 @@ const LIMITS: Readonly<Record<string, { reports: string[]; begin?: Watch; limit?
     reports: Array.from({ length: 10 }, (_, at) => `${at * 30} s: step ${at} Training`),
     limit: 150,
   },
+  "steps that became slow where nobody heard it": {
+    reports: Array.from({ length: 10 }, (_, at) => `${at * 30} s: step ${at} Training`),
+    begin: beginRun(0, PACE, true),
+    limit: 150,
+  },
   "reports of many steps": {
     reports: Array.from({ length: 10 }, (_, at) => `${at * 30} s: step ${at * 100} Training`),
     limit: 60,
