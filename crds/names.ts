@@ -131,6 +131,9 @@ export const TRAINJOB_REASONS = {
   earlyStopped: "EarlyStopped",
 } as const;
 
+/** Reason of the condition of a job of any kind that failed because its policy stops stalled jobs. */
+export const STALLED_REASON = "Stalled";
+
 /** Messages of TrainJob conditions, word for word as upstream's. */
 export const TRAINJOB_MESSAGES = {
   suspended: "TrainJob is suspended",
@@ -164,7 +167,8 @@ export const EVENT_REASONS = {
   restartWaits: "RestartWaits",
   restartLimitReached: "RestartLimitReached",
   expired: "Expired",
-  stalled: "Stalled",
+  stalled: STALLED_REASON,
+  stallPolicyInvalid: "StallPolicyInvalid",
   progressResumed: "ProgressResumed",
   notSupported: "NotSupported",
   certificateRotated: "CertificateRotated",

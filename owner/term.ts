@@ -22,8 +22,10 @@ import type { EventRecorder } from "../platform/kube/events.ts";
 import { createLedger, type Ledger, type LedgerOptions } from "./ledger/ledger.ts";
 import { createStatusWriter } from "./ledger/status_writer.ts";
 import { createStallWriter } from "./stalls/stall_writer.ts";
-import { createRestartStore } from "./restarts/restart_store.ts";
+import { createRestartStore, type RestartStore } from "./restarts/restart_store.ts";
 import { countRestarts, type RestartsOptions } from "./stalls/counted_restarts.ts";
+import { createStallEnd } from "./stalls/stall_end.ts";
+import { createStallPolicies, type StallPoliciesOptions } from "./stalls/stall_policies.ts";
 import { openTermStalls, type TermStallsOptions } from "./stalls/term_stalls.ts";
 import { createObservations, type ObservationsOptions } from "./observations/term_observations.ts";
 import type { JobVersion, PollOwner } from "./owner_poll.ts";
@@ -51,6 +53,7 @@ export interface TermOptions
   extends
     Required<Pick<LedgerOptions, "intervalMs" | "writesPerSecond">>,
     Pick<LedgerOptions, "onWrite" | "onDrop">,
+    Omit<StallPoliciesOptions, "events">,
     Omit<TermCurvesOptions, "logs"> {
   readonly client: KubeClient;
   readonly jobs: ReadonlyMap<JobKind, {
@@ -104,13 +107,15 @@ function ledgerOf(
 function stallsOf(
   { client, leadership, keepsProgress = () => true, ...options }: TermOptions,
   store: CurveStore,
+  restart: RestartStore["store"],
 ) {
   const deadlineMs = leadership.deadlineMs(WRITE_MS);
-  const writer = createStallWriter({ client, keepsProgress, deadlineMs });
   return openTermStalls({
     ...options,
-    writer,
+    writer: createStallWriter({ client, keepsProgress, deadlineMs }),
     leading: () => leadership.leading,
+    policies: createStallPolicies(options),
+    acting: { restart, end: createStallEnd({ ...options, client, deadlineMs }) },
     onQuiet({ uid }, mark) {
       store.unmark(uid, "quiet");
       if (mark !== undefined) store.mark(uid, mark);
@@ -149,8 +154,8 @@ export function openTerm(options: TermOptions, onPush: () => void) {
   });
   const curves = openTermCurves({ ...options, logs: observations });
   const { store } = curves;
-  const stalls = stallsOf(options, store);
-  const restarts = createRestartStore({
+  const stalls = stallsOf(options, store, (...asked) => restarts.store(...asked));
+  const restarts: RestartStore = createRestartStore({
     ...options,
     keepsProgress: options.keepsProgress ?? (() => true),
     deadlineMs: leadership.deadlineMs(WRITE_MS),

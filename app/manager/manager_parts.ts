@@ -1,8 +1,9 @@
 /** Parts of every replica, built from its settings; nothing runs yet. */
-import type { JobKind } from "../../crds/job_kind.ts";
-import type { JobKinds } from "../../crds/job_kinds.ts";
+import type { JobKind, JobRef } from "../../crds/job_kind.ts";
+import { type JobKinds, TRAINJOB } from "../../crds/job_kinds.ts";
 import { V1_KIND_LIST, v1KindOf } from "../../crds/v1/kinds.ts";
-import { EVENT_REASONS, MANAGER } from "../../crds/names.ts";
+import { ANNOTATIONS, EVENT_REASONS, MANAGER } from "../../crds/names.ts";
+import { runtimeRefOf, runtimeScope } from "../../crds/trainjob.ts";
 import { createFairShare } from "../../platform/http/limits/fair_share.ts";
 import { createLoadShedding } from "../../platform/http/limits/load_shedding.ts";
 import type { ServingCaps } from "../../platform/http/limits/serving_caps.ts";
@@ -167,6 +168,19 @@ async function recordingOf(
   return { sink, trials };
 }
 
+/** The policy of stalls of the runtime of a TrainJob, as it is now. */
+function runtimePolicy(caches: Caches, { kind, namespace, name }: JobRef): string | undefined {
+  const job = kind === TRAINJOB ? caches.trainJobs.get({ namespace, name }) : undefined;
+  const scope = job && runtimeScope(job);
+  if (job === undefined || scope === undefined) return undefined;
+  const key = { name: runtimeRefOf(job).name };
+  const { metadata } =
+    (scope === "cluster"
+      ? caches.clusterTrainingRuntimes.get(key)
+      : caches.trainingRuntimes.get({ namespace, ...key })) ?? {};
+  return metadata?.annotations?.[ANNOTATIONS.stallPolicy];
+}
+
 /** Whether the definition of a kind keeps the field that shows progress; only those of v1 kinds may be upstream's. */
 function keepsProgress(v1Kinds: Pick<V1Kinds, "keepsProgress">, kind: JobKind): boolean {
   const v1 = v1KindOf(kind);
@@ -230,6 +244,8 @@ export async function createManagerParts(context: ManagerContext, identity: stri
       writesPerSecond: configuration.statusWritesQps,
       keepsProgress: (kind) => keepsProgress(v1Kinds, kind),
       events,
+      stallPolicy: configuration.stallPolicy,
+      runtimePolicy: (job) => runtimePolicy(caches, job),
       onWrite: (result) => metrics.ledgerWrites.inc({ result }),
       onDrop: (cause, count) => metrics.ledgerDropped.inc({ cause }, count),
       recording: recording?.trials.parts,

@@ -3,6 +3,7 @@ import { type AnyJob, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { TRAINJOB } from "../../crds/job_kinds.ts";
 import { stallOf } from "../../crds/job_state.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
+import { createStallPolicies } from "../../owner/stalls/stall_policies.ts";
 import { openTermStalls } from "../../owner/stalls/term_stalls.ts";
 import type { Change } from "../../platform/kube/watching/informer_cache.ts";
 import { FakeClock, settlePromises } from "../../tests/support/fake_clock.ts";
@@ -194,7 +195,12 @@ export async function simulate(options: WorldOptions): Promise<WorldResult> {
           return Promise.resolve();
         },
       },
-      events: { record: ({ name }, { reason, message }) => told(name, reason, message) },
+      events: { record: ({ name = "" }, { reason, message }) => told(name, reason, message) },
+      policies: createStallPolicies({}),
+      acting: {
+        restart: () => Promise.reject(new Error("nothing is restarted")),
+        end: () => Promise.reject(new Error("nothing is ended")),
+      },
     });
     const running = stalls.run(over.signal);
     const end = async () => {

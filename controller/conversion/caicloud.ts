@@ -56,6 +56,7 @@ function runOf({ metadata }: CaicloudTfJob, specs: readonly CaicloudReplicaSpec[
     spec: {},
     settings: DEFAULT_V1_SETTINGS,
     status: {},
+    restart: undefined,
   };
 }
 

@@ -2,6 +2,7 @@
 import type { Pod } from "../../platform/kube/kubernetes.ts";
 import { containerStatuses } from "../../crds/pod_containers.ts";
 import type { V1Status } from "../../crds/v1/job.ts";
+import { STALLED_REASON } from "../../crds/names.ts";
 import { V1_CONDITIONS } from "../../crds/v1/names.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
 import type { ObservedRun } from "./job_plan.ts";
@@ -55,10 +56,10 @@ export function deadlineMs({ spec, status }: Run): number | undefined {
 const BACKOFF = "has failed because it has reached the specified backoff limit";
 const DEADLINE = "has failed because it was active longer than specified deadline";
 
-/** Returns whether a limit has ended the job: then nothing of it is left, whatever its clean-up policy. */
+/** Returns whether a limit has ended the job, or its policy of stalls: then nothing of it is left, whatever its clean-up policy. */
 export function endedByLimit({ conditions }: Pick<V1Status, "conditions">): boolean {
-  const { message = "" } = trueCondition(conditions, V1_CONDITIONS.failed) ?? {};
-  return message.endsWith(BACKOFF) || message.endsWith(DEADLINE);
+  const { message = "", reason } = trueCondition(conditions, V1_CONDITIONS.failed) ?? {};
+  return reason === STALLED_REASON || message.endsWith(BACKOFF) || message.endsWith(DEADLINE);
 }
 
 /** Returns the message of the limit that the job has reached; undefined if it has reached none. */

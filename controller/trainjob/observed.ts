@@ -6,6 +6,7 @@ import { endOf, restartUnderWay } from "../../crds/job_state.ts";
 import type { JobSet } from "../../crds/jobset.ts";
 import {
   ANNOTATIONS,
+  STALLED_REASON,
   TRAINER_API_VERSION,
   TRAINJOB_CONDITIONS,
   TRAINJOB_CONTROLLER,
@@ -87,13 +88,18 @@ export function isFinished(status: TrainJob["status"]): boolean {
   return endOf(TRAINJOB, { status }) !== undefined;
 }
 
-/** The condition by which a job was ended while its JobSet may still run: by its rules or a hand, or by its deadline. */
+const ENDED_HERE: readonly (string | undefined)[] = [
+  TRAINJOB_REASONS.deadlineExceeded,
+  STALLED_REASON,
+];
+
+/** The condition by which a job was ended while its JobSet may still run: by its rules, a hand, its deadline, or its policy of stalls. */
 function stopOf(status: TrainJob["status"]): Condition | undefined {
   if (!isFinished(status)) return undefined;
   const { earlyStopped, failed } = TRAINJOB_CONDITIONS;
   const failure = trueCondition(status?.conditions, failed);
-  const isLate = failure?.reason === TRAINJOB_REASONS.deadlineExceeded;
-  return trueCondition(status?.conditions, earlyStopped) ?? (isLate ? failure : undefined);
+  const isOwn = ENDED_HERE.includes(failure?.reason);
+  return trueCondition(status?.conditions, earlyStopped) ?? (isOwn ? failure : undefined);
 }
 
 /** Reports whether the job was so ended: the JobSet has to be deleted. */

@@ -68,6 +68,11 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
     "Warning",
     "it runs, and has made no progress for longer than ever: since when, the last step and what is usual ([stalls](../guides/stalls.md))",
   ],
+  stallPolicyInvalid: [
+    "TrainJob, jobs of `kubeflow.org/v1`",
+    "Warning",
+    "its [policy](../guides/stalls.md), or that of its runtime, cannot be read, and what is wrong with it; people are only told",
+  ],
   progressResumed: [
     "TrainJob, and jobs of the Training Operator's kinds",
     "Normal",

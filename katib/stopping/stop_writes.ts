@@ -1,16 +1,12 @@
 /** Status patches of an early stop: the end of a Trial, and of its job. Pure. */
 import { TRIAL_CONDITIONS, TRIAL_EARLY_STOPPED } from "../../crds/katib_names.ts";
+import { conditionsWith } from "../../crds/job_conditions.ts";
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
 import { earlyStopOf, endOf, storedStopOf } from "../../crds/job_state.ts";
 import { type Trial, trialConditionSchema } from "../../crds/trial.ts";
 import { asRead } from "../../platform/kit/as_read.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
-import {
-  type ConditionLike,
-  findCondition,
-  isConditionTrue,
-  setCondition,
-} from "../../platform/kube/conditions.ts";
+import { isConditionTrue } from "../../platform/kube/conditions.ts";
 import type { Stop } from "../../owner/observations/observations.ts";
 import { type StopDecision, storedForm } from "../../owner/observations/stop_decision.ts";
 
@@ -87,15 +83,12 @@ export function jobStop(
   const stored = storedStopOf(job);
   const { reason, message } = stored ?? decision;
   const now = rfc3339(nowMs);
-  const before: readonly ConditionLike[] = job.status?.conditions ?? [];
-  const after = kind.stop.reduce<ConditionLike[]>((list, { onlyIfPresent, ...update }) => {
-    if (onlyIfPresent && findCondition(list, update.type) === undefined) return list;
-    const own = update.type === kind.conditions.earlyStopped && { reason };
-    return setCondition(list, { ...update, ...own, message }, now);
-  }, [...before]);
-  const conditions = kind.conditions.haveUpdateTime
-    ? after.map((one) => before.includes(one) ? one : { ...one, lastUpdateTime: now })
-    : after;
+  const updates = kind.stop.map((update) => ({
+    ...update,
+    ...(update.type === kind.conditions.earlyStopped && { reason }),
+    message,
+  }));
+  const conditions = conditionsWith(kind, job, updates, now);
   const stop = stored === undefined && { stop: storedForm(decision, nowMs) };
   return { kind: "patch", body: asRead(job, { status: { conditions, ...stop } }) };
 }

@@ -100,7 +100,7 @@ export function restartStep(
   asked: AskedRestart,
   facts: RestartFacts,
 ): RestartStep {
-  const { count, reason, message, user, budget } = asked;
+  const { count, reason, message, user } = asked;
   if (job === undefined || job.metadata.uid !== asked.job.uid) {
     return { kind: "refused", why: "gone", reason: `${jobText(asked.job)} is gone` };
   }
@@ -109,6 +109,8 @@ export function restartStep(
   const refused = refusalOf(job, asked, facts);
   if (refused !== undefined) return refused;
   const { nowMs, step, pods } = facts;
+  // What the policy has spent outlives the restarts of people.
+  const { budget = last?.budget } = asked;
   const restart: JobRestart = {
     count,
     reason,

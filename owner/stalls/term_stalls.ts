@@ -1,5 +1,4 @@
 /** Stalls of one term: verdicts on the silence of jobs, as their pushes arrive, and what jobs say of them (docs/decisions/0081). */
-import { getLogger } from "@logtape/logtape";
 import { type AnyJob, type JobKind, jobNow, type JobRef, jobRefOf } from "../../crds/job_kind.ts";
 import { endOf, paceOf, progressOf, shouldProgress, timeSpentOf } from "../../crds/job_state.ts";
 import type { JobPace } from "../../crds/job_stall.ts";
@@ -8,27 +7,26 @@ import { EVENT_REASONS } from "../../crds/names.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { Beat, Push } from "../../crds/wire/push.ts";
 import type { CurveMark } from "../../crds/wire/shown_curves.ts";
-import { backoffMs } from "../../platform/base/backoff.ts";
 import { createBoundedCache } from "../../platform/base/bounded_cache.ts";
 import type { Clock } from "../../platform/base/clock.ts";
 import { humanDuration } from "../../platform/base/human_duration.ts";
 import { sameJson } from "../../platform/base/json.ts";
-import { inParallel } from "../../platform/base/parallel.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
-import { isInvalid, messageOf } from "../../platform/kube/errors.ts";
 import { type EventText, subjectOf } from "../../platform/kube/event_object.ts";
 import type { EventRecorder } from "../../platform/kube/events.ts";
 import { isRemoval } from "../../platform/kube/watching/informer_cache.ts";
 import type { Informer } from "../../platform/kube/watching/informer.ts";
 import { isNewsOfPace } from "../../trials/stalls/pace_news.ts";
-import { isOfStorm, stormAfter, stormOf } from "../../trials/stalls/storm.ts";
+import { stallsTogether } from "../../trials/stalls/storm.ts";
 import { SILENCE_MS, verdictOf } from "../../trials/stalls/stall_verdict.ts";
 import { beginDone, beginRun, excused } from "../../trials/stalls/silence_watch.ts";
 import { type Moment, openTimeSpent } from "../../trials/stalls/time_spent.ts";
+import { createSilenceStorm } from "./silence_storm.ts";
+import { createStallActor, type StallActorOptions } from "./stall_actor.ts";
+import type { StallPolicies } from "./stall_policies.ts";
 import type { StallWriter } from "./stall_writer.ts";
+import { createUnwrittenStalls } from "./unwritten_stalls.ts";
 import { WatchedRun } from "./watched_run.ts";
-
-const log = getLogger(["milepost", "manager"]);
 
 /** Jobs that are watched; those that were silent longest are forgotten. */
 const MAX_JOBS = 100_000;
@@ -40,10 +38,6 @@ const LATE_MS = 5_000;
 const PACE_MS = 600_000;
 /** How often the pods of one stall may be named, and how long after the last look, in milliseconds. */
 const [NAMED_MOST, NAMED_MS] = [6, 5_000];
-/** Jobs that are written at a time, and of one pass. */
-const WRITES = { limit: 8, most: 64 } as const;
-/** Pauses after a pass of which a write failed. */
-const RETRY = { firstMs: 1_000, longestMs: 30_000 } as const;
 
 /** Options of {@link openTermStalls}. */
 export interface TermStallsOptions {
@@ -59,22 +53,41 @@ export interface TermStallsOptions {
   readonly onQuiet?: ((job: JobRef, mark: CurveMark | undefined) => void) | undefined;
   /** Called with seconds of a job that were counted. */
   readonly onSpent?: ((on: Spending, seconds: number) => void) | undefined;
+  readonly policies: StallPolicies;
+  /** What restarts and ends jobs. */
+  readonly acting: Pick<StallActorOptions, "restart" | "end">;
 }
+
+const isJudged = (run: WatchedRun) =>
+  run.isExpected && run.stall === undefined && run.policy.action !== "Ignore";
 
 /** Opens the stalls of one term, which follow the caches from now on. */
 export function openTermStalls(options: TermStallsOptions) {
-  const { jobs, clock, leading, writer, events, onQuiet, onSpent } = options;
+  const { jobs, clock, leading, writer, events, policies, onQuiet, onSpent } = options;
+  const actor = createStallActor({ ...options.acting, clock, events });
   const runs = createBoundedCache<WatchedRun>(MAX_JOBS);
-  /** Jobs that do not say what they shall. */
-  const unwritten = new Map<string, WatchedRun>();
-  /** Jobs of which no more than their time is to be written: what the others say is awaited. */
-  const later = new Map<string, WatchedRun>();
+  const unwritten = createUnwrittenStalls({
+    clock,
+    leading,
+    isKnown: (run) => jobNow(jobs, run.job) !== undefined,
+    async write(run, signal) {
+      const { job, timeSpent } = run;
+      const object = jobNow(jobs, job);
+      if (object === undefined) return;
+      const pace = paces.get(job.uid)?.pace;
+      // One that ended while it was stalled says what it said.
+      const stall = runs.has(job.uid) ? run.stall : run.stall && writer.told(job.kind, object);
+      await writer.write(job, object, { stall, pace, timeSpent }, signal);
+    },
+  });
   /** When the pace of a job may be written, and the last one that was, by UID. */
   const paces = createBoundedCache<{ dueMs: number; pace: JobPace | undefined }>(MAX_JOBS);
   /** How often the pods of a stall of this term were named, and when they may be again. */
-  const named = createBoundedCache<{ times: number; dueMs: number }>(MAX_JOBS);
+  const named = createBoundedCache<{ times: number; dueMs: number; note?: string }>(MAX_JOBS);
+  /** When jobs were called stalled that have made no step since, on the wall clock, by UID. */
+  const toldMs = createBoundedCache<number>(MAX_JOBS);
   let tickedMs = clock.monotonic();
-  let storm: { readonly beganMs: number; readonly jobs: readonly WatchedRun[] } | undefined;
+  const storm = createSilenceStorm({ runs: () => runs.values(), isJudged });
 
   function runOf(kind: JobKind, object: AnyJob): WatchedRun {
     const job = jobRefOf(kind, object);
@@ -87,7 +100,8 @@ export function openTermStalls(options: TermStallsOptions) {
     const pace = kept ?? (progress && { silences: {} });
     const isOver = progress?.progressPercentage === 100;
     const watch = isOver ? beginDone(nowMs, pace, progress) : beginRun(nowMs, pace);
-    const isOpen = shouldProgress(kind, object);
+    const policy = policies.of(kind, object);
+    const isOpen = shouldProgress(kind, object) && policy.action !== "Ignore";
     const spent = openTimeSpent(timeSpentOf(object), {
       now: moment(),
       createdMs: Date.parse(String(object.metadata.creationTimestamp ?? "")),
@@ -97,24 +111,31 @@ export function openTermStalls(options: TermStallsOptions) {
     const stall = writer.told(kind, object);
     // Not all jobs of a new owner at once.
     const timeDueMs = nowMs + PACE_MS * (1 + Math.random() / 2);
-    const made = new WatchedRun(job, { watch, isOpen, stall, spent, timeDueMs, podOf, onSpent });
+    const made = new WatchedRun(job, {
+      watch,
+      isOpen,
+      policy,
+      stall,
+      spent,
+      timeDueMs,
+      podOf,
+      onSpent,
+    });
     runs.set(job.uid, made);
     paces.set(job.uid, { dueMs: nowMs + PACE_MS, pace: kept });
     return made;
   }
 
   function tell(run: WatchedRun, event: EventText): void {
-    unwritten.set(run.job.uid, run);
+    unwritten.add(run);
     const object = jobNow(jobs, run.job);
     if (object !== undefined) events?.record(subjectOf(run.job.kind, object), event);
   }
 
-  const isJudged = (run: WatchedRun) => run.isExpected && run.stall === undefined;
-
   /** What the job's time went to is to be written. */
   function noteTime(run: WatchedRun): void {
     run.keepTime(moment(), PACE_MS);
-    later.set(run.job.uid, run);
+    unwritten.addLater(run);
   }
 
   function setQuiet(run: WatchedRun, isQuiet: boolean): void {
@@ -129,41 +150,71 @@ export function openTermStalls(options: TermStallsOptions) {
   function settle(run: WatchedRun, message?: string): void {
     setQuiet(run, false);
     if (run.stall === undefined) return;
-    run.stall = undefined;
+    run.stall = run.note = undefined;
     noteTime(run);
-    if (message === undefined) unwritten.set(run.job.uid, run);
+    if (message === undefined) unwritten.add(run);
     else tell(run, { type: "Normal", reason: EVENT_REASONS.progressResumed, message });
   }
 
   const moment = (): Moment => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
 
-  function stalled(run: WatchedRun): void {
-    const now = moment();
-    run.stall = { ...run.stallAt(now), time: rfc3339(now.wallMs) };
-    named.set(run.job.uid, { times: 1, dueMs: now.monotonicMs });
-    setQuiet(run, false);
-    noteTime(run);
-    tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
+  const stallNow = (run: WatchedRun, now: Moment, time?: string) => ({
+    ...run.stallAt(now, run.note),
+    time,
+  });
+
+  /** Calls jobs stalled, of each with what becomes of it. */
+  function stalled(some: readonly WatchedRun[], now: Moment, act: (run: WatchedRun) => void): void {
+    const time = rfc3339(now.wallMs);
+    for (const run of some) {
+      run.stall = stallNow(run, now, time);
+      toldMs.set(run.job.uid, now.wallMs);
+    }
+    for (const run of some) {
+      act(run);
+      run.stall = stallNow(run, now, time);
+      setQuiet(run, false);
+      noteTime(run);
+      named.set(run.job.uid, { times: 1, dueMs: now.monotonicMs, note: run.note });
+      tell(run, { type: "Warning", reason: EVENT_REASONS.stalled, message: run.stall.message });
+    }
   }
 
-  /** Says again which pods stand out, of which more is known some heartbeats later. */
+  /** Acts on stalled jobs as their policies say; none of many that are stalled together. */
+  function actorAt(now: Moment, signal: AbortSignal): (run: WatchedRun) => void {
+    let together: ReturnType<typeof stallsTogether> | undefined;
+    return (run) => {
+      const { job, policy: { action }, stall } = run;
+      const object = action === "Notify" ? undefined : jobNow(jobs, job);
+      if (object === undefined || !run.isExpected) return;
+      together ??= stallsTogether(
+        toldMs.values(),
+        [...runs.values()].filter(({ isExpected }) => isExpected).length,
+      );
+      const isStorm = storm.isOn() || together(Date.parse(stall?.time ?? ""));
+      run.note = actor.consider({ run, object, isStorm, now }, signal);
+    };
+  }
+
+  /** Says again which pods stand out, of which more is known some heartbeats later, and why nothing is done. */
   function nameAgain(run: WatchedRun, nowMs: number): void {
     const known = named.get(run.job.uid);
     if (known === undefined || known.times >= NAMED_MOST || nowMs < known.dueMs) return;
     known.dueMs = nowMs + NAMED_MS;
-    const next = run.stallAt(moment());
-    if (sameJson(next.pods, run.stall?.pods)) return;
+    const next = stallNow(run, moment(), run.stall?.time);
+    if (sameJson(next.pods, run.stall?.pods) && run.note === known.note) return;
     known.times += 1;
-    run.stall = { ...next, time: run.stall?.time };
-    unwritten.set(run.job.uid, run);
+    known.note = run.note;
+    run.stall = next;
+    unwritten.add(run);
   }
 
   function forget(uid: string, isGone: boolean): void {
     // A stall that is over is taken away from a job that has ended meanwhile, too.
     const isOver = runs.get(uid)?.stall === undefined;
     if (isGone || !isOver) unwritten.delete(uid);
-    if (isGone) later.delete(uid);
-    for (const memory of [runs, paces, named]) memory.delete(uid);
+    if (isGone) unwritten.deleteLater(uid);
+    for (const memory of [runs, paces, named, toldMs]) memory.delete(uid);
   }
 
   function jobSeen(kind: JobKind, object: AnyJob, isGone: boolean): void {
@@ -177,9 +228,10 @@ export function openTermStalls(options: TermStallsOptions) {
     if (progressOf(kind, object) === undefined && !runs.has(uid)) return;
     const run = runOf(kind, object);
     const before = run.isOpen;
-    run.isOpen = shouldProgress(kind, object);
+    run.policy = policies.of(kind, object);
+    run.isOpen = shouldProgress(kind, object) && run.policy.action !== "Ignore";
     // What was written may show late, or was written although no answer came.
-    if (!sameJson(writer.told(kind, object), run.stall)) unwritten.set(uid, run);
+    if (!sameJson(writer.told(kind, object), run.stall)) unwritten.add(run);
     if (before === run.isOpen) return;
     run.begin(clock.monotonic());
     if (run.isOpen) return;
@@ -187,9 +239,12 @@ export function openTermStalls(options: TermStallsOptions) {
     settle(run);
   }
 
-  const stops = [...jobs].filter(([kind]) => !kind.isForeign).flatMap(([kind, cache]) => [
-    cache.jobs.onChange((change) => jobSeen(kind, change.object, isRemoval(change))),
-    cache.pods?.onChange((change) => {
+  const stops = [...jobs].flatMap(([kind, cache]) => [
+    cache.jobs.onChange((change) => {
+      if (kind.isForeign) policies.warnOfForeign(kind, change.object);
+      else jobSeen(kind, change.object, isRemoval(change));
+    }),
+    kind.isForeign ? undefined : cache.pods?.onChange((change) => {
       const { namespace = "", labels, uid = "" } = change.object.metadata ?? {};
       const name = labels?.[kind.podLabels.jobName];
       const job = name === undefined ? undefined : cache.jobs.get({ namespace, name });
@@ -209,68 +264,41 @@ export function openTermStalls(options: TermStallsOptions) {
     const now = moment();
     const silentMs = now.monotonicMs - run.watch.sinceMs;
     if (now.monotonicMs >= run.timeDueMs) noteTime(run);
-    if (take(run, now)) settle(run, `makes progress again, after ${humanDuration(silentMs)}`);
+    if (take(run, now)) {
+      settle(run, `makes progress again, after ${humanDuration(silentMs)}`);
+      toldMs.delete(job.uid);
+    }
     notePace(run, now.monotonicMs);
   }
 
-  /**
-   * Returns those of the candidates whose silence is their own. That of a storm teaches nothing, and begins anew once the
-   * storm is over.
-   */
-  function withoutStorm(candidates: readonly WatchedRun[], nowMs: number): readonly WatchedRun[] {
-    if (candidates.length === 0 && storm === undefined) return candidates;
-    const open = [...runs.values()].filter(isJudged);
-    if (storm === undefined) {
-      const silentMs = Math.min(...candidates.map(({ watch }) => nowMs - watch.sinceMs));
-      const together = stormOf(open, silentMs, nowMs);
-      if (together.length === 0) return candidates;
-      storm = { beganMs: nowMs, jobs: together };
-      const counts = { silent: together.length, watched: open.length };
-      log.warn(
-        "many jobs fell silent together: they are not called stalled before they are heard",
-        counts,
-      );
-    }
-    const { beganMs } = storm;
-    const jobs = storm.jobs.filter((it) => runs.get(it.job.uid) === it && isJudged(it));
-    const state = stormAfter(jobs, beganMs, nowMs);
-    if (state === "long") {
-      storm = undefined;
-      return candidates;
-    }
-    const touched = open.filter(({ watch }) => isOfStorm(watch, beganMs));
-    const own = candidates.filter(({ watch }) => !isOfStorm(watch, beganMs));
-    if (state === "on") touched.forEach((it) => it.watch = { ...it.watch, isWhole: false });
-    else {
-      storm = undefined;
-      log.info("jobs are heard again");
-      touched.forEach((it) => it.watch = excused(it.watch, nowMs));
-    }
-    return own;
-  }
-
   /** Comes to verdicts. */
-  function judge(): void {
-    const nowMs = clock.monotonic();
+  function judge(signal: AbortSignal): void {
+    const now = moment();
+    const nowMs = now.monotonicMs;
     const isLate = nowMs - tickedMs > LATE_MS;
     tickedMs = nowMs;
     if (!leading()) return;
     if (isLate) runs.forEach((run) => run.watch = excused(run.watch, nowMs));
     const candidates: WatchedRun[] = [];
+    const act = actorAt(now, signal);
     for (const run of runs.values()) {
       // Nearly all jobs have just been heard.
       const isSilent = nowMs - run.watch.sinceMs >= SILENCE_MS.quiet;
       if (!isSilent && !run.isQuiet) continue;
+      // That of its runtime may have changed.
+      const object = jobNow(jobs, run.job);
+      if (object !== undefined) run.policy = policies.of(run.job.kind, object);
       if (run.stall !== undefined) {
+        act(run);
         nameAgain(run, nowMs);
         if (nowMs >= run.timeDueMs) noteTime(run);
         continue;
       }
-      const verdict = isSilent && run.isExpected ? verdictOf(run.watch, nowMs) : "going";
+      const verdict = isSilent && isJudged(run) ? verdictOf(run.watch, nowMs, run.policy) : "going";
       if (verdict === "stalled") candidates.push(run);
       else setQuiet(run, verdict === "quiet");
     }
-    withoutStorm(candidates, nowMs).forEach(stalled);
+    stalled(storm.without(candidates, nowMs), now, act);
   }
 
   function notePace(run: WatchedRun, nowMs: number): void {
@@ -280,46 +308,7 @@ export function openTermStalls(options: TermStallsOptions) {
     if (pace === undefined || !isNewsOfPace(known.pace, pace)) return;
     known.dueMs = nowMs + PACE_MS;
     known.pace = pace;
-    unwritten.set(run.job.uid, run);
-  }
-
-  async function writeOne(run: WatchedRun, signal: AbortSignal): Promise<void> {
-    const { job, timeSpent } = run;
-    const object = jobNow(jobs, job);
-    if (object === undefined) return;
-    const pace = paces.get(job.uid)?.pace;
-    // One that ended while it was stalled says what it said.
-    const stall = runs.has(job.uid) ? run.stall : run.stall && writer.told(job.kind, object);
-    await writer.write(job, object, { stall, pace, timeSpent }, signal);
-  }
-
-  /** Writes what jobs do not say yet. Resolves with the first error. */
-  async function writeSome(signal: AbortSignal): Promise<unknown> {
-    const some = [...new Map([...unwritten, ...later]).values()].slice(0, WRITES.most);
-    for (const { job } of some) [unwritten, later].forEach((it) => it.delete(job.uid));
-    const attempt = async (run: WatchedRun) => {
-      try {
-        await writeOne(run, signal);
-      } catch (error) {
-        // What is refused as it stands is written again once the cache shows another job.
-        if (isInvalid(error)) return log.debug("a stall is refused", { problem: messageOf(error) });
-        if (jobNow(jobs, run.job) !== undefined) unwritten.set(run.job.uid, run);
-        throw error;
-      }
-    };
-    const [error] = await inParallel(some, attempt, { limit: WRITES.limit, signal });
-    return error;
-  }
-
-  async function writeAll(signal: AbortSignal): Promise<void> {
-    for (let failures = 0; !signal.aborted;) {
-      await clock.sleep(TICK_MS + backoffMs(failures, RETRY, Math.random), signal);
-      if (signal.aborted || !leading()) continue;
-      const error = await writeSome(signal);
-      failures = error === undefined ? 0 : failures + 1;
-      if (error === undefined || signal.aborted) continue;
-      log.debug("cannot write the stalls of jobs; retrying", { problem: messageOf(error) });
-    }
+    unwritten.add(run);
   }
 
   return {
@@ -338,14 +327,14 @@ export function openTermStalls(options: TermStallsOptions) {
     stalled: () => [...runs.values()].filter(({ stall }) => stall !== undefined).length,
     /** Comes to verdicts, and writes them, until `signal` aborts. */
     async run(signal: AbortSignal): Promise<void> {
-      const writing = writeAll(signal);
+      const writing = unwritten.run(signal);
       try {
         tickedMs = clock.monotonic();
         while (!signal.aborted) {
           await clock.sleep(TICK_MS, signal);
-          if (!signal.aborted) judge();
+          if (!signal.aborted) judge(signal);
         }
-        await writing;
+        await Promise.all([writing, actor.settled()]);
       } finally {
         stops.forEach((stop) => stop?.());
       }

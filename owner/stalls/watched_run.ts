@@ -6,6 +6,9 @@ import { isEndedPhase } from "../../crds/pod_names.ts";
 import { stateOfPod } from "../../crds/state_of_pod.ts";
 import type { WatchedPod } from "../../crds/watched.ts";
 import type { Beat, Push } from "../../crds/wire/push.ts";
+import type { StallPolicy } from "../../crds/stall_policy.ts";
+import type { StallFacts } from "../../trials/stalls/stall_action.ts";
+import { isWitness } from "../../trials/stalls/stall_verdict.ts";
 import { stallOfWatch } from "../../trials/stalls/stall_words.ts";
 import type { RankPlace } from "../../trials/stalls/suspects.ts";
 import {
@@ -50,6 +53,7 @@ interface KnownPod {
 interface RunOptions {
   readonly watch: Watch;
   readonly isOpen: boolean;
+  readonly policy: StallPolicy;
   readonly stall: JobStall | undefined;
   readonly spent: TimeSpent;
   readonly timeDueMs: number;
@@ -73,17 +77,22 @@ export class WatchedRun {
   /** What its object shall say of its time, and when that is due to be said anew. */
   timeSpent: JobTimeSpent | undefined;
   timeDueMs: number;
+  /** What becomes of it when it is stalled. */
+  policy: StallPolicy;
+  /** What is said of that: why nothing is done. */
+  note: string | undefined;
   readonly #pods = new Map<string, KnownPod>();
   /** The highest step that pushes and heartbeats of this run have shown. */
   #topStep = -1;
 
   constructor(job: JobRef, private readonly options: RunOptions) {
-    const { watch, isOpen, stall, spent, timeDueMs } = options;
+    const { watch, isOpen, policy, stall, spent, timeDueMs } = options;
     this.job = job;
     this.#spent = spent;
     this.timeDueMs = timeDueMs;
     this.watch = watch;
     this.isOpen = isOpen;
+    this.policy = policy;
     this.stall = stall;
   }
 
@@ -115,8 +124,24 @@ export class WatchedRun {
     return { ...pace, ...(uid !== undefined && { run: uid.slice(0, RUN_LENGTH) }) };
   }
 
+  /** What is decided by of a stalled run, beside its job's object. */
+  stallFacts(nowMs: number) {
+    const { pace: { stepSeconds = 0, intervalSeconds = 0 } = {} } = this.watch;
+    const pods = [...this.#pods.values()];
+    const standOut = this.stall?.pods?.map(({ node }) => node) ?? pods.map(({ node }) => node);
+    return {
+      step: this.step,
+      stepsPerReport: stepSeconds > 0 ? Math.ceil(intervalSeconds / stepSeconds) : 1,
+      nodes: [...new Set(standOut.filter((it) => it !== undefined))].slice(0, STALL_LIMITS.pods),
+      hasWitness: pods.some(({ heard: { monotonicMs = -Infinity } = {} }) =>
+        isWitness(this.watch, monotonicMs, nowMs, this.policy)
+      ),
+      isStarting: phaseOf(this.watch) === "Starting",
+    } satisfies Partial<StallFacts>;
+  }
+
   /** The stall of a job that is called stalled at that time. */
-  stallAt({ wallMs, monotonicMs }: Moment): JobStall {
+  stallAt({ wallMs, monotonicMs }: Moment, note?: string): JobStall {
     const pods = [...this.#pods].map(([uid, { name, node, heard, ranks }]) => ({
       name,
       node: node ?? this.#podNow(name, uid)?.spec?.nodeName,
@@ -125,7 +150,7 @@ export class WatchedRun {
       heardMs: heard?.wallMs,
       silentMs: heard === undefined ? Infinity : monotonicMs - heard.monotonicMs,
     }));
-    return stallOfWatch(this.watch, pods, wallMs - (monotonicMs - this.watch.sinceMs));
+    return stallOfWatch(this.watch, pods, wallMs - (monotonicMs - this.watch.sinceMs), note);
   }
 
   /** Takes a push. Returns whether it is a sign of progress. */

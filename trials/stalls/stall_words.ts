@@ -27,11 +27,12 @@ function lastStep({ last }: Watch, pods: readonly HeardPod[]): number | undefine
   return steps.length === 0 ? last?.step : Math.max(last?.step ?? 0, ...steps);
 }
 
-/** Returns the stall of a job that is silent since `sinceMs`, on the wall clock. */
+/** Returns the stall of a job that is silent since `sinceMs`, on the wall clock; `note` says what is not done. */
 export function stallOfWatch(
   watch: Watch,
   pods: readonly HeardPod[],
   sinceMs: number,
+  note = "",
 ): JobStall {
   const { pace, heardMs } = watch;
   const phase = phaseOf(watch);
@@ -46,6 +47,7 @@ export function stallOfWatch(
     usualText(pace?.intervalSeconds),
     suspects.words,
     isHeard ? "it still reports, and makes no step" : "",
+    note,
   ].filter(Boolean);
   return compact({
     since,

@@ -1,7 +1,10 @@
 /** Tests of how a job of each v1 kind ends: by its deadline, by an exit code, and after its time to live. */
-import { deepEqual, equal } from "node:assert/strict";
+import assert, { deepEqual, equal } from "node:assert/strict";
+import { jobRefOf } from "../../../crds/job_kind.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { V1_JOB_KINDS } from "../../../crds/v1/v1_job_kinds.ts";
 import { V1_RESOURCES } from "../../../crds/v1/v1_resources.ts";
+import { createStallEnd } from "../../../owner/stalls/stall_end.ts";
 import { DECIDERS, KIND_NAMES, runJob, specOfKind, testInWorld } from "./every_kind.ts";
 import type { JobWorld } from "./job_world.ts";
 
@@ -41,6 +44,33 @@ for (const kind of KIND_NAMES) {
       const { length } = world.cluster.calls;
       await world.settle(600_000);
       deepEqual(world.cluster.calls.slice(length), [], "nothing comes after it");
+    },
+  );
+
+  testInWorld(
+    `a ${kind} that its policy of stalls has failed leaves no pod`,
+    async (world) => {
+      await runJob(world, kind, { cleanPodPolicy: "None" });
+      const jobKind = V1_JOB_KINDS.find((it) => it.kind === kind);
+      assert(jobKind !== undefined);
+      const ref = jobRefOf(jobKind, world.job(kind));
+      const { clock } = world;
+      const end = createStallEnd({ client: world.cluster.client(), clock, deadlineMs: 1000 });
+      await end(ref, "no step after 8", new AbortController().signal);
+      await world.settle();
+      deepEqual(world.conditions(kind), ["Created", "Running=False", "Failed"]);
+      const { reason, message } = world.job(kind).status?.conditions?.at(-1) ?? {};
+      deepEqual({ reason, message }, { reason: "Stalled", message: "no step after 8" });
+      deepEqual([world.pods, world.services], [[], []]);
+      equal(world.job(kind).status?.completionTime !== undefined, true);
+      const { length } = world.cluster.calls;
+      await end(ref, "again", new AbortController().signal);
+      await world.settle(600_000);
+      deepEqual(
+        world.cluster.calls.slice(length).filter((it) => !/get/i.test(JSON.stringify(it))),
+        [],
+        "nothing comes after it",
+      );
     },
   );
 

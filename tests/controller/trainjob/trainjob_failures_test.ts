@@ -2,6 +2,9 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { JOB_KEYS } from "../../../crds/job_names.ts";
 import { JOBSET_KEYS } from "../../../crds/jobset_names.ts";
+import { jobRefOf } from "../../../crds/job_kind.ts";
+import { TRAINJOB } from "../../../crds/job_kinds.ts";
+import { createStallEnd } from "../../../owner/stalls/stall_end.ts";
 import { KINDS } from "../../../crds/kinds.ts";
 import { ANNOTATIONS, LABELS } from "../../../crds/names.ts";
 import { rfc3339 } from "../../../platform/base/timestamps.ts";
@@ -165,6 +168,25 @@ Deno.test("a job that its deadline ends has the failure that its pods had until 
   await world.settle();
   equal(world.trainJob.status?.conditions?.[0]?.reason, "DeadlineExceeded");
   equal(world.trainJob.status?.failure?.headline, HEADLINE);
+});
+
+Deno.test("a job that its policy of stalls has failed has no JobSet any more", async () => {
+  const world = await begun();
+  const client = world.cluster.client();
+  const end = createStallEnd({ client, clock: { now: () => world.now }, deadlineMs: 1000 });
+  const { trainJob } = world;
+  world.cluster.put(KINDS.trainJob, {
+    ...trainJob,
+    status: { ...trainJob.status, state: "Running" },
+  });
+  const ref = jobRefOf(TRAINJOB, trainJob);
+  await end(ref, "no step after 8", new AbortController().signal);
+  await world.settle();
+  const { state, conditions } = world.trainJob.status ?? {};
+  const [failed] = conditions ?? [];
+  deepEqual([state, failed?.type, failed?.reason], ["Failed", "Failed", "Stalled"]);
+  equal(failed?.message, "no step after 8");
+  equal(world.cluster.all(KINDS.jobSet).length, 0);
 });
 
 Deno.test("a failure that follows another leaves nothing of it", async () => {
