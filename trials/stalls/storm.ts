@@ -3,7 +3,13 @@ import { missedMs, type SetLimits } from "./stall_verdict.ts";
 import type { Watch } from "./silence_watch.ts";
 
 /** Jobs that make a storm: at least so many, and such a part of those that would have been heard. */
-const STORM = { jobs: 5, part: 1 / 5, longestMs: 1_800_000, aroundMs: 600_000 } as const;
+const STORM = {
+  jobs: 5,
+  part: 1 / 5,
+  longestMs: 1_800_000,
+  aroundMs: 600_000,
+  togetherMs: 300_000,
+} as const;
 const BUCKET_MS = 10_000;
 /** Part of the silence after which a job is missed that makes it one of a storm: not all fall silent in one moment. */
 const NEARLY = 3 / 4;
@@ -64,7 +70,7 @@ export function stallsTogether(
   const bucketOf = (ms: number) => Math.floor(ms / BUCKET_MS);
   const counts = new Map<number, number>();
   for (const ms of toldMs) counts.set(bucketOf(ms), (counts.get(bucketOf(ms)) ?? 0) + 1);
-  const around = STORM.aroundMs / BUCKET_MS;
+  const around = STORM.togetherMs / BUCKET_MS;
   return (atMs) => {
     const first = bucketOf(atMs) - around;
     const near = Array.from({ length: 2 * around + 1 }, (_, at) => counts.get(first + at) ?? 0);
