@@ -42,7 +42,6 @@ const runs = ({ metadata, status, failure }: WatchedPod): boolean =>
 /** A pod that has reported; undefined times: to an owner before this one. */
 interface KnownPod {
   readonly name: string;
-  readonly node?: string | undefined;
   readonly heard?: Moment | undefined;
   readonly runs: boolean;
   readonly restarts: number;
@@ -128,7 +127,8 @@ export class WatchedRun {
   stallFacts(nowMs: number) {
     const { pace: { stepSeconds = 0, intervalSeconds = 0 } = {} } = this.watch;
     const pods = [...this.#pods.values()];
-    const standOut = this.stall?.pods?.map(({ node }) => node) ?? pods.map(({ node }) => node);
+    const standOut = this.stall?.pods?.map(({ node }) => node) ??
+      [...this.#pods].map(([uid, { name }]) => this.#podNow(name, uid)?.spec?.nodeName);
     return {
       step: this.step,
       stepsPerReport: stepSeconds > 0 ? Math.ceil(intervalSeconds / stepSeconds) : 1,
@@ -142,14 +142,17 @@ export class WatchedRun {
 
   /** The stall of a job that is called stalled at that time. */
   stallAt({ wallMs, monotonicMs }: Moment, note?: string): JobStall {
-    const pods = [...this.#pods].map(([uid, { name, node, heard, ranks }]) => ({
-      name,
-      node: node ?? this.#podNow(name, uid)?.spec?.nodeName,
-      state: stateOfPod(this.#podNow(name, uid))?.slice(0, STALL_LIMITS.stateLength),
-      ranks,
-      heardMs: heard?.wallMs,
-      silentMs: heard === undefined ? Infinity : monotonicMs - heard.monotonicMs,
-    }));
+    const pods = [...this.#pods].map(([uid, { name, heard, ranks }]) => {
+      const pod = this.#podNow(name, uid);
+      return {
+        name,
+        node: pod?.spec?.nodeName,
+        state: stateOfPod(pod)?.slice(0, STALL_LIMITS.stateLength),
+        ranks,
+        heardMs: heard?.wallMs,
+        silentMs: heard === undefined ? Infinity : monotonicMs - heard.monotonicMs,
+      };
+    });
     return stallOfWatch(this.watch, pods, wallMs - (monotonicMs - this.watch.sinceMs), note);
   }
 
@@ -188,14 +191,13 @@ export class WatchedRun {
   seen(uid: string, pod: WatchedPod | undefined, nowMs: number): boolean {
     const known = this.#pods.get(uid);
     const restarts = pod?.failure?.restarts ?? 0;
-    const node = pod?.spec?.nodeName;
     if (known === undefined) {
       // The pace says that the program in this pod had started before there was this owner.
       const { watch: { pace, signs } } = this;
       const isKnown = pod !== undefined && runs(pod) && pace?.run === uid.slice(0, RUN_LENGTH);
       if (!isKnown || signs > 0) return false;
       const name = pod.metadata?.name ?? "";
-      this.#pods.set(uid, { name, node, runs: true, restarts, ranks: [] });
+      this.#pods.set(uid, { name, runs: true, restarts, ranks: [] });
       this.watch = beginRun(nowMs, pace, true);
       this.#spent = continued(this.#spent);
       return false;
@@ -205,7 +207,7 @@ export class WatchedRun {
       // The others go on without one that has done its part.
       if (pod?.status?.phase === "Succeeded") return false;
     } else {
-      const next = { ...known, node, runs: runs(pod), restarts };
+      const next = { ...known, runs: runs(pod), restarts };
       this.#pods.set(uid, next);
       if (next.runs === known.runs && next.restarts <= known.restarts) return false;
     }
@@ -255,7 +257,7 @@ export class WatchedRun {
   }
 
   #heard({ name, uid }: Push["pod"], heard: Moment, ranks?: readonly RankPlace[]): void {
-    if (this.isExpected) {
+    if (this.#spent.untilMs === undefined && this.isExpected) {
       const startMs = Date.parse(this.#podNow(name, uid)?.status?.startTime ?? "");
       const ranMs = Math.max(0, heard.wallMs - startMs) || 0;
       this.#spent = countedFrom(this.#spent, heard.monotonicMs - ranMs);

@@ -64,6 +64,15 @@ testWithPython(
         const [pod, ...others] = status?.stalled?.pods ?? [];
         assert.match(pod?.name ?? "", /^bert-node-0-1-/);
         assert.match(pod?.place ?? "", /^<stdin>:\d+$/);
+        assert.deepEqual([pod?.node, pod?.state], ["milepost", "Running"]);
+        const timed = await trainJobThat(
+          client,
+          "bert",
+          "says what its time went to",
+          (job) => job.status?.timeSpent !== undefined,
+        );
+        const { productiveSeconds, stalledSeconds, step = 0 } = timed.status?.timeSpent ?? {};
+        assert.ok((productiveSeconds ?? 0) >= 10 && (stalledSeconds ?? 0) >= 10 && step >= 150);
         assert.deepEqual(others, []);
         const shown = guide.find(({ info }) => info === "sh test: tests/python/stalled_test.ts");
         const { stdout } = await run("bash", {
