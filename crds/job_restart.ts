@@ -69,3 +69,9 @@ export const jobRestartSchema = z.looseObject({
   budget: budgetSchema.optional(),
 }).meta({ description: "The last restart of the job. It holds once it is here." });
 export type JobRestart = z.infer<typeof jobRestartSchema>;
+
+/** Returns which restart it is, why it is, and who asked for it. */
+export function restartText({ count, reason, message, user }: JobRestart): string {
+  const by = user === undefined || message.endsWith(user) ? "" : ` (asked for by ${user})`;
+  return `restart ${count}: ${reason}: ${message}${by}`;
+}

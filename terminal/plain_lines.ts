@@ -18,8 +18,11 @@ export function plainLine(row: JobRow, nowMs: number): string {
   ].filter((it) => it !== "").join("  ");
 }
 
-/** Returns what a job is told anew for: its state, each further tenth of its progress, each restart, and a stop or a stall that begins. */
+/** Returns what a job is told anew for: its state, each further tenth of its progress, each restart, and a stop, a restart or a stall that begins. */
 export const plainStep = (row: JobRow): string => {
   const { state, progress = -1, restarts = 0, stopsBy = "", stalledSince = "" } = row;
-  return `${state} ${Math.floor(progress / 10)} ${restarts} ${stopsBy} ${stalledSince}`;
+  const { restartingSince = "" } = row;
+  return `${state} ${
+    Math.floor(progress / 10)
+  } ${restarts} ${stopsBy} ${stalledSince} ${restartingSince}`;
 };

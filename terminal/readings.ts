@@ -26,16 +26,20 @@ const timeOf = (time: string | undefined) => time === undefined ? undefined : Da
 
 /** Returns what happens to a job that runs: it is being stopped, fails and is started again, or makes no progress. */
 export function changeText(
-  { stopsBy, stalledSince, ...row }: JobRow,
+  { stopsBy, stalledSince, restartingSince, ...row }: JobRow,
   nowMs: number,
 ): string | undefined {
-  const times = { stopsByMs: timeOf(stopsBy), stalledSinceMs: timeOf(stalledSince) };
+  const times = {
+    stopsByMs: timeOf(stopsBy),
+    restartingSinceMs: timeOf(restartingSince),
+    stalledSinceMs: timeOf(stalledSince),
+  };
   return jobChangeText({ ...row, ...times }, nowMs, durationText);
 }
 
-/** Returns why a job is as it is, as others wrote it, of one that has failed, restarts, is stalled or has not begun to run. */
+/** Returns why a job is as it is, as others wrote it, of one that has failed, restarts, is restarted, is stalled or has not begun to run. */
 export const toldMessage = (row: JobRow): string | undefined => {
-  const { state, restarts, stalledSince, message } = row;
+  const { state, restarts, restartingSince, stalledSince, message } = row;
   const isTold = ["Failed", "Created"].includes(state) || restarts !== undefined;
-  return isTold || stalledSince !== undefined ? message : undefined;
+  return isTold || (restartingSince ?? stalledSince) !== undefined ? message : undefined;
 };

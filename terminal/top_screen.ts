@@ -39,6 +39,7 @@ const HELP: readonly (readonly [keys: string, meaning: string])[] = [
   ["y", "its object, as YAML"],
   ["s", "suspend it, or let it go on, after a question; it is shown then"],
   ["x", "stop it early, after a question; it is shown then"],
+  ["R", "start its pods again, from its last checkpoint, after a question; it is shown then"],
   ["Ctrl-D", "delete it, after a question"],
   ["/", "show the names with this text; Esc shows all"],
   ["o", `order by the next of: ${SORTS.join(", ")}`],
@@ -67,10 +68,14 @@ const KEYS: Readonly<Record<TopState["mode"] | "help", string>> = {
 };
 const CHANGE_KEYS: Readonly<Record<Change, string>> = {
   stop: "x stop",
+  restart: "R restart",
   suspend: "s suspend",
   resume: "s resume",
   delete: "Ctrl-D delete",
 };
+
+/** Changes for which the last line has room. */
+const FOOT_CHANGES = 2;
 
 function countsText({ total, states }: ListWindow): string {
   const counts = LISTED_STATES.flatMap((it) => states[it] ? [`${states[it]} ${it}`] : []);
@@ -93,6 +98,7 @@ function headLine({ window, where }: TopView, state: TopState): string {
 /** What is asked before a change is made. */
 const QUESTIONS: Readonly<Record<Change, readonly [verb: string, means: string]>> = {
   stop: ["Stop", ""],
+  restart: ["Restart", " (unsaved work is lost)"],
   suspend: ["Suspend", " (its pods go)"],
   resume: ["Resume", ""],
   delete: ["Delete", " (with its pods, logs and curves)"],
@@ -118,7 +124,8 @@ function footLine({ missing, notice, chosen }: TopView, state: TopState, look: T
   }
   const possible = chosen === undefined ? [] : changesOf(chosen);
   // There is no room for all of them, and what runs is rather stopped.
-  const changes = possible.filter((it) => it !== "delete" || possible.length === 1)
+  const changes = (possible.length === 1 ? possible : possible.filter((it) => it !== "delete"))
+    .slice(0, FOOT_CHANGES)
     .map((it) => `${CHANGE_KEYS[it]}  `);
   return styled(look, "dim", KEYS[over ?? mode].replace(CHANGES, changes.join("")));
 }

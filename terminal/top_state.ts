@@ -14,7 +14,7 @@ const VIEWS = ["job", "reasons", "yaml", "logs"] as const;
 type View = typeof VIEWS[number];
 
 /** What may be done to a job, after a question. */
-export type Change = "stop" | JobChange;
+export type Change = "stop" | "restart" | JobChange;
 
 /** What is shown. */
 export interface TopState {
@@ -89,10 +89,18 @@ export function queryOf(
 /** The view of one job; undefined: the list. */
 export const viewOf = ({ mode }: TopState): View | undefined => VIEWS.find((it) => it === mode);
 
-/** What may be done to a job now. */
-export function changesOf({ state }: JobRow): readonly Change[] {
+/** What may be done to a job now, what is wanted most first. */
+export function changesOf(
+  { state, stopsBy, restartingSince, stalledSince }: JobRow,
+): readonly Change[] {
   if (!isOpenState(state)) return ["delete"];
-  return [state === "Suspended" ? "resume" : "suspend", "stop", "delete"];
+  const canRestart = state === "Running" && (stopsBy ?? restartingSince) === undefined;
+  const pause = state === "Suspended" ? "resume" : "suspend";
+  if (!canRestart) return [pause, "stop", "delete"];
+  // The first ones are shown with their keys: what a job that hangs needs most.
+  return stalledSince === undefined
+    ? [pause, "stop", "restart", "delete"]
+    : ["restart", "stop", pause, "delete"];
 }
 
 /** Returns the state with its cursor on the job that it is on, or where that was, and all of it within what there is. */
@@ -210,6 +218,7 @@ const VIEW_KEYS: Readonly<Record<string, View>> = {
 };
 const CHANGE_KEYS: Readonly<Record<string, readonly Change[]>> = {
   x: ["stop"],
+  R: ["restart"],
   s: ["suspend", "resume"],
   "ctrl-d": ["delete"],
 };

@@ -17,10 +17,7 @@ const SINKS_MAX = 32;
 const FLAG = "--notifications";
 
 const eventSchema = z.enum(NOTIFIED_EVENTS, {
-  error: ({ input }) =>
-    input === "Restarted"
-      ? `${input} is not told by this version: leave it out`
-      : `must be one of ${NOTIFIED_EVENTS.join(", ")}`,
+  error: `must be one of ${NOTIFIED_EVENTS.join(", ")}`,
 });
 
 const NAME = "must be a name of lower-case letters, digits and -, at most 63";

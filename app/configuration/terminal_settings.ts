@@ -1,4 +1,4 @@
-/** The tables of the settings of the commands of the terminal: `top`, `get`, `logs`, `stop`, `completion`. */
+/** The tables of the settings of the commands of the terminal: `top`, `get`, `logs`, `stop`, `restart`, `completion`. */
 import { z } from "zod";
 import { GRACE_BY_HAND_SECONDS, stopRequestSchema } from "../../crds/wire/stop_request.ts";
 import { parseDuration } from "../../platform/base/duration.ts";
@@ -77,14 +77,16 @@ export const logsSettings = z.strictObject({
 const graceOf = (given: string | number) =>
   parseDuration(/^\d+$/.test(`${given}`) ? `${given}s` : `${given}`);
 
+const message = z.string().min(1).optional().describe("why, for people")
+  .meta({ value: "text", otherwise: "none" });
+
 /** `milepost stop`. */
 export const stopSettings = z.strictObject({
   ...place,
   reason: stopRequestSchema.shape.reason.default("StoppedByUser").describe(
     "why, in one word: the reason of the condition",
   ).meta({ value: "word" }),
-  message: z.string().min(1).optional().describe("why, for people")
-    .meta({ value: "text", otherwise: "none" }),
+  message,
   grace: z.union([z.string(), z.number()]).optional().transform(
     readIfGiven("must be seconds, or a duration such as 90s or 5m", graceOf),
   ).describe("seconds for which the job may go on, or a duration such as 5m").meta({
@@ -94,3 +96,6 @@ export const stopSettings = z.strictObject({
   now: boolean(false).describe("stop the job immediately, without a grace period"),
   ...manager,
 });
+
+/** `milepost restart`. */
+export const restartSettings = z.strictObject({ ...place, message, ...manager });

@@ -1,11 +1,13 @@
-/** Commands of the terminal: `top`, `get`, `logs` and `stop`, from their settings to their last line. */
+/** Commands of the terminal: `top`, `get`, `logs`, `stop` and `restart`, from their settings to their last line. */
 import type { z } from "zod";
+import type { JobRef } from "../../crds/job_kind.ts";
 import { unlessAborted } from "../../platform/base/aborted.ts";
 import { systemClock as clock } from "../../platform/base/clock.ts";
 import { ConfigurationError } from "../../platform/kube/errors.ts";
 import type {
   getSettings,
   logsSettings,
+  restartSettings,
   stopSettings,
   topSettings,
 } from "../configuration/terminal_settings.ts";
@@ -20,7 +22,7 @@ import { printChanges } from "../../terminal/printed_changes.ts";
 import { lookOfProcess, processTerminal } from "../../terminal/process_terminal.ts";
 import { runTop } from "../../terminal/run_top.ts";
 import { cut, safeJson } from "../../terminal/shown_text.ts";
-import { stopJobByHand } from "../../terminal/stopped_job.ts";
+import { restartJobByHand, stopJobByHand } from "../../terminal/stopped_job.ts";
 import { ellipsisOf } from "../../terminal/styles.ts";
 import { CURVE_LIMITS } from "../../crds/wire/view_limits.ts";
 
@@ -144,20 +146,49 @@ export async function runLogsCommand(
   throw new ConfigurationError(`${argument} has no ${which} ${missing}${why}`);
 }
 
+/** Changes a job through the manager, and prints what was done. */
+async function changeTyped(
+  argument: string,
+  settings: z.infer<typeof restartSettings>,
+  { print, signal }: CommandIo,
+  change: (cluster: OpenedCluster, job: JobRef) => Promise<string>,
+): Promise<void> {
+  await using cluster = await openCluster(settings, signal, ["jobs"]);
+  const job = await findTyped(cluster, argument, signal);
+  await unlessAborted(cluster.managerSearched, signal);
+  const done = await change(cluster, job);
+  print(`${job.kind.kind.toLowerCase()}/${job.name} ${done}\n`);
+}
+
 /** `milepost stop [KIND/]NAME`. */
 export async function runStopCommand(
   argument: string,
   settings: z.infer<typeof stopSettings>,
-  { print, signal }: CommandIo,
+  io: CommandIo,
 ): Promise<void> {
   const { reason, message, now, grace } = settings;
   if (now && grace !== undefined) {
     throw new ConfigurationError("--now and --grace: give one of them");
   }
-  await using cluster = await openCluster(settings, signal, ["jobs"]);
-  const job = await findTyped(cluster, argument, signal);
-  await unlessAborted(cluster.managerSearched, signal);
   const stop = { reason, message, graceSeconds: now ? 0 : grace && Math.ceil(grace / 1000) };
-  const done = await stopJobByHand(cluster, job, stop, signal);
-  print(`${job.kind.kind.toLowerCase()}/${job.name} ${done}\n`);
+  await changeTyped(
+    argument,
+    settings,
+    io,
+    (cluster, job) => stopJobByHand(cluster, job, stop, io.signal),
+  );
+}
+
+/** `milepost restart [KIND/]NAME`. */
+export async function runRestartCommand(
+  argument: string,
+  settings: z.infer<typeof restartSettings>,
+  io: CommandIo,
+): Promise<void> {
+  await changeTyped(
+    argument,
+    settings,
+    io,
+    (cluster, job) => restartJobByHand(cluster, job, settings, io.signal),
+  );
 }

@@ -3,6 +3,7 @@ import { type CommandEntry, entryOf } from "../command_entry.ts";
 import {
   getSettings,
   logsSettings,
+  restartSettings,
   stopSettings,
   topSettings,
 } from "../configuration/terminal_settings.ts";
@@ -73,5 +74,14 @@ export const TERMINAL_COMMANDS: readonly CommandEntry[] = [
   entryOf(
     { name: "stop", description: "stop a job early", settings: stopSettings, ...JOB },
     withIo((commands, values, io, job) => commands.runStopCommand(job, values, io)),
+  ),
+  entryOf(
+    {
+      name: "restart",
+      description: "start the pods of a job again, from its last checkpoint",
+      settings: restartSettings,
+      ...JOB,
+    },
+    withIo((commands, values, io, job) => commands.runRestartCommand(job, values, io)),
   ),
 ];

@@ -21,6 +21,7 @@ export interface Summary {
 const WORDS: Readonly<Record<NotifiedEvent, string>> = {
   Stalled: "has made no progress since",
   ProgressResumed: "goes on; it had made no progress since",
+  Restarted: "was restarted at",
   Failed: "failed at",
   Complete: "completed at",
   EarlyStopped: "was stopped early at",

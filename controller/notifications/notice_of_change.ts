@@ -4,10 +4,12 @@ import {
   earlyStopOf,
   endOf,
   failureOf,
+  restartOf,
   shouldProgress,
   shownStateOf,
   stallOf,
 } from "../../crds/job_state.ts";
+import { restartText } from "../../crds/job_restart.ts";
 import { EVENT_REASONS } from "../../crds/names.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
@@ -16,6 +18,7 @@ import { trueCondition } from "../../platform/kube/conditions.ts";
 export const NOTIFIED_EVENTS = [
   EVENT_REASONS.stalled,
   EVENT_REASONS.progressResumed,
+  EVENT_REASONS.restarted,
   "Failed",
   "Complete",
   EVENT_REASONS.earlyStopped,
@@ -29,7 +32,7 @@ export interface JobNotice {
   readonly event: NotifiedEvent;
   readonly job: JobRef;
   readonly state: string;
-  /** When it happened; of a stall when the job last made progress. RFC 3339. */
+  /** When it happened; of a stall when the job last made progress, of a restart when it was decided. RFC 3339. */
   readonly since: string;
   /** What a tenant's program or object says of it. */
   readonly text: string | undefined;
@@ -57,26 +60,41 @@ function endFact(kind: JobKind, job: AnyJob): Fact | undefined {
   return { event, since, time: since, text };
 }
 
-function factOf(kind: JobKind, job: AnyJob): Fact | undefined {
-  const end = endFact(kind, job);
-  const stall = end === undefined ? stallOf(job) : undefined;
-  if (stall === undefined) return end;
-  const since = timeOf(stall.since);
-  return {
+function stallFact(job: AnyJob): Fact | undefined {
+  const stall = stallOf(job);
+  return stall && {
     event: EVENT_REASONS.stalled,
-    since,
+    since: timeOf(stall.since),
     time: timeOf(stall.time ?? stall.since),
     text: stall.message,
   };
 }
 
+function restartFact(job: AnyJob): Fact | undefined {
+  const restart = restartOf(job);
+  const since = timeOf(restart?.time);
+  return restart &&
+    { event: EVENT_REASONS.restarted, since, time: since, text: restartText(restart) };
+}
+
+/** What the object of a job says; of one that has ended only that. */
+function factsOf(kind: JobKind, job: AnyJob): Fact[] {
+  const end = endFact(kind, job);
+  const facts = end === undefined ? [restartFact(job), stallFact(job)] : [end];
+  return facts.filter((it) => it !== undefined);
+}
+
 function newFact(kind: JobKind, before: AnyJob | undefined, job: AnyJob): Fact | undefined {
-  const was = before && factOf(kind, before);
-  const is = factOf(kind, job);
-  if (is !== undefined) return is.event === was?.event && is.since === was.since ? undefined : is;
-  // Of a job that was stalled, and is suspended, stopped or deleted now, nobody knows whether it went on.
-  const goesOn = was !== undefined && shouldProgress(kind, job);
-  return goesOn ? { ...was, event: EVENT_REASONS.progressResumed, text: undefined } : undefined;
+  const [was, is] = [before ? factsOf(kind, before) : [], factsOf(kind, job)];
+  const news = is.filter(({ event, since }) =>
+    !was.some((it) => it.event === event && it.since === since)
+  );
+  const newest = news.toSorted((a, b) => Date.parse(a.time) - Date.parse(b.time)).at(-1);
+  if (newest !== undefined) return newest;
+  const stall = was.find(({ event }) => event === EVENT_REASONS.stalled);
+  // Of a job that was stalled, and is suspended, restarted, stopped or deleted now, nobody knows whether it went on.
+  const goesOn = stall !== undefined && stallFact(job) === undefined && shouldProgress(kind, job);
+  return goesOn ? { ...stall, event: EVENT_REASONS.progressResumed, text: undefined } : undefined;
 }
 
 /**

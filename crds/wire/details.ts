@@ -64,6 +64,8 @@ export interface JobDetails {
   readonly events: readonly ShownEvent[];
   /** What a program that failed said last, or Kubernetes of it; absent once that is history. */
   readonly lastWords?: string;
+  /** Which restart of it would be the next one; absent where it cannot be restarted now. */
+  readonly nextRestart?: number;
   /** Whether logs outlive their pods. */
   readonly keepsLogs?: boolean;
   /** What the viewer may not read: then there is none of it here. */
@@ -77,6 +79,7 @@ export interface JobRights {
   readonly suspend: boolean;
   readonly resume: boolean;
   readonly stop: boolean;
+  readonly restart: boolean;
   readonly delete: boolean;
 }
 

@@ -29,7 +29,7 @@ export interface JobRow extends JobName {
   readonly restartLimit?: number;
   /** 0 to 100. */
   readonly progress?: number;
-  /** Absent while its pods fail and are started again, and while it makes no progress. */
+  /** Absent while its pods are started again, and while it makes no progress. */
   readonly remainingSeconds?: number;
   /** The newest values, as they were pushed. */
   readonly metrics?: readonly { readonly name: string; readonly value: string }[];
@@ -39,6 +39,8 @@ export interface JobRow extends JobName {
   readonly created: string;
   /** Of one that runs and makes no progress: since when, RFC 3339; the message has the rest. */
   readonly stalledSince?: string;
+  /** Of one that is being restarted: since when, RFC 3339; the message says who asked for it, and why. */
+  readonly restartingSince?: string;
   /** Of one that is being stopped, when its grace ends, RFC 3339; `jobChangeText()` has the words. */
   readonly stopsBy?: string;
   /** When it ended, RFC 3339. */

@@ -38,6 +38,8 @@ a data folder that another standalone uses, is wrong use. [More about it](standa
     "spelled out, colours are left out.",
   stop:
     "JOB is as for `get`. The manager stops it, as by the [stop verb](http.md), if the user may update the job.",
+  restart:
+    "JOB is as for `get`. All its pods go, and then new ones come, as by the [restart verb](http.md), if the user may update the job. It asks for the restart after the last one that the job has had.",
   completion:
     "SHELL is `bash`, `zsh` or `fish`. [How to use it](../guides/terminal.md#completion).",
   "observation-log":

@@ -41,7 +41,7 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   restarting: [
     "TrainJob, and jobs of the Training Operator's kinds",
     "Warning",
-    "its pods were started again twice, or more often, and the last error; once until they have recovered",
+    "its pods were started again twice, or more often, and the last error; once until they have recovered. Normal: the job [is restarted](../guides/stalls.md#restart-a-job), who asked for it, and why",
   ],
   expired: [
     "TrainJob",

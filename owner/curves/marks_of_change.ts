@@ -1,6 +1,7 @@
 /** Marks of what has changed in the object of a job, or in that of its JobSet. Pure. */
 import type { AnyJob, JobKind } from "../../crds/job_kind.ts";
-import { earlyStopOf, suspensionOf } from "../../crds/job_state.ts";
+import { restartText } from "../../crds/job_restart.ts";
+import { earlyStopOf, restartOf, suspensionOf } from "../../crds/job_state.ts";
 import { headlineOf } from "../../crds/failure_headline.ts";
 import { podFailure } from "../../crds/failure_of_pod.ts";
 import type { JobSet } from "../../crds/jobset.ts";
@@ -15,22 +16,23 @@ const SECOND_END_MS = 999;
 
 type Condition = NonNullable<ReturnType<typeof suspensionOf>>;
 
+function markAt(kind: MarkKind, second: string, text: string, nowMs: number): CurveMark {
+  const secondMs = Date.parse(second);
+  const timeMs = Number.isFinite(secondMs) ? Math.min(secondMs + SECOND_END_MS, nowMs) : nowMs;
+  return { timeMs, kind, text };
+}
+
 /**
  * A mark at the last transition of a condition, with its message. The condition says the second: it was in it, and
  * before now. So the mark stands behind the samples that came before, where a whole second may be before them.
  */
 function markOf(kind: MarkKind, condition: Condition | undefined, nowMs: number): CurveMark {
   const { lastTransitionTime = "", message, reason } = condition ?? {};
-  const secondMs = Date.parse(lastTransitionTime);
-  return {
-    timeMs: Number.isFinite(secondMs) ? Math.min(secondMs + SECOND_END_MS, nowMs) : nowMs,
-    kind,
-    text: message || reason || "",
-  };
+  return markAt(kind, lastTransitionTime, message || reason || "", nowMs);
 }
 
 /**
- * Returns the marks of a change of a job's object: suspended, resumed, restarted as far as the job's own status says it,
+ * Returns the marks of a change of a job's object: suspended, resumed, restarted as far as the job's own object says it,
  * stopped early. `old` is undefined, or another job of that name, where the job is seen for the first time: then
  * what holds now is marked at the time at which it began, so that a mark that is known comes out the same.
  */
@@ -46,6 +48,7 @@ export function marksOfChange(
     const known = before && read(before);
     return condition === undefined || known !== undefined ? [] : [markOf(mark, condition, nowMs)];
   };
+  const restart = restartOf(now);
   const { suspended, restarting } = kind.conditions;
   const wasSuspended = before !== undefined && suspensionOf(kind, before) !== undefined;
   const isResumed = wasSuspended && suspensionOf(kind, now) === undefined;
@@ -57,6 +60,9 @@ export function marksOfChange(
     ...(restarting === undefined
       ? []
       : begun(({ status }) => trueCondition(status?.conditions, restarting), "restarted")),
+    ...(restart === undefined || restart.count === (before && restartOf(before)?.count)
+      ? []
+      : [markAt("restarted", restart.time, restartText(restart), nowMs)]),
     ...begun((job) => earlyStopOf(kind, job), "stopped"),
   ];
 }

@@ -1,8 +1,8 @@
 /** Decisions to restart a job, by its policy or by a request (docs/decisions/0083). Pure. */
 import { type AnyJob, type JobRef, jobText } from "../../crds/job_kind.ts";
 import { type JobRestart, RESTART_LIMITS, type RestartBudget } from "../../crds/job_restart.ts";
-import { endOf, restartOf, storedStopOf, suspensionOf } from "../../crds/job_state.ts";
-import { isSuspended } from "../../crds/suspension_switch.ts";
+import { restartOf } from "../../crds/job_state.ts";
+import { nextRestartOf, type RestartObstacle, restartObstacle } from "../../crds/restartable.ts";
 import { cutText } from "../../platform/base/hostile_text.ts";
 import { rfc3339 } from "../../platform/base/timestamps.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
@@ -35,8 +35,8 @@ export interface RestartFacts {
 /** Why there is no restart. */
 export interface RestartRefused {
   readonly kind: "refused";
-  /** `conflict`: the job is in no state for it; `elsewhere`: Milepost does not run it; `changed`: another Trial controls it. */
-  readonly why: "conflict" | "gone" | "elsewhere" | "changed";
+  /** `changed`: another Trial controls the job than the one for which rights were checked. */
+  readonly why: RestartObstacle["why"] | "changed";
   /** For people. */
   readonly reason: string;
 }
@@ -55,43 +55,24 @@ export type RestartOutcome =
   /** The API server does not keep the field. */
   | { readonly kind: "pruned" };
 
-/** Returns why the job, as it was read now, cannot be restarted; undefined if it can. */
+/** Returns why the job, as it was read now, does not get this restart; undefined if it does. */
 function refusalOf(
   job: AnyJob,
   { job: ref, count, trialUid }: AskedRestart,
   { isStopping }: RestartFacts,
-): RestartRefused | undefined {
-  const { kind } = ref;
-  const refused = (why: RestartRefused["why"], reason: string) =>
-    ({ kind: "refused", why, reason: `${jobText(ref)} ${reason}` }) as const;
-  const conflict = (reason: string) => refused("conflict", reason);
-  if (kind.isForeign) return refused("elsewhere", "is run by another operator: restart it there");
-  const end = endOf(kind, job);
-  if (end !== undefined) return conflict(`has ended: it is ${end}`);
-  if (job.metadata.deletionTimestamp !== undefined) return refused("gone", "is being deleted");
-  const controller = kind.foreignController?.(job);
-  if (controller !== undefined) {
-    return refused("elsewhere", `is run by ${controller} in another cluster: restart it there`);
-  }
+): Omit<RestartRefused, "kind"> | undefined {
+  const what = jobText(ref);
+  const obstacle = restartObstacle(ref.kind, job);
+  if (obstacle !== undefined) return obstacle;
   const trial = trialReference(job.metadata)?.uid ?? null;
   if (trialUid !== undefined && trial !== trialUid) {
-    return refused("changed", "is controlled by another Trial now: try again");
+    return { why: "changed", reason: `another Trial controls ${what} now: try again` };
   }
-  if (isStopping || storedStopOf(job) !== undefined) return conflict("is being stopped");
-  if (isSuspended(kind, job) || suspensionOf(kind, job) !== undefined) {
-    return conflict("is suspended: it has no pods that could be started again");
-  }
-  if (!kind.hasBegun(job)) {
-    return conflict("has not begun: it has no pods that could be started again");
-  }
-  const last = restartOf(job);
-  if (last !== undefined && last.endTime === undefined) {
-    return conflict(`is being restarted already: restart ${last.count}, since ${last.time}`);
-  }
-  const next = (last?.count ?? 0) + 1;
-  return count === next
-    ? undefined
-    : conflict(`is not restarted: restart ${count} is meant, and the next one is ${next}`);
+  if (isStopping) return { why: "conflict", reason: `${what} is being stopped` };
+  const next = nextRestartOf(job);
+  if (count === next) return undefined;
+  const reason = `${what} is not restarted: restart ${count} is meant, and the next one is ${next}`;
+  return { why: "conflict", reason };
 }
 
 /** Returns what is to be done so that the job, as it was read now, holds the restart. */
@@ -107,7 +88,7 @@ export function restartStep(
   const last = restartOf(job);
   if (last?.count === count) return { kind: "same", restart: last };
   const refused = refusalOf(job, asked, facts);
-  if (refused !== undefined) return refused;
+  if (refused !== undefined) return { kind: "refused", ...refused };
   const { nowMs, step, pods } = facts;
   // What the policy has spent outlives the restarts of people.
   const { budget = last?.budget } = asked;

@@ -1,6 +1,6 @@
 /** Writer of restarts into their jobs, from which they are read back (docs/decisions/0083). */
 import { type JobKind, type JobRef, jobText } from "../../crds/job_kind.ts";
-import type { JobRestart } from "../../crds/job_restart.ts";
+import { type JobRestart, restartText } from "../../crds/job_restart.ts";
 import { restartOf } from "../../crds/job_state.ts";
 import { ANNOTATIONS, EVENT_REASONS } from "../../crds/names.ts";
 import { isEndedPhase } from "../../crds/pod_names.ts";
@@ -73,14 +73,9 @@ export function createRestartStore(options: RestartStoreOptions) {
     return restartOf(await client.patch(kind, key, guarded, { ...part, ...bounds }));
   }
 
-  function tell({ job, user }: AskedRestart, { count, reason, message }: JobRestart): void {
-    const by = user === undefined || message.endsWith(user) ? "" : ` (asked for by ${user})`;
-    const text = `restart ${count}: ${reason}: ${message}${by}`;
-    events?.record(aboutJob(job), {
-      type: "Normal",
-      reason: EVENT_REASONS.restarting,
-      message: text,
-    });
+  function tell({ job }: AskedRestart, restart: JobRestart): void {
+    const message = restartText(restart);
+    events?.record(aboutJob(job), { type: "Normal", reason: EVENT_REASONS.restarting, message });
   }
 
   return {

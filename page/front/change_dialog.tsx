@@ -21,6 +21,11 @@ export const CHANGE_WORDS: Readonly<Record<Action, { button: string; text: strin
     text:
       "Its pods are created again, and its program starts again: from a checkpoint, if it reads one, else from the beginning.",
   },
+  restart: {
+    button: "Restart",
+    text:
+      "All its pods go, what they have not saved is lost, and then new ones are created. Its program starts again: from its last checkpoint, if it reads one, else from the beginning.",
+  },
   stop: {
     button: "Stop",
     text:
@@ -37,6 +42,8 @@ const REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";
 /** A job as it was seen: another of its name is left alone. Without a UID it is whichever has the name. */
 export interface SeenJob extends JobName {
   readonly uid: string;
+  /** Which restart of it would be the next one, if it can be restarted. */
+  readonly nextRestart?: number | undefined;
 }
 
 /** The dialog, of the jobs that it was opened for. `onDone` hears of the jobs that were changed, as keys. */
@@ -50,7 +57,10 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
   const [left, setLeft] = useState(jobs);
   const [problems, setProblems] = useState<readonly string[]>([]);
   const [isBusy, setBusy] = useState(false);
-  const [reason, setReason] = useState("StoppedByUser");
+  const [reason, setReason] = useState(
+    action === "restart" ? "RestartedByUser" : "StoppedByUser",
+  );
+  const isAsked = action === "stop" || action === "restart";
   const [message, setMessage] = useState("");
   const [grace, setGrace] = useState("");
   const form = useRef<HTMLFormElement>(null);
@@ -58,18 +68,19 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
   useEffect(() => dialog.current?.showModal(), []);
   useClosing(form, close);
   const { button, text } = CHANGE_WORDS[action];
-  const stop = {
-    reason,
-    ...(message !== "" && { message }),
-    ...(grace !== "" && { graceSeconds: Number(grace) }),
-  };
+  const bodyOf = ({ uid, nextRestart }: SeenJob) => ({
+    ...(uid !== "" && { uid }),
+    ...(isAsked && { reason, ...(message !== "" && { message }) }),
+    ...(action === "stop" && grace !== "" && { graceSeconds: Number(grace) }),
+    // The one that was seen: to press twice is to ask for it once.
+    ...(action === "restart" && { count: nextRestart }),
+  });
   const confirm = async () => {
     setBusy(true);
     const refusals = new Map<SeenJob, string>();
     for (const job of left) {
-      const body = { ...(job.uid !== "" && { uid: job.uid }), ...(action === "stop" && stop) };
       try {
-        await call(pathOf(action, job), { method: "POST", body });
+        await call(pathOf(action, job), { method: "POST", body: bodyOf(job) });
       } catch (error) {
         refusals.set(job, problemOf(error).message);
       }
@@ -103,7 +114,7 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
           ))}
         </ul>
         <p>{text}</p>
-        {action === "stop" && (
+        {isAsked && (
           <>
             <label class="field">
               <span>Reason, one word</span>
@@ -123,19 +134,21 @@ export function ChangeDialog({ action, jobs, onClose, onDone }: {
                 onInput={({ currentTarget }) => setMessage(currentTarget.value)}
               />
             </label>
-            <label class="field">
-              <span>Seconds to save its work (0: none)</span>
-              <input
-                type="number"
-                placeholder="as its annotation says, else 30"
-                min={0}
-                max={3600}
-                step={1}
-                value={grace}
-                onInput={({ currentTarget }) => setGrace(currentTarget.value)}
-              />
-            </label>
           </>
+        )}
+        {action === "stop" && (
+          <label class="field">
+            <span>Seconds to save its work (0: none)</span>
+            <input
+              type="number"
+              placeholder="as its annotation says, else 30"
+              min={0}
+              max={3600}
+              step={1}
+              value={grace}
+              onInput={({ currentTarget }) => setGrace(currentTarget.value)}
+            />
+          </label>
         )}
         {problems.map((it) => <p key={it} role="alert" class="problem">{plainText(it)}</p>)}
         <div class="row end">

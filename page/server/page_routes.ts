@@ -1,8 +1,8 @@
 /** Routes of the page's server for those who have a session, and what each of them reads or changes. */
-import { type NamedJob, stopPath } from "../../crds/job_kind.ts";
+import { type NamedJob, restartPath, stopPath } from "../../crds/job_kind.ts";
 import type { JobKinds } from "../../crds/job_kinds.ts";
 import { GRACE_BY_HAND_SECONDS } from "../../crds/wire/stop_request.ts";
-import { isObject, jsonOfBytes } from "../../platform/base/json.ts";
+import { isObject, type JsonObject, jsonOfBytes } from "../../platform/base/json.ts";
 import { okResponse } from "../../platform/http/json_responses.ts";
 import type { HttpHandler, HttpRequest, HttpResponse } from "../../platform/http/message.ts";
 import {
@@ -105,23 +105,26 @@ const details: JobAnswer = async ({ reads, parts }, job) =>
   okResponse(await jobDetails(reads, job, parts.keptPods));
 
 const rights: JobAnswer = async ({ parts: { client, manager }, signal }, job) => {
-  const canStop = manager() !== undefined;
-  return okResponse(await rightsOn(client, job, { canStop, signal }));
+  const isManaged = manager() !== undefined;
+  return okResponse(await rightsOn(client, job, { isManaged, signal }));
 };
 
-/** The manager reads the body, and says what is wrong with it. */
-const stop: JobAnswer = async ({ parts, signal, body }, { kind, namespace, name }) => {
+/** A change that is asked of the manager, which reads the body, and says what is wrong with it. */
+const asked = (
+  pathOf: typeof stopPath,
+  verb: string,
+  defaults: JsonObject = {},
+): JobAnswer =>
+async ({ parts, signal, body }, { kind, namespace, name }) => {
   const client = parts.manager();
   if (client === undefined) {
-    return failureResponse(unavailable("no manager can be reached that would stop the job"));
+    return failureResponse(unavailable(`no manager can be reached that would ${verb} the job`));
   }
   return await proxy(client, { signal: () => signal }, {
     method: "POST",
-    path: stopPath(kind, namespace, name),
+    path: pathOf(kind, namespace, name),
     headers: { "Content-Type": "application/json", "Accept": "application/json" },
-    body: JSON.stringify(
-      isObject(body) ? { defaultGraceSeconds: GRACE_BY_HAND_SECONDS, ...body } : body,
-    ),
+    body: JSON.stringify(isObject(body) ? { ...defaults, ...body } : body),
     isManager: true,
   });
 };
@@ -168,5 +171,10 @@ export const PAGE_ROUTES: readonly PageRoute[] = [
     },
   },
   ...JOB_CHANGES.map((change) => ofJob("POST", change, changeTo(change))),
-  ofJob("POST", "stop", stop),
+  ofJob(
+    "POST",
+    "stop",
+    asked(stopPath, "stop", { defaultGraceSeconds: GRACE_BY_HAND_SECONDS }),
+  ),
+  ofJob("POST", "restart", asked(restartPath, "restart")),
 ];

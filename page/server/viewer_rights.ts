@@ -4,17 +4,17 @@ import type { KubeClient } from "../../platform/kube/client.ts";
 import { mayDo } from "../../platform/kube/self_reviews.ts";
 import type { NamedJob } from "../../crds/job_kind.ts";
 
-/** Asks what the viewer may do with a job; `canStop`: whether there is a manager that would stop one. */
+/** Asks what the viewer may do with a job; `isManaged`: whether there is a manager that would stop or restart one. */
 export async function rightsOn(
   client: Pick<KubeClient, "create">,
   { kind, namespace, name }: NamedJob,
-  { canStop, signal }: { readonly canStop: boolean; readonly signal: AbortSignal },
+  { isManaged, signal }: { readonly isManaged: boolean; readonly signal: AbortSignal },
 ): Promise<JobRights> {
   const onJob = (verb: string) => mayDo(client, { verb, kind, namespace, name }, signal);
   const [patch, update, remove] = await Promise.all([
     onJob("patch"),
-    canStop ? onJob("update") : false,
+    isManaged ? onJob("update") : false,
     onJob("delete"),
   ]);
-  return { suspend: patch, resume: patch, stop: update, delete: remove };
+  return { suspend: patch, resume: patch, stop: update, restart: update, delete: remove };
 }

@@ -8,6 +8,8 @@ export interface JobChange {
   /** How often its pods were started again, and after how many times it fails at the most, if that is known. */
   readonly restarts?: number | undefined;
   readonly restartLimit?: number | undefined;
+  /** Since when it is being restarted. */
+  readonly restartingSinceMs?: number | undefined;
   /** Since when it makes no progress. */
   readonly stalledSinceMs?: number | undefined;
 }
@@ -17,7 +19,7 @@ export interface JobChange {
  * writes whole seconds as the page or the terminal does.
  */
 export function jobChangeText(
-  { stopsByMs, restarts, restartLimit, stalledSinceMs }: JobChange,
+  { stopsByMs, restartingSinceMs, restarts, restartLimit, stalledSinceMs }: JobChange,
   nowMs: number,
   durationText: (seconds: number) => string,
 ): string | undefined {
@@ -25,12 +27,13 @@ export function jobChangeText(
     const seconds = Math.floor((stopsByMs - nowMs) / 1000);
     return seconds > 0 ? `stopping, ${durationText(seconds)} left` : "stopping now";
   }
+  const since = (ms: number) => durationText(Math.max(0, Math.floor((nowMs - ms) / 1000)));
+  if (restartingSinceMs !== undefined) return `restarting for ${since(restartingSinceMs)}`;
   if (restarts !== undefined) {
     const limit = restartLimit === undefined ? "" : `, fails after at most ${restartLimit}`;
     return `restarting (${restarts}×${limit})`;
   }
-  if (stalledSinceMs === undefined) return undefined;
-  return `stalled for ${durationText(Math.max(0, Math.floor((nowMs - stalledSinceMs) / 1000)))}`;
+  return stalledSinceMs === undefined ? undefined : `stalled for ${since(stalledSinceMs)}`;
 }
 
 /** Returns what the time of a job went to by its `status.timeSpent`, such as `3h2m productive, 4m starting`; empty if that was nothing. */

@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import type { StopBody } from "../../crds/wire/stop_request.ts";
 import type { JobStop } from "../../crds/trainjob.ts";
-import { BY_HAND, changeByHand, stopJobByHand } from "../../terminal/stopped_job.ts";
+import {
+  BY_HAND,
+  changeByHand,
+  restartJobByHand,
+  stopJobByHand,
+} from "../../terminal/stopped_job.ts";
 import { JOB_KINDS, TRAINJOB } from "../../crds/job_kinds.ts";
 import type { ManagerClient } from "../../views/followed_curves.ts";
 import { answeringClient, never } from "../support/answering_client.ts";
@@ -145,4 +150,52 @@ Deno.test("a job that was stopped early is not asked to stop", async () => {
     await stop(undefined, signal, BY_HAND, { conditions: [ended] }),
     "has ended already, stopped early",
   );
+});
+
+const RESTART = { count: 3, reason: "RestartedByUser", message: "m", time: "2026-01-01T00:00:00Z" };
+/** Restarts the job, whose status says that; returns what was asked of the manager, and what was said. */
+async function restart(status: object, response: () => Response, message?: string) {
+  const { apiVersion, kind } = TRAINJOB;
+  const spec = { runtimeRef: { name: "plain" } };
+  const object = { apiVersion, kind, metadata: { ...JOB, kind: undefined }, spec, status };
+  const asked: unknown[] = [];
+  const cluster = {
+    client: answeringClient(() => Response.json(object)),
+    manager: () =>
+      answeringClient(({ path, body = "" }) => {
+        asked.push([path.split("/").at(-1), JSON.parse(body)]);
+        return response();
+      }),
+    missingOfManager: () => [],
+  };
+  const said = restartJobByHand(cluster, JOB, { message }, new AbortController().signal);
+  return { said, asked };
+}
+
+Deno.test("a restart asks for the next one of that very job, and says what goes", async () => {
+  const stored = () => Response.json({ restart: { ...RESTART, pods: ["a", "b"] } });
+  const before = { ...RESTART, count: 2, endTime: "2026-01-01T00:00:09Z" };
+  const { said, asked } = await restart({ state: "Running", restart: before }, stored, "it hangs");
+  assert.equal(
+    await said,
+    "is being restarted (restart 3): its pods go, and new ones come from its last checkpoint",
+  );
+  const body = { count: 3, reason: "RestartedByUser", message: "it hangs", uid: "u1" };
+  assert.deepEqual(asked, [["restart", body]]);
+  const first = await restart(
+    { state: "Running" },
+    () => Response.json({ restart: { ...RESTART, count: 1, pods: ["a"] } }),
+  );
+  assert.match(await first.said, /\(restart 1\): its pod goes/);
+  assert.deepEqual(first.asked, [["restart", { count: 1, reason: "RestartedByUser", uid: "u1" }]]);
+});
+
+Deno.test("a restart that is refused says why", async () => {
+  const message = "TrainJob ml/mnist is suspended: it has no pods that could be started again";
+  const status = { kind: "Status", status: "Failure", reason: "Conflict", code: 409, message };
+  const { said } = await restart(
+    { state: "Running" },
+    () => Response.json(status, { status: 409 }),
+  );
+  await assert.rejects(said, { message: /is suspended: it has no pods/ });
 });

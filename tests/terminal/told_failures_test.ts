@@ -33,6 +33,11 @@ const CASES = [
     `stalled for 60s: ${TOLD}`,
     `stalled for 60s  loss 1  ${TOLD}`,
   ],
+  [
+    { ...row, state: "Running", restartingSince: "1969-12-31T23:59:00Z" },
+    `restarting for 60s: ${TOLD}`,
+    `restarting for 60s  loss 1  ${TOLD}`,
+  ],
   [{ ...row, state: "Running" }, "loss 1", "loss 1"],
   [{ ...row, state: "EarlyStopped" }, "loss 1", "loss 1"],
   [

@@ -82,12 +82,13 @@ for (const size of SIZES) {
       "logs",
       "stop",
       "suspend",
+      "restart",
       "help",
     ] as const;
     const stateIn = (mode: typeof modes[number]): TopState => {
       const begin = { ...FIRST_STATE, job: MNIST, filter: "\x1b[31m任务" };
       if (mode === "help") return { ...begin, over: mode };
-      return mode === "stop" || mode === "suspend"
+      return mode === "stop" || mode === "suspend" || mode === "restart"
         ? { ...begin, over: { change: mode, job: MNIST } }
         : { ...begin, mode };
     };
@@ -134,6 +135,10 @@ Deno.test("what is missing, what came of a stop, and a question stand in the las
   const asked = (mode: Change) =>
     last({ state: { ...FIRST_STATE, over: { change: mode, job: MNIST } } });
   assert.equal(asked("stop"), "Stop team-a/mnist? y: yes, any other key: no");
+  assert.equal(
+    asked("restart"),
+    "Restart team-a/mnist? y: yes, any other key: no (unsaved work is lost)",
+  );
   assert.equal(
     asked("suspend"),
     "Suspend team-a/mnist? y: yes, any other key: no (its pods go)",
@@ -326,6 +331,33 @@ Deno.test("y stops the job under the cursor, as it was seen", () => {
   assert.ok(act?.kind === "stop");
   assert.equal(act.job.uid, "uid-job-0001");
   assert.equal(after(["o", "enter", "x", "y"]).act?.kind, "stop");
+});
+
+Deno.test("R restarts a job that runs, after a question, unless that is under way or it stops", () => {
+  const asked = after(["enter", "R"]).state;
+  assert.partialDeepStrictEqual(asked, { over: { change: "restart" } });
+  assert.equal(after(["R", "y"]).act?.kind, "restart");
+  assert.equal(after(["R", "n"]).act, undefined);
+  assert.equal(after(["r", "y"]).act, undefined);
+  const others = [
+    { state: "Suspended" },
+    { state: "Created" },
+    { state: "Failed" },
+    { state: "Running", stopsBy: "2026-01-01T00:00:00Z" },
+    { state: "Running", restartingSince: "2026-01-01T00:00:00Z" },
+  ] as const;
+  for (const more of others) {
+    assert.equal(after(["R", "y"], FIRST_STATE, [rowOf("x", more)]).act, undefined);
+  }
+});
+
+Deno.test("the last line offers to restart a job that is stalled", () => {
+  const stalled = rowOf("x", { state: "Running", stalledSince: "2026-01-01T00:00:00Z" });
+  const [runs, hangs] = [rowOf("x"), stalled].map((chosen) =>
+    screenOf([chosen], [90, 5], { chosen }).at(-1) ?? ""
+  );
+  assert.match(runs ?? "", / {2}s suspend {2}x stop {2}/);
+  assert.match(hangs ?? "", / {2}R restart {2}x stop {2}/);
 });
 
 Deno.test("s suspends a job that runs, and lets one go on that is suspended", () => {

@@ -2,6 +2,7 @@
 import { jobSchema, type NamedJob } from "../../crds/job_kind.ts";
 import { settingsOf } from "../../crds/job_configuration.ts";
 import { failureOf } from "../../crds/job_state.ts";
+import { nextRestartOf, restartObstacle } from "../../crds/restartable.ts";
 import { compact, type JsonObject, objectAt, textAt } from "../../platform/base/json.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import {
@@ -109,12 +110,15 @@ export async function jobDetails(
   const denied = parts(pods.isDenied, ofJob.isDenied);
   const areEventsCut = ofJob.isCut || ofAll.isCut || about.length > DETAIL_LIMITS.events;
   const cut = parts(pods.isCut, areEventsCut);
+  const { data: job } = jobSchema.safeParse(object);
+  const canRestart = job !== undefined && restartObstacle(kind, job) === undefined;
   return {
     object: shownObject(object),
     configuration: settingsOf(object),
     pods: withKept(pods.items, kept).toSorted(byRank),
     events: about.slice(0, DETAIL_LIMITS.events),
     ...compact({ wait, lastWords }),
+    ...(canRestart && { nextRestart: nextRestartOf(job) }),
     ...(kept !== undefined && { keepsLogs: true }),
     ...(denied.length > 0 && { denied }),
     ...(cut.length > 0 && { cut }),

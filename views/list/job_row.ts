@@ -8,6 +8,7 @@ import {
   failureOf,
   obstacleOf,
   progressOf,
+  restartUnderWay,
   shownStateOf,
   stallOf,
   stopsByOf,
@@ -17,6 +18,7 @@ import { isOpenState } from "../../crds/names.ts";
 import type { TrainerStatus } from "../../crds/trainjob.ts";
 import type { JobRow } from "../../crds/wire/row.ts";
 import { compact } from "../../platform/base/json.ts";
+import { restartText } from "../../crds/job_restart.ts";
 import { trueCondition } from "../../platform/kube/conditions.ts";
 import { trialReference } from "../../trials/plan/claim.ts";
 
@@ -47,10 +49,13 @@ function reasonOf(kind: JobKind, job: AnyJob) {
 /** What was said of the time that is left means nothing when no pod runs any more, they fail and are started again, or nothing goes on. */
 function progressFields(
   progress: TrainerStatus | undefined,
-  { state, restarts, stalledSince }: Pick<JobRow, "state" | "restarts" | "stalledSince">,
+  { state, restarts, stalledSince, restartingSince }: Pick<
+    JobRow,
+    "state" | "restarts" | "stalledSince" | "restartingSince"
+  >,
 ) {
   const goesOn = isOpenState(state) && state !== "Suspended" && restarts === undefined &&
-    stalledSince === undefined;
+    stalledSince === undefined && restartingSince === undefined;
   return compact({
     progress: progress?.progressPercentage,
     remainingSeconds: goesOn ? progress?.estimatedRemainingSeconds : undefined,
@@ -73,9 +78,13 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
   const { uid = "", namespace = "", name = "", labels, creationTimestamp } = job.metadata;
   const state = shownStateOf(kind, job);
   const { headline, restarts: count, restartLimit: most } = failureOf(job) ?? {};
-  const restarts = headline !== undefined && isOpenState(state) ? count : undefined;
+  const restart = isOpenState(state) ? restartUnderWay(job) : undefined;
+  const restartingSince = restart?.time;
+  const fails = headline !== undefined && isOpenState(state) && restart === undefined;
+  const restarts = fails ? count : undefined;
   const restartLimit = restarts === undefined ? undefined : most;
-  const stall = state === "Running" && restarts === undefined ? stallOf(job) : undefined;
+  const goesOn = state === "Running" && restarts === undefined && restart === undefined;
+  const stall = goesOn ? stallOf(job) : undefined;
   const stalledSince = stall?.since;
   return {
     uid,
@@ -84,12 +93,17 @@ export function rowOf(kind: JobKind, job: AnyJob): JobRow {
     name,
     state,
     created: String(creationTimestamp ?? ""),
-    ...progressFields(progressOf(kind, job), { state, restarts, stalledSince }),
+    ...progressFields(progressOf(kind, job), { state, restarts, stalledSince, restartingSince }),
     ...compact({
-      message: shortened(headline ?? reasonOf(kind, job)?.message ?? stall?.message),
+      message: shortened(
+        restart === undefined
+          ? headline ?? reasonOf(kind, job)?.message ?? stall?.message
+          : restartText(restart),
+      ),
       restarts,
       restartLimit,
       stalledSince,
+      restartingSince,
       stopsBy: stopsByOf(kind, job),
       ended: endTimeOf(kind, job),
       trial: trialReference(job.metadata)?.name,

@@ -29,6 +29,7 @@ const rowOf = fields(
     restarts: numberOf,
     restartLimit: numberOf,
     stalledSinceMs: timeOf,
+    restartingSinceMs: timeOf,
     metrics: listWith(fields({ name: textOf, value: textOf })),
     updatedMs: timeOf,
     createdMs: timeOf,

@@ -90,6 +90,7 @@ const detailFields = fields(
     configuration: readSettings,
     wait: textOf,
     lastWords: textOf,
+    nextRestart: numberOf,
   } satisfies FieldsOf<
     SentDetails
   >,
@@ -139,7 +140,7 @@ export const conditionWait = (state: string | undefined): string =>
 /** A change of a job. */
 export type Action = keyof JobRights;
 /** What the viewer may do. */
-export const ACTIONS: readonly Action[] = ["suspend", "resume", "stop", "delete"];
+export const ACTIONS: readonly Action[] = ["suspend", "resume", "restart", "stop", "delete"];
 /** The rights of the viewer over a job. */
 export type Rights = ReadonlySet<Action>;
 
@@ -153,12 +154,13 @@ export function readRights(value: unknown): Rights {
 export function actionsOf(
   rights: Rights,
   state: string,
-  { isSuspended, stop }: Pick<JobDetails, "isSuspended" | "stop">,
+  { isSuspended, stop, nextRestart }: Pick<JobDetails, "isSuspended" | "stop" | "nextRestart">,
 ): readonly Action[] {
   const isOver = ENDED.includes(state);
   const fits: Readonly<Record<Action, boolean>> = {
     suspend: !isOver && !isSuspended && stop === undefined,
     resume: !isOver && isSuspended,
+    restart: !isOver && nextRestart !== undefined,
     stop: !isOver && stop === undefined,
     delete: true,
   };

@@ -198,7 +198,7 @@ export function JobPage({ view }: { view: JobView }) {
           {row !== undefined && <StateSign {...row} />}
           <span class="space" />
           <JobActions
-            job={{ ...view, uid: details?.uid ?? "" }}
+            job={{ ...view, uid: details?.uid ?? "", nextRestart: details?.nextRestart }}
             actions={actions}
             onDone={() => setChanges(changes + 1)}
           />

@@ -12,6 +12,9 @@ const stalled = job({ state: "Running", stalled: { since: T0, message: "no step 
 const stopped = job({
   conditions: [isTrue("Complete"), isTrue("EarlyStopped", "loss > 10", LATER)],
 });
+const RESTART = { count: 2, reason: "Hangs", message: "no step", user: "ann", time: LATER };
+const restarted = job({ state: "Running", restart: RESTART });
+const stalledAgain = { since: "2026-01-01T00:09:00Z", message: "no step after 9" };
 const again = (status: AnyJob["status"]) => ({ ...job(status) });
 
 interface Case {
@@ -74,6 +77,59 @@ const cases: Record<string, Case> = {
     before: stalled,
     job: failedJob(),
     want: [`Failed-${T0}`, "Failed", "it broke"],
+  },
+  "a restart of a stalled job, and not that it goes on": {
+    before: stalled,
+    job: restarted,
+    want: [`Restarted-${LATER}`, "Running", "restart 2: Hangs: no step (asked for by ann)"],
+  },
+  "a restart that is stored before the stall is taken away": {
+    before: stalled,
+    job: job({ ...stalled.status, restart: RESTART }),
+    want: [`Restarted-${LATER}`, "Running", "restart 2: Hangs: no step (asked for by ann)"],
+  },
+  "a restart that is over": {
+    before: restarted,
+    job: job({ state: "Running", restart: { ...RESTART, endTime: LATER } }),
+    want: undefined,
+  },
+  "a stall after a restart": {
+    before: restarted,
+    job: job({ ...restarted.status, stalled: stalledAgain }),
+    want: ["Stalled-2026-01-01T00:09:00Z", "Running", "no step after 9"],
+  },
+  "the end of a stall after a restart": {
+    before: job({
+      state: "Running",
+      restart: { ...RESTART, endTime: LATER },
+      stalled: stalledAgain,
+    }),
+    job: job({ state: "Running", restart: { ...RESTART, endTime: LATER } }),
+    want: ["ProgressResumed-2026-01-01T00:09:00Z", "Running", undefined],
+  },
+  "the end of a job that was restarted": {
+    before: restarted,
+    job: job({ ...restarted.status, conditions: [isTrue("Complete", "done")] }),
+    want: [`Complete-${T0}`, "Complete", undefined],
+  },
+  "the end of which was known, of a job that was restarted": {
+    before: job({ ...restarted.status, conditions: [isTrue("Complete", "done")] }),
+    job: again({
+      ...restarted.status,
+      conditions: [isTrue("Complete", "done")],
+      trainerStatus: {},
+    }),
+    want: undefined,
+  },
+  "a restart that is new to this leader": {
+    before: undefined,
+    job: restarted,
+    want: [`Restarted-${LATER}`, "Running", "restart 2: Hangs: no step (asked for by ann)"],
+  },
+  "a restart of long ago": {
+    before: undefined,
+    job: job({ state: "Running", restart: { ...RESTART, time: "2025-12-31T23:00:00Z" } }),
+    want: undefined,
   },
   "an end that is new to this leader": {
     before: undefined,

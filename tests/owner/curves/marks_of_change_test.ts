@@ -38,6 +38,21 @@ function job(conditions: readonly string[], uid = "u"): AnyJob {
   };
 }
 
+const restarted = (count: number, more = {}): AnyJob => ({
+  ...job([]),
+  status: { restart: { count, reason: "Hangs", message: "m", time: AT, user: "ann", ...more } },
+});
+
+Deno.test("a restart is marked once, when it was decided, whether or not it was seen then", () => {
+  const marks = (old: AnyJob | undefined, now: AnyJob) => marksOfChange(TRAINJOB, old, now, NOW_MS);
+  const text = "restart 1: Hangs: m (asked for by ann)";
+  const mark = { timeMs: AT_MS + 999, kind: "restarted", text } as const;
+  assert.deepEqual(marks(job([]), restarted(1)), [mark]);
+  assert.deepEqual(marks(undefined, restarted(1, { endTime: AT })), [mark]);
+  assert.deepEqual(marks(restarted(1), restarted(1, { endTime: AT })), []);
+  assert.equal(marks(restarted(1), restarted(2)).length, 1);
+});
+
 /** Old conditions, new ones, and the marks as `kind text`; all are within the second of {@link AT} unless it says `now`. */
 const changes: Record<
   string,

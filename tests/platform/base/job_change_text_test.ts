@@ -18,6 +18,14 @@ const cases: Readonly<Record<string, { change: JobChange; want: string | undefin
     change: { restarts: 4, restartLimit: 6 },
     want: "restarting (4×, fails after at most 6)",
   },
+  "a restart under way": {
+    change: { restartingSinceMs: NOW - 12_000, restarts: 4, stalledSinceMs: NOW },
+    want: "restarting for 12 s",
+  },
+  "a stop of a job that is restarted": {
+    change: { restartingSinceMs: NOW, stopsByMs: NOW },
+    want: "stopping now",
+  },
   "a stall": { change: { stalledSinceMs: NOW - 61_000 }, want: "stalled for 61 s" },
   "a stall of a clock that is ahead": {
     change: { stalledSinceMs: NOW + 9 },

@@ -39,6 +39,7 @@ interface Case {
   readonly want: Partial<JobRow>;
 }
 
+const RESTART = { count: 2, reason: "Hangs", message: "no step", user: "ann", time: AT };
 const HEADLINE = "node-0 exited 1: ValueError: b";
 const failure = { headline: HEADLINE, replica: "node-0", exitCode: 1, time: AT, restarts: 4 };
 
@@ -85,6 +86,42 @@ const CASES: Readonly<Record<string, Case>> = {
       message: stall.message,
       remainingSeconds: undefined,
     },
+  },
+  "one that is being restarted says since when, who asked for it, and why": {
+    job: job({
+      status: {
+        state: "Running",
+        trainerStatus: progress,
+        stalled: stall,
+        failure,
+        restart: RESTART,
+      },
+    }),
+    want: {
+      state: "Running",
+      restartingSince: AT,
+      message: "restart 2: Hangs: no step (asked for by ann)",
+      remainingSeconds: undefined,
+      stalledSince: undefined,
+      restarts: undefined,
+    },
+  },
+  "so does one whose definition has no field for that": {
+    kind: PYTORCH,
+    job: job({ status: { conditions: [True("Running")] } }, {
+      annotations: { "trainer.kubeflow.org/restart": JSON.stringify(RESTART) },
+    }),
+    want: { restartingSince: AT },
+  },
+  "one whose restart is over says nothing of it": {
+    job: job({ status: { state: "Running", restart: { ...RESTART, endTime: AT } } }),
+    want: { restartingSince: undefined, message: undefined },
+  },
+  "one that ended while it was restarted has ended": {
+    job: job({
+      status: { conditions: [True("Failed", { message: "late" })], restart: RESTART },
+    }),
+    want: { state: "Failed", restartingSince: undefined, message: "late" },
   },
   "so does one whose definition has no field for it": {
     kind: PYTORCH,

@@ -65,17 +65,24 @@ for (const [sentence, { spec, want }] of Object.entries(suspended)) {
   });
 }
 
-const ALL = readRights({ suspend: true, resume: true, stop: true, delete: true });
+const ALL = readRights({ suspend: true, resume: true, restart: true, stop: true, delete: true });
 const STOP = { reason: "", message: "", user: "", timeMs: 0, graceSeconds: 1 };
-const RUNS = { isSuspended: false, stop: undefined };
+const RUNS = { isSuspended: false, stop: undefined, nextRestart: 1 };
 const offers: Record<string, { got: readonly Action[]; want: readonly Action[] }> = {
-  "a job that runs": { got: actionsOf(ALL, "Running", RUNS), want: ["suspend", "stop", "delete"] },
+  "a job that runs": {
+    got: actionsOf(ALL, "Running", RUNS),
+    want: ["suspend", "restart", "stop", "delete"],
+  },
+  "a job that cannot be restarted": {
+    got: actionsOf(ALL, "Running", { ...RUNS, nextRestart: undefined }),
+    want: ["suspend", "stop", "delete"],
+  },
   "a job that is suspended": {
-    got: actionsOf(ALL, "Suspended", { ...RUNS, isSuspended: true }),
+    got: actionsOf(ALL, "Suspended", { ...RUNS, isSuspended: true, nextRestart: undefined }),
     want: ["resume", "stop", "delete"],
   },
   "a job that is being stopped": {
-    got: actionsOf(ALL, "Running", { ...RUNS, stop: STOP }),
+    got: actionsOf(ALL, "Running", { ...RUNS, stop: STOP, nextRestart: undefined }),
     want: ["delete"],
   },
   "a job that has ended": { got: actionsOf(ALL, "Failed", RUNS), want: ["delete"] },
