@@ -1,4 +1,4 @@
-/** Whether a job can be restarted, by its object. Pure. */
+/** Obstacles to a restart of a job, by its object. Pure. */
 import { type AnyJob, type JobKind, jobRefOf, jobText } from "./job_kind.ts";
 import { endOf, restartOf, storedStopOf, suspensionOf } from "./job_state.ts";
 import { isSuspended } from "./suspension_switch.ts";

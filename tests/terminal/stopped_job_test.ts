@@ -154,7 +154,7 @@ Deno.test("a job that was stopped early is not asked to stop", async () => {
 
 const RESTART = { count: 3, reason: "RestartedByUser", message: "m", time: "2026-01-01T00:00:00Z" };
 /** Restarts the job, whose status says that; returns what was asked of the manager, and what was said. */
-async function restart(status: object, response: () => Response, message?: string) {
+function restart(status: object, response: () => Response, message?: string) {
   const { apiVersion, kind } = TRAINJOB;
   const spec = { runtimeRef: { name: "plain" } };
   const object = { apiVersion, kind, metadata: { ...JOB, kind: undefined }, spec, status };
@@ -175,14 +175,14 @@ async function restart(status: object, response: () => Response, message?: strin
 Deno.test("a restart asks for the next one of that very job, and says what goes", async () => {
   const stored = () => Response.json({ restart: { ...RESTART, pods: ["a", "b"] } });
   const before = { ...RESTART, count: 2, endTime: "2026-01-01T00:00:09Z" };
-  const { said, asked } = await restart({ state: "Running", restart: before }, stored, "it hangs");
+  const { said, asked } = restart({ state: "Running", restart: before }, stored, "it hangs");
   assert.equal(
     await said,
     "is being restarted (restart 3): its pods go, and new ones come from its last checkpoint",
   );
   const body = { count: 3, reason: "RestartedByUser", message: "it hangs", uid: "u1" };
   assert.deepEqual(asked, [["restart", body]]);
-  const first = await restart(
+  const first = restart(
     { state: "Running" },
     () => Response.json({ restart: { ...RESTART, count: 1, pods: ["a"] } }),
   );
@@ -193,7 +193,7 @@ Deno.test("a restart asks for the next one of that very job, and says what goes"
 Deno.test("a restart that is refused says why", async () => {
   const message = "TrainJob ml/mnist is suspended: it has no pods that could be started again";
   const status = { kind: "Status", status: "Failure", reason: "Conflict", code: 409, message };
-  const { said } = await restart(
+  const { said } = restart(
     { state: "Running" },
     () => Response.json(status, { status: 409 }),
   );
