@@ -4,21 +4,22 @@
  */
 import assert from "node:assert/strict";
 import { MANAGER_PARTS } from "../../app/manager/rights.ts";
-import { restartOf } from "../../crds/job_state.ts";
-import { JOB_KEYS } from "../../crds/job_names.ts";
-import { JOBSET_KEYS } from "../../crds/jobset_names.ts";
 import { KINDS } from "../../crds/kinds.ts";
 import { EVENT_REASONS, LABELS, MANAGER, RESTARTS, STEPS } from "../../crds/names.ts";
 import { isEndedPhase } from "../../crds/pod_names.ts";
-import type { ClusterTrainingRuntime } from "../../crds/training_runtime.ts";
-import type { TrainJob } from "../../crds/trainjob.ts";
 import { DEFAULTS } from "../../deploy/installation_settings.ts";
 import { parts } from "../../deploy/parts.ts";
-import { rfc3339 } from "../../platform/base/timestamps.ts";
 import type { KubeClient } from "../../platform/kube/client.ts";
 import { isNotFound } from "../../platform/kube/errors.ts";
 import type { Pod } from "../../platform/kube/kubernetes.ts";
-import { shellRuntime, trainJob, trainJobThat } from "../support/standalone.ts";
+import {
+  halfDone,
+  halfDoneRuntime,
+  isOver,
+  storeRestart,
+  whileWatching,
+} from "../support/restarts.ts";
+import { trainJob, trainJobThat } from "../support/standalone.ts";
 import { until } from "../support/until.ts";
 import { apply, type Cluster, type SharedClusterOptions } from "./support/installation.ts";
 import { shareCluster } from "./support/shared_cluster.ts";
@@ -28,120 +29,6 @@ const withSharedCluster = shareCluster();
 
 const DEADLINE_SECONDS = 40;
 const inDefault = (name: string) => ({ namespace: "default", name });
-const replicatedJobOf = ({ metadata }: Pod) =>
-  metadata?.labels?.[JOBSET_KEYS.replicatedJobName] ?? "";
-
-/** Two nodes after an initializer: the second one is done at once, the first takes its time to end. */
-function runtime(): ClusterTrainingRuntime {
-  const node = '[ "$JOB_COMPLETION_INDEX" = 1 ] && exit 0; ' +
-    "trap 'sleep 2; exit 3' TERM; sleep 600 & wait; wait";
-  const made = shellRuntime("half-done", node);
-  const [trainer] = made.spec?.template.spec?.replicatedJobs ?? [];
-  assert.ok(trainer && made.spec);
-  const initializer = structuredClone(trainer);
-  initializer.name = STEPS.datasetInitializer;
-  initializer.template.metadata = { labels: { [LABELS.ancestorStep]: STEPS.datasetInitializer } };
-  const [container] = initializer.template.spec?.template?.spec?.containers ?? [];
-  assert.ok(container);
-  Object.assign(container, { name: STEPS.datasetInitializer, command: ["true"] });
-  const dependsOn = [{ name: STEPS.datasetInitializer, status: "Complete" as const }];
-  const replicatedJobs = [initializer, { ...trainer, dependsOn }];
-  return KINDS.clusterTrainingRuntime.parse({
-    ...made,
-    spec: { mlPolicy: { numNodes: 2 }, template: { spec: { replicatedJobs } } },
-  });
-}
-
-/** The pods of a job in the order in which the API server tells of them, by generation. */
-class SeenPods {
-  generation = 0;
-  /** Pods that came beside others of a generation before. */
-  readonly beside: string[] = [];
-  /** When the first pod of a generation came, and the pods of each. */
-  readonly came: Record<number, number> = {};
-  readonly made: Record<number, Pod[]> = {};
-  readonly #living = new Map<string, number>();
-  readonly #known = new Map<string, number>();
-
-  take(type: string, pod: Pod): void {
-    const { uid = "", name } = pod.metadata ?? {};
-    const generation = this.#known.get(uid) ?? this.generation;
-    if (!this.#known.has(uid)) {
-      const others = [...this.#living.values()].filter((it) => it < generation);
-      if (others.length > 0) this.beside.push(`${name} of ${generation} beside ${others}`);
-      this.came[generation] ??= Date.now();
-      (this.made[generation] ??= []).push(pod);
-      this.#known.set(uid, generation);
-    }
-    if (type === "deleted" || isEndedPhase(pod.status?.phase)) this.#living.delete(uid);
-    else this.#living.set(uid, generation);
-  }
-
-  places(generation: number): string[] {
-    return (this.made[generation] ?? []).map((pod) =>
-      `${replicatedJobOf(pod)} ${pod.metadata?.labels?.[JOB_KEYS.completionIndex]}`
-    ).toSorted();
-  }
-}
-
-/** Watches the pods of a job for as long as `work` takes. */
-async function whileWatching(
-  client: KubeClient,
-  job: string,
-  work: (seen: SeenPods) => Promise<void>,
-): Promise<void> {
-  const seen = new SeenPods();
-  const stop = new AbortController();
-  const labelSelector = `${LABELS.trainJobName}=${job}`;
-  const where = { namespace: "default", labelSelector };
-  const { items, resourceVersion = "" } = await client.list(KINDS.pod, where);
-  for (const pod of items) seen.take("added", pod);
-  const watching = (async () => {
-    const changes = client.watch(KINDS.pod, { ...where, resourceVersion, signal: stop.signal });
-    for await (const change of changes) {
-      if ("object" in change) seen.take(change.type, change.object);
-    }
-  })().catch((error) => {
-    if (!stop.signal.aborted) throw error;
-  });
-  try {
-    await work(seen);
-  } finally {
-    stop.abort();
-    await watching;
-  }
-}
-
-/** Stores a restart as the owner does, and returns when. */
-async function restart(client: KubeClient, name: string, count: number): Promise<number> {
-  const now = Date.now();
-  const restart = {
-    count,
-    reason: "Asked",
-    message: "a test asked",
-    time: rfc3339(now),
-    endTime: null,
-  };
-  await client.patch(
-    KINDS.trainJob,
-    inDefault(name),
-    { type: "merge", body: { status: { restart } } },
-    { subresource: "status" },
-  );
-  return now;
-}
-
-const isOver = (job: TrainJob, count: number) =>
-  restartOf(job)?.count === count && restartOf(job)?.endTime !== undefined;
-
-/** Waits until one of the two nodes runs, and the other has succeeded and was counted. */
-async function halfDone(client: KubeClient, name: string): Promise<void> {
-  await until(`${name} is half done`, async () => {
-    const { status } = await client.get(KINDS.job, inDefault(`${name}-node-0`));
-    return status?.succeeded === 1 && status.ready === 1;
-  }, { timeoutMs: 60_000 });
-}
-
 const begin = async ({ plane: { client } }: Cluster, name: string, seconds?: number) => {
   const spec = seconds === undefined ? {} : { activeDeadlineSeconds: seconds };
   await client.create(KINDS.trainJob, trainJob(name, "half-done", { spec }));
@@ -172,7 +59,7 @@ async function eventsOf(client: KubeClient, name: string): Promise<string[]> {
 
 async function play(t: Deno.TestContext, cluster: Cluster, executor: string): Promise<void> {
   const { client } = cluster.plane;
-  await client.create(KINDS.clusterTrainingRuntime, runtime());
+  await client.create(KINDS.clusterTrainingRuntime, halfDoneRuntime());
   await begin(cluster, "late", DEADLINE_SECONDS);
   await begin(cluster, "again");
 
@@ -181,10 +68,10 @@ async function play(t: Deno.TestContext, cluster: Cluster, executor: string): Pr
     () =>
       whileWatching(client, "again", async (seen) => {
         await halfDone(client, "again");
-        await restart(client, "late", 1);
+        await storeRestart(client, "late", 1);
         for (const count of [1, 2]) {
           seen.generation = count;
-          const at = await restart(client, "again", count);
+          const at = await storeRestart(client, "again", count);
           const { status } = await trainJobThat(
             client,
             "again",
@@ -193,7 +80,7 @@ async function play(t: Deno.TestContext, cluster: Cluster, executor: string): Pr
           );
           await halfDone(client, "again");
           const tookMs = (seen.came[count] ?? NaN) - at;
-          // deno-lint-ignore no-console -- what was measured, for whoever runs the tests
+          // deno-lint-ignore no-console -- a word to whoever runs the tests
           console.log(
             `${executor}: ${tookMs} ms from the write to the first new pod, of which 2,000 ms end the old one`,
           );
@@ -214,7 +101,7 @@ async function play(t: Deno.TestContext, cluster: Cluster, executor: string): Pr
   );
 
   await t.step("a suspension in the middle ends the restart, and the job rests", async () => {
-    await restart(client, "again", 3);
+    await storeRestart(client, "again", 3);
     await jobSetRests(client, "again");
     await suspend(client, "again", true);
     const job = await trainJobThat(
@@ -236,7 +123,7 @@ async function play(t: Deno.TestContext, cluster: Cluster, executor: string): Pr
   });
 
   await t.step("a deletion in the middle leaves nothing", async () => {
-    await restart(client, "again", 4);
+    await storeRestart(client, "again", 4);
     await jobSetRests(client, "again");
     await client.delete(KINDS.trainJob, inDefault("again"), { propagationPolicy: "Foreground" });
     await until("the job is gone", async () => {
@@ -300,10 +187,10 @@ Deno.test("without its role a restart with upstream's executor waits, says so, a
     await using _ = controllers.move();
     const { plane, kubectl } = cluster;
     const { client } = plane;
-    await client.create(KINDS.clusterTrainingRuntime, runtime());
+    await client.create(KINDS.clusterTrainingRuntime, halfDoneRuntime());
     await begin(cluster, "bound");
     await halfDone(client, "bound");
-    await restart(client, "bound", 1);
+    await storeRestart(client, "bound", 1);
     const message = await until("the event", async () => {
       const { items } = await client.list(KINDS.event, { namespace: "default" });
       return items.find(({ reason }) => reason === EVENT_REASONS.restartWaits)?.message;

@@ -21,6 +21,7 @@ const SCENES: Readonly<
   "a job that fails gives its quota back": [scenes.failed, "failing"],
   "a job without a queue runs at once": [scenes.withoutQueue, "free"],
   "a job waits until there is room": [scenes.waitsForRoom, "large", "next"],
+  "a job is restarted and keeps its admission": [scenes.restarted, "rerun"],
   "a low priority is evicted by a high one and readmitted with another flavor": [
     scenes.preempted,
     "low",
@@ -61,6 +62,7 @@ const SCENES: Readonly<
 
 /** The scenes in which the executor of the JobSets has a part. */
 const WITH_UPSTREAM = [
+  "a job is restarted and keeps its admission",
   "a job is admitted, gets its patch, is ready and finishes",
   "a low priority is evicted by a high one and readmitted with another flavor",
   "topology gates reach the pods and are taken away",

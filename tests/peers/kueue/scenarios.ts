@@ -1,8 +1,10 @@
 /** Scenes with Kueue: admission, eviction, queues, and what users do against it. */
 import assert from "node:assert/strict";
 import { KINDS } from "../../../crds/kinds.ts";
+import { restartOf } from "../../../crds/job_state.ts";
 import { ANNOTATIONS } from "../../../crds/names.ts";
 import { isFinished } from "../../../controller/trainjob/observed.ts";
+import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import { kubectl } from "../../cluster/support/installation.ts";
 import { patiently } from "../support/patient.ts";
 import { teams } from "./objects.ts";
@@ -139,6 +141,40 @@ export async function waitsForRoom(world: KueueWorld): Promise<void> {
   await world.trainJobThat("next", "runs", isRunning);
   world.player.end("next", "node");
   await world.workloadIs("next", "Finished");
+}
+
+/** A job is restarted: to Kueue it is the same one, admitted all the time, and ready again. */
+export async function restarted(world: KueueWorld): Promise<void> {
+  const { plane, player } = world;
+  await world.create("rerun", { queue: "team", nodes: 2 });
+  await world.trainJobThat("rerun", "runs", isRunning);
+  await podsRunOn(world, "rerun", "spot", 2);
+  const before = await world.workloadIs("rerun", "PodsReady");
+  const uids = async () => (await podsOf(world, "rerun")).map(({ metadata }) => metadata?.uid);
+  const old = await uids();
+  const time = rfc3339(Date.now());
+  const restart = { count: 1, reason: "Asked", message: "a test asked", time };
+  await plane.client.patch(KINDS.trainJob, { namespace: "default", name: "rerun" }, {
+    type: "merge",
+    body: { status: { restart } },
+  }, { subresource: "status" });
+  const after = await world.trainJobThat(
+    "rerun",
+    "goes on",
+    (job) => restartOf(job)?.endTime !== undefined,
+  );
+  assert.equal(after.spec.suspend, false);
+  assert.equal(after.status?.conditions, undefined);
+  await podsRunOn(world, "rerun", "spot", 2);
+  assert.deepEqual((await uids()).filter((uid) => old.includes(uid)), []);
+  const workload = await world.workloadIs("rerun", "PodsReady");
+  assert.equal(workload.metadata.uid, before.metadata.uid);
+  const admission = ({ status }: Workload) =>
+    status.conditions?.find(({ type }) => type === "Admitted");
+  assert.deepEqual(admission(workload), admission(before), "it was never taken away");
+  assert.equal(hasCondition(workload, "Evicted"), false);
+  player.end("rerun", "node");
+  await world.workloadIs("rerun", "Finished");
 }
 
 /** A low priority is evicted by a high one, and readmitted with another flavor. */
