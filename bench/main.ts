@@ -22,6 +22,7 @@ import { render } from "./render.ts";
 import { type Benchmark, jsonOf, type Measure, tableOf } from "./result.ts";
 import { slowLoris } from "./soak/slow_loris.ts";
 import { soak } from "./soak/soak.ts";
+import { beats } from "./stalls/beats.ts";
 import { naming } from "./stalls/naming/naming.ts";
 import { stalls } from "./stalls/stalls.ts";
 import { status } from "./status/status.ts";
@@ -46,6 +47,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   katib,
   stalls,
   naming,
+  beats,
   trials,
   memory,
   page,

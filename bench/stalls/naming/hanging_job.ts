@@ -4,7 +4,7 @@ import { EVENT_REASONS } from "../../../crds/names.ts";
 import type { TrainJob } from "../../../crds/trainjob.ts";
 import type { KubeClient } from "../../../platform/kube/client.ts";
 import { freePort } from "../../../tests/support/free_port.ts";
-import { trainJob } from "../../../tests/support/standalone.ts";
+import { shellRuntime, trainJob } from "../../../tests/support/standalone.ts";
 import { until } from "../../../tests/support/until.ts";
 
 const namespace = "default";
@@ -13,7 +13,7 @@ const PROGRAM = new URL("train.py", import.meta.url).pathname;
 const SOURCES = new URL("../../../clients/python/src", import.meta.url).pathname;
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 /** Steps before it hangs: of 50 ms each, so that every pod has sent a heartbeat; and how many more at random. */
-const STEPS = { least: 300, more: 250 } as const;
+const STEPS = { least: 300, more: 100 } as const;
 /** Time from a hang to what is told of it, at most, and for how long it must stay so, in milliseconds. */
 const [TOLD_MS, STAYS_MS] = [120_000, 12_000];
 /** Starting takes so long on a busy machine. */
@@ -29,6 +29,19 @@ const PLACES: Partial<Record<Hang, RegExp>> = {
   loader: /^loader\.py:\d+$/,
   worker: /^train\.py:\d+$/,
 };
+
+/** The runtime of the jobs: PyTorch's, whose pods are not started again by themselves. */
+const RUNTIME = "torch-once";
+
+/** Creates the runtime of the jobs. */
+export async function createRuntime(client: KubeClient): Promise<void> {
+  const made = shellRuntime(RUNTIME, "true");
+  const spec = { ...made.spec, mlPolicy: { numNodes: PODS, torch: {} } };
+  await client.create(
+    KINDS.clusterTrainingRuntime,
+    KINDS.clusterTrainingRuntime.parse({ ...made, spec }),
+  );
+}
 
 /** Where jobs hang. */
 export interface HangingWorld {
@@ -66,6 +79,8 @@ function jobOf(name: string, hang: Hang, rank: number, { bin, folder }: HangingW
     PYTHONPATH: SOURCES,
     PYTHONDONTWRITEBYTECODE: "1",
     OMP_NUM_THREADS: "1",
+    // Short enough for the sockets by which PyTorch's loaders hand over.
+    TMPDIR: `${folder}/${name}`,
     FOLDER: `${folder}/${name}`,
     HANG: hang,
     HANG_RANK: String(rank),
@@ -73,7 +88,7 @@ function jobOf(name: string, hang: Hang, rank: number, { bin, folder }: HangingW
   }).map(([name, value]) => ({ name, value }));
   const command = ["torchrun", `--master_port=${freePort()}`, PROGRAM];
   const trainer = { numNodes: PODS, numProcPerNode: 1, command, env };
-  return trainJob(name, "torch-distributed", { spec: { trainer } });
+  return trainJob(name, RUNTIME, { spec: { trainer } });
 }
 
 async function hangs(

@@ -6,7 +6,7 @@ import { inParallel } from "../../../platform/base/parallel.ts";
 import { debianTorch } from "../../../tests/training/debian_torch.ts";
 import { type Benchmark, type Measure, quantile } from "../../result.ts";
 import { inFolder, withStandaloneIn } from "../../standalone_folder.ts";
-import { type Hang, letHang, type Told } from "./hanging_job.ts";
+import { createRuntime, type Hang, letHang, type Told } from "./hanging_job.ts";
 
 /** By what is measured: what happens, in turns, and the part of them that is told rightly. */
 const CASES: Readonly<Record<string, { readonly hangs: readonly Hang[]; readonly part: number }>> =
@@ -56,6 +56,7 @@ export const naming: Benchmark = {
       withStandaloneIn(`${folder}/data`, async ({ ready }) => {
         const client = createClient({ connection: loadKubeconfig(ready.kubeconfig) });
         const world = { client, bin: torch.bin, folder };
+        await createRuntime(client);
         const all = new Map(Object.keys(CASES).map((name): [string, Told[]] => [name, []]));
         const jobs = Array.from({ length: runs }, (_, run) =>
           Object.entries(CASES).map(([about, { hangs }], at) => ({
@@ -65,7 +66,10 @@ export const naming: Benchmark = {
             rank: (run + at) % 4,
           }))).flat();
         const errors = await inParallel(jobs, async ({ about, ...job }) => {
-          const told = await letHang(world, job);
+          const told = await letHang(world, job).catch((error) => {
+            say(`${job.hang} of rank ${job.rank}: ${error}`);
+            throw error;
+          });
           all.get(about)?.push(told);
           const { isRight, named, afterMs, message } = told;
           const words = `${named.join(", then ") || "-"} after ${(afterMs / 1000).toFixed(1)} s`;
