@@ -56,7 +56,7 @@ const EVENTS: Readonly<Record<keyof typeof EVENT_REASONS, readonly [string, stri
   restartWaits: [
     "TrainJob, jobs of `kubeflow.org/v1`",
     "Warning",
-    "a restart waits for a pod that does not go, such as one of a node that is down, and which",
+    "a restart waits for a pod that does not go, such as one of a node that is down, and which, or for a right that the manager lacks",
   ],
   restartLimitReached: [
     "TrainJob, jobs of `kubeflow.org/v1`",

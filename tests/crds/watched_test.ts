@@ -1,6 +1,6 @@
 /** Tests of `crds/watched.ts`: the part of each object that the caches keep. */
 import assert from "node:assert/strict";
-import { LAST_APPLIED } from "../../crds/names.ts";
+import { ANNOTATIONS, LAST_APPLIED } from "../../crds/names.ts";
 import { MILEPOST_JOBSET_CONTROLLER } from "../../crds/jobset_names.ts";
 import { CHILD_CONFIG_MAP, mayBeChild, WATCHED } from "../../crds/watched.ts";
 
@@ -26,6 +26,13 @@ function jobSet(spec: Record<string, unknown>) {
     },
     status: { restarts: 0 },
   };
+}
+
+/** The same, after a restart of its TrainJob. */
+function restarted(spec: Record<string, unknown>) {
+  const { metadata, ...others } = jobSet(spec);
+  const annotations = { ...metadata.annotations, [ANNOTATIONS.restartCount]: "2" };
+  return { ...others, metadata: { ...metadata, annotations } };
 }
 
 /** Of each kind an object as the API server has it, and what is held of it. */
@@ -63,6 +70,20 @@ const CASES: Readonly<
       ...jobSet({}),
       metadata: { name: "j", namespace: "team", uid: "u3" },
       spec: { replicatedJobs: [{ name: "n", template: {} }] },
+    },
+  },
+  "a JobSet of another executor that was restarted: which restart it is of": {
+    parse: WATCHED.jobSet.parse,
+    given: restarted({ replicatedJobs: [] }),
+    held: {
+      ...jobSet({}),
+      metadata: {
+        name: "j",
+        namespace: "team",
+        uid: "u3",
+        annotations: { [ANNOTATIONS.restartCount]: "2" },
+      },
+      spec: { replicatedJobs: [] },
     },
   },
   "a paused JobSet of another executor: all, which it is compared by": {

@@ -2,6 +2,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { JobSet, VolumeClaimPolicy } from "../../../crds/jobset.ts";
 import { KINDS } from "../../../crds/kinds.ts";
+import { ANNOTATIONS } from "../../../crds/names.ts";
 import type { Container, PersistentVolumeClaim } from "../../../platform/kube/kubernetes.ts";
 import { rfc3339 } from "../../../platform/base/timestamps.ts";
 import { KubeError } from "../../../platform/kube/errors.ts";
@@ -202,6 +203,26 @@ Deno.test("`createJobSetReconciler()` leaves a JobSet alone whose claim lost its
   world.cluster.remove(KINDS.job, "default/t-c-0");
   await world.settle();
   deepEqual([world.jobs.length, world.conditions], [3, []]);
+});
+
+Deno.test("`createJobSetReconciler()` makes all Jobs again that a restart of the TrainJob deletes, with a claim that lost its owner", async () => {
+  const world = new World();
+  await world.create(claiming());
+  world.cluster.edit(KINDS.persistentVolumeClaim, "default/v-t", {
+    metadata: { ownerReferences: null },
+  });
+  world.cluster.edit(KINDS.jobSet, "default/t", {
+    metadata: { annotations: { [ANNOTATIONS.restartCount]: "1" } },
+    spec: { suspend: true },
+  });
+  await world.settle();
+  for (const job of world.jobs) world.cluster.remove(KINDS.job, `default/${job}`);
+  await world.settle();
+  deepEqual(world.jobs.map((job) => world.job(job).spec?.suspend), [true, true, true]);
+  deepEqual(world.conditions, ["Suspended=True/SuspendedJobs"]);
+  await world.edit({ suspend: false });
+  deepEqual(world.jobs.map((job) => world.job(job).spec?.suspend), [false, false, false]);
+  equal(world.jobSet.status?.restarts, 0);
 });
 
 Deno.test("`createJobSetReconciler()` reads no claims of a JobSet that has ended", async () => {
