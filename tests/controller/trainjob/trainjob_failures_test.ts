@@ -186,7 +186,14 @@ Deno.test("a job that its policy of stalls has failed has no JobSet any more", a
   const [failed] = conditions ?? [];
   deepEqual([state, failed?.type, failed?.reason], ["Failed", "Failed", "Stalled"]);
   equal(failed?.message, "no step after 8");
-  equal(world.cluster.all(KINDS.jobSet).length, 0);
+  equal(world.jobSet?.spec?.suspend, true, "its pods end without the garbage collector");
+  const none = { ready: 0, succeeded: 0, failed: 0, active: 0, suspended: 1 };
+  world.report({
+    conditions: [world.condition("Suspended")],
+    replicatedJobsStatus: [{ name: "node", ...none }],
+  });
+  await world.settle();
+  equal(world.jobSet, undefined);
 });
 
 Deno.test("a failure that follows another leaves nothing of it", async () => {
